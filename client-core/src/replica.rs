@@ -40,8 +40,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::ids::Alias;
-use ambit_proto::message::Record;
-use ambit_proto::pose::Pose;
+use ambit_proto::message::{PlainPose, Record};
+use ambit_proto::pose::{Pose, PoseCoding};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::time::GameTime;
 
@@ -107,6 +107,8 @@ pub struct Replica<V> {
     times: RenderTimes,
     /// Whether each pose is emitted as an event.
     emits_poses: bool,
+    /// Whether the host sends whole poses.
+    is_plain: bool,
     names: SchemaNames,
     slots: ReplicaSlots,
     objects: ObjectStore<ReplicaObject<V>>,
@@ -118,6 +120,8 @@ pub struct Replica<V> {
     events: VecDeque<ViewEvent>,
     /// Poses of the section being handled; empty between calls, kept for its storage.
     poses: Vec<(u16, Pose)>,
+    /// As `poses`, of a plain section.
+    plain_poses: Vec<PlainPose>,
     failed_sections: poses::FailedSections,
     simulation_events: SimulationEvents,
 }
@@ -165,6 +169,7 @@ impl<V> Replica<V> {
             pose_decoding,
             times,
             emits_poses: false,
+            is_plain: false,
             names,
             slots: ReplicaSlots::default(),
             objects: ObjectStore::default(),
@@ -173,9 +178,15 @@ impl<V> Replica<V> {
             last_id,
             events: VecDeque::new(),
             poses: Vec::new(),
+            plain_poses: Vec::new(),
             failed_sections: poses::FailedSections::default(),
             simulation_events: SimulationEvents::default(),
         }
+    }
+
+    /// Sets how the host codes poses.
+    pub fn set_coding(&mut self, coding: PoseCoding) {
+        self.is_plain = coding == PoseCoding::Plain;
     }
 
     /// Whether each pose is emitted as an event from now on.

@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_room::recording::Header;
 use ambit_room::room::{Room, RoomInput};
@@ -78,6 +79,7 @@ fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
         client: ClientId(player),
         player: PlayerId(player.into()),
         name: "ann".into(),
+        coding: PoseCoding::Auto,
     };
     let mut inputs = vec![join(1), join(2)];
     let mut now = GameTime::ZERO;

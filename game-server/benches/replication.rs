@@ -27,6 +27,7 @@ use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{self, Uplink};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
 use ambit_room::recording::Header;
@@ -161,6 +162,7 @@ impl BenchRoom {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
+            coding: PoseCoding::Auto,
         };
         BenchRoom {
             room,

@@ -10,7 +10,7 @@ use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM};
 use ambit_proto::message::{self, Uplink};
-use ambit_proto::pose::{PoseFormat, Turning};
+use ambit_proto::pose::{PoseCoding, PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -158,6 +158,8 @@ impl RoomWithClients {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
+            // With static tables, and whole poses.
+            coding: [PoseCoding::Auto, PoseCoding::Plain][client as usize % 2],
         };
         RoomWithClients {
             room: Room::new(config, Box::new(game)),

@@ -26,7 +26,7 @@ pub(crate) use primitives::unit_quaternion;
 
 use std::fmt::Debug;
 
-use self::messages::{ExampleBody, ExampleRecord};
+use self::messages::{ExampleBody, ExamplePlainPoses, ExampleRecord};
 use self::poses::{ExampleHeader, ExampleSection};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
@@ -76,6 +76,7 @@ pub fn formats() -> Vec<Format> {
         Format::for_type::<Uplink>("message.uplink"),
         Format::for_type::<ExampleRecord>("message.record"),
         Format::for_type::<ExampleBody>("message.body"),
+        Format::for_type::<ExamplePlainPoses>("message.plain_poses"),
         // pose
         Format::for_type::<ExampleHeader>("pose.section_header"),
         Format::for_type::<ExampleSection<false>>("pose.section_shared"),

@@ -185,6 +185,32 @@
 //! horizon on, as is the one in an `Enter`. Between two of them a client interpolates
 //! ([`crate::pose::interpolate`]), and after the newest it extrapolates for a while
 //! ([`crate::pose::extrapolate`]); where a server knows that this is near enough, it sends nothing.
+//!
+//! How a section is coded, the client chooses at the join (`Join.coding` in `game.proto`);
+//! `Joined.coding` says what it gets. It holds for all sections of the connection.
+//!
+//! # Poses: `PLAIN`
+//! Whole poses. The schema is all that a reader needs:
+//!
+//! | bits | field | |
+//! | --- | --- | --- |
+//! | | poses | each: 1 bit of value 1, then the pose |
+//! | 1 | end | 0 |
+//! | to a whole byte | | 0; nothing follows |
+//!
+//! A pose is its object's alias; kind, 6; and the pose, in the bits of the codec `Pose` above. It
+//! says what an `Update` of the first component would. A pose of an alias that the client does not
+//! follow is skipped: one that it does not know, that has left, or of an epoch that is not the
+//! slot's newest. So is a pose whose datagram has an older stamp than the one that is shown, unless
+//! the client interpolates and it fills a gap. Nothing depends on other datagrams: there are no
+//! baselines, and nothing to lose track of. A lost pose is not repeated; newer ones follow. The
+//! last pose of an object that comes to rest is repeated until it has arrived.
+//!
+//! `85 80 10 bb 09 17 01 a0 50 0c` is a section with one pose: the object of kind 2 of
+//! `Schema::example_with_poses` (100 units a metre, a yaw of 8 bits) with slot 1 and epoch 2 is at
+//! (5, 6, 0), looks along y (64), and walks at 4 m/s.
+//!
+//! # Poses: all other codings
 //! Most poses are coded relative to a baseline, an earlier pose that the client is known to have.
 //! Therefore a client keeps, for each slot, the poses of the last
 //! [`crate::pose::HISTORY_DATAGRAMS`] datagrams and the newest older one, with number and stamp of
@@ -240,6 +266,7 @@
 mod body;
 mod body_context;
 mod field_value;
+mod plain_poses;
 mod record;
 mod uplink;
 
@@ -249,6 +276,9 @@ pub use self::body::{
 };
 pub use self::body_context::BodyContext;
 pub use self::field_value::FieldValue;
+#[cfg(any(test, feature = "dev-tools"))]
+pub(crate) use self::plain_poses::wire_plain_poses;
+pub use self::plain_poses::{PlainPose, end_plain_poses, read_plain_poses};
 pub use self::record::{
     ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };

@@ -12,6 +12,8 @@
 //! - [`fine`]: the same for few clients: prediction from several poses, and probabilities that
 //!   adapt within the datagram.
 //! - [`section`]: the part of a datagram that carries poses.
+//! - [`PoseCoding`]: what a client asks for: one of these levels, or whole poses without baselines
+//!   ([`crate::message::read_plain_poses`]).
 //! - [`motion`]: how velocities are predicted, at both levels; [`sine`], [`quaternion`]: arithmetic
 //!   that gives the same bits on every machine.
 //! - [`trained`]: the constants of both levels; `trained::training`: the programs that make
@@ -29,6 +31,7 @@
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
 mod baseline;
+mod coding;
 pub mod fine;
 pub mod motion;
 pub mod quaternion;
@@ -41,6 +44,7 @@ mod turn;
 pub use self::baseline::{
     AckedSet, BaselineHistory, HISTORY_DATAGRAMS, MAX_ACKED_DISTANCE, ReceivedPose,
 };
+pub use self::coding::{PoseCoding, UnknownCoding};
 #[doc(inline)]
 pub use self::motion::{MAX_PER_UNIT, Motion, MotionFormat};
 pub use self::section::{

@@ -17,6 +17,7 @@ use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, 
 use ambit_client_text::flags::DrawingFlags;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
@@ -58,6 +59,7 @@ pub(crate) struct BotSettings {
     pub(crate) trust: ServerTrust,
     pub(crate) impairment: Option<Impairment>,
     pub(crate) inputs: InputRate,
+    pub(crate) coding: PoseCoding,
     /// Seeds all random decisions of the bots.
     pub(crate) seed: u64,
     pub(crate) drawing: DrawingFlags,
@@ -518,6 +520,7 @@ fn options(settings: &BotSettings, index: usize) -> ClientOptions {
         } else {
             PoseDecoding::Full
         },
+        coding: settings.coding,
         render: settings.drawing.render,
         inputs: settings.inputs,
         physics: vec![ambit_cubes_physics::PHYSICS],

@@ -155,6 +155,7 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         trust: flags::trust()?,
         impairment: args.target.impair,
         inputs: args.target.input_hz,
+        coding: args.target.coding,
         seed: args.seed,
         drawing: args.drawing,
         dump,

@@ -117,6 +117,7 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
         resume_token,
         seed: u64::from_le_bytes(random()),
+        coding: args.target.coding,
         render: args.drawing.render,
         inputs: args.target.input_hz,
         physics: vec![ambit_cubes_physics::PHYSICS],

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ambit_proto::physics::GamePhysics;
+use ambit_proto::pose::PoseCoding;
 
 use super::event_queue::DEFAULT_MAX_EVENTS;
 use crate::replica::PoseDecoding;
@@ -33,6 +34,8 @@ pub struct ClientConfig {
     /// `Enter`; their poses are not counted as updates and have no measured age; and the client
     /// does not detect that it has lost track.
     pub pose_decoding: PoseDecoding,
+    /// How the host is asked to code poses, at each join.
+    pub coding: PoseCoding,
     /// How far behind room time objects with poses are shown.
     pub render: RenderTiming,
     /// The physics of the games that this client can simulate; each game's shared crate has its
@@ -91,6 +94,7 @@ impl Default for ClientConfig {
             game_attempts: 5,
             max_events: DEFAULT_MAX_EVENTS,
             pose_decoding: PoseDecoding::default(),
+            coding: PoseCoding::default(),
             render: RenderTiming::default(),
             physics: Vec::new(),
             predict: false,

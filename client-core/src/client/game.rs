@@ -26,6 +26,7 @@ use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Command, FieldValue, GameCommand};
 use ambit_proto::physics::GamePhysics;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
@@ -59,6 +60,8 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) struct GameClient<F: ViewFactory> {
     factory: F,
     max_attempts: u32,
+    /// How the host is asked to code poses.
+    coding: PoseCoding,
     settings: GameSettings,
     /// The physics of the games that the client can simulate.
     physics: Vec<GamePhysics>,
@@ -108,6 +111,7 @@ impl<F: ViewFactory> GameClient<F> {
         GameClient {
             factory,
             max_attempts: config.game_attempts,
+            coding: config.coding,
             settings: GameSettings {
                 pose_decoding: config.pose_decoding,
                 render: config.render,
@@ -297,6 +301,7 @@ impl<F: ViewFactory> GameClient<F> {
                 let join = pb::Join {
                     version: message::VERSION,
                     ticket: ticket.ticket.clone(),
+                    coding: pb::PoseCoding::from(self.coding).into(),
                 };
                 self.send(GameRequestBody::Join(join));
                 self.state = GameState::Joining { ticket, since: now };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::control::game as pb;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::{Schema, SchemaError};
 use ambit_proto::time::GameTime;
 
@@ -24,6 +25,8 @@ pub struct Rules {
     pub map: MapExtent,
     /// The schema of the game's objects and events.
     pub schema: Arc<Schema>,
+    /// How the host codes poses.
+    pub coding: PoseCoding,
 }
 
 impl TryFrom<pb::Joined> for Rules {
@@ -42,6 +45,7 @@ impl TryFrom<pb::Joined> for Rules {
                 outer: joined.outer,
             },
             schema: Arc::new(joined.schema.unwrap_or_default().try_into()?),
+            coding: PoseCoding::from_number(joined.coding).unwrap_or_default(),
         })
     }
 }

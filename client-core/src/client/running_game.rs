@@ -21,7 +21,7 @@ use ambit_proto::message::{
     BodyContext, Command, FieldValue, GameCommand, Notice, Record, RefusalReason, read_body,
 };
 use ambit_proto::physics::GamePhysics;
-use ambit_proto::pose::SectionError;
+use ambit_proto::pose::{PoseCoding, SectionError};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
 use bytes::Bytes;
@@ -109,6 +109,7 @@ impl<V> RunningGame<V> {
             settings.last_id,
             settings.pose_decoding,
         );
+        replica.set_coding(rules.coding);
         let simulated_objects =
             SimulatedObjects::new(&rules, settings.physics, settings.predict, &mut replica);
         RunningGame {
@@ -596,6 +597,8 @@ impl<V> RunningGame<V> {
         out.stats.stale_poses += outcome.stale;
         self.count_updates(outcome.shown, outcome.late, out);
         match outcome.acked_set {
+            // Such a section says nothing about what the host knows.
+            Ok(_) if self.rules.coding == PoseCoding::Plain => {}
             Ok(acked) => self.uplinks.handle_poses(datagram.number, acked),
             Err(error) => {
                 let malformed = matches!(error, SectionError::Wire(_));

@@ -180,7 +180,7 @@ mod tests {
     use ambit_cubes_physics::{CUBE, GAME, PHYSICS, PLAYER, POSE_FORMAT, component, control};
     use ambit_proto::ids::Alias;
     use ambit_proto::message::Record;
-    use ambit_proto::pose::Pose;
+    use ambit_proto::pose::{Pose, PoseCoding};
     use ambit_proto::schema::{Codec, Component, ComponentSpec, Schema};
     use ambit_proto::space::Position;
     use ambit_proto::timeline::{StepValue, Timeline};
@@ -394,6 +394,7 @@ mod tests {
                     ..MapExtent::default()
                 },
                 schema: Arc::new(schema(sync)),
+                coding: PoseCoding::Auto,
             };
             let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, PoseDecoding::Full);
             let simulated = SimulatedObjects::new(&rules, physics, predict, &mut replica);

@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use ambit_proto::message::{PlainPose, read_plain_poses};
 use ambit_proto::pose::{
     AckedSet, BaselineHistory as Known, BaselineSource, Pose, PoseFormat, ReceivedPose,
     SectionError, SectionHeader, read_section,
@@ -88,6 +89,10 @@ impl<V> Replica<V> {
         if self.pose_decoding == PoseDecoding::Light {
             return section;
         }
+        if self.is_plain {
+            self.apply_plain_poses(datagram, bytes, &mut section);
+            return section;
+        }
         let mut poses = std::mem::take(&mut self.poses);
         section.acked_set = if self
             .failed_sections
@@ -123,6 +128,31 @@ impl<V> Replica<V> {
         self.failed_sections.note(number);
     }
 
+    /// Each pose names its object: one that the client does not follow any more, or not yet, is
+    /// skipped, and nothing else depends on it.
+    fn apply_plain_poses(
+        &mut self,
+        datagram: ReceivedDatagram,
+        bytes: &[u8],
+        section: &mut SectionOutcome,
+    ) {
+        let mut poses = std::mem::take(&mut self.plain_poses);
+        section.acked_set = read_plain_poses(bytes, &self.schema, &mut poses)
+            .map(|()| None)
+            .map_err(SectionError::Wire);
+        for PlainPose { alias, kind, pose } in poses.drain(..) {
+            let slot = self.slots.get(alias.slot);
+            let index = slot.filter(|slot| slot.epoch == Some(alias.epoch));
+            let index = index.and_then(|slot| slot.object);
+            let object = index.and_then(|index| self.objects.at(index));
+            match index.filter(|_| object.is_some_and(|object| object.kind == kind)) {
+                Some(index) => self.apply_pose_to(index, datagram, pose, section),
+                None => section.stale += 1,
+            }
+        }
+        self.plain_poses = poses;
+    }
+
     fn apply_pose(
         &mut self,
         datagram: ReceivedDatagram,
@@ -130,8 +160,7 @@ impl<V> Replica<V> {
         pose: Pose,
         section: &mut SectionOutcome,
     ) {
-        let ReceivedDatagram { number, stamp, now } = datagram;
-        let acked = section.acked_set.as_ref().ok().and_then(Option::as_ref);
+        let ReceivedDatagram { number, stamp, .. } = datagram;
         let Some(index) = slot_object(&self.slots, &self.objects, slot, number) else {
             section.stale += 1;
             if let Some(previous) = self.slots.previous_poses_mut(slot, number) {
@@ -143,6 +172,18 @@ impl<V> Replica<V> {
             }
             return;
         };
+        self.apply_pose_to(index, datagram, pose, section);
+    }
+
+    fn apply_pose_to(
+        &mut self,
+        index: StoreIndex,
+        datagram: ReceivedDatagram,
+        pose: Pose,
+        section: &mut SectionOutcome,
+    ) {
+        let ReceivedDatagram { stamp, now, .. } = datagram;
+        let acked = section.acked_set.as_ref().ok().and_then(Option::as_ref);
         let object = self.objects.at_mut(index).expect("a slot's object exists");
         let noted = object.add_pose(datagram, pose, self.times);
         if let Some((history, acked)) = object.poses.as_mut().zip(acked) {

@@ -4,6 +4,7 @@
 
 use std::io;
 
+use ambit_proto::pose::PoseCoding;
 use ambit_transport::impair::Impairment;
 use tracing_subscriber::EnvFilter;
 
@@ -43,6 +44,14 @@ pub struct ConnectionFlags {
         default_value = "20"
     )]
     pub input_hz: InputRate,
+
+    /// How the host is asked to code poses: auto, plain, shared or fine.
+    ///
+    /// auto leaves it to the room. plain sends whole poses, which take several times the bytes;
+    /// shared and fine send differences, fine with more prediction.
+    #[arg(long, value_name = "CODING", env = "AMBIT_CODING")]
+    #[arg(default_value_t = PoseCoding::Auto)]
+    pub coding: PoseCoding,
 }
 
 /// How objects with poses are drawn.

@@ -39,6 +39,7 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::Join;
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
 use ambit_transport::quic::Fingerprint;
 
@@ -48,8 +49,9 @@ use self::making::RoomPlan;
 use self::messages::{
     HostMessage, HostSettings, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
 };
+use self::room_host::AdmittedClient;
 use ambit_room::journal::RoomSnapshot;
-use ambit_transport::ticket::{Ticket, TicketError, TicketVerifier};
+use ambit_transport::ticket::{TicketError, TicketVerifier};
 
 /// A WorldServer that acknowledges heartbeats, and has not for so long, is lost.
 const SILENCE_LIMIT: Duration = Duration::from_secs(1);
@@ -356,7 +358,7 @@ impl HostCore {
     }
 
     /// Checks a client's first message, and uses its ticket up.
-    pub fn admit(&mut self, now: HostTime, join: &Join) -> Result<Ticket, Error> {
+    pub fn admit(&mut self, now: HostTime, join: &Join) -> Result<AdmittedClient, Error> {
         if join.version != ambit_proto::message::VERSION {
             let message = format!(
                 "this server speaks version {} of the game protocol, the client {}",
@@ -371,10 +373,16 @@ impl HostCore {
                 "this host is not in service yet",
             ));
         };
+        // Before the ticket is used up: it is still good for a coding that there is.
+        let Some(coding) = PoseCoding::from_number(join.coding) else {
+            let message = format!("this server does not know the pose coding {}", join.coding);
+            return Err(codes::error(ErrorCode::Unsupported, message));
+        };
         let runs = |room| matches!(self.rooms.get(&room), Some(HostedRoom::Running { .. }));
-        tickets
+        let ticket = tickets
             .verify(now.unix_s, &join.ticket, &self.profile.address, runs)
-            .map_err(|refused| codes::error(refused.code(), refused.to_string()))
+            .map_err(|refused| codes::error(refused.code(), refused.to_string()))?;
+        Ok(AdmittedClient { ticket, coding })
     }
 
     /// Closes all rooms: no WorldServer will ask for them.

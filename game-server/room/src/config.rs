@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::RoomId;
+use ambit_proto::pose::PoseCoding;
 
 pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
 
@@ -124,10 +125,11 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "coding",
         default: "auto",
-        allowed: Allowed::Word(&["auto", "shared", "fine"]),
-        about: "how poses are coded: shared codes once for all clients; fine codes for each \
-                client, with fewer bytes and more processor time; auto chooses by the number of \
-                clients",
+        allowed: Allowed::Word(&["auto", "plain", "shared", "fine"]),
+        about: "how poses are coded for clients that do not choose: shared codes once for all \
+                clients; fine codes for each client, with fewer bytes and more processor time; \
+                auto chooses by the number of clients; plain is for simple clients, with many \
+                bytes",
     },
 ];
 
@@ -156,30 +158,6 @@ const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
         index += 1;
     }
     index == a.len() && index == b.len()
-}
-
-/// How poses are coded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PoseCoding {
-    /// Depends on the number of clients.
-    #[default]
-    Auto,
-    /// Once for all clients.
-    Shared,
-    /// For each client separately, relative to all that the client is known to have: fewer bytes,
-    /// more processor time.
-    Fine,
-}
-
-impl PoseCoding {
-    /// The value of the parameter `coding`.
-    fn from_word(word: &str) -> Self {
-        match word {
-            "shared" => Self::Shared,
-            "fine" => Self::Fine,
-            _ => Self::Auto,
-        }
-    }
 }
 
 /// The configuration of a room, without its game.
@@ -211,7 +189,7 @@ pub struct RoomConfig {
     /// The bandwidth limit of a client, in bytes a second. A game may set another one for a player
     /// (`World::set_budget`).
     pub budget_bytes_per_s: u32,
-    /// How poses are coded.
+    /// How poses are coded for clients that do not choose.
     pub coding: PoseCoding,
     /// Index of this map in its world.
     pub map: u32,
@@ -249,7 +227,7 @@ impl RoomConfig {
                 .whole_if_given("grace")
                 .map_or(grace, Duration::from_secs),
             budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_KBIT,
-            coding: PoseCoding::from_word(parameters.word("coding")),
+            coding: parameters.word("coding").parse().unwrap_or_default(),
             map: map as u32,
             capacity,
             trace: false,
@@ -382,8 +360,8 @@ mod tests {
         let coding = |word| configure(&[("coding", word)]).unwrap().coding;
         assert_eq!(RoomConfig::default().coding, PoseCoding::Auto);
         assert_eq!(
-            ["auto", "shared", "fine"].map(coding),
-            [PoseCoding::Auto, PoseCoding::Shared, PoseCoding::Fine]
+            ["auto", "plain", "shared", "fine"].map(coding),
+            PoseCoding::ALL
         );
     }
 
@@ -458,7 +436,7 @@ mod tests {
         check(
             "coding",
             "Fine",
-            "coding=Fine is not possible: it must be auto, shared or fine",
+            "coding=Fine is not possible: it must be auto, plain, shared or fine",
         );
         check(
             "budget",

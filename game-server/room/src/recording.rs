@@ -182,6 +182,7 @@ fn split_entry(bytes: &[u8]) -> Result<Option<SplitEntry<'_>>, BadRecording> {
 mod tests {
     use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
     use ambit_proto::message::FieldValue;
+    use ambit_proto::pose::PoseCoding;
     use ambit_proto::space::Position;
 
     use super::*;
@@ -260,6 +261,7 @@ mod tests {
                 client,
                 player,
                 name: "ann".to_owned(),
+                coding: PoseCoding::Plain,
             },
             RoomInput::Datagram {
                 client,

@@ -30,6 +30,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
 use ambit_proto::message::{Command, EffectTime, FieldValue, RefusalReason};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 
 use self::gates::Gates;
@@ -337,9 +338,10 @@ impl Room {
                 client,
                 player,
                 name,
+                coding,
             } => {
-                self.join(now, *client, *player, name, outputs);
-                *client = REPLAY_CLIENT;
+                self.join(now, (*client, *coding), *player, name, outputs);
+                (*client, *coding) = (REPLAY_CLIENT, PoseCoding::Auto);
             }
             RoomInput::Disconnect { client, player } => {
                 if !self.disconnect(now, *client, *player) {
@@ -373,7 +375,7 @@ impl Room {
     fn join(
         &mut self,
         now: GameTime,
-        client: ClientId,
+        (client, coding): (ClientId, PoseCoding),
         player: PlayerId,
         name: &str,
         outputs: &mut Vec<RoomOutput>,
@@ -407,6 +409,7 @@ impl Room {
                 client,
                 player,
                 avatar: seat.avatar,
+                coding,
             };
             self.players.insert(client, player);
             self.network.admit(now, arrival, &self.world);

@@ -4,6 +4,7 @@
 use ambit_field::commands;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::recording::Header;
@@ -324,6 +325,7 @@ impl Map {
             client: ClientId(self.clients),
             player,
             name: "ann".into(),
+            coding: PoseCoding::Auto,
         });
         self.tick();
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::ids::ClientId;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 use ambit_room::recording::{self, Header, recording_of, replay, room, run_without_players};
@@ -27,6 +28,7 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
         client: ClientId(1),
         player: ANN,
         name: "ann".to_owned(),
+        coding: PoseCoding::Auto,
     }];
     first.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
     let snapshot = RoomSnapshot {
@@ -61,6 +63,7 @@ fn avatars_of_connected_clients_leave_after_a_replay() {
         client: ClientId(1),
         player: ANN,
         name: "ann".to_owned(),
+        coding: PoseCoding::Auto,
     };
     let mut bytes = Vec::new();
     recording::begin(&header, None, &mut bytes);

@@ -10,6 +10,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{Command, FieldValue, GameCommand};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire;
 use ambit_room::config::RoomConfig;
@@ -118,6 +119,7 @@ fn players_return_to_their_avatars_within_the_grace_period() {
         client: ClientId(90),
         player: ann,
         name: "ann".into(),
+        coding: PoseCoding::Auto,
     }];
     for _ in 0..30 {
         original.now += TICK;
@@ -173,6 +175,7 @@ fn a_command_repeated_at_another_host_is_executed_once() {
                 client,
                 player: ann,
                 name: "ann".into(),
+                coding: PoseCoding::Auto,
             });
         }
         inputs.push(original.datagram(client, commands));
@@ -233,6 +236,7 @@ fn an_outdated_move_stays_outdated_at_the_next_host() {
         client: ClientId(91),
         player: ann,
         name: "ann".into(),
+        coding: PoseCoding::Auto,
     };
     copy.tick(original.now, &mut vec![join, repeated], &mut Vec::new());
     assert_eq!(command_numbers(&copy), [1_003]);
@@ -358,6 +362,7 @@ impl PlayedRoom {
                         client,
                         player,
                         name: format!("player {player}"),
+                        coding: PoseCoding::Auto,
                     });
                 }
                 (Some(client), 0) => {

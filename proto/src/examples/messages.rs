@@ -11,8 +11,10 @@ use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
 use crate::message::{
     BodyContext, Command, DatagramBody, EffectTime, FieldValue, KeyInput, LatenessReport,
-    MAX_CHANGES, MAX_EFFECTS, Notice, Record, RefusalReason, STAMP_BITS, Uplink,
+    MAX_CHANGES, MAX_EFFECTS, Notice, PlainPose, Record, RefusalReason, STAMP_BITS, Uplink,
+    wire_plain_poses,
 };
+use crate::pose::PoseFormat;
 use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES, ObjectKind, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
@@ -34,6 +36,39 @@ pub(crate) struct ExampleRecord(pub(crate) Record);
 /// A body of records of [`Schema::example_with_poses`], without poses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ExampleBody(pub(crate) DatagramBody);
+
+/// A plain pose section of [`Schema::example_with_poses`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ExamplePlainPoses(Vec<PlainPose>);
+
+impl Wire for ExamplePlainPoses {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        wire_plain_poses(&mut self.0, &Schema::example_with_poses(), coder)
+    }
+}
+
+impl Example for ExamplePlainPoses {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self(any_plain_poses(&Schema::example_with_poses(), rng))
+    }
+}
+
+/// Up to 12 poses of any objects of kinds that have poses.
+pub(crate) fn any_plain_poses(schema: &Schema, rng: &mut fastrand::Rng) -> Vec<PlainPose> {
+    let kinds: Vec<(u8, PoseFormat)> = (0..)
+        .zip(&schema.kinds)
+        .filter_map(|(index, kind)| Some((index, *kind.pose_format()?)))
+        .collect();
+    let poses = (0..rng.usize(..12)).map(|_| {
+        let (kind, format) = kinds[rng.usize(..kinds.len())];
+        PlainPose {
+            alias: Alias::example(rng),
+            kind,
+            pose: any_pose(rng, format),
+        }
+    });
+    poses.collect()
+}
 
 impl Wire for ExampleRecord {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {

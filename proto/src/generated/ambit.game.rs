@@ -43,6 +43,10 @@ pub struct Join {
     pub version: u32,
     #[prost(bytes = "vec", tag = "2")]
     pub ticket: ::prost::alloc::vec::Vec<u8>,
+    /// How poses are to be coded for this connection; each new one may choose anew. The host does as
+    /// it is asked. It refuses a number that it does not know with `unsupported`.
+    #[prost(enumeration = "PoseCoding", tag = "3")]
+    pub coding: i32,
 }
 /// The player leaves the game and its room for good: the host answers with `Out`, the lobby sends
 /// `RoomLeft`. Without this message the avatar waits for the player for the grace period.
@@ -82,6 +86,10 @@ pub struct Joined {
     pub outer: u32,
     #[prost(message, optional, tag = "10")]
     pub schema: ::core::option::Option<Schema>,
+    /// What the client has asked for; if that was `AUTO`, what the room prefers. In sections that are
+    /// not `PLAIN`, the first bit says which of the other two they are.
+    #[prost(enumeration = "PoseCoding", tag = "11")]
+    pub coding: i32,
 }
 /// This connection is out of the game; `reason` says why. Whether the player is out is decided by
 /// the lobby, which then sends `RoomLeft`. Until it does, a client may come back with a new ticket:
@@ -503,5 +511,44 @@ pub mod field {
         /// A text of this length.
         #[prost(message, tag = "7")]
         Text(super::Text),
+    }
+}
+/// How the poses in datagrams are coded. `proto::message` describes the bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum PoseCoding {
+    /// The host chooses `SHARED` or `FINE` for each datagram, unless the parameter `coding` of the
+    /// room names one.
+    Auto = 0,
+    /// Whole poses, bit by bit: for simple clients. Takes several times the bytes of the others, so
+    /// that a client with many objects around it is sent far ones less often.
+    Plain = 1,
+    /// Relative to a pose that the client has, by a range coder with static tables.
+    Shared = 2,
+    /// Relative to all poses that the client has, by a range coder with predictions.
+    Fine = 3,
+}
+impl PoseCoding {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Auto => "AUTO",
+            Self::Plain => "PLAIN",
+            Self::Shared => "SHARED",
+            Self::Fine => "FINE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "AUTO" => Some(Self::Auto),
+            "PLAIN" => Some(Self::Plain),
+            "SHARED" => Some(Self::Shared),
+            "FINE" => Some(Self::Fine),
+            _ => None,
+        }
     }
 }

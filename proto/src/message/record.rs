@@ -254,14 +254,23 @@ fn wire_record_head<'s>(
     coder: &mut impl Coder,
 ) -> Result<&'s ObjectKind, WireError> {
     alias.wire(coder)?;
+    wire_kind(kind, coder)?;
+    coder.time(at, context.horizon(stamp))?;
+    context
+        .schema
+        .kind(*kind)
+        .ok_or_else(|| WireError::Unknown {
+            what: "kind",
+            value: (*kind).into(),
+        })
+}
+
+/// The index of a kind in the schema, which may not have as many.
+pub(super) fn wire_kind(kind: &mut u8, coder: &mut impl Coder) -> Result<(), WireError> {
     let mut index = u64::from(*kind);
     coder.bits(&mut index, KIND_BITS)?;
     *kind = index as u8;
-    coder.time(at, context.horizon(stamp))?;
-    context.schema.kind(*kind).ok_or(WireError::Unknown {
-        what: "kind",
-        value: index,
-    })
+    Ok(())
 }
 
 fn wire_components<C: Coder>(

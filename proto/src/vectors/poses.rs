@@ -1,8 +1,9 @@
-//! Pose sections of both levels, with each operation of the range coder.
+//! Pose sections: plain ones, and those of both levels with each operation of the range coder.
 
 mod fine;
 mod objects;
 mod operations;
+mod plain;
 mod shared;
 
 use self::objects::SectionObject;
@@ -32,6 +33,7 @@ const ALL: Option<AckedSet> = Some(AckedSet {
 pub(super) fn vectors() -> Vec<TestVector> {
     let mut all = shared::vectors();
     all.extend(fine::vectors());
+    all.extend(plain::vectors());
     all
 }
 

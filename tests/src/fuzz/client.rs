@@ -20,6 +20,7 @@ use ambit_proto::examples;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::room::{RoomInput, RoomOutput};
@@ -40,6 +41,8 @@ const ACT: usize = 6;
 
 /// If this bit is set in the first byte, the game is `cubes`; otherwise one of [`schemas`].
 const CUBES: u8 = 0x80;
+/// If this bit is set there, the host sends whole poses.
+const PLAIN: u8 = 0x40;
 
 /// Runs a client against an arbitrary lobby, host and network.
 pub fn client(data: &[u8]) {
@@ -89,6 +92,7 @@ struct FuzzedClient {
     now: LocalTime,
     entered: BTreeSet<u32>,
     cubes: bool,
+    coding: PoseCoding,
     schema: &'static Schema,
     /// Datagrams that the client sent in the last step.
     sent: Vec<Bytes>,
@@ -97,21 +101,28 @@ struct FuzzedClient {
 impl FuzzedClient {
     fn playing(first: u8) -> Self {
         let cubes = first & CUBES != 0;
+        let coding = if first & PLAIN == 0 {
+            PoseCoding::Auto
+        } else {
+            PoseCoding::Plain
+        };
         let mut fuzzed = FuzzedClient {
             client: Client::new(&ClientConfig {
                 name: "ann".into(),
                 physics: vec![ambit_cubes_physics::PHYSICS],
                 predict: cubes,
+                coding,
                 ..ClientConfig::default()
             }),
             host: Link::new(LinkConfig::default()),
             now: LocalTime::from_millis(1_000),
             entered: BTreeSet::new(),
             cubes,
+            coding,
             schema: if cubes {
                 cubes_schema()
             } else {
-                &schemas()[usize::from(first) % schemas().len()]
+                &schemas()[usize::from(first & !PLAIN) % schemas().len()]
             },
             sent: Vec::new(),
         };
@@ -198,6 +209,7 @@ impl FuzzedClient {
             inner: 1,
             outer: 2,
             schema: Some(self.schema.into()),
+            coding: game_pb::PoseCoding::from(self.coding).into(),
         };
         let message = GameToClient {
             body: Some(game_to_client::Body::Joined(joined)),
@@ -288,22 +300,34 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut forged = vec![0];
     step(&mut forged, RAW, &[0; 12]);
     forged.extend([7, WAIT as u8, 0, 8]);
-    vec![game, lobby, forged, cubes_seed()]
+    vec![
+        game,
+        lobby,
+        forged,
+        cubes_seed(PoseCoding::Auto),
+        cubes_seed(PoseCoding::Plain),
+    ]
 }
 
 /// What a room of `cubes` sends to a player who pushes to the right.
-fn cubes_seed() -> Vec<u8> {
+fn cubes_seed(coding: PoseCoding) -> Vec<u8> {
     let parameters = [("size", "16x16"), ("cubes", "4")];
     let mut room = ambit_game_server::standard()
         .create_room(&header("cubes", &parameters))
         .expect("valid room parameters");
-    let mut fuzzed = FuzzedClient::playing(CUBES);
-    let mut input = vec![CUBES];
+    let first = if coding == PoseCoding::Plain {
+        CUBES | PLAIN
+    } else {
+        CUBES
+    };
+    let mut fuzzed = FuzzedClient::playing(first);
+    let mut input = vec![first];
     let client = ClientId(0);
     let mut inputs = vec![RoomInput::Join {
         client,
         player: PlayerId(3),
         name: "ann".into(),
+        coding,
     }];
     for tick in 1..=16 {
         let at = GameTime::from_millis(50 * tick);

@@ -12,6 +12,7 @@ use ambit_proto::ids::{Alias, ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::message::{Command, FieldValue};
 use ambit_proto::space::Position;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
@@ -117,6 +118,7 @@ impl FuzzedRoom {
             client,
             player: player_of(client),
             name: format!("player{}", client.0),
+            coding: PoseCoding::ALL[client.0 as usize % PoseCoding::ALL.len()],
         });
     }
 

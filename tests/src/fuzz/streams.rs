@@ -7,6 +7,7 @@ use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
 use ambit_proto::control::world::{self as world_pb, ClientToWorld, WorldToClient};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_room::journal::JournalEntry;
@@ -188,6 +189,7 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
     let join = game_pb::Join {
         version: ambit_proto::message::VERSION,
         ticket: vec![7; 100],
+        coding: 0,
     };
     let join = ClientToGame {
         body: Some(game_pb::client_to_game::Body::Join(join)),
@@ -268,6 +270,7 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
             client,
             player: PlayerId(3),
             name: "ann".into(),
+            coding: PoseCoding::Auto,
         },
         RoomInput::Datagram {
             client,

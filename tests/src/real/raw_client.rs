@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ambit_proto::control::game::{
-    ClientToGame, GameToClient, Join, client_to_game, game_to_client,
+    ClientToGame, GameToClient, Join, PoseCoding, client_to_game, game_to_client,
 };
 use ambit_proto::control::world::{
     ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client,
@@ -136,10 +136,20 @@ impl RawClient {
 
     /// Sends a ticket.
     pub async fn join(&mut self, ticket: Vec<u8>) -> Result<game_to_client::Body> {
+        self.join_with(ticket, PoseCoding::Auto).await
+    }
+
+    /// Sends a ticket, and how poses are to be coded.
+    pub async fn join_with(
+        &mut self,
+        ticket: Vec<u8>,
+        coding: PoseCoding,
+    ) -> Result<game_to_client::Body> {
         let join = ClientToGame {
             body: Some(client_to_game::Body::Join(Join {
                 version: ambit_proto::message::VERSION,
                 ticket,
+                coding: coding.into(),
             })),
         };
         self.write(&encode_frame(&join)).await?;

@@ -300,8 +300,8 @@ impl SimHost {
     }
 
     fn join(&mut self, now: LocalTime, conn: GameConn, join: &Join) {
-        let ticket = match self.core.admit(time(now), join) {
-            Ok(ticket) => ticket,
+        let admitted = match self.core.admit(time(now), join) {
+            Ok(admitted) => admitted,
             Err(error) => {
                 let error = game_to_client::Body::Error(error);
                 self.outputs
@@ -310,14 +310,14 @@ impl SimHost {
                 return;
             }
         };
-        let id = ticket.room;
+        let id = admitted.ticket.room;
         let room = self.rooms.get_mut(&id).expect("the ticket's room runs");
         self.next_client += 1;
         let client = ClientId(self.next_client);
         room.conns.insert(client, conn);
         self.connections.insert(conn, (id, client));
         let at = room.clock.room_time(now);
-        room.host.handle_join(at, client, ticket);
+        room.host.handle_join(at, client, admitted);
         self.handle_room_outputs(now, id);
     }
 

@@ -228,6 +228,7 @@ fn to_game() -> Vec<game::client_to_game::Body> {
         Body::Join(game::Join {
             version: message::VERSION,
             ticket: vec![1, 2, 3],
+            coding: 0,
         }),
         Body::Leave(game::Leave {}),
     ]
@@ -246,6 +247,7 @@ fn from_game() -> Vec<game::game_to_client::Body> {
         inner: 1,
         outer: 2,
         schema: Some((&Schema::example_with_poses()).into()),
+        coding: 0,
     };
     vec![
         Body::Joined(joined),

@@ -9,6 +9,7 @@ mod cluster;
 mod consoles;
 mod deploy;
 mod failover;
+mod plain_client;
 mod processes;
 mod server;
 mod sidecar;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::pose::Pose;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
@@ -194,6 +195,7 @@ fn a_saved_crowd_that_is_restored_walks_on_bit_for_bit() {
                 client: ClientId(number),
                 player: PlayerId(u64::from(number)),
                 name: "player".into(),
+                coding: PoseCoding::Auto,
             })
             .collect();
         let mut outputs = Vec::new();

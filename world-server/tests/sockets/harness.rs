@@ -259,6 +259,7 @@ impl GameClient {
         self.send(client_to_game::Body::Join(Join {
             version: ambit_proto::message::VERSION,
             ticket: ticket.ticket.clone(),
+            coding: 0,
         }))
         .await;
     }

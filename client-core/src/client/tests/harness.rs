@@ -31,6 +31,8 @@ pub(super) struct ClientHarness {
     /// Outputs of the client that no test has read yet.
     pub(super) outputs: Vec<ClientOutput>,
     pub(super) host: Host,
+    /// The number of the coding that the client has asked for at the last join.
+    pub(super) asked_coding: i32,
 }
 
 /// A game host: one end of the link, and the clock of the room.
@@ -63,6 +65,7 @@ impl ClientHarness {
             now,
             outputs: Vec::new(),
             host: Host::new(),
+            asked_coding: -1,
         };
         harness.collect();
         harness
@@ -170,10 +173,10 @@ impl ClientHarness {
         let Some(ClientOutput::Game(join)) = self.next_output() else {
             panic!("expected a join")
         };
-        assert!(matches!(
-            join.body,
-            Some(game_pb::client_to_game::Body::Join(_))
-        ));
+        let Some(game_pb::client_to_game::Body::Join(join)) = join.body else {
+            panic!("expected a join: {join:?}")
+        };
+        self.asked_coding = join.coding;
         self.host = Host::new();
         self.now += ONE_WAY_DELAY;
         let now_us = self.room_time().micros();
@@ -189,6 +192,7 @@ impl ClientHarness {
             inner: 1,
             outer: 2,
             schema: Some((&schema()).into()),
+            coding: join.coding,
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
         self.client

@@ -1,11 +1,16 @@
 //! Poses, keys, the map and ages, over a real link.
 
+use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::{EffectTime, FieldValue, Notice, Record, Uplink};
+use ambit_proto::message::{
+    EffectTime, FieldValue, Notice, PlainPose, Record, Uplink, end_plain_poses,
+};
 use ambit_proto::pose::{
-    AckedSet, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter, code,
+    AckedSet, BaselineMode, Level, Pose, PoseCoding, PoseFormat, SectionHeader, SectionWriter, code,
 };
 use ambit_proto::schema::Component;
+use ambit_proto::wire::Writer;
 
 use super::super::*;
 use super::harness::*;
@@ -147,6 +152,45 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
     harness.advance(ms(500));
     deliver_to_host(&mut harness);
     assert_eq!(emitted(&harness), [0; 0]);
+}
+
+#[test]
+fn a_client_asks_for_plain_poses_at_each_join_and_reads_them() {
+    let mut harness = ClientHarness::playing_with(&ClientConfig {
+        coding: PoseCoding::Plain,
+        seed: 1,
+        ..ClientConfig::default()
+    });
+    for id in [2, 4] {
+        assert_eq!(harness.asked_coding, 1);
+        Walkers::enter(&mut harness);
+        for x in [6.0, 7.0] {
+            harness.advance(TICK);
+            let datagram = harness.write_with(&[], |_, _| plain(1, pose_at(x, 4.0)));
+            harness.deliver(&datagram);
+        }
+        assert_eq!(walker(&harness), id);
+        let shown = harness.room_time() + LOCAL_LAG.saturating_sub(ONE_WAY_DELAY);
+        assert_near(harness.client.shown_at(id, shown), 7.0);
+        // The host is notified, since it sends the pose of an object at rest only once.
+        let number = harness.host.link.next_number();
+        let unreadable = harness.write_with(&[], |_, _| vec![1]);
+        harness.deliver(&unreadable);
+        deliver_to_host(&mut harness);
+        let sent = harness.host.sent.iter();
+        let reports: Vec<u16> = sent.filter_map(|sent| sent.2.lost_track).collect();
+        assert_eq!(reports, [number as u16]);
+        harness.break_game_connection();
+        harness.advance(ms(200));
+        let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
+            panic!("expected a request for a ticket")
+        };
+        harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+        harness.asked_coding = -1;
+        harness.join_game();
+        harness.events();
+    }
+    assert_eq!(harness.client.stats().poses, 4);
 }
 
 #[test]
@@ -460,6 +504,20 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
         );
     }
     writer.finish();
+    bytes
+}
+
+/// A section with a whole pose of a walker.
+fn plain(slot: u16, pose: Pose) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes);
+    let plain = PlainPose {
+        alias: alias(slot),
+        kind: WALKER,
+        pose,
+    };
+    plain.write(&format(), &mut writer);
+    end_plain_poses(writer);
     bytes
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::ids::Alias;
-use ambit_proto::message::Record;
-use ambit_proto::pose::{BaselineMode, Level, SectionHeader, SectionWriter, code};
+use ambit_proto::message::{PlainPose, Record, end_plain_poses};
+use ambit_proto::pose::{BaselineMode, Level, PoseCoding, SectionHeader, SectionWriter, code};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_proto::wire::Writer;
 
 use super::*;
 use crate::client::event::{ComponentValue, Facing};
@@ -289,6 +290,61 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     assert_eq!((drawn(3_000).position.x, drawn(3_000).at_rest), (5.5, true));
 }
 
+#[test]
+fn plain_poses_in_any_order_are_those_of_their_objects() {
+    let mut harness = ReplicaHarness::plain();
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.enter(1, alias(2, 0), BALL, 20.0);
+    // The datagram before is lost, and the one after comes first: nothing depends on it.
+    let later = [(alias(2, 0), BALL, 22.0), (alias(1, 0), WALKER, 7.0)];
+    let section = harness.plain_section(5, &later);
+    assert_eq!((section.applied, section.stale), (2, 0));
+    let section = harness.plain_section(3, &[(alias(1, 0), WALKER, 6.0)]);
+    assert_eq!((section.applied, section.acked_set), (1, Ok(None)));
+    harness.now = 400;
+    harness.emitted();
+    for (t, x) in [(250, 6.0), (350, 7.0), (999, 7.0)] {
+        assert_eq!(harness.shown_x(1, t), Some(x), "at {t}");
+    }
+    assert_eq!(harness.shown_x(2, 350), Some(22.0));
+}
+
+#[test]
+fn plain_poses_of_objects_that_are_not_followed_change_nothing() {
+    let mut harness = ReplicaHarness::plain();
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.leave(4, alias(1, 0));
+    harness.enter(9, alias(1, 1), BALL, 50.0);
+    harness.now = 700;
+    harness.emitted();
+    // Of the object before, of one that was never there, and of an epoch yet to come; as a pose of
+    // another kind than the slot's.
+    let skipped = [
+        (alias(1, 0), WALKER, 6.0),
+        (alias(7, 0), WALKER, 6.0),
+        (alias(1, 2), BALL, 6.0),
+        (alias(1, 1), WALKER, 6.0),
+        (alias(1, 1), BALL, 51.0),
+    ];
+    let section = harness.plain_section(10, &skipped);
+    assert_eq!((section.applied, section.stale), (1, 4));
+    assert_eq!(harness.shown_x(2, 900), Some(51.0));
+    assert_eq!(harness.replica.visible_objects().count(), 1);
+}
+
+#[test]
+fn a_faulty_plain_section_spoils_no_other() {
+    let mut harness = ReplicaHarness::plain();
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    let faulty = harness.replica.apply_poses(harness.datagram(3), &[1]);
+    assert_eq!(
+        faulty.acked_set,
+        Err(SectionError::Wire(ambit_proto::wire::WireError::Truncated))
+    );
+    let section = harness.plain_section(4, &[(alias(1, 0), WALKER, 6.0)]);
+    assert_eq!((section.applied, section.acked_set), (1, Ok(None)));
+}
+
 /// A replica, and a server that records what it has sent.
 struct ReplicaHarness {
     replica: Replica<()>,
@@ -305,6 +361,28 @@ impl ReplicaHarness {
             now: 150,
             sent: Vec::new(),
         }
+    }
+
+    /// Its server sends whole poses.
+    fn plain() -> Self {
+        let mut harness = Self::new(PoseDecoding::Full);
+        harness.replica.set_coding(PoseCoding::Plain);
+        harness
+    }
+
+    fn plain_section(&mut self, number: u64, poses: &[(Alias, u8, f32)]) -> SectionOutcome {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes);
+        for &(alias, kind, x) in poses {
+            let pose = self.pose(kind, x);
+            let format = self.replica.schema().kinds[usize::from(kind)].pose_format();
+            let format = format.expect("a kind with poses");
+            PlainPose { alias, kind, pose }.write(format, &mut writer);
+        }
+        end_plain_poses(writer);
+        let section = self.replica.apply_poses(self.datagram(number), &bytes);
+        self.replica.finish_datagram(self.datagram(number));
+        section
     }
 
     fn datagram(&self, number: u64) -> ReceivedDatagram {

@@ -29,10 +29,9 @@ use super::{ArbiterPlace, Shared};
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::messages::RoomOrder;
-use crate::host_core::room_host::{RoomHost, RoomHostOutput};
+use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
 use crate::room_files::RoomFiles;
 use ambit_room::stats::RoomStats;
-use ambit_transport::ticket::Ticket;
 
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
 /// turn with the rest.
@@ -51,7 +50,7 @@ pub(crate) struct Tick {
 #[rtype(result = "()")]
 pub(crate) struct Attach {
     pub(crate) client: ClientId,
-    pub(crate) ticket: Ticket,
+    pub(crate) admitted: AdmittedClient,
     pub(crate) connection: GameConnection,
 }
 
@@ -300,7 +299,7 @@ impl Handler<Attach> for RoomActor {
     fn handle(&mut self, new: Attach, ctx: &mut Self::Context) {
         let now = self.now();
         self.connections.insert(new.client, new.connection);
-        self.setup.room.handle_join(now, new.client, new.ticket);
+        self.setup.room.handle_join(now, new.client, new.admitted);
         self.carry_out(ctx);
     }
 }

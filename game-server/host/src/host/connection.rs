@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::host_core::room_host::AdmittedClient;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::Error;
@@ -29,7 +30,6 @@ use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;
 use crate::host_core::clock::RoomClock;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
-use ambit_transport::ticket::Ticket;
 
 /// How long a client may take from the handshake to its `Join`.
 const JOIN_WITHIN: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ type Reports = mpsc::WeakSender<Control>;
 
 /// A client with a valid ticket.
 struct TicketHolder {
-    ticket: Ticket,
+    admitted: AdmittedClient,
     inlet: Arc<RoomInlet>,
     from_client: ControlReader,
     to_client: SendStream,
@@ -97,9 +97,9 @@ async fn greet(
     let join = read_join(&mut from_client).await?;
     // Before the ticket is used up: it is still good once the client has what it lacks.
     check_datagrams(connection.max_datagram_size())?;
-    let (ticket, inlet) = admit(shared, &join)?;
+    let (admitted, inlet) = admit(shared, &join)?;
     Ok(TicketHolder {
-        ticket,
+        admitted,
         inlet,
         from_client,
         to_client: to_client.take().expect("it was opened"),
@@ -145,12 +145,12 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
     }
 }
 
-fn admit(shared: &Shared, join: &Join) -> Result<(Ticket, Arc<RoomInlet>), Error> {
-    let ticket = shared.core().admit(shared.time(), join)?;
+fn admit(shared: &Shared, join: &Join) -> Result<(AdmittedClient, Arc<RoomInlet>), Error> {
+    let admitted = shared.core().admit(shared.time(), join)?;
     // The room may have ended meanwhile.
     let Some(inlet) = shared
         .rooms
-        .get(&ticket.room)
+        .get(&admitted.ticket.room)
         .map(|inlet| Arc::clone(&inlet))
     else {
         return Err(codes::error(
@@ -158,12 +158,12 @@ fn admit(shared: &Shared, join: &Join) -> Result<(Ticket, Arc<RoomInlet>), Error
             "the room does not run any more",
         ));
     };
-    Ok((ticket, inlet))
+    Ok((admitted, inlet))
 }
 
 async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder) {
     let TicketHolder {
-        ticket,
+        admitted,
         inlet,
         from_client,
         to_client,
@@ -174,7 +174,7 @@ async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder
     let reports = control.downgrade();
     let attach = Attach {
         client,
-        ticket,
+        admitted,
         connection: GameConnection {
             connection: connection.clone(),
             control,

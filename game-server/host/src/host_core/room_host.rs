@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{Joined, Out, game_to_client};
+use ambit_proto::control::game::{Joined, Out, PoseCoding as CodingField, game_to_client};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 
@@ -29,6 +30,15 @@ const MOVE_WITHIN: Duration = Duration::from_secs(20);
 
 /// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
 const REVOKED_FOR: Duration = Duration::from_mins(1);
+
+/// A client whose first message the host has checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdmittedClient {
+    /// It is used up.
+    pub ticket: Ticket,
+    /// How the client wants its poses to be coded.
+    pub coding: PoseCoding,
+}
 
 /// What the shell is to do, in this order.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +161,8 @@ impl RoomHost {
     }
 
     /// A client has come, with a ticket that the host has checked.
-    pub fn handle_join(&mut self, now: GameTime, client: ClientId, ticket: Ticket) {
+    pub fn handle_join(&mut self, now: GameTime, client: ClientId, admitted: AdmittedClient) {
+        let AdmittedClient { ticket, coding } = admitted;
         let Ticket {
             player,
             name,
@@ -169,7 +180,7 @@ impl RoomHost {
             let message = format!("the room has {} seats", self.capacity);
             return self.refuse(client, ErrorCode::RoomFull, message);
         }
-        let joined = game_to_client::Body::Joined(self.joined(now));
+        let joined = game_to_client::Body::Joined(self.joined(now, coding));
         self.outputs.push_back(RoomHostOutput::Message {
             client,
             body: joined,
@@ -180,6 +191,7 @@ impl RoomHost {
             client,
             player,
             name,
+            coding,
         });
     }
 
@@ -316,7 +328,7 @@ impl RoomHost {
         self.outputs.push_back(RoomHostOutput::HandedOver);
     }
 
-    fn joined(&self, now: GameTime) -> Joined {
+    fn joined(&self, now: GameTime, coding: PoseCoding) -> Joined {
         let config = self.room.config();
         Joined {
             room: self.id.0,
@@ -329,6 +341,7 @@ impl RoomHost {
             inner: u32::from(config.inner),
             outer: u32::from(config.outer),
             schema: Some(self.room.world().schema().into()),
+            coding: CodingField::from(coding.or(config.coding)).into(),
         }
     }
 

@@ -7,7 +7,7 @@ use ambit_proto::time::GameTime;
 
 use super::messages::RoomMember;
 use super::*;
-use ambit_transport::ticket::TicketSigner;
+use ambit_transport::ticket::{Ticket, TicketSigner};
 
 const ADDRESS: &str = "10.0.0.1:7000";
 const ROOM: RoomId = RoomId(7);
@@ -169,6 +169,11 @@ fn a_ticket_needs_a_running_room_and_is_used_once() {
     assert_eq!(host.join(ANN, 2), Err(ErrorCode::BadTicket));
     host.open(1);
     let join = host.ticket(ANN, 3);
+    let unknown_coding = Join {
+        coding: 4,
+        ..join.clone()
+    };
+    assert_eq!(host.admit(&unknown_coding), Err(ErrorCode::Unsupported));
     assert!(host.admit(&join).is_ok());
     assert_eq!(host.admit(&join), Err(ErrorCode::TicketUsed));
     let old = Join {
@@ -503,6 +508,7 @@ impl Host {
         Join {
             version: message::VERSION,
             ticket: self.signer.sign(&ticket),
+            coding: 0,
         }
     }
 
@@ -514,7 +520,7 @@ impl Host {
     fn admit(&mut self, join: &Join) -> Result<PlayerId, ErrorCode> {
         let admitted = self.core.admit(self.time, join);
         admitted
-            .map(|ticket| ticket.player)
+            .map(|admitted| admitted.ticket.player)
             .map_err(|error| error.code())
     }
 

@@ -29,6 +29,7 @@ use std::time::Duration;
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
 use ambit_proto::message::{EffectTime, Notice, RefusalReason};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::{InterestRadii, Schema};
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -57,6 +58,8 @@ pub struct Network {
     viewers: Viewers,
     /// The budget of a client that joins.
     budget_bytes_per_s: u32,
+    /// The coding of a client that does not ask for one.
+    coding: PoseCoding,
     shared_state: SharedTickState,
     /// A buffer for what `interest` reports; empty between calls.
     changes: Vec<interest::InterestChange>,
@@ -79,6 +82,8 @@ pub struct JoiningClient {
     pub player: PlayerId,
     /// The object through which the client sees the world.
     pub avatar: ObjectId,
+    /// How the client wants its poses to be coded.
+    pub coding: PoseCoding,
 }
 
 /// Visibility by the rules of the game.
@@ -109,6 +114,7 @@ impl Network {
             interest_classes: classes,
             viewers: Viewers::default(),
             budget_bytes_per_s: config.budget_bytes_per_s,
+            coding: config.coding,
             shared_state: SharedTickState::new(config, schema),
             changes: Vec::new(),
             buffers: SendBuffers::default(),
@@ -122,6 +128,7 @@ impl Network {
             client,
             player,
             avatar,
+            coding,
         } = joining;
         let home = self.grid.cell_at(world.position(avatar));
         self.viewers.insert(Viewer::new(
@@ -130,6 +137,7 @@ impl Network {
             avatar,
             home,
             now,
+            coding.or(self.coding),
             self.budget_bytes_per_s,
         ));
     }

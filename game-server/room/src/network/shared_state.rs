@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::pose::{PoseFormat, Turning};
+use ambit_proto::pose::{Level, PoseCoding, PoseFormat, Turning};
 use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use bytes::{Bytes, BytesMut};
@@ -18,7 +18,7 @@ use super::replication::pose_section::SectionBuffers;
 use super::replication::pose_table::PoseTable;
 use super::replication::records::RecordCache;
 use super::replication::viewer_poses::{PoseCandidate, PoseContext};
-use crate::config::{PoseCoding, RoomConfig};
+use crate::config::RoomConfig;
 use crate::logic::world::World;
 use crate::stats::RoomStats;
 
@@ -41,7 +41,6 @@ pub struct SharedTickState {
     pub records: RecordCache,
     /// The local lag.
     pub delay: Duration,
-    coding: PoseCoding,
     tick_hz: u64,
     /// By kind; a placeholder for a kind without poses.
     formats: Vec<PoseFormat>,
@@ -108,7 +107,6 @@ impl SharedTickState {
             coded_poses: CodedPoseCache::default(),
             records: RecordCache::default(),
             delay: config.delay,
-            coding: config.coding,
             tick_hz: config.tick_hz.into(),
             has_free_turning: formats
                 .iter()
@@ -120,25 +118,30 @@ impl SharedTickState {
         }
     }
 
-    /// Whether a client that has `active` active objects gets its poses at the shared level. What
-    /// other clients get, and the number of objects in the room, must not affect this: it would
-    /// reveal hidden objects.
-    pub fn uses_shared_level(&self, client_count: usize, active_count: usize) -> bool {
-        match self.coding {
-            PoseCoding::Shared => true,
-            PoseCoding::Fine => false,
-            PoseCoding::Auto => {
-                !self.has_free_turning
-                    || client_count as u64 * active_count as u64 * self.tick_hz > FINE_POSES_PER_S
+    /// The level at which a client with this coding and so many active objects gets its poses;
+    /// `None` for whole poses. What other clients get, and the number of objects in the room, must
+    /// not affect this: it would reveal hidden objects.
+    pub fn level(
+        &self,
+        coding: PoseCoding,
+        client_count: usize,
+        active_count: usize,
+    ) -> Option<Level> {
+        coding.level(|| {
+            let poses_per_s = client_count as u64 * active_count as u64 * self.tick_hz;
+            if self.has_free_turning && poses_per_s <= FINE_POSES_PER_S {
+                Level::Fine
+            } else {
+                Level::Shared
             }
-        }
+        })
     }
 
     /// What the choice of poses depends on, and the cache of the coded poses.
     pub fn pose_context(
         &mut self,
         stamp: GameTime,
-        is_shared_level: bool,
+        level: Option<Level>,
     ) -> (PoseContext<'_>, &mut CodedPoseCache) {
         let source = PoseSource {
             table: &self.pose_table,
@@ -150,7 +153,7 @@ impl SharedTickState {
             PoseContext {
                 source,
                 rates: &self.rates,
-                is_shared_level,
+                level,
             },
             &mut self.coded_poses,
         )

@@ -22,6 +22,7 @@ use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, Command, EffectTime, KeyInput, LatenessReport, Notice, Uplink};
 use ambit_proto::schema::Schema;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
@@ -90,6 +91,8 @@ pub struct Viewer {
     pub lateness: LateUpdateCounter,
     /// Bytes of datagrams from the client, and to the client, since it joined.
     pub bytes_in_out: (u64, u64),
+    /// How its poses are coded.
+    coding: PoseCoding,
     joined_at: GameTime,
     link: Link<SentContents>,
     record_lists: SentRecordLists,
@@ -140,6 +143,7 @@ impl Viewer {
         avatar: ObjectId,
         home: Cell,
         now: GameTime,
+        coding: PoseCoding,
         budget_bytes_per_s: u32,
     ) -> Self {
         let budget = Some(BudgetConfig {
@@ -154,6 +158,7 @@ impl Viewer {
             slots: ObjectSlots::default(),
             lateness: LateUpdateCounter::default(),
             bytes_in_out: (0, 0),
+            coding,
             joined_at: now,
             link: Link::with_payload(LinkConfig {
                 budget,

@@ -2,6 +2,7 @@
 
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::KeySample;
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -26,6 +27,8 @@ pub enum RoomInput {
         client: ClientId,
         player: PlayerId,
         name: String,
+        /// How the client wants its poses to be coded; [`PoseCoding::Auto`] in a journal.
+        coding: PoseCoding,
     },
     /// A player's connection has ended; the avatar stays for the grace period.
     Disconnect {

@@ -9,6 +9,7 @@ use ambit_proto::schema::{
     Codec, CommandKind, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind,
     Schema,
 };
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::wire;
 
@@ -456,6 +457,7 @@ impl Scene {
             client,
             player,
             name: name.into(),
+            coding: PoseCoding::Auto,
         });
         client
     }

@@ -15,6 +15,7 @@ use ambit_host::protocol::messages::{HostReady, HostToWorld, WorldToHost};
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world as ask};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::logic::registry::Registry;
@@ -236,6 +237,7 @@ impl LobbyAndHosts {
                 client,
                 player: PlayerId(player),
                 name,
+                coding: PoseCoding::Auto,
             });
         }
     }

@@ -3,6 +3,7 @@
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{KeyInput, Uplink};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::wire::Wire;
 
 use super::*;
@@ -62,6 +63,7 @@ fn join(client: u32) -> RoomInput {
         client: ClientId(client),
         player: ANN,
         name: "ann".into(),
+        coding: PoseCoding::Auto,
     }
 }
 

@@ -288,7 +288,11 @@ impl Host {
             serial,
             nonce: [0; 16],
         };
-        self.room.handle_join(self.now, ClientId(client), ticket);
+        let admitted = AdmittedClient {
+            ticket,
+            coding: PoseCoding::Auto,
+        };
+        self.room.handle_join(self.now, ClientId(client), admitted);
     }
 
     fn remove(&mut self, player: PlayerId, revoked_until: u64) {

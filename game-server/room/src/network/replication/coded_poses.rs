@@ -165,7 +165,8 @@ impl CodedPoseCache {
 }
 
 impl PoseSource<'_> {
-    fn format(&self, slot: u32) -> &PoseFormat {
+    /// The grid of the poses of `slot`.
+    pub fn format(&self, slot: u32) -> &PoseFormat {
         &self.formats[usize::from(self.table.kind(slot))]
     }
 

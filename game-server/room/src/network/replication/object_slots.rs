@@ -176,8 +176,12 @@ impl ObjectSlots {
         };
         self.by_object.insert(entering.object, index);
         if let Some(pose) = entering.pose_slot {
+            let alias = Alias {
+                slot: index,
+                epoch: slot.epoch,
+            };
             self.poses
-                .follow(index, pose, entering.is_own || entering.is_ally);
+                .follow(alias, pose, entering.is_own || entering.is_ally);
         }
         if let Some(position) = self
             .awaited

@@ -8,11 +8,10 @@
 //! Invariants: slots ascend in a section; no section exceeds its limit; an object is in at most one
 //! section per tick.
 
-use ambit_proto::pose::{
-    self, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter,
-};
+use ambit_proto::message;
+use ambit_proto::pose::{self, BaselineMode, Level, Pose, SectionHeader, SectionWriter};
 use ambit_proto::time::GameTime;
-use ambit_proto::wire::Measure;
+use ambit_proto::wire::{Measure, Writer};
 
 use super::coded_poses::CodedPoseCache;
 use super::sent_datagrams::SentDatagrams;
@@ -20,6 +19,8 @@ use super::viewer_poses::{Baseline, PoseCandidate, PoseContext, ViewerPoses, sor
 
 /// Header and end of a section, in bytes, at most.
 const FRAME_BYTES: usize = 9;
+/// The end of a plain section, with its padding.
+const PLAIN_FRAME_BYTES: usize = 1;
 /// Estimated cost of a slot number beside its pose when nearly all slots are present, in 1/256
 /// bits; and below, for each doubling of the distance to the next slot that is present.
 const SLOT_BITS_X256: u32 = 5 * 128;
@@ -45,8 +46,8 @@ const MAX_MISSES: usize = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SectionStats {
     pub poses: u32,
-    /// Their size without slot numbers and header, in 1/256 bits; 0 at the fine level, where it is
-    /// not known.
+    /// Their size without header and slot numbers (of a plain section: aliases and kinds), in 1/256
+    /// bits; 0 at the fine level, where it is not known.
     pub content_bits_x256: u64,
     /// Size of the header, in bits.
     pub header_bits: usize,
@@ -146,15 +147,13 @@ impl SectionFiller<'_> {
         if chosen.is_empty() {
             return SectionStats::default();
         }
+        let Some(level) = self.context.level else {
+            return self.write_plain(chosen, skipped, written, out);
+        };
         let acked = self
             .sent_datagrams
             .window()
             .map(|window| window.acked_set());
-        let level = if self.context.is_shared_level {
-            Level::Shared
-        } else {
-            Level::Fine
-        };
         let mut header = SectionHeader::new(level, self.sent_datagrams.next(), acked);
         let mut measure = Measure::new();
         header.wire(&mut measure).expect("measuring cannot fail");
@@ -183,6 +182,34 @@ impl SectionFiller<'_> {
             written.push(candidate);
         }
         writer.finish();
+        stats.poses = written.len() as u32;
+        stats
+    }
+
+    /// As [`SectionFiller::write`], for a client that gets whole poses.
+    fn write_plain(
+        &self,
+        chosen: &mut Vec<PoseCandidate>,
+        skipped: &mut Vec<PoseCandidate>,
+        written: &mut Vec<PoseCandidate>,
+        out: &mut Vec<u8>,
+    ) -> SectionStats {
+        let source = self.context.source;
+        let max_bits = 8 * (self.max_bytes - PLAIN_FRAME_BYTES);
+        let mut writer = Writer::new(out);
+        let mut stats = SectionStats::default();
+        for candidate in chosen.drain(..) {
+            let bits = candidate.bits_x256 as usize / 256;
+            if writer.bits_written() + bits > max_bits {
+                skipped.push(candidate);
+                continue;
+            }
+            let pose = candidate.plain_pose(source);
+            pose.write(source.format(candidate.pose_slot), &mut writer);
+            stats.content_bits_x256 += 256 * (bits - pose.head_bits()) as u64;
+            written.push(candidate);
+        }
+        message::end_plain_poses(writer);
         stats.poses = written.len() as u32;
         stats
     }
@@ -220,26 +247,47 @@ impl SectionFiller<'_> {
         due: &mut Vec<PoseCandidate>,
         buffers: &mut SectionBuffers,
     ) {
-        let budget_x256 = ((self.max_bytes - FRAME_BYTES) * 8 * 256) as u64;
+        let is_plain = self.context.level.is_none();
+        let frame_bytes = if is_plain {
+            PLAIN_FRAME_BYTES
+        } else {
+            FRAME_BYTES
+        };
+        let budget_x256 = ((self.max_bytes - frame_bytes) * 8 * 256) as u64;
         let slots = due.last().map_or(0, |last| u64::from(last.slot) + 1);
         let count = due.len() as u64;
+        // The size of a plain pose is known, slot and all.
+        let slot_bits_x256 = |count| {
+            if is_plain {
+                0
+            } else {
+                slot_bits_x256(slots, count)
+            }
+        };
+        let cost_bits_x256 = |candidate: &PoseCandidate| {
+            if is_plain {
+                candidate.bits_x256
+            } else {
+                candidate.cost_bits_x256()
+            }
+        };
         let all = due
             .iter()
-            .map(|candidate| u64::from(candidate.cost_bits_x256()))
+            .map(|candidate| u64::from(cost_bits_x256(candidate)))
             .sum::<u64>();
-        let all = all + count * u64::from(slot_bits_x256(slots, count));
+        let all = all + count * u64::from(slot_bits_x256(count));
         if all <= budget_x256 {
             std::mem::swap(due, &mut buffers.chosen);
             return;
         }
-        let slot_bits_x256 = slot_bits_x256(slots, count * budget_x256 / all);
+        let slot_bits_x256 = slot_bits_x256(count * budget_x256 / all);
         poses.prioritise(self.context, self.viewer_position_m, due);
         sort_by_priority(due);
         let (mut left, mut misses) = (budget_x256.saturating_sub(SAFETY_MARGIN_X256), 0);
         while misses < MAX_MISSES
             && let Some(candidate) = due.pop()
         {
-            let cost = u64::from(candidate.cost_bits_x256() + slot_bits_x256);
+            let cost = u64::from(cost_bits_x256(&candidate) + slot_bits_x256);
             if let Some(rest) = left.checked_sub(cost) {
                 left = rest;
                 buffers.chosen.push(candidate);
@@ -285,7 +333,7 @@ impl SectionFiller<'_> {
             let pose = source.table.latest(candidate.pose_slot);
             writer.write_reference(
                 candidate.slot,
-                self.format(&candidate),
+                source.format(candidate.pose_slot),
                 history,
                 source.stamp,
                 pose,
@@ -322,16 +370,11 @@ impl SectionFiller<'_> {
         writer.write_fine(
             candidate.slot,
             mode,
-            self.format(candidate),
+            source.format(candidate.pose_slot),
             history,
             source.stamp,
             pose,
         );
-    }
-
-    fn format(&self, candidate: &PoseCandidate) -> &PoseFormat {
-        let source = self.context.source;
-        &source.formats[usize::from(source.table.kind(candidate.pose_slot))]
     }
 }
 
@@ -375,8 +418,12 @@ fn baseline_mode(baseline: Baseline) -> BaselineMode {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::pose::{Motion, MotionFormat, Turning};
-    use ambit_proto::schema::{Freshness, PosePresentation};
+    use ambit_proto::ids::Alias;
+    use ambit_proto::message::read_plain_poses;
+    use ambit_proto::pose::{Motion, MotionFormat, PoseFormat, Turning};
+    use ambit_proto::schema::{
+        Codec, ComponentSpec, Freshness, ObjectKind, PosePresentation, Schema,
+    };
     use ambit_proto::space::Position;
 
     use super::*;
@@ -430,6 +477,7 @@ mod tests {
         ] {
             for seed in 0..40 {
                 let mut objects = TestObjects {
+                    level: Some(Level::Fine),
                     fine: Some(fastrand::Rng::with_seed(seed)),
                     format,
                     ..TestObjects::new()
@@ -455,6 +503,47 @@ mod tests {
                     "{sent_poses} poses in 59 ticks of {max_bytes} bytes"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_plain_section_uses_what_it_may_and_each_pose_is_sent_once_or_stays_due() {
+        let schema = Schema {
+            kinds: vec![ObjectKind {
+                components: vec![ComponentSpec::public("pose", Codec::Pose(YAW))],
+                ..ObjectKind::default()
+            }],
+            ..Schema::default()
+        };
+        for max_bytes in (0..600).step_by(7).chain([1_100, 10_000]) {
+            let mut objects = TestObjects {
+                level: None,
+                ..TestObjects::new()
+            };
+            let (sent, left) = objects.tick(max_bytes, 1);
+            let bytes = objects.section.len();
+            assert!(bytes <= max_bytes, "{bytes} of {max_bytes} bytes");
+            let is_full = bytes + 20 > max_bytes || left.is_empty();
+            assert!(is_full, "{bytes} of {max_bytes} bytes, {left:?} are left");
+            let mut read = Vec::new();
+            if !sent.is_empty() {
+                read_plain_poses(&objects.section, &schema, &mut read).expect("the own section");
+            }
+            let read: Vec<u16> = read
+                .iter()
+                .map(|read| {
+                    assert_eq!(
+                        read.pose,
+                        *objects.pose_table.latest(read.alias.slot.into())
+                    );
+                    assert_eq!(read.alias, alias(read.alias.slot));
+                    read.alias.slot
+                })
+                .collect();
+            assert_eq!(read, sent);
+            let mut all = [sent, left].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{max_bytes} bytes");
         }
     }
 
@@ -490,7 +579,7 @@ mod tests {
         objects.sent_datagrams.note_acked(0);
         objects
             .poses
-            .follow(OBJECTS - 1, u32::from(OBJECTS) - 1, true);
+            .follow(alias(OBJECTS - 1), u32::from(OBJECTS) - 1, true);
         let (sent, left) = objects.tick(MIN_SECTION_BYTES + 2, 2);
         assert!(
             !sent.is_empty() && left.contains(&(OBJECTS - 1)),
@@ -543,9 +632,15 @@ mod tests {
         }
     }
 
+    fn alias(slot: u16) -> Alias {
+        Alias { slot, epoch: 3 }
+    }
+
     struct TestObjects {
         /// The format of all objects.
         format: PoseFormat,
+        /// `None` for plain poses.
+        level: Option<Level>,
         /// Set for the fine level, where any object may jump anywhere.
         fine: Option<fastrand::Rng>,
         /// Datagrams that are sent before the section is written.
@@ -563,7 +658,7 @@ mod tests {
         fn new() -> Self {
             let mut poses = ViewerPoses::default();
             for slot in 0..OBJECTS {
-                poses.follow(slot, slot.into(), false);
+                poses.follow(alias(slot), slot.into(), false);
                 poses.activate(slot);
             }
             let (sent_datagrams, cache, due, buffers) = (
@@ -576,6 +671,7 @@ mod tests {
             let (format, fine, section) = (YAW, None, Vec::new());
             TestObjects {
                 format,
+                level: Some(Level::Shared),
                 fine,
                 slices: 0,
                 pose_table,
@@ -621,7 +717,7 @@ mod tests {
             let context = PoseContext {
                 source,
                 rates: &rates,
-                is_shared_level: self.fine.is_none(),
+                level: self.level,
             };
             let options = CollectOptions {
                 viewer_position_m: [0.0; 2],

@@ -8,10 +8,10 @@
 use std::time::Duration;
 
 use ambit_proto::link::DeliveryOutcome;
-use ambit_proto::pose::Motion;
+use ambit_proto::pose::{Level, Motion};
 use ambit_proto::time::GameTime;
 
-use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
+use super::coded_poses::{CodedPoseCache, PoseSource};
 use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m};
 use super::sent_datagrams::{DatagramWindow, SentDatagrams};
 
@@ -35,8 +35,8 @@ pub struct PoseContext<'b> {
     pub source: PoseSource<'b>,
     /// Freshness by kind.
     pub rates: &'b [FreshnessRates],
-    /// Whether poses are coded with the shared level.
-    pub is_shared_level: bool,
+    /// How the poses of this client are coded; `None` for whole poses without baselines (`plain`).
+    pub level: Option<Level>,
 }
 
 /// What one client was sent of one object's pose; see the module.
@@ -49,6 +49,8 @@ pub(super) struct PoseTrack {
     /// Number of that datagram, or `NEVER`.
     last_number: u32,
     pub(super) pose_slot: u32,
+    /// The epoch of the client's alias for the object.
+    pub(super) epoch: u8,
     /// Stamp of the newest baseline, in milliseconds, its lowest bits; that of the first datagram
     /// as long as there is no baseline.
     baseline_ms: u32,
@@ -90,13 +92,14 @@ pub(super) enum PoseStatus {
 }
 
 impl PoseTrack {
-    pub(super) fn new(pose_slot: u32, close: bool) -> Self {
+    pub(super) fn new(pose_slot: u32, epoch: u8, close: bool) -> Self {
         let (carried, last, sent_at) = (0, NEVER, GameTime::ZERO);
         PoseTrack {
             carried,
             last_number: last,
             sent_at,
             pose_slot,
+            epoch,
             baseline_ms: 0,
             last_acked: false,
             is_ally: close,
@@ -206,17 +209,15 @@ impl PoseTrack {
     }
 
     /// Whether the client extrapolates the object well enough: both if it has no more than
-    /// `baseline`, coded as `key`, and if it has the last pose that was sent. An extrapolated pose
-    /// is still sent as often as the target age of its class requires.
+    /// `baseline`, from which it is off by `error`, and if it has the last pose that was sent. An
+    /// extrapolated pose is still sent as often as the target age of its class requires.
     pub(super) fn is_extrapolated(
         &self,
         context: PoseContext<'_>,
         cache: &CodedPoseCache,
-        key: CacheKey,
-        baseline: GameTime,
+        (baseline, error): (GameTime, u16),
         viewer: [f32; 2],
     ) -> bool {
-        let error = cache.error(key);
         if error > MAX_TOLERANCE {
             return false;
         }
@@ -296,7 +297,7 @@ mod tests {
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut sent_datagrams, mut track) =
-                (TestDatagrams::default(), PoseTrack::new(0, false));
+                (TestDatagrams::default(), PoseTrack::new(0, 0, false));
             let (mut carried, mut acked) = (Vec::new(), Vec::new());
             for _ in 0..400 {
                 let number = sent_datagrams.next();
@@ -453,7 +454,7 @@ mod tests {
             Scene {
                 table,
                 sent_datagrams: TestDatagrams::default(),
-                track: PoseTrack::new(0, false),
+                track: PoseTrack::new(0, 0, false),
                 now: 1,
             }
         }

@@ -22,7 +22,9 @@
 
 use std::cmp::Ordering;
 
-use ambit_proto::pose::Pose;
+use ambit_proto::ids::Alias;
+use ambit_proto::message::PlainPose;
+use ambit_proto::pose::{Level, Pose};
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
@@ -48,13 +50,15 @@ pub struct ViewerPoses {
 pub struct PoseCandidate {
     /// Slot of the object at this client.
     pub slot: u16,
+    /// Epoch of the object at this client.
+    epoch: u8,
     /// Slot of the pose in the pose table.
     pub pose_slot: u32,
     /// The pose against which it is coded.
     pub baseline: Baseline,
-    /// The coded pose at the shared level; `None` at the fine level.
+    /// The coded pose at the shared level; else `None`.
     pub key: Option<CacheKey>,
-    /// Size or estimated size of the pose, in 1/256 bits.
+    /// Size or estimated size of the pose, in 1/256 bits; of a plain pose with its object's alias.
     pub bits_x256: u32,
     /// Whether the pose changed at this tick.
     changed_now: bool,
@@ -86,14 +90,14 @@ pub struct OmittedPoses {
 }
 
 impl ViewerPoses {
-    /// The client follows an object with a pose from now on, under this slot.
-    pub fn follow(&mut self, slot: u16, pose_slot: u32, close: bool) {
-        let index = usize::from(slot);
+    /// The client follows an object with a pose from now on, under this alias.
+    pub fn follow(&mut self, alias: Alias, pose_slot: u32, close: bool) {
+        let index = usize::from(alias.slot);
         if self.tracks.len() <= index {
-            self.tracks.resize(index + 1, PoseTrack::new(0, false));
+            self.tracks.resize(index + 1, PoseTrack::new(0, 0, false));
             self.active.resize(index / 64 + 1, 0);
         }
-        self.tracks[index] = PoseTrack::new(pose_slot, close);
+        self.tracks[index] = PoseTrack::new(pose_slot, alias.epoch, close);
     }
 
     /// The client does not follow the object any more.
@@ -195,6 +199,7 @@ impl ViewerPoses {
                         let (pose_slot, key, bits_x256, priority) = (track.pose_slot, None, 0, 0.0);
                         due.push(PoseCandidate {
                             slot,
+                            epoch: track.epoch,
                             pose_slot,
                             baseline,
                             key,
@@ -218,6 +223,9 @@ impl ViewerPoses {
         options: CollectOptions,
         candidate: &mut PoseCandidate,
     ) -> bool {
+        let Some(level) = context.level else {
+            return self.measure_plain(context, cache, options, candidate);
+        };
         let track = &self.tracks[usize::from(candidate.slot)];
         let against = match candidate.baseline {
             Baseline::Window(stamp) | Baseline::Old(stamp) => cache
@@ -226,8 +234,9 @@ impl ViewerPoses {
             Baseline::None => None,
         };
         if let Some((key, baseline)) = against {
+            let known = (baseline, cache.error(key));
             if candidate.changed_now
-                && track.is_extrapolated(context, cache, key, baseline, options.viewer_position_m)
+                && track.is_extrapolated(context, cache, known, options.viewer_position_m)
             {
                 return false;
             }
@@ -235,14 +244,39 @@ impl ViewerPoses {
         } else {
             // The baseline is not in the pose table any more: send absolute values.
             candidate.baseline = Baseline::None;
-            candidate.key = context
-                .is_shared_level
+            candidate.key = (level == Level::Shared)
                 .then(|| cache.coded_absolute(context.source, track.pose_slot));
         }
-        candidate.key = candidate.key.filter(|_| context.is_shared_level);
+        candidate.key = candidate.key.filter(|_| level == Level::Shared);
         candidate.bits_x256 = candidate.key.map_or(options.typical_bits_x256, |key| {
             cache.coded(key).bits_x256()
         });
+        true
+    }
+
+    /// As [`ViewerPoses::encode_candidate`], for a client that gets whole poses. Its
+    /// acknowledgements serve to know what it extrapolates, and whether it has a pose at rest.
+    fn measure_plain(
+        &self,
+        context: PoseContext<'_>,
+        cache: &CodedPoseCache,
+        options: CollectOptions,
+        candidate: &mut PoseCandidate,
+    ) -> bool {
+        let source = context.source;
+        let track = &self.tracks[usize::from(candidate.slot)];
+        let baseline = std::mem::replace(&mut candidate.baseline, Baseline::None);
+        if candidate.changed_now
+            && let Baseline::Window(stamp) | Baseline::Old(stamp) = baseline
+            && let Some(error) = cache.error_against(source, track.pose_slot, stamp)
+            && track.is_extrapolated(context, cache, (stamp, error), options.viewer_position_m)
+        {
+            return false;
+        }
+        let bits = candidate
+            .plain_pose(source)
+            .bits(source.format(track.pose_slot));
+        candidate.bits_x256 = 256 * bits as u32;
         true
     }
 
@@ -336,6 +370,18 @@ impl ViewerPoses {
 }
 
 impl PoseCandidate {
+    /// The pose as a plain section has it.
+    pub fn plain_pose(&self, source: PoseSource<'_>) -> PlainPose {
+        PlainPose {
+            alias: Alias {
+                slot: self.slot,
+                epoch: self.epoch,
+            },
+            kind: source.table.kind(self.pose_slot),
+            pose: *source.table.latest(self.pose_slot),
+        }
+    }
+
     /// Compares by priority; of two equal ones, the lower slot has the higher priority.
     fn cmp_priority(&self, other: &Self) -> Ordering {
         self.priority

@@ -8,6 +8,7 @@
 
 use ambit_proto::link::{MAX_DATAGRAM, SentPackets};
 use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
+use ambit_proto::pose::Level;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Writer;
 use bytes::Bytes;
@@ -54,7 +55,7 @@ impl Viewer {
         self.link.handle_timeout(tick.now.into());
         self.handle_link_events(tick.now, &tick.shared_state.schema, &mut Vec::new());
         self.send_static_map(tick);
-        let (is_shared_level, deferred) = self.collect_poses(tick);
+        let (level, deferred) = self.collect_poses(tick);
         if !self.is_anything_due(tick) {
             self.pacer.end_tick(None, None);
             return;
@@ -88,7 +89,7 @@ impl Viewer {
             }
             out(self.write_datagram(
                 tick,
-                is_shared_level,
+                level,
                 has_contents,
                 if body { available_bits } else { 0 },
             ));
@@ -98,7 +99,7 @@ impl Viewer {
             if !self.link.wants_to_send(tick.now.into()) {
                 break;
             }
-            out(self.write_datagram(tick, is_shared_level, false, 0));
+            out(self.write_datagram(tick, level, false, 0));
         }
         let deferred = deferred + tick.buffers.due_poses.len();
         let is_behind = deferred > 0 || !tick.buffers.due_records.is_empty();
@@ -130,20 +131,20 @@ impl Viewer {
         }
     }
 
-    /// Collects the poses that are due. Returns whether they are coded at the shared level, and how
-    /// many were left out because there are too many.
-    fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (bool, usize) {
+    /// Collects the poses that are due. Returns how they are coded, and how many were left out
+    /// because there are too many.
+    fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (Option<Level>, usize) {
         let (poses, mut deferred) = (self.slots.poses_mut(), 0);
         tick.buffers.due_poses.clear();
         let active = poses.active_count();
-        let is_shared_level = tick
+        let level = tick
             .shared_state
-            .uses_shared_level(tick.client_count, active);
+            .level(self.coding, tick.client_count, active);
         if active > 0 {
             let viewer_position_m = ground_position(tick, self.avatar);
             let (context, coded_poses) = tick
                 .shared_state
-                .pose_context(tick.now.whole_millis(), is_shared_level);
+                .pose_context(tick.now.whole_millis(), level);
             let options = CollectOptions {
                 viewer_position_m,
                 max_poses: self.pacer.max_poses(),
@@ -159,7 +160,7 @@ impl Viewer {
             tick.stats.poses.extrapolated += left.extrapolated as u64;
             deferred = left.deferred;
         }
-        (is_shared_level, deferred)
+        (level, deferred)
     }
 
     fn is_anything_due(&self, tick: &TickContext<'_>) -> bool {
@@ -185,7 +186,7 @@ impl Viewer {
     fn write_datagram(
         &mut self,
         tick: &mut TickContext<'_>,
-        is_shared_level: bool,
+        level: Option<Level>,
         has_contents: bool,
         available_bits: usize,
     ) -> Bytes {
@@ -210,7 +211,7 @@ impl Viewer {
             baseline_floor: *baseline_floor,
             effect_reports: effects,
             avatar: *avatar,
-            is_shared_level,
+            level,
             available_bits,
         };
         let mut written = DatagramBits::default();
@@ -252,7 +253,7 @@ struct BodyWriter<'b, 't> {
     baseline_floor: u64,
     effect_reports: &'b mut super::EffectReports,
     avatar: ambit_proto::ids::ObjectId,
-    is_shared_level: bool,
+    level: Option<Level>,
     available_bits: usize,
 }
 
@@ -388,7 +389,7 @@ impl BodyWriter<'_, '_> {
             ..
         } = &mut **buffers;
         let max_bytes = (max_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
-        let (context, coded_poses) = shared_state.pose_context(stamp, self.is_shared_level);
+        let (context, coded_poses) = shared_state.pose_context(stamp, self.level);
         let section = SectionFiller {
             context,
             cache: coded_poses,
@@ -435,6 +436,7 @@ mod tests {
     use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
     use ambit_proto::link::{Link, LinkConfig};
     use ambit_proto::message::EffectTime;
+    use ambit_proto::pose::PoseCoding;
     use ambit_proto::schema::Schema;
 
     use super::*;
@@ -471,6 +473,7 @@ mod tests {
             ObjectId(1),
             Cell::new(0, 0),
             now,
+            PoseCoding::Auto,
             config.budget_bytes_per_s,
         );
         let mut client = Link::new(LinkConfig::client());
@@ -479,11 +482,11 @@ mod tests {
             takes_effect_at: now + config.delay,
         };
         viewer.queue_effect(effect);
-        let lost = viewer.write_datagram(&mut tick, false, true, BODY_BITS);
+        let lost = viewer.write_datagram(&mut tick, None, true, BODY_BITS);
         let mut other_client = Link::new(LinkConfig::client());
         assert_eq!(read_effects(&mut other_client, &lost, &tick), [effect]);
 
-        let without_body = viewer.write_datagram(&mut tick, false, false, 0);
+        let without_body = viewer.write_datagram(&mut tick, None, false, 0);
         assert_eq!(read_effects(&mut client, &without_body, &tick), []);
         let mut ack = Vec::new();
         client.write_datagram_without_ack_request(later.into(), &mut ack, |_, _| ());
@@ -493,7 +496,7 @@ mod tests {
         let acked = viewer.link.sent_packets().newest_acked();
         assert_eq!(acked, Some(1), "the datagram without a body");
 
-        let next = viewer.write_datagram(&mut tick, false, true, BODY_BITS);
+        let next = viewer.write_datagram(&mut tick, None, true, BODY_BITS);
         assert_eq!(read_effects(&mut client, &next, &tick), [effect]);
     }
 

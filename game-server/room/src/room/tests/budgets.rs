@@ -11,7 +11,7 @@ const OVERHEAD_BYTES: usize = 53;
 
 /// 600 avatars on 30 x 30 m. Each one is engaged with its two neighbours in the list and is in a
 /// team of four.
-fn dense_crowd(budget_bytes_per_s: u32) -> RoomSimulation {
+fn dense_crowd(budget_bytes_per_s: u32, coding: PoseCoding) -> RoomSimulation {
     let game = MovingAvatars {
         extent: (85.0, 115.0),
         team: |player| u8::try_from(player.0 / 4).ok(),
@@ -21,6 +21,7 @@ fn dense_crowd(budget_bytes_per_s: u32) -> RoomSimulation {
     };
     let config = RoomConfig {
         budget_bytes_per_s,
+        coding,
         inner: 4,
         outer: 5,
         ..RoomConfig::default()
@@ -35,8 +36,13 @@ const OBSERVED_EVERY: u32 = 120;
 
 #[test]
 fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
-    for budget in [32_000, 6_000] {
-        let mut simulation = dense_crowd(budget);
+    // A client with plain poses is sent fewer of them.
+    for (budget, coding) in [
+        (32_000, PoseCoding::Auto),
+        (6_000, PoseCoding::Auto),
+        (32_000, PoseCoding::Plain),
+    ] {
+        let mut simulation = dense_crowd(budget, coding);
         simulation.ticks(130); // All clients have joined; engagements begin at the hundredth tick.
         let mut ages = [(); 3].map(|()| Vec::new());
         for _ in 0..40 {

@@ -4,7 +4,6 @@
 use super::super::*;
 use super::moving_avatars::{FREE, MovingAvatars, YAW};
 use super::simulation::{PERFECT_PATH, PathQuality, RoomSimulation, all_in_sight, simulation_of};
-use crate::config::PoseCoding;
 
 const BAD_PATH: PathQuality = PathQuality {
     loss: 20,
@@ -28,6 +27,8 @@ fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
             (FREE, PoseCoding::Shared),
             (YAW, PoseCoding::Fine),
             (FREE, PoseCoding::Fine),
+            (YAW, PoseCoding::Plain),
+            (FREE, PoseCoding::Plain),
         ] {
             let game = MovingAvatars {
                 pauses: true,
@@ -62,8 +63,85 @@ fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
 }
 
 #[test]
+fn each_client_of_a_room_gets_the_coding_that_it_asked_for() {
+    for (format, preference, auto) in [
+        (YAW, PoseCoding::Auto, 1),
+        (FREE, PoseCoding::Auto, 2),
+        (YAW, PoseCoding::Plain, 0),
+        (YAW, PoseCoding::Fine, 2),
+    ] {
+        let config = RoomConfig {
+            coding: preference,
+            ..all_in_sight()
+        };
+        let game = MovingAvatars {
+            pauses: true,
+            rest_from: 200,
+            ..MovingAvatars::new(format)
+        };
+        let mut simulation = RoomSimulation::new(config, Box::new(game), BAD_PATH, 4);
+        simulation.join_with(12, asked_coding);
+        simulation.ticks(260);
+        for (client, test_client) in &simulation.test_clients {
+            let expected = match asked_coding(*client) {
+                PoseCoding::Auto => auto,
+                PoseCoding::Plain => 0,
+                PoseCoding::Shared => 1,
+                PoseCoding::Fine => 2,
+            };
+            for (coding, sections) in test_client.sections.into_iter().enumerate() {
+                assert_eq!(
+                    sections > 100,
+                    coding == expected,
+                    "client {client}: {:?}",
+                    test_client.sections
+                );
+                assert_eq!(test_client.unreadable_sections, 0, "client {client}");
+            }
+            for other in 0..12 {
+                let object = simulation.avatar(other);
+                let (_, known) = simulation.newest_pose(client.0, object).expect("in sight");
+                assert_eq!(known, simulation.room.world().pose(object));
+            }
+        }
+    }
+}
+
+/// What a client of a mixed room asks for: all codings take part.
+fn asked_coding(client: ClientId) -> PoseCoding {
+    PoseCoding::ALL[client.0 as usize % 4]
+}
+
+#[test]
+fn what_one_client_asks_for_changes_no_datagram_of_the_others() {
+    for format in [YAW, FREE] {
+        let run = |coding| {
+            let game = MovingAvatars {
+                pauses: true,
+                ..MovingAvatars::new(format)
+            };
+            let mut simulation = RoomSimulation::new(all_in_sight(), Box::new(game), BAD_PATH, 2);
+            simulation.records_sent = true;
+            simulation.join_with(9, |client| match client.0 {
+                0 => coding,
+                _ => asked_coding(client),
+            });
+            simulation.ticks(150);
+            let datagrams = std::mem::take(&mut simulation.sent);
+            datagrams
+                .into_iter()
+                .partition::<Vec<_>, _>(|(_, client, _)| client.0 == 0)
+        };
+        let (plain, others) = run(PoseCoding::Plain);
+        let (shared, others_again) = run(PoseCoding::Shared);
+        assert_ne!(plain, shared);
+        assert_eq!(others, others_again, "{format:?}");
+    }
+}
+
+#[test]
 fn objects_at_rest_become_exact_despite_loss_then_nothing_is_sent() {
-    for seed in 0..4 {
+    for (seed, coding) in (0..6).zip([PoseCoding::Auto, PoseCoding::Plain].into_iter().cycle()) {
         for format in [YAW, FREE] {
             let game = MovingAvatars {
                 rest_from: 60,
@@ -77,7 +155,10 @@ fn objects_at_rest_become_exact_despite_loss_then_nothing_is_sent() {
                     duplicate: 5,
                 },
                 seed,
-                all_in_sight(),
+                RoomConfig {
+                    coding,
+                    ..all_in_sight()
+                },
                 game,
             );
             simulation.ticks(60 + 80);
@@ -168,11 +249,20 @@ fn all_poses_are_fresh_within_a_second_after_an_outage() {
 
 #[test]
 fn extrapolated_poses_are_sent_at_the_rate_of_their_class() {
+    check_rates_of_extrapolated_poses(PoseCoding::Auto);
+    check_rates_of_extrapolated_poses(PoseCoding::Plain);
+}
+
+fn check_rates_of_extrapolated_poses(coding: PoseCoding) {
     let game = MovingAvatars {
         straight: true,
         ..MovingAvatars::new(YAW)
     };
-    let mut simulation = simulation_of(15, PERFECT_PATH, 5, all_in_sight(), game);
+    let config = RoomConfig {
+        coding,
+        ..all_in_sight()
+    };
+    let mut simulation = simulation_of(15, PERFECT_PATH, 5, config, game);
     simulation.ticks(200);
     let counts = simulation.room.stats().poses;
     assert!(counts.extrapolated > counts.sent, "{counts:?}");
@@ -202,7 +292,7 @@ fn extrapolated_poses_are_sent_at_the_rate_of_their_class() {
 
 #[test]
 fn actions_of_a_hidden_object_change_no_other_client_s_datagrams() {
-    for coding in [PoseCoding::Auto, PoseCoding::Shared, PoseCoding::Fine] {
+    for coding in PoseCoding::ALL {
         for format in [YAW, FREE] {
             let run = |hidden_moves| {
                 let game = MovingAvatars {

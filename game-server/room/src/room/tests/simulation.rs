@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use ambit_proto::ids::Alias;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{self, BodyContext, Record, Uplink, read_body};
+use ambit_proto::message::{self, BodyContext, PlainPose, Record, Uplink, read_body};
 use ambit_proto::pose::{
-    BaselineHistory, BaselineSource, Pose, PoseFormat, ReceivedPose, SectionError, read_section,
+    BaselineHistory, BaselineSource, Pose, PoseCoding, PoseFormat, ReceivedPose, SectionError,
+    read_section,
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::wire::Wire;
@@ -44,8 +45,12 @@ pub(super) const PERFECT_PATH: PathQuality = PathQuality {
 pub(super) struct TestClient {
     link: Link,
     schema: Schema,
+    /// How the room codes the client's poses.
+    coding: PoseCoding,
     slots: BTreeMap<u16, ReceivedObject>,
     lost_track: Option<u64>,
+    /// The number of pose sections of each coding: plain, shared, fine.
+    pub sections: [u32; 3],
     /// The number of pose sections that could not be read.
     pub unreadable_sections: u32,
     /// The static world, once it is complete.
@@ -130,10 +135,18 @@ impl RoomSimulation {
     }
 
     pub(super) fn join(&mut self, count: u32) {
+        self.join_with(count, |_| PoseCoding::Auto);
+    }
+
+    /// As [`RoomSimulation::join`]; each client asks for a coding.
+    pub(super) fn join_with(&mut self, count: u32, coding: impl Fn(ClientId) -> PoseCoding) {
+        let preference = self.room.config().coding;
         let schema = self.room.world().schema().clone();
         for client in (0..count).map(ClientId) {
-            self.test_clients
-                .insert(client, TestClient::new(schema.clone()));
+            self.test_clients.insert(
+                client,
+                TestClient::new(schema.clone(), coding(client).or(preference)),
+            );
             self.rngs.insert(
                 client,
                 fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)),
@@ -143,6 +156,7 @@ impl RoomSimulation {
                 client,
                 player,
                 name: client.to_string(),
+                coding: coding(client),
             });
         }
     }
@@ -290,12 +304,14 @@ impl RoomSimulation {
 }
 
 impl TestClient {
-    fn new(schema: Schema) -> Self {
+    fn new(schema: Schema, coding: PoseCoding) -> Self {
         TestClient {
             link: Link::new(LinkConfig::client()),
             schema,
+            coding,
             slots: BTreeMap::new(),
             lost_track: None,
+            sections: [0; 3],
             unreadable_sections: 0,
             map: None,
             received_components: BTreeSet::new(),
@@ -344,7 +360,12 @@ impl TestClient {
         for record in &body.records {
             self.apply(number, body.stamp, record, &object_of, true_poses);
         }
-        if !body.poses.is_empty() {
+        if body.poses.is_empty() {
+            return;
+        }
+        if self.coding == PoseCoding::Plain {
+            self.read_plain_poses(number, body.stamp, &body.poses, true_poses);
+        } else {
             self.read_poses(number, body.stamp, &body.poses, true_poses);
         }
     }
@@ -403,6 +424,26 @@ impl TestClient {
         }
     }
 
+    fn read_plain_poses(
+        &mut self,
+        number: u64,
+        stamp: GameTime,
+        section: &[u8],
+        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    ) {
+        self.sections[0] += 1;
+        let mut poses = Vec::new();
+        message::read_plain_poses(section, &self.schema, &mut poses)
+            .expect("the room's own section");
+        for PlainPose { alias, pose, .. } in poses {
+            let known = self.slots.get_mut(&alias.slot);
+            // A late datagram may be about the slot's object before.
+            if let Some(known) = known.filter(|known| known.alias == alias && !known.has_left) {
+                known.store_pose(number, stamp, pose, true_poses);
+            }
+        }
+    }
+
     fn read_poses(
         &mut self,
         number: u64,
@@ -410,6 +451,8 @@ impl TestClient {
         section: &[u8],
         true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
     ) {
+        let is_fine = section[0] & 1 == 1;
+        self.sections[if is_fine { 2 } else { 1 }] += 1;
         let mut poses = Vec::new();
         match read_section(
             section,
