@@ -10,9 +10,9 @@
 //! 1. The *reference*, if there is one: the object that others move with, such as the one that the
 //!    player steers.
 //! 2. The *candidates*: objects with an acknowledged pose in the window, in an order that both ends
-//!    know; in a datagram, ascending slots. Each begins with the decision whether its pose is in
-//!    the section; if it is, its flag, position, turn and velocities follow. A candidate whose pose
-//!    is not in the section and which has not moved lately costs a few hundredths of a bit.
+//!    know; in a datagram, ascending slots. Each has its flag, position, turn and velocities. In a
+//!    snapshot that is no datagram each begins with the decision whether its pose is in the
+//!    section; one that is not and has not moved lately costs a few hundredths of a bit.
 //! 3. *Unacknowledged* objects, which have no acknowledged pose in the window: coded relative to
 //!    one older pose, or absolute. The caller codes which objects these are; a datagram's section
 //!    ([`super::section`]) mixes them with the candidates, all of which are in.
@@ -66,7 +66,7 @@ pub mod weights;
 
 pub use self::state::FineState;
 
-use self::section_coder::FineSectionCoder;
+use self::section_coder::{FineSectionCoder, Membership};
 use super::{Pose, PoseFormat};
 use crate::entropy;
 use crate::wire::{WRITE_CANNOT_FAIL, WireError};
@@ -106,10 +106,20 @@ pub struct FineEncoder<'o, 's> {
 }
 
 impl<'o, 's> FineEncoder<'o, 's> {
-    /// A section that goes on in `encoder`.
+    /// A snapshot that goes on in `encoder`: each candidate says whether it is in.
     pub fn new(encoder: entropy::RangeEncoder<'o>, state: &'s mut FineState) -> Self {
         Self {
-            section: FineSectionCoder::new(encoder, state),
+            section: FineSectionCoder::new(encoder, state, Membership::Coded),
+        }
+    }
+
+    /// A datagram's section: all candidates are in.
+    pub(super) fn of_datagram(
+        encoder: entropy::RangeEncoder<'o>,
+        state: &'s mut FineState,
+    ) -> Self {
+        Self {
+            section: FineSectionCoder::new(encoder, state, Membership::All),
         }
     }
 
@@ -131,12 +141,16 @@ impl<'o, 's> FineEncoder<'o, 's> {
     /// The next candidate, and its pose if that is in the section.
     ///
     /// # Panics
-    /// When there is a pose but no acknowledged one.
+    /// When there is a pose but no acknowledged one, or in a datagram no pose.
     pub fn write_object(&mut self, known: &KnownObject<'_>, pose: Option<&Pose>) {
         debug_assert!(
             pose.is_none_or(|pose| known.format.fits(pose)),
             "{pose:?} is not of {:?}",
             known.format
+        );
+        assert!(
+            pose.is_some() || self.section.codes_membership(),
+            "all candidates of a datagram are in"
         );
         self.section
             .code_object(known, pose)
@@ -174,10 +188,20 @@ pub struct FineDecoder<'d, 's> {
 }
 
 impl<'d, 's> FineDecoder<'d, 's> {
-    /// A section that goes on in `decoder`.
+    /// A snapshot that goes on in `decoder`.
     pub fn new(decoder: entropy::RangeDecoder<'d>, state: &'s mut FineState) -> Self {
         Self {
-            section: FineSectionCoder::new(decoder, state),
+            section: FineSectionCoder::new(decoder, state, Membership::Coded),
+        }
+    }
+
+    /// A datagram's section.
+    pub(super) fn of_datagram(
+        decoder: entropy::RangeDecoder<'d>,
+        state: &'s mut FineState,
+    ) -> Self {
+        Self {
+            section: FineSectionCoder::new(decoder, state, Membership::All),
         }
     }
 

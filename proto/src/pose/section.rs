@@ -188,7 +188,7 @@ impl<'o> SectionWriter<'o> {
         match header.level {
             Level::Shared => Self::begin(out, header, LevelEncoder::Shared),
             Level::Fine => Self::begin(out, header, |encoder| {
-                LevelEncoder::Fine(fine::FineEncoder::new(encoder, state))
+                LevelEncoder::Fine(fine::FineEncoder::of_datagram(encoder, state))
             }),
         }
     }
@@ -396,7 +396,7 @@ fn read_fine(
         what: "pose that is not in",
     };
     let mut state = FineState::default();
-    let mut decoder = fine::FineDecoder::new(decoder, &mut state);
+    let mut decoder = fine::FineDecoder::of_datagram(decoder, &mut state);
     let mut history = HistoryReader {
         header,
         stamp,

@@ -1,5 +1,4 @@
-//! The order of a section: which candidates are in, what of each has changed, and the parts of its
-//! pose.
+//! The order of a section: what of each object has changed, and the parts of its pose.
 //!
 //! One description for both directions: a reader and a writer differ in their `DecisionCoder` only.
 //!
@@ -17,19 +16,21 @@
 //! or to 0 without a reference.
 //!
 //! A candidate is
-//! 1. Whether it is in: adaptive, `membership`, context ((activity 5 + zone) 3 + near) 2 + flag. In
-//!    a datagram it is always 1. activity is 0 if all acknowledged poses have the position and turn
-//!    of the newest; otherwise 1, and 3 more if the pose of the shortest span differs from it, 1
-//!    more each if that of half an age and that of a whole age does ([`super::movement`]). zone is
-//!    how many of the distances 512, 700, 1,000 and 1,500 units the baseline reaches from the
-//!    reference; 4 without one. near is how many coded objects are near ([`super::neighbours`]), at
-//!    most 2. flag is the baseline's.
-//! 2. The flag: adaptive, `flag`, context 16 flag + 4 min(zone, 3) + 2 last + (1 if near > 0),
-//!    where last is the flag of the candidate before that was in, 0 at first.
-//! 3. Position and turn, as below. The turn comes first if the object is supported; that is never
+//! 1. The flag: adaptive, `flag`, context 16 flag + 4 min(zone, 3) + 2 last + (1 if near > 0).
+//!    flag is the baseline's. zone is how many of the distances 512, 700, 1,000 and 1,500 units the
+//!    baseline reaches from the reference; 4 without one. last is the flag of the candidate before,
+//!    0 at first. near is how many coded objects are near ([`super::neighbours`]).
+//! 2. Position and turn, as below. The turn comes first if the object is supported; that is never
 //!    so in a datagram, where no half edges are known.
-//! 4. Motion, if the format has it and the flag is 0: six numbers, with the middles and spreads
+//! 3. Motion, if the format has it and the flag is 0: six numbers, with the middles and spreads
 //!    that [`crate::pose::motion`] predicts.
+//!
+//! Only in snapshots that are no datagrams, where every known object is a candidate and some have
+//! not changed, the decision comes first whether it is in: adaptive, `membership`, context
+//! ((activity 5 + zone) 3 + near) 2 + flag, near at most 2. activity is 0 if all acknowledged poses
+//! have the position and turn of the newest; otherwise 1, and 3 more if the pose of the shortest
+//! span differs from it, 1 more each if that of half an age and that of a whole age does
+//! ([`super::movement`]).
 //!
 //! The position begins with a bit of `same_position`: whether it is the baseline's. If not: x, y
 //! and z minus the baseline's, numbers by [`super::prediction`]; middle and spread are divided by
@@ -71,13 +72,33 @@ const UNTRAINED_LOG_SPREAD: f32 = 4.0;
 pub(in crate::pose) struct FineSectionCoder<'s, C> {
     pub(super) coder: C,
     state: &'s mut FineState,
+    /// Which candidates are in.
+    membership: Membership,
+}
+
+/// Which candidates are in a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pose) enum Membership {
+    /// All: nothing says so.
+    All,
+    /// Each says so.
+    Coded,
 }
 
 impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
     /// Starts a section with a clear state.
-    pub(in crate::pose) fn new(coder: C, state: &'s mut FineState) -> Self {
+    pub(in crate::pose) fn new(coder: C, state: &'s mut FineState, membership: Membership) -> Self {
         state.clear();
-        Self { coder, state }
+        Self {
+            coder,
+            state,
+            membership,
+        }
+    }
+
+    /// Whether candidates may be absent.
+    pub(super) fn codes_membership(&self) -> bool {
+        self.membership == Membership::Coded
     }
 
     /// The object that others move with: it comes first.
@@ -118,7 +139,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
             })
     }
 
-    /// A candidate: whether it is in, and then its pose.
+    /// A candidate: whether it is in, unless all are, and then its pose.
     pub(in crate::pose) fn code_object(
         &mut self,
         known: &KnownObject<'_>,
@@ -137,20 +158,22 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
             assert!(pose.is_none(), "a candidate has an acknowledged pose");
             return Ok(None);
         };
-        self.coder.category(BitCategory::Membership);
         let baseline = conversion::position(known.format, self.state.origin, &newest.pose);
         let zone = self.distance_zone(baseline);
         let near = self.state.neighbours.count_near(baseline).min(2);
-        let activity = recent_activity(known);
         let flag = usize::from(newest.pose.flag);
-        let context = ((activity * 5 + zone) * 3 + usize::from(near)) * 2 + flag;
-        if !code_adaptive(
-            &mut self.coder,
-            pose.is_some(),
-            &mut self.state.membership,
-            (0, context),
-        ) {
-            return Ok(None);
+        if self.membership == Membership::Coded {
+            self.coder.category(BitCategory::Membership);
+            let activity = recent_activity(known);
+            let context = ((activity * 5 + zone) * 3 + usize::from(near)) * 2 + flag;
+            if !code_adaptive(
+                &mut self.coder,
+                pose.is_some(),
+                &mut self.state.membership,
+                (0, context),
+            ) {
+                return Ok(None);
+            }
         }
         let context = flag * 16
             + zone.min(3) * 4

@@ -14,7 +14,7 @@ use super::{CandidateOrder, Trained, source};
 use crate::pose::Pose;
 use crate::pose::fine::FineState;
 use crate::pose::fine::decision_coder::{BitCategory, DecisionCoder, TOTAL};
-use crate::pose::fine::section_coder::FineSectionCoder;
+use crate::pose::fine::section_coder::{FineSectionCoder, Membership};
 use crate::pose::fine::tail_curve::{PIECES, TailShape};
 use crate::pose::trained::fine::{
     CLASSES, CLOSE_SUPPORTED, FINE_WEIGHTS, FLAG_CONTEXTS, FineWeights, LARGEST_CONTEXTS,
@@ -284,7 +284,7 @@ fn code_frame(
 ) {
     let baseline = known.baseline();
     let changed = |object: usize| (frame[object] != baseline[object]).then_some(&frame[object]);
-    let mut section = FineSectionCoder::new(samples, state);
+    let mut section = FineSectionCoder::new(samples, state, Membership::Coded);
     let history = known.history(0);
     section
         .code_reference(&known.known(0, &history), changed(0))
