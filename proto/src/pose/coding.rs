@@ -14,8 +14,8 @@ pub enum PoseCoding {
     /// [`PoseCoding::Fine`], by the kinds of the game and the number of clients.
     #[default]
     Auto,
-    /// Without baselines and entropy coder: for clients that are to be simple. About six times the
-    /// bytes of [`PoseCoding::Shared`].
+    /// Without baselines and entropy coder, for clients that are to be simple: several times the
+    /// bytes of [`PoseCoding::Shared`]. See [`crate::message::PlainPose`].
     Plain,
     /// Coded once for all clients ([`Level::Shared`]).
     Shared,

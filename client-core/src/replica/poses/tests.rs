@@ -328,7 +328,7 @@ fn plain_poses_of_objects_that_are_not_followed_change_nothing() {
     ];
     let section = harness.plain_section(10, &skipped);
     assert_eq!((section.applied, section.stale), (1, 4));
-    assert_eq!(harness.shown_x(2, 900), Some(51.0));
+    assert_eq!(harness.shown_x(2, 600), Some(51.0));
     assert_eq!(harness.replica.visible_objects().count(), 1);
 }
 

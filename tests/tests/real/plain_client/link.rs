@@ -137,14 +137,17 @@ impl PlainLink {
 
     /// The newest datagram that the host has received.
     fn read_acknowledgement(&self, reader: &mut BitReader<'_>) -> Result<Option<u64>> {
-        if reader.flag()? {
+        // Which earlier ones it has is of no use here: the host has the newest controls.
+        let form_bits = if reader.flag()? {
+            0
         } else if reader.flag()? {
-            reader.bits(5)?;
+            5
         } else if reader.flag()? {
-            reader.bits(32)?;
+            32
         } else {
             return Ok(None);
-        }
+        };
+        reader.bits(form_bits)?;
         let latest = nearest(reader.bits(NUMBER_BITS)?, self.next);
         ensure!(latest < self.next, "{latest} was never sent");
         Ok(Some(latest))

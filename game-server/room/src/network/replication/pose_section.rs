@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_section_uses_what_it_may_and_each_pose_is_sent_once_or_stays_due() {
+    fn a_plain_section_is_full_and_each_pose_is_sent_once_or_stays_due() {
         let schema = Schema {
             kinds: vec![ObjectKind {
                 components: vec![ComponentSpec::public("pose", Codec::Pose(YAW))],
