@@ -138,13 +138,14 @@ fn game_address(ticket: &Ticket, lobby: SocketAddr) -> Result<SocketAddr> {
 }
 
 /// Holds keys for a while, then waits until all cubes are at rest.
+#[expect(clippy::disallowed_methods, reason = "the client's clock")]
 async fn drive(game: &RawClient, joined: &Joined) -> Result<PlainReplica> {
     let began = Instant::now();
     let mut link = PlainLink::new(joined.now_us);
     let mut replica = PlainReplica::new(joined);
     let mut controls = Controls::default();
     let mut sends = tokio::time::interval(SEND_INTERVAL);
-    let (mut arrived, mut last_pose) = (0_u64, Instant::now());
+    let (mut arrived, mut last_pose) = (0_u64, Duration::ZERO);
     loop {
         tokio::select! {
             datagram = game.connection.read_datagram() => {
@@ -157,19 +158,19 @@ async fn drive(game: &RawClient, joined: &Joined) -> Result<PlainReplica> {
                     continue;
                 };
                 if replica.read(body, link.room_ms(began.elapsed()))? > 0 {
-                    last_pose = Instant::now();
+                    last_pose = began.elapsed();
                 }
             }
             _ = sends.tick() => {
                 let now = began.elapsed();
-                if now > 3 * DRIVE && last_pose.elapsed() > QUIET {
+                if now > 3 * DRIVE && now > last_pose + QUIET {
                     return Ok(replica);
                 }
                 anyhow::ensure!(now < WAIT_LIMIT, "the cubes do not come to rest");
                 controls.hold(keys_at(now), link.room_ms(now));
                 controls.forget_until(link.newest_acked());
                 let datagram = link.write(now, |number, room_ms, writer| {
-                    controls.write(number, room_ms, writer)
+                    controls.write(number, room_ms, writer);
                 });
                 game.connection.send_datagram(datagram.into())?;
             }

@@ -120,7 +120,7 @@ impl PlainLink {
         if let Some((pinged, at)) = self.pinged.take() {
             writer.bits(pinged, NUMBER_BITS);
             writer.bits(at.as_micros() as u64, 48);
-            writer.bits((now - at).as_micros() as u64, 24);
+            writer.bits(now.saturating_sub(at).as_micros() as u64, 24);
         }
         writer.flag(false); // No messages.
         writer.flag(self.chunk.is_some());
@@ -128,7 +128,9 @@ impl PlainLink {
             writer.bits(*chunk, 8);
             writer.bits(*last, 8);
             writer.bits(2, 2);
-            slices.iter().for_each(|received| writer.flag(*received));
+            for received in slices {
+                writer.flag(*received);
+            }
         }
         writer.flag(false); // No slice.
         body(number, self.room_ms(now), &mut writer);
@@ -138,14 +140,14 @@ impl PlainLink {
     /// The newest datagram that the host has received.
     fn read_acknowledgement(&self, reader: &mut BitReader<'_>) -> Result<Option<u64>> {
         // Which earlier ones it has is of no use here: the host has the newest controls.
-        let form_bits = if reader.flag()? {
-            0
-        } else if reader.flag()? {
-            5
-        } else if reader.flag()? {
-            32
-        } else {
-            return Ok(None);
+        let mut forms = [0, 5, 32].into_iter();
+        let form_bits = loop {
+            let Some(bits) = forms.next() else {
+                return Ok(None);
+            };
+            if reader.flag()? {
+                break bits;
+            }
         };
         reader.bits(form_bits)?;
         let latest = nearest(reader.bits(NUMBER_BITS)?, self.next);
