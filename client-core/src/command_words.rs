@@ -19,6 +19,14 @@ pub enum CommandWordsError {
     /// The game has no such command.
     #[error("unknown command '{0}'")]
     UnknownCommand(String),
+    /// A word is none of the names of a choice.
+    #[error("{problem}; expected {usage}")]
+    UnknownChoice {
+        /// What is wrong.
+        problem: String,
+        /// The form of the command.
+        usage: String,
+    },
     /// A value is missing, superfluous, or not one of its field.
     #[error("{problem}; expected {usage}")]
     Usage {
@@ -39,7 +47,15 @@ pub fn parse(schema: &Schema, words: &[&str]) -> Result<GameCommand<u32>, Comman
     let mut fields = Vec::with_capacity(declared.fields.len());
     for (index, field) in declared.fields.iter().enumerate() {
         let is_last = index + 1 == declared.fields.len();
-        let value = take_value(field, &mut rest, is_last).map_err(error)?;
+        let is_unknown_choice = matches!(field.ty, FieldType::Choice(_)) && !rest.is_empty();
+        let value = take_value(field, &mut rest, is_last).map_err(|problem| {
+            let usage = usage(declared);
+            if is_unknown_choice {
+                CommandWordsError::UnknownChoice { problem, usage }
+            } else {
+                CommandWordsError::Usage { problem, usage }
+            }
+        })?;
         fields.push(value);
     }
     match rest.first() {

@@ -165,7 +165,7 @@ impl Frame {
 
     /// The player's avatar, if it is in sight.
     pub fn avatar(&self) -> Option<FrameObject<'_>> {
-        self.objects().find(|object| object.is_own())
+        self.objects().find(FrameObject::is_own)
     }
 
     fn add_object<V>(&mut self, object: &VisibleObject<'_, V>, t: GameTime, parts: usize) {
@@ -385,7 +385,8 @@ mod tests {
                 angular_velocity: [0.0; 3],
             };
             let turned = (transform.heading().to_degrees() - degrees).abs();
-            assert!(turned < 0.01 || turned > 359.99, "{degrees}: {turned}");
+            let is_same = turned < 0.01 || (turned - 360.0).abs() < 0.01;
+            assert!(is_same, "{degrees}: {turned}");
         }
         assert_eq!(heading([0.0, 0.0, 2.0]), None);
     }

@@ -272,11 +272,10 @@ impl Bot {
 
     /// Samples, and sends a command that may be absurd or malformed.
     fn play_nonsense(&mut self, state: &mut BotState) {
-        let mut monkey = state
+        let monkey = state
             .monkey
-            .take()
-            .unwrap_or_else(|| MonkeyBot::new(state.seed));
-        let play = move |client: &mut Client, now| {
+            .get_or_insert_with(|| MonkeyBot::new(state.seed));
+        let (now, age) = self.handle.run(|client, now| {
             client.sample_ages(now);
             let in_sight: Vec<u32> = client.objects().map(|object| object.id).collect();
             let act = client.rules().map(|rules| {
@@ -289,10 +288,9 @@ impl Bot {
                 Some(MonkeyAct::Keys(keys)) => client.input(now, keys),
                 None => {}
             }
-            (monkey, now, client.age(now))
-        };
-        let (monkey, now, age) = self.handle.run(play);
-        (state.monkey, state.now) = (Some(monkey), now);
+            (now, client.age(now))
+        });
+        state.now = now;
         if let Some(age) = age.filter(|_| state.first.is_some()) {
             state.ages.add(age);
         }

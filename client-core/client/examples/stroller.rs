@@ -1,7 +1,7 @@
-//! Takes a walk in the game of `world-server/examples/stroll.rs`, and prints what it sees:
-//! `cargo run -p ambit-client --example stroller`.
+//! Takes a walk in the game `stroll` (`cargo run -p ambit --example stroll`), and prints what it
+//! sees: `cargo run -p ambit-client --example stroller`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ambit_client::GameEvent;
 
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("{} {} came into sight", entered.kind, entered.id);
             }
         }
-        for object in game.frame(Instant::now()).objects() {
+        for object in game.frame_now().objects() {
             println!(
                 "{} {} is at {:?}",
                 object.kind(),

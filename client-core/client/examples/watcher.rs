@@ -2,7 +2,7 @@
 //! declares: `cargo run -p ambit-client --example watcher -- meadow`.
 
 use std::env::args;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ambit_client::{FrameObject, FrameValue};
 use tokio::time::sleep;
@@ -23,7 +23,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let mut game = client.join_room(room.id).await?.play().await?;
     while !game.is_over() {
-        let frame = game.frame(Instant::now());
+        let frame = game.frame_now();
         println!("{} objects in sight", frame.objects().len());
         for object in frame.objects() {
             println!("{}", picture(object));

@@ -206,6 +206,10 @@ impl CreateRoom {
     }
 
     /// A parameter of the game or of the room: `size`, `delay`, `npcs`...
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a caller writes 20 and not &20"
+    )]
     pub fn parameter(mut self, key: impl Into<String>, value: impl ToString) -> Self {
         self.room.parameters.insert(key.into(), value.to_string());
         self

@@ -8,6 +8,8 @@ use std::time::Duration;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
+use ambit_proto::physics::GamePhysics;
+use ambit_proto::pose::PoseCoding;
 pub use ambit_transport::impair::Impairment;
 pub use ambit_transport::quic::Fingerprint;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -107,6 +109,19 @@ impl Connect {
     /// Predicts the player's own avatar from its inputs, in a game with client-side physics.
     pub fn predict(mut self, predict: bool) -> Self {
         self.options.client.predict = predict;
+        self
+    }
+
+    /// Simulates the objects of a game with the physics that its shared crate implements; may be
+    /// called for several games.
+    pub fn physics(mut self, physics: GamePhysics) -> Self {
+        self.options.client.physics.push(physics);
+        self
+    }
+
+    /// Asks the host for a coding of poses, for all games.
+    pub fn coding(mut self, coding: PoseCoding) -> Self {
+        self.options.client.coding = coding;
         self
     }
 

@@ -118,6 +118,15 @@ pub enum GameEvent {
         /// Why.
         message: String,
     },
+    /// The game wants these kinds to be simulated by the client, which has no physics for them:
+    /// they are drawn between the host's poses. Comes once a game; [`Connect::physics`] registers
+    /// some.
+    ///
+    /// [`Connect::physics`]: crate::Connect::physics
+    PhysicsMissing {
+        /// Names of the kinds.
+        kinds: Vec<String>,
+    },
     /// The static map has arrived; [`Game::map`](crate::Game::map) returns it, too.
     Map(Arc<StaticMap>),
     /// So many bytes of the static map have arrived. Dropped first when events are not read.

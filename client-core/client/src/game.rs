@@ -55,6 +55,17 @@ impl Game {
         frame
     }
 
+    /// [`Game::frame`] at the present time.
+    pub fn frame_now(&mut self) -> &Frame {
+        let Self { session, frame, .. } = self;
+        if self.queue.is_closed() {
+            frame.clear();
+        } else {
+            session.read(|client, now| frame.update(client, now, now));
+        }
+        frame
+    }
+
     /// The frame that [`Game::frame`] returned last: for a program that sends commands while it
     /// looks at the objects.
     pub fn last_frame(&self) -> &Frame {

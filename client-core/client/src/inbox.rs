@@ -212,6 +212,9 @@ impl Inbox {
             ViewEvent::Update(updated) => state.push_game(GameEvent::Update(updated)),
             ViewEvent::Leave { id, t } => state.push_game(GameEvent::Leave { id, t }),
             ViewEvent::Event(event) => state.push_game(GameEvent::Event(event)),
+            ViewEvent::PhysicsMissing { kinds, .. } => {
+                state.push_game(GameEvent::PhysicsMissing { kinds });
+            }
             ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
             ViewEvent::MapProgress {
                 received, total, ..

@@ -66,6 +66,8 @@ pub use ambit_client_core::shell::Traffic;
 pub use ambit_proto::ids::{PlayerId, RoomId};
 pub use ambit_proto::keymap::Keymap;
 pub use ambit_proto::map::StaticMap;
+pub use ambit_proto::physics::{self, GamePhysics};
+pub use ambit_proto::pose::PoseCoding;
 pub use ambit_proto::schema;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;

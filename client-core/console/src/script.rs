@@ -426,10 +426,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 
     fn not_in_game(&mut self, line: &ConsoleCommand) {
-        let mut message = "there is no game: create or join a room, and start it".to_owned();
+        let message = "there is no game: create or join a room, and start it".to_owned();
         if let ConsoleCommand::Game(line) = line {
             let word = line.split_whitespace().next().unwrap_or_default();
-            message = format!("'{word}' is no command of the console, and {message}");
+            // Only a running game says which commands it has; these two are known anyway.
+            if !["move", "cast"].contains(&word) {
+                let message = format!("'{word}' is no command of the console, and {message}");
+                return self.error("usage", message);
+            }
         }
         self.error("not_in_game", message);
     }
@@ -544,6 +548,9 @@ fn game_command(schema: &Schema, line: &str) -> ScriptStep {
         Ok(command) => ScriptStep::Act(command),
         Err(error @ CommandWordsError::UnknownCommand(_)) => {
             ScriptStep::Error("usage", format!("{error}; 'help' lists them all"))
+        }
+        Err(error @ CommandWordsError::UnknownChoice { .. }) => {
+            ScriptStep::Error("unknown_command", error.to_string())
         }
         Err(error) => ScriptStep::Error("usage", error.to_string()),
     }

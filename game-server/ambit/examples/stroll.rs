@@ -31,6 +31,6 @@ impl Game for Stroll {
         Ok(())
     }
 }
-fn main() {
-    let _ = Games::new().with::<Stroll>();
+fn main() -> ExitCode {
+    ambit::serve::<Stroll>()
 }

@@ -26,6 +26,8 @@ pub use self::path::{Path, PathMut, PathRef};
 pub use self::pose::{FreePose, FreePoseMut, FreePoseRef, Posed, YawPose, YawPoseMut, YawPoseRef};
 pub use self::text::{Text, TextMut};
 
+pub(crate) use self::pose::replace_pose;
+
 /// The first component of a kind: where its objects are.
 #[diagnostic::on_unimplemented(
     message = "the first component of a kind says where its objects are: `{Self}` cannot",

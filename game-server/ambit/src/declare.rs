@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// A game is saved with its room, so that the room continues when its host dies: it is
 /// `Serialize` and `Deserialize`. `#[declare(unsaved)]` opts out; the rooms of such a game end with
-/// their host.
+/// their host, unless it implements [`Game::save`](crate::Game::save) and
+/// [`Game::restore`](crate::Game::restore).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not declare what it consists of",
     label = "`Declare` is missing",

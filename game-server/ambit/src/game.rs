@@ -48,7 +48,7 @@ use crate::world::World;
 pub trait Game: Default + Declare + Send + Sized + 'static {
     /// What the lobby knows of the game.
     const INFO: GameInfo;
-    /// The kind of the players' avatars.
+    /// The kind of the players' avatars; at least as visible as the game (`pub`).
     type Avatar: KindOf<Self>;
     /// What players can do; `NoCommand` if the game has only controls.
     type Command: Command;

@@ -173,6 +173,23 @@
 //! happens. For the rules it is simply now: check a command against the world as it is, and the
 //! decision holds. [`Game`] says in which order a tick calls the game.
 //!
+//! # Physics
+//!
+//! A game that simulates bodies keeps the simulation in its own struct, steps it up to
+//! [`World::now`], and passes the poses on: [`FreePose::exact`](component::FreePose::exact) for a
+//! new object, [`World::replace_pose`] for each body that has moved. If a crate of its own
+//! implements [`physics::SharedPhysics`] and the kinds are `#[kind(simulated)]`, then clients that
+//! register this physics simulate as well. All others interpolate.
+//!
+//! # Saving
+//!
+//! A room continues at another host when its own one dies. The room saves objects, timers, players
+//! and random numbers; the game's struct is saved with serde. The prelude has `Serialize` and
+//! `Deserialize` with derives of their own, which need no dependency on serde; attributes such as
+//! `#[serde(skip)]` work as usual. A skipped field is `Default` in the continued room, so skip only
+//! buffers. `#[declare(unsaved)]` opts out. A game with fields that serde cannot save, such as a
+//! simulation, opts out as well, and implements [`Game::save`] and [`Game::restore`] instead.
+//!
 //! # Attributes
 //!
 //! | derive | attribute | |
@@ -210,18 +227,23 @@ mod id;
 mod kind;
 mod object;
 mod refusal;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "test-kit")]
+pub mod test;
 mod world;
 
 pub use ambit_macros::{Choice, Command, Declare, Deserialize, Event, Kind, Refusal, Serialize};
 pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
 pub use ambit_proto::ids::{ObjectId, PlayerId};
-pub use ambit_proto::keymap::{ButtonEdges, Keymap};
+pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
 /// Commands and the values of fields, for tools and tests.
 pub mod message {
     pub use ambit_proto::message::{FieldValue, GameCommand};
 }
 
+pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::schema;
 pub use ambit_proto::space::Position;
@@ -246,6 +268,8 @@ pub use self::id::Id;
 pub use self::kind::{Kind, KindOf};
 pub use self::object::Object;
 pub use self::refusal::{NoRefusal, Refusal};
+#[cfg(feature = "serve")]
+pub use self::serve::{host_all, serve, serve_all};
 pub use self::world::{Emitted, World};
 
 /// All that a game needs, with one `use`.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::ButtonEdges;
+use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::logic::contact::ObjectMotion;
@@ -13,6 +14,7 @@ use ambit_room::logic::world::{TimerPayload, World as RoomWorld};
 use fastrand::Rng;
 use ref_cast::RefCast;
 
+use crate::component::replace_pose;
 use crate::declare::Declare;
 use crate::event::EventOf;
 use crate::id::Id;
@@ -182,6 +184,15 @@ impl<G> World<G> {
     pub fn position(&self, object: impl Into<ObjectId>) -> Option<Position> {
         let object = object.into();
         self.contains(object).then(|| self.room.position(object))
+    }
+
+    /// Sets the pose of an object of any kind, from now on: for a simulation, whose bodies are of
+    /// several kinds. The pose is on the grid of the object's kind.
+    pub fn replace_pose(&mut self, object: impl Into<ObjectId>, pose: Pose) {
+        let object = object.into();
+        if self.room.contains(object) {
+            replace_pose(&mut self.room, object, pose);
+        }
     }
 
     /// How an object moves, for queries of contact; `None` if it is gone.

@@ -8,7 +8,7 @@ use ambit::schema::{
     Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, InterestRadii, Look,
     RefusalKind, Shape,
 };
-use ambit::{ErrorCode, Typed};
+use ambit::{ErrorCode, Pose, Typed};
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::{Game as RoomGame, Refusal as RoomRefusal};
 use ambit_room::logic::registry::Registry;
@@ -273,6 +273,33 @@ fn objects_are_read_and_edited_by_type() {
 }
 
 #[test]
+fn a_simulation_sets_the_poses_of_objects_of_any_kind() {
+    let mut world = world();
+    let pose = YawPose::at(Position::on_ground(52.0, 60.0));
+    let stones = [pose, YawPose::default()].map(|pose| world.spawn(Stone { pose }));
+    let walker = world.spawn(walker_at(50.0, 60.0));
+    let [there, stone] = stones.map(|stone| world.get(stone).expect("it exists").pose().pose());
+    let off_the_grid = Pose {
+        at: [i32::MAX; 3],
+        ..there
+    };
+    for object in stones.map(Id::object).into_iter().chain([walker.object()]) {
+        world.replace_pose(object, there);
+        world.replace_pose(object, off_the_grid);
+    }
+    assert_ne!(there, stone);
+    for stone in stones {
+        assert_eq!(world.position(stone), Some(Position::on_ground(52.0, 60.0)));
+        assert!(world.despawn(stone));
+        world.replace_pose(stone, there);
+    }
+    assert_eq!(
+        world.position(walker),
+        Some(Position::on_ground(50.0, 60.0))
+    );
+}
+
+#[test]
 fn an_id_finds_nothing_when_its_object_is_gone_or_of_another_kind() {
     let mut world = world();
     let walker = world.spawn(walker_at(50.0, 60.0));
@@ -525,6 +552,7 @@ fn room() -> Room {
 /// Joins at the room's first tick, and returns the avatar.
 fn join(room: &mut Room) -> Id<Walker> {
     let join = RoomInput::Join {
+        coding: ambit_proto::pose::PoseCoding::Auto,
         client: REPLAY_CLIENT,
         player: ANN,
         name: "ann".into(),

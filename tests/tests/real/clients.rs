@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ambit_client::{
-    Client, ConnectError, ErrorCode, Frame, Game, GameEvent, LobbyEvent, PlayError, RequestError,
-    Room, SendError,
+    Client, ConnectError, ErrorCode, Frame, FrameObject, Game, GameEvent, LobbyEvent, PlayError,
+    RequestError, Room, SendError,
 };
 use ambit_tests::real::{self, ScratchFolder, Server, WAIT_LIMIT};
 use anyhow::{Context, Result, bail};
@@ -99,7 +99,7 @@ async fn an_engine_s_thread_takes_frames_while_another_task_chats() -> Result<()
     bob.quit().await;
     let left = game_event(&game, |event| matches!(event, GameEvent::Leave { .. }));
     left.await?;
-    game.frame(Instant::now());
+    game.frame(now());
     assert_eq!(game.last_frame().objects().len(), 1, "ann is alone");
     game.leave().await?;
     ann.quit().await;
@@ -108,10 +108,10 @@ async fn an_engine_s_thread_takes_frames_while_another_task_chats() -> Result<()
 
 /// Draws 60 times a second; checks each frame.
 fn draw_until_bob_is_in_sight(mut game: Game) -> Result<Game> {
-    let began = Instant::now();
+    let began = now();
     let mut last = None;
     loop {
-        let frame = game.frame(Instant::now());
+        let frame = game.frame(now());
         let time = frame.time().context("in the game")?;
         assert!(last.is_none_or(|last| time > last), "times ascend");
         last = Some(time);
@@ -158,7 +158,7 @@ async fn commands_are_given_by_name_and_refusals_are_events() -> Result<()> {
     // The map is 30 m wide and avatars start near its middle.
     game.send("move", [28.0, 28.0])?;
     wait_for_frame(&mut game, |frame| {
-        let avatar = frame.avatar().filter(|avatar| avatar.moves());
+        let avatar = frame.avatar().filter(FrameObject::moves);
         avatar.is_some_and(|avatar| (0.0..1.6).contains(&avatar.transform().heading()))
     })
     .await?;
@@ -196,7 +196,7 @@ async fn a_player_who_is_kicked_learns_it_from_the_game_and_the_lobby() -> Resul
     assert_eq!(code, "kicked");
     assert!(game.is_over());
     assert_eq!(game.next_event().await, None);
-    assert_eq!(game.frame(Instant::now()).objects().len(), 0);
+    assert_eq!(game.frame(now()).objects().len(), 0);
     let left = event(&bob, |event| match event {
         LobbyEvent::Left { room, code, .. } => Some((room, code)),
         _ => None,
@@ -212,20 +212,18 @@ async fn a_player_who_is_kicked_learns_it_from_the_game_and_the_lobby() -> Resul
 #[tokio::test(flavor = "multi_thread")]
 async fn when_a_host_dies_the_game_goes_on() -> Result<()> {
     let scratch = ScratchFolder::new("client-failover");
-    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    let server = Server::start(&scratch, &["--hosts", "process:1"])?;
     let ann = connect(&scratch, &server, "ann").await?;
     let (_, mut game) = play_field(&ann).await?;
     wait_for_frame(&mut game, |frame| frame.avatar().is_some()).await?;
-    server.wait_for_metrics("a checkpoint", |metrics| {
-        metrics["ambit_host_players"] == 1.0
-    })?;
-    for child in server.children() {
-        real::server_signal(child, "KILL")?;
-        server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
-    }
+    let first = game.last_frame().avatar().context("in sight")?.id();
+    real::server_signal(server.children()[0], "KILL")?;
     let resumed = game_event(&game, |event| matches!(event, GameEvent::Resumed { .. }));
     resumed.await?;
-    wait_for_frame(&mut game, |frame| frame.avatar().is_some()).await?;
+    wait_for_frame(&mut game, |frame| {
+        frame.avatar().is_some_and(|avatar| avatar.id() != first)
+    })
+    .await?;
     assert!(!game.is_over());
     ann.quit().await;
     Ok(())
@@ -307,7 +305,7 @@ async fn game_event(game: &Game, wanted: impl Fn(&GameEvent) -> bool) -> Result<
 
 async fn wait_for_frame(game: &mut Game, wanted: impl Fn(&Frame) -> bool) -> Result<()> {
     let search = async {
-        while !wanted(game.frame(Instant::now())) {
+        while !wanted(game.frame(now())) {
             sleep(FRAME_TIME).await;
         }
     };
@@ -316,4 +314,10 @@ async fn wait_for_frame(game: &mut Game, wanted: impl Fn(&Frame) -> bool) -> Res
 
 fn code(error: Option<RequestError>) -> Option<ErrorCode> {
     error?.code()
+}
+
+/// As an engine reads the clock for each frame.
+#[expect(clippy::disallowed_methods, reason = "the clock of the tests' views")]
+fn now() -> Instant {
+    Instant::now()
 }

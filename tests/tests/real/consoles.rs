@@ -119,7 +119,7 @@ fn veiled_players_disappear_for_the_others_and_return() -> Result<()> {
     );
     assert_ne!(back["id"], bobs["id"]);
     let second = bob.run_command("cast nonsense", "error")?;
-    assert_eq!(second["code"], "usage");
+    assert_eq!(second["code"], "unknown_command");
     Ok(())
 }
 

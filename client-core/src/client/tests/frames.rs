@@ -67,7 +67,7 @@ fn an_object_that_has_stopped_faces_where_it_walked() {
     let (mut harness, mut frame) = walking();
     let heading = |frame: &Frame| frame.object(2).expect("in sight").transform().heading();
     frame.update(&mut harness.client, harness.now, harness.now);
-    assert!((heading(&frame).abs()).abs() < 0.01);
+    assert!(heading(&frame).abs() < 0.01);
     let velocity = frame.object(2).expect("in sight").transform().velocity;
     assert!((velocity[0] - 10.0).abs() < 0.1, "{velocity:?}");
     let now = harness.room_time();

@@ -1,8 +1,10 @@
 //! Movement that cannot be predicted: positions and orientations, tick by tick.
 
+use ambit_proto::ids::ObjectId;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
+use ambit_room::logic::world::World as RoomWorld;
 
 use super::{Place, finite, finite_position};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
@@ -224,12 +226,7 @@ impl FreePoseMut<'_> {
 
     /// Sets a pose on the grid of its kind, from now on.
     pub fn replace(&mut self, pose: Pose) {
-        let format = format_of(self.0.to_ref());
-        if format.fits(&pose) {
-            self.0.world.replace_pose(self.0.id, pose);
-        } else {
-            tracing::error!("a game sets a pose that does not fit {format:?}: ignored");
-        }
+        replace_pose(self.0.world, self.0.id, pose);
     }
 
     /// Moves to another position at once; the orientation stays.
@@ -324,6 +321,20 @@ impl<const PER_METRE: u16, const BITS: u8> Place for FreePose<PER_METRE, BITS> {
 impl<const PER_METRE: u16, const BITS: u8> Posed for YawPose<PER_METRE, BITS> {}
 
 impl<const PER_METRE: u16, const BITS: u8> Posed for FreePose<PER_METRE, BITS> {}
+
+/// Sets the pose of an object that exists; with an error in the log if it cannot have this one.
+pub(crate) fn replace_pose(world: &mut RoomWorld, object: ObjectId, pose: Pose) {
+    if !world.has_pose(object) {
+        tracing::error!("a game sets a pose of {object}, which has a path: ignored");
+        return;
+    }
+    let format = world.pose_format(object);
+    if format.fits(&pose) {
+        world.replace_pose(object, pose);
+    } else {
+        tracing::error!("a game sets a pose that does not fit {format:?}: ignored");
+    }
+}
 
 /// The format of a new object's pose: that of its kind.
 fn format_at<P: Place>(spawn: &Spawn<'_>, index: u8) -> PoseFormat {

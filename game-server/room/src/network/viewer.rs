@@ -21,8 +21,8 @@ use ambit_proto::codes::{Error, ErrorCode};
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, Command, EffectTime, KeyInput, LatenessReport, Notice, Uplink};
-use ambit_proto::schema::Schema;
 use ambit_proto::pose::PoseCoding;
+use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{FieldValue, Notice, RefusalReason};
+use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::{
     Codec, CommandKind, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind,
     Schema,
 };
-use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::wire;
 

@@ -1,0 +1,604 @@
+//! A room of a game with real clients, on virtual time: for tests of games.
+//!
+//! Everything but sockets is real: the room with its interest management and replication, the link,
+//! and the client with its clock and replica. Datagrams cross a [`Line`] with a delay, jitter and
+//! loss. A test gives commands, lets time pass, and asks what each client sees. Nothing waits for a
+//! real clock, and the same seed gives the same run.
+//!
+//! ```
+//! # use ambit::prelude::*;
+//! # #[derive(Kind)]
+//! # struct Walker { path: Path }
+//! # #[derive(Command)]
+//! # enum Command { WalkTo { to: Position } }
+//! # #[derive(Default, Serialize, Deserialize, Declare)]
+//! # #[declare(kinds(Walker))]
+//! # struct Stroll;
+//! # impl Game for Stroll {
+//! #     const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+//! #     type Avatar = Walker;
+//! #     type Command = Command;
+//! #     type Refusal = NoRefusal;
+//! #     fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Walker> {
+//! #         world.spawn(Walker { path: Path::at(world.centre()) })
+//! #     }
+//! #     fn command(
+//! #         &mut self, world: &mut World<Self>, player: Player<Self>, command: Command,
+//! #     ) -> Result<(), NoRefusal> {
+//! #         let Command::WalkTo { to } = command;
+//! #         world.avatar(player).path().walk_to(to, 5.0);
+//! #         Ok(())
+//! #     }
+//! # }
+//! use ambit::test::{Line, TestRoom};
+//!
+//! let mut room = TestRoom::<Stroll>::new();
+//! let ann = room.join("ann", Line::default());
+//! let bob = room.join("bob", Line::default().delay(60.millis()).loss(20.0));
+//! room.command(ann, "walk-to 120 100");
+//! room.run(10.secs());
+//! let seen = room.sees(bob);
+//! assert_eq!(seen.len(), 2);
+//! assert!(seen.iter().any(|walker| walker.position == Position::on_ground(120.0, 100.0)));
+//! assert_eq!(room.errors(ann), Vec::<String>::new());
+//! ```
+
+use std::collections::{BTreeMap, BinaryHeap};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::event::{ComponentValue, GameEvent, ViewEvent};
+use ambit_client_core::client::{Client, ClientOutput};
+use ambit_client_core::command_words;
+use ambit_client_core::replica::VisibleObject;
+use ambit_proto::control::WORLD_VERSION;
+use ambit_proto::control::game::{self as game_pb, GameToClient};
+use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::pose::PoseCoding;
+use ambit_proto::space::Position;
+use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::logic::registry::{Header, Registry};
+use ambit_room::room::{Room, RoomInput, RoomOutput};
+use ambit_room::tick_schedule::TickSchedule;
+use ambit_transport::impair::{Impairer, Impairment};
+use bytes::Bytes;
+
+use crate::{Game, Games, Keymap, World};
+
+/// The id of the room.
+const ROOM: u64 = 1;
+
+/// The network between a client and the room.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line(Impairment);
+
+impl Line {
+    /// One-way delay of all that is sent, in both directions.
+    #[must_use]
+    pub fn delay(self, delay: Duration) -> Self {
+        Self(Impairment { delay, ..self.0 })
+    }
+
+    /// The largest deviation from the delay.
+    #[must_use]
+    pub fn jitter(self, jitter: Duration) -> Self {
+        Self(Impairment { jitter, ..self.0 })
+    }
+
+    /// Datagrams that are lost, in per cent.
+    #[must_use]
+    pub fn loss(self, loss: f32) -> Self {
+        Self(Impairment { loss, ..self.0 })
+    }
+
+    /// Bandwidth in bits a second.
+    #[must_use]
+    pub fn rate(self, bits_per_s: u64) -> Self {
+        let rate = Some(bits_per_s);
+        Self(Impairment { rate, ..self.0 })
+    }
+}
+
+/// A client in a [`TestRoom`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TestClient(usize);
+
+/// An object as a client sees it at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// The client's own number for it: what the words of a command name it by.
+    pub id: u32,
+    /// Name of its kind.
+    pub kind: String,
+    /// Whether it is the client's own avatar.
+    pub own: bool,
+    /// Where the client shows it, in metres.
+    pub position: Position,
+    /// The components that the client knows, by name.
+    pub components: BTreeMap<String, ComponentValue>,
+}
+
+impl Seen {
+    /// The value of a gauge, if the client knows it.
+    pub fn gauge(&self, name: &str) -> Option<f32> {
+        match self.components.get(name)? {
+            ComponentValue::Gauge(gauge) => Some(gauge.value),
+            _ => None,
+        }
+    }
+
+    /// A flag, if the client knows it.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.components.get(name)? {
+            ComponentValue::Flag(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// A number, if the client knows it.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        match self.components.get(name)? {
+            ComponentValue::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A text, if the client knows it.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.components.get(name)? {
+            ComponentValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A room of the game `G` on virtual time, with clients. See the module.
+pub struct TestRoom<G> {
+    room: Room,
+    schedule: TickSchedule,
+    now: LocalTime,
+    clients: Vec<ClientState>,
+    in_flight: BinaryHeap<Flight>,
+    sent: u64,
+    inputs: Vec<RoomInput>,
+    outputs: Vec<RoomOutput>,
+    finished: bool,
+    game: PhantomData<fn() -> G>,
+}
+
+struct ClientState {
+    client: Client,
+    line: Line,
+    up: Impairer,
+    down: Impairer,
+    events: Vec<GameEvent>,
+    errors: Vec<String>,
+    connected: bool,
+}
+
+/// Something that arrives later: the earliest is the greatest, and the first of those.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Flight {
+    order: std::cmp::Reverse<(LocalTime, u64)>,
+    to: usize,
+    what: Cargo,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Cargo {
+    Up(Bytes),
+    Down(Bytes),
+    /// The client's request to join.
+    Join,
+    /// The room's answer to it, and its time when it was sent, in microseconds.
+    Joined(u64),
+}
+
+impl<G: Game> Default for TestRoom<G> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<G: Game> TestRoom<G> {
+    /// A room with the default parameters and the seed 1.
+    pub fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// A room with these parameters, as `create` takes them: `&[("size", "60x50"), ("seed", "7")]`.
+    ///
+    /// # Panics
+    /// If they are not possible; the message says why.
+    pub fn with(parameters: &[(&str, &str)]) -> Self {
+        let parameters = parameters
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let header = Header {
+            game: G::INFO.name.to_owned(),
+            room: ROOM,
+            seed: 1,
+            capacity: u32::from(u16::MAX),
+            grace_ms: 30_000,
+            parameters,
+        };
+        let registry = Registry::from(Games::new().with::<G>());
+        let room = registry
+            .create_room(&header)
+            .unwrap_or_else(|error| panic!("no room can be made: {error}"));
+        let schedule = TickSchedule::after(room.config().tick_hz, GameTime::ZERO);
+        Self {
+            room,
+            schedule,
+            now: LocalTime::ZERO,
+            clients: Vec::new(),
+            in_flight: BinaryHeap::new(),
+            sent: 0,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            finished: false,
+            game: PhantomData,
+        }
+    }
+
+    /// A player joins with a client on this line, and is in the game when this returns.
+    pub fn join(&mut self, name: &str, line: Line) -> TestClient {
+        let number = self.clients.len();
+        let config = ClientConfig {
+            name: name.to_owned(),
+            seed: number as u64,
+            ..ClientConfig::default()
+        };
+        let path = |offset: u64| {
+            let seed = 2 * number as u64 + offset;
+            Impairer::new(Impairment { seed, ..line.0 })
+        };
+        self.clients.push(ClientState {
+            client: Client::new(&config),
+            line,
+            up: path(0),
+            down: path(1),
+            events: Vec::new(),
+            errors: Vec::new(),
+            connected: true,
+        });
+        self.with_client(number, Client::connect);
+        // The answer, and the first datagrams with the avatar.
+        for _ in 0..200 {
+            if self.clients[number].client.avatar().is_some() {
+                break;
+            }
+            self.run(Duration::from_millis(50));
+        }
+        TestClient(number)
+    }
+
+    /// Lets time pass.
+    pub fn run(&mut self, how_long: Duration) {
+        let end = self.now + how_long;
+        while let Some(next) = self.next_event().filter(|next| *next <= end) {
+            self.now = self.now.max(next);
+            self.step();
+        }
+        self.now = end;
+        for number in 0..self.clients.len() {
+            self.with_client(number, Client::handle_timeout);
+        }
+    }
+
+    /// A client gives a command in words, as at the console: `"walk-to 120 90"`. Whether the game
+    /// refuses it shows after some time, in [`errors`](TestRoom::errors).
+    ///
+    /// # Panics
+    /// If the game has no such command or the words do not fit it; the message says what is
+    /// expected.
+    pub fn command(&mut self, client: TestClient, words: &str) {
+        let state = &self.clients[client.0];
+        let schema = state.client.schema().expect("the client is in the game");
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let command =
+            command_words::parse(schema, &words).unwrap_or_else(|error| panic!("{error}"));
+        self.with_client(client.0, |client, now| {
+            client.act(now, &command).expect("the queue has room");
+        });
+    }
+
+    /// A client holds these controls from now on.
+    pub fn hold(&mut self, client: TestClient, controls: &[u8]) {
+        let keys = controls
+            .iter()
+            .fold(Keymap::default(), |keys, control| keys.with(*control, true));
+        self.with_client(client.0, |client, now| client.hold(now, keys));
+    }
+
+    /// What a client sees now, in the order in which it came into sight.
+    pub fn sees(&self, client: TestClient) -> Vec<Seen> {
+        let client = &self.clients[client.0].client;
+        let Some(t) = client.room_time(self.now) else {
+            return Vec::new();
+        };
+        let seen = |object: VisibleObject<'_, ()>| {
+            let values = object.values(t).into_iter();
+            Some(Seen {
+                id: object.id,
+                kind: object.kind().to_string(),
+                own: object.is_own(),
+                position: object.position(t)?,
+                components: values
+                    .map(|named| (named.name.to_string(), named.value))
+                    .collect(),
+            })
+        };
+        client.objects().filter_map(seen).collect()
+    }
+
+    /// A client's own avatar, as the client sees it; `None` if the client is not in the game.
+    pub fn avatar(&self, client: TestClient) -> Option<Seen> {
+        self.sees(client).into_iter().find(|seen| seen.own)
+    }
+
+    /// The events that a client has received so far, in their order.
+    pub fn events(&self, client: TestClient) -> &[GameEvent] {
+        &self.clients[client.0].events
+    }
+
+    /// The codes of the errors that a client has received so far: refusals of the game by their
+    /// names, and errors of the room.
+    pub fn errors(&self, client: TestClient) -> &[String] {
+        &self.clients[client.0].errors
+    }
+
+    /// The player of a client, as the game knows it.
+    pub fn player(&self, client: TestClient) -> PlayerId {
+        player(client.0)
+    }
+
+    /// The player leaves for good.
+    pub fn leave(&mut self, client: TestClient) {
+        let player = player(client.0);
+        self.inputs.push(RoomInput::Remove { player });
+        self.clients[client.0].connected = false;
+    }
+
+    /// The client's connection breaks: its avatar waits for the grace period.
+    pub fn disconnect(&mut self, client: TestClient) {
+        self.clients[client.0].connected = false;
+        self.inputs.push(RoomInput::Disconnect {
+            client: client_id(client.0),
+            player: player(client.0),
+        });
+    }
+
+    /// The world as it is: the truth, which no client sees as a whole.
+    pub fn world(&self) -> &World<G> {
+        World::of_room(self.room.world())
+    }
+
+    /// Whether the game has ended.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// When the next tick, datagram or deadline of a client is due.
+    fn next_event(&self) -> Option<LocalTime> {
+        let tick = LocalTime::ZERO + self.schedule.next_deadline().since(GameTime::ZERO);
+        let clients = self.clients.iter().filter(|state| state.connected);
+        clients
+            .filter_map(|state| state.client.next_deadline())
+            .chain(self.in_flight.peek().map(|flight| flight.order.0.0))
+            .chain(Some(tick).filter(|_| !self.finished))
+            .min()
+    }
+
+    fn step(&mut self) {
+        while let Some(flight) = self.in_flight.peek()
+            && flight.order.0.0 <= self.now
+            && let Some(Flight { to, what, .. }) = self.in_flight.pop()
+        {
+            self.arrive(to, what);
+        }
+        for number in 0..self.clients.len() {
+            let state = &self.clients[number];
+            let is_due = |deadline: LocalTime| deadline <= self.now;
+            if state.connected && state.client.next_deadline().is_some_and(is_due) {
+                self.with_client(number, Client::handle_timeout);
+            }
+        }
+        let room_now = self.room_time();
+        if !self.finished && self.schedule.next_deadline() <= room_now {
+            for tick in self.schedule.take_due(room_now, 0).ticks {
+                self.tick(tick);
+            }
+        }
+    }
+
+    fn tick(&mut self, at: GameTime) {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        self.room.tick(at, &mut self.inputs, &mut outputs);
+        for output in outputs.drain(..) {
+            match output {
+                RoomOutput::Datagram { client, bytes } => {
+                    let to = client.0 as usize;
+                    let delays: Vec<_> =
+                        self.clients[to].down.send(self.now, bytes.len()).collect();
+                    for delay in delays {
+                        self.send(delay, to, Cargo::Down(bytes.clone()));
+                    }
+                }
+                RoomOutput::Report { client, error } => {
+                    self.clients[client.0 as usize].errors.push(error.name);
+                }
+                RoomOutput::PlayerOut { player, .. } => {
+                    self.clients[player.0 as usize - 1].connected = false;
+                }
+                // There is no other map.
+                RoomOutput::AtGate { player, .. } => {
+                    self.inputs.push(RoomInput::RefuseTransfer { player });
+                }
+                RoomOutput::Finished => self.finished = true,
+                RoomOutput::Superseded { .. }
+                | RoomOutput::Unresponsive { .. }
+                | RoomOutput::Departed { .. }
+                | RoomOutput::Arrived { .. }
+                | RoomOutput::MovedAway { .. } => {}
+            }
+        }
+        self.outputs = outputs;
+    }
+
+    fn arrive(&mut self, to: usize, what: Cargo) {
+        if !self.clients[to].connected {
+            return;
+        }
+        match what {
+            Cargo::Up(bytes) => self.inputs.push(RoomInput::Datagram {
+                client: client_id(to),
+                at: self.room_time(),
+                bytes,
+            }),
+            Cargo::Down(bytes) => {
+                self.with_client(to, |client, now| client.handle_datagram(now, &bytes));
+            }
+            Cargo::Join => {
+                let name = self.clients[to].client.name().to_owned();
+                self.inputs.push(RoomInput::Join {
+                    client: client_id(to),
+                    player: player(to),
+                    name,
+                    coding: PoseCoding::Auto,
+                });
+                let sent_us = self.room_time().micros();
+                self.send(self.clients[to].line.0.delay, to, Cargo::Joined(sent_us));
+            }
+            Cargo::Joined(now_us) => {
+                let config = self.room.config();
+                let joined = game_pb::Joined {
+                    room: ROOM,
+                    now_us,
+                    delay_ms: config.delay.as_millis() as u32,
+                    tick_hz: config.tick_hz,
+                    width: config.width,
+                    height: config.height,
+                    cell: config.cell,
+                    inner: config.inner.into(),
+                    outer: config.outer.into(),
+                    schema: Some(self.room.world().schema().into()),
+                    ..game_pb::Joined::default()
+                };
+                let body = Some(game_pb::game_to_client::Body::Joined(joined));
+                self.with_client(to, |client, now| {
+                    client.handle_game_message(now, GameToClient { body });
+                });
+            }
+        }
+    }
+
+    /// Calls a client, and carries out what it wants then.
+    fn with_client(&mut self, number: usize, call: impl FnOnce(&mut Client, LocalTime)) {
+        let now = self.now;
+        call(&mut self.clients[number].client, now);
+        while let Some(output) = self.clients[number].client.poll_output() {
+            self.carry_out(number, output);
+        }
+        let state = &mut self.clients[number];
+        while let Some(event) = state.client.poll_event() {
+            match event {
+                ViewEvent::Event(event) => state.events.push(event),
+                ViewEvent::Error(failure) => state.errors.push(failure.code),
+                _ => {}
+            }
+        }
+    }
+
+    fn carry_out(&mut self, number: usize, output: ClientOutput) {
+        match output {
+            ClientOutput::ConnectWorld => {
+                self.with_client(number, Client::handle_world_connected);
+            }
+            ClientOutput::World(message) => self.answer(number, message),
+            ClientOutput::ConnectGame { .. } => {
+                self.with_client(number, Client::handle_game_connected);
+            }
+            ClientOutput::Game(_) => {
+                self.send(self.clients[number].line.0.delay, number, Cargo::Join);
+            }
+            ClientOutput::Datagram(bytes) => {
+                let delays: Vec<_> = self.clients[number]
+                    .up
+                    .send(self.now, bytes.len())
+                    .collect();
+                for delay in delays {
+                    self.send(delay, number, Cargo::Up(bytes.clone()));
+                }
+            }
+            ClientOutput::CloseWorld | ClientOutput::CloseGame => {}
+        }
+    }
+
+    /// The lobby, in as few words as a client needs: welcome, you are in the room, a ticket.
+    fn answer(&mut self, number: usize, message: pb::ClientToWorld) {
+        let Some(client_to_world::Body::Hello(hello)) = message.body else {
+            return;
+        };
+        let welcome = pb::Welcome {
+            version: WORLD_VERSION,
+            player: player(number).0,
+            name: hello.name,
+            resume_token: vec![0; 16],
+            ..pb::Welcome::default()
+        };
+        let room = Some(pb::Room {
+            id: ROOM,
+            game: G::INFO.name.to_owned(),
+            ..pb::Room::default()
+        });
+        let players = Vec::new();
+        let ticket = pb::Ticket {
+            room: ROOM,
+            address: "127.0.0.1:1".to_owned(),
+            certificate_sha256: vec![0; 32],
+            ..pb::Ticket::default()
+        };
+        let bodies = [
+            (message.request, world_to_client::Body::Welcome(welcome)),
+            (
+                0,
+                world_to_client::Body::RoomJoined(pb::RoomJoined { room, players }),
+            ),
+            (0, world_to_client::Body::Ticket(ticket)),
+        ];
+        for (request, body) in bodies {
+            let message = WorldToClient {
+                request,
+                body: Some(body),
+            };
+            self.with_client(number, |client, now| {
+                client.handle_world_message(now, message);
+            });
+        }
+    }
+
+    fn send(&mut self, delay: Duration, to: usize, what: Cargo) {
+        self.sent += 1;
+        self.in_flight.push(Flight {
+            order: std::cmp::Reverse((self.now + delay, self.sent)),
+            to,
+            what,
+        });
+    }
+
+    fn room_time(&self) -> GameTime {
+        GameTime::ZERO + self.now.since(LocalTime::ZERO)
+    }
+}
+
+fn player(number: usize) -> PlayerId {
+    PlayerId(number as u64 + 1)
+}
+
+fn client_id(number: usize) -> ClientId {
+    ClientId(number as u32)
+}
