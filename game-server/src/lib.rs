@@ -9,7 +9,8 @@ use ambit_room::logic::registry::Registry;
 
 /// The games that come with Ambit.
 pub fn standard() -> Registry {
-    Registry::from(Games::new().with::<FieldGame>()).with(CubesGame::INFO, CubesGame::make)
+    let games = Games::new().with::<FieldGame>().with::<CubesGame>();
+    games.into()
 }
 
 #[cfg(test)]
@@ -83,6 +84,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a game \"cubes\" is registered already")]
     fn registering_two_games_of_one_name_panics() {
-        let _ = standard().with(CubesGame::INFO, CubesGame::make);
+        let _ = Games::new().with::<CubesGame>().with::<CubesGame>();
     }
 }

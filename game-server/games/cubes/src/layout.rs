@@ -5,11 +5,9 @@
 //!
 //! Units: metres.
 
-use ambit_cubes_physics::{Arena, CUBE_EDGE_M, PLAYER, PLAYER_EDGE_M, POSE_FORMAT, Physics};
-use ambit_proto::pose::Pose;
-use ambit_proto::space::Position;
-
-use ambit_room::config::BadParameter;
+use ambit::physics::Arena;
+use ambit::{BadParameter, Pose, Position};
+use ambit_cubes_physics::{CUBE_EDGE_M, PLAYER, PLAYER_EDGE_M, POSE_FORMAT, Physics};
 
 const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 /// Distance from the middle in which spawn positions are searched, in steps of [`PLACE_SPACING_M`]
@@ -30,6 +28,16 @@ pub(super) struct CubeLayout {
 }
 
 impl CubeLayout {
+    /// No cubes on the floor of the default size.
+    pub(super) const EMPTY: Self = Self {
+        arena: Arena {
+            width_m: 32.0,
+            height_m: 32.0,
+        },
+        cubes: 0,
+        spacing_m: 1.0,
+    };
+
     /// A layout of `cubes` cubes, if they fit.
     pub(super) fn new(arena: Arena, cubes: u32, spacing_m: f32) -> Result<Self, BadParameter> {
         let layout = Self {

@@ -24,24 +24,22 @@ mod schema;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use ambit_cubes_physics::{
-    Arena, BodyId, CUBE, CUBE_EDGE_M, POSE_FORMAT, Physics, control, frame_at,
-};
-use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::physics::SharedPhysics;
-use ambit_proto::pose::Pose;
-use ambit_proto::schema::{PosePresentation, Schema};
-use ambit_proto::time::GameTime;
+use ambit::physics::{Arena, BodyId, SharedPhysics, frame_at};
+use ambit::prelude::*;
+use ambit::saved::{self, BadState};
+use ambit::schema::{PosePresentation, Schema};
+use ambit::{Allowed, BadParameter, Keymap, Keys, Parameter, Parameters, Pose, override_default};
+use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, control};
 
 use self::layout::CubeLayout;
 use self::players::{CubePlayers, SavedCubePlayers};
-use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
-use ambit_room::logic::game::{Game, GameInfo};
-use ambit_room::logic::world::World;
-use ambit_room::saved::{self, BadState};
+use self::schema::Cube;
+
+pub use self::schema::PlayerCube;
+
+/// The world of this game.
+type CubesWorld = World<CubesGame>;
 
 const PARAMETERS: &[Parameter] = &[
     override_default("size", "32x32"),
@@ -92,8 +90,9 @@ const MAX_STEPS_PER_TICK: u64 = 15;
 /// The object of a body, its kind, pose and keys.
 type SavedBody = (ObjectId, u8, Pose, Keys);
 
-/// The game `cubes`. See the module.
-#[derive(Debug)]
+/// The game `cubes`. See the module. The fields are `unsaved`, because it saves its bodies instead.
+#[derive(Debug, Declare)]
+#[declare(kinds(Cube, PlayerCube), unsaved)]
 pub struct CubesGame {
     layout: CubeLayout,
     sync: PosePresentation,
@@ -111,66 +110,23 @@ pub struct CubesGame {
 }
 
 impl CubesGame {
-    /// What the lobby knows of the game.
-    pub const INFO: GameInfo = GameInfo {
-        name: ambit_cubes_physics::GAME,
-        description: "Roll a cube about among small ones: push, jump, attract, repel.",
-        min_players: 1,
-        join_running: true,
-        parameters: PARAMETERS,
-    };
-
-    /// The game that the parameters describe.
-    pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
-        Ok(Box::new(Self::from_parameters(parameters)?))
-    }
-
-    fn from_parameters(parameters: &Parameters) -> Result<Self, BadParameter> {
-        let (width_m, height_m) = parameters.size("size");
-        if width_m.max(height_m) > MAX_SIDE_M {
-            let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
-            return Err(BadParameter::Conflict {
-                key: "size",
-                problem,
-            });
-        }
-        let arena = Arena { width_m, height_m };
-        let layout = CubeLayout::new(
-            arena,
-            parameters.whole("cubes") as u32,
-            parameters.decimal("spacing"),
-        )?;
-        let sync = if parameters.word("sync") == "simulated" {
-            PosePresentation::Simulated
-        } else {
-            PosePresentation::Interpolated
-        };
-        Ok(Self {
-            physics: Physics::new(arena),
+    fn new(layout: CubeLayout, sync: PosePresentation, is_driven_by_dice: bool) -> Self {
+        Self {
+            physics: Physics::new(layout.arena()),
             layout,
             sync,
-            is_driven_by_dice: parameters.word("drive") == "dice",
+            is_driven_by_dice,
             objects: Vec::new(),
             players: CubePlayers::default(),
             frame: 0,
             settled_until: GameTime::ZERO,
             moved: Vec::new(),
             near_bodies: Vec::new(),
-        })
-    }
-
-    /// The physics, for checks from outside.
-    pub fn physics(&self) -> &Physics {
-        &self.physics
-    }
-
-    /// The frame that the physics is in.
-    pub fn frame(&self) -> u64 {
-        self.frame
+        }
     }
 
     /// Runs the steps up to now and sets the poses of the bodies that they moved.
-    fn catch_up(&mut self, world: &mut World) {
+    fn catch_up(&mut self, world: &mut CubesWorld) {
         let now = world.now();
         if self.settled_until >= now {
             return;
@@ -203,7 +159,13 @@ impl CubesGame {
 
     /// Sets the keys that a player holds from now on. `tapped` are keys that were pressed just now,
     /// perhaps after a release that no step has seen.
-    fn hold_keys(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
+    fn hold_keys(
+        &mut self,
+        world: &mut CubesWorld,
+        player: PlayerId,
+        keys: Keymap,
+        tapped: Keymap,
+    ) {
         self.catch_up(world);
         let Some(seat) = self.players.key_driven_mut(player) else {
             return;
@@ -235,52 +197,93 @@ impl CubesGame {
     }
 }
 
+/// An empty floor, until `configure` knows the parameters of the room.
+impl Default for CubesGame {
+    fn default() -> Self {
+        Self::new(CubeLayout::EMPTY, PosePresentation::Simulated, false)
+    }
+}
+
 impl Game for CubesGame {
-    fn schema(&self) -> Schema {
-        schema::schema(self.sync)
+    const INFO: GameInfo = GameInfo::new(
+        ambit_cubes_physics::GAME,
+        "Roll a cube about among small ones: push, jump, attract, repel.",
+    )
+    .parameters(PARAMETERS);
+    type Avatar = PlayerCube;
+    type Command = NoCommand;
+    type Refusal = NoRefusal;
+
+    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
+        let (width_m, height_m) = parameters.size("size");
+        if width_m.max(height_m) > MAX_SIDE_M {
+            let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
+            return Err(BadParameter::Conflict {
+                key: "size",
+                problem,
+            });
+        }
+        let arena = Arena { width_m, height_m };
+        let layout = CubeLayout::new(
+            arena,
+            parameters.whole("cubes") as u32,
+            parameters.decimal("spacing"),
+        )?;
+        let sync = if parameters.word("sync") == "simulated" {
+            PosePresentation::Simulated
+        } else {
+            PosePresentation::Interpolated
+        };
+        *self = Self::new(layout, sync, parameters.word("drive") == "dice");
+        Ok(())
     }
 
-    fn start(&mut self, world: &mut World) {
+    fn schema(&self, schema: &mut Schema) {
+        schema::present(schema, self.sync);
+    }
+
+    fn start(&mut self, world: &mut CubesWorld) {
         for pose in self.layout.poses() {
             let body = self.physics.add(CUBE, &pose);
-            let object = schema::spawn_cube(world, schema::pose_to_send(self.sync, pose));
+            let pose = FreePose::exact(schema::pose_to_send(self.sync, pose));
+            let object = world.spawn(Cube { pose }).object();
             self.set_object(body, object);
         }
         self.frame = frame_at(world.now());
         self.settled_until = world.now();
     }
 
-    fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
+    fn join(&mut self, world: &mut CubesWorld, newcomer: Newcomer) -> Id<PlayerCube> {
         self.catch_up(world);
         let pose = self.layout.free_pose(&self.physics);
-        let body = self.physics.add(ambit_cubes_physics::PLAYER, &pose);
-        let avatar = schema::spawn_player(world, schema::pose_to_send(self.sync, pose), name);
-        self.set_object(body, avatar);
-        self.players
-            .join(world, player, body, avatar, self.is_driven_by_dice);
+        let body = self.physics.add(PLAYER, &pose);
+        let pose = schema::pose_to_send(self.sync, pose);
+        let avatar = world.spawn(PlayerCube::new(pose, newcomer.name));
+        self.set_object(body, avatar.object());
+        let driver = self
+            .is_driven_by_dice
+            .then(|| self.players.next_driver(world));
+        self.players.join(newcomer.id, body, avatar, driver);
         avatar
     }
 
-    fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(seat) = self.players.player(player) {
-            world.set_text(seat.avatar, ambit_cubes_physics::component::NAME, name);
-        }
+    fn rename(&mut self, world: &mut CubesWorld, player: Player<Self>) {
+        world.avatar(player).name().set(player.name());
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut CubesWorld, player: Player<Self>) {
         self.catch_up(world);
-        if let Some(seat) = self.players.leave(player) {
+        if let Some(seat) = self.players.leave(player.id()) {
             self.physics.remove(seat.body);
-            world.despawn(seat.avatar);
         }
     }
 
-    fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
-        let tapped = world.button_edges(player).just_pressed();
-        self.hold_keys(world, player, keys, tapped);
+    fn input(&mut self, world: &mut CubesWorld, player: Player<Self>) {
+        let edges = world.button_edges(player);
+        self.hold_keys(world, player.id(), edges.pressed(), edges.just_pressed());
     }
 
-    fn step(&mut self, world: &mut World, _dt: Duration) {
+    fn step(&mut self, world: &mut CubesWorld, _: Duration) {
         self.catch_up(world);
     }
 
@@ -306,15 +309,19 @@ impl Game for CubesGame {
         )))
     }
 
-    fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
+    fn restore(&mut self, world: &mut CubesWorld, saved: &[u8]) -> Result<(), BadState> {
         let (bodies, players, frame, settled): (Vec<SavedBody>, SavedCubePlayers, u64, GameTime) =
             saved::all(saved)?;
         self.physics = Physics::new(self.layout.arena());
         self.objects.clear();
         let mut by_object = BTreeMap::new();
         for (object, kind, pose, keys) in bodies {
-            let fits = kind == CUBE || kind == ambit_cubes_physics::PLAYER;
-            if !fits || !POSE_FORMAT.fits(&pose) || !world.contains(object) {
+            let is_of_kind = match kind {
+                CUBE => world.is::<Cube>(object),
+                PLAYER => world.is::<PlayerCube>(object),
+                _ => false,
+            };
+            if !is_of_kind || !POSE_FORMAT.fits(&pose) {
                 return Err(BadState::Malformed);
             }
             let body = self.physics.add(kind, &pose);
@@ -322,8 +329,9 @@ impl Game for CubesGame {
             self.set_object(body, object);
             by_object.insert(object, body);
         }
-        self.players = CubePlayers::from_saved(players, |object| by_object.get(&object).copied())
-            .ok_or(BadState::Malformed)?;
+        self.players =
+            CubePlayers::from_saved(players, |avatar| by_object.get(&avatar.object()).copied())
+                .ok_or(BadState::Malformed)?;
         (self.frame, self.settled_until) = (frame, settled);
         self.moved.clear();
         Ok(())

@@ -5,15 +5,13 @@
 //! which lies between the horizons of two ticks.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use ambit_cubes_physics::{Arena, BodyId, POSE_FORMAT, Physics, RandomDriver, control, frame_time};
-use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::physics::SharedPhysics;
-use ambit_proto::time::GameTime;
+use ambit::physics::{Arena, BodyId, SharedPhysics, frame_time};
+use ambit::prelude::*;
+use ambit_cubes_physics::{POSE_FORMAT, Physics, RandomDriver, control};
 
-use super::schema;
-use ambit_room::logic::world::World;
+use super::CubesWorld;
+use super::schema::{self, PlayerCube};
 
 /// How long the objects that a player's cube touches stay engaged: a bit longer than the interval
 /// at which engagements are renewed.
@@ -26,7 +24,7 @@ const DICE_DOMAIN: u64 = 1;
 /// Avatar, driver and pending jump of each player; how many have joined; when engagements were last
 /// renewed.
 pub(super) type SavedCubePlayers = (
-    Vec<(PlayerId, ObjectId, Option<RandomDriver>, bool)>,
+    Vec<(PlayerId, Id<PlayerCube>, Option<RandomDriver>, bool)>,
     u64,
     GameTime,
 );
@@ -42,33 +40,34 @@ pub(super) struct CubePlayers {
 #[derive(Debug)]
 pub(super) struct CubePlayer {
     pub(super) body: BodyId,
-    pub(super) avatar: ObjectId,
+    pub(super) avatar: Id<PlayerCube>,
     driver: Option<RandomDriver>,
     /// The jump key is up already, but stays pressed until the next step has seen it.
     pub(super) releases_jump: bool,
 }
 
 impl CubePlayers {
+    /// The random driver of the player who joins next.
+    pub(super) fn next_driver(&self, world: &CubesWorld) -> RandomDriver {
+        RandomDriver::new(world.rng_for(DICE_DOMAIN, 0).u64(..), self.joined)
+    }
+
+    /// A player without a random driver is driven by keys.
     pub(super) fn join(
         &mut self,
-        world: &World,
         player: PlayerId,
         body: BodyId,
-        avatar: ObjectId,
-        with_dice: bool,
+        avatar: Id<PlayerCube>,
+        driver: Option<RandomDriver>,
     ) {
-        let driver = with_dice
-            .then(|| RandomDriver::new(world.rng_for(DICE_DOMAIN, 0).u64(..), self.joined));
         self.joined += 1;
-        self.players.insert(
-            player,
-            CubePlayer {
-                body,
-                avatar,
-                driver,
-                releases_jump: false,
-            },
-        );
+        let seat = CubePlayer {
+            body,
+            avatar,
+            driver,
+            releases_jump: false,
+        };
+        self.players.insert(player, seat);
     }
 
     pub(super) fn to_saved(&self) -> SavedCubePlayers {
@@ -87,7 +86,7 @@ impl CubePlayers {
     /// Restores saved players, each with the body of its avatar. `None` if an avatar has no body.
     pub(super) fn from_saved(
         (seats, joined, engaged_at): SavedCubePlayers,
-        body_of: impl Fn(ObjectId) -> Option<BodyId>,
+        body_of: impl Fn(Id<PlayerCube>) -> Option<BodyId>,
     ) -> Option<Self> {
         let seated = seats
             .into_iter()
@@ -113,10 +112,6 @@ impl CubePlayers {
         self.players.remove(&player)
     }
 
-    pub(super) fn player(&self, player: PlayerId) -> Option<&CubePlayer> {
-        self.players.get(&player)
-    }
-
     pub(super) fn key_driven_mut(&mut self, player: PlayerId) -> Option<&mut CubePlayer> {
         self.players
             .get_mut(&player)
@@ -137,7 +132,7 @@ impl CubePlayers {
     /// before `settled`.
     pub(super) fn drive_by_dice(
         &mut self,
-        world: &mut World,
+        world: &mut CubesWorld,
         physics: &mut Physics,
         arena: Arena,
         frame: u64,
@@ -163,7 +158,7 @@ impl CubePlayers {
     /// Periodically engages each player with the objects that its cube touches, attracts or repels.
     pub(super) fn engage(
         &mut self,
-        world: &mut World,
+        world: &mut CubesWorld,
         physics: &Physics,
         objects: &[ObjectId],
         found: &mut Vec<BodyId>,

@@ -1,100 +1,101 @@
-//! The schema of the game, and how poses and keys are expressed in it.
+//! The kinds of the game, and how poses and keys are expressed in their components.
 //!
 //! Kinds and components are those of `ambit_cubes_physics`; a test compares them.
 
-use ambit_cubes_physics::{CUBE, GAME, PLAYER, POSE_FORMAT, SNAPSHOT_POSE_FORMAT, component};
-use ambit_proto::ids::ObjectId;
-use ambit_proto::keymap::Keymap;
-use ambit_proto::pose::{Pose, PoseFormat};
-use ambit_proto::schema::{
-    Codec, Component, ComponentSpec, Freshness, Look, ObjectKind, PosePresentation, Schema, Shape,
+use ambit::component::FlagMut;
+use ambit::prelude::*;
+use ambit::schema::{Codec, PosePresentation, Schema};
+use ambit::{Keymap, Pose, PoseFormat};
+use ambit_cubes_physics::{
+    CUBE_EDGE_M, PLAYER_EDGE_M, POSE_FORMAT, SNAPSHOT_POSE_FORMAT, component, control,
 };
-use ambit_proto::time::GameTime;
 
-use ambit_room::logic::world::World;
+use super::CubesWorld;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
-/// Cubes that a player's cube pushes are sent at each of 20 ticks. Errors of cubes beyond the
-/// default floor's distance matter less for a while.
-const FRESHNESS: Freshness = Freshness {
-    engaged_ms: 50,
-    near_m: 32.0,
-    near_ms: 100,
-    far_ms: 300,
-};
+/// Target ages of poses. Cubes that a player's cube pushes are sent at each of 20 ticks. Errors of
+/// cubes beyond the default floor's distance matter less for a while.
+const ENGAGED_MS: u32 = 50;
+const NEAR_M: f32 = 32.0;
+const NEAR_MS: u32 = 100;
+const FAR_MS: u32 = 300;
 
-pub(super) fn schema(sync: PosePresentation) -> Schema {
-    let kind = |name: &str, more: Vec<ComponentSpec>, look: Look| {
-        let pose = ComponentSpec::public("pose", Codec::Pose(format(sync)));
-        let components = [vec![pose], more].concat();
-        ObjectKind {
+/// A small cube.
+#[derive(Debug, Kind)]
+#[kind(simulated)]
+#[look(glyph = '#', shape = box, colour = 0xd0_9040, size = CUBE_EDGE_M)]
+#[freshness(engaged_ms = ENGAGED_MS, near_m = NEAR_M, near_ms = NEAR_MS, far_ms = FAR_MS)]
+pub(super) struct Cube {
+    #[pose(format = POSE_FORMAT)]
+    pub(super) pose: FreePose,
+}
+
+/// The cube of a player, with the controls that the player holds.
+#[derive(Debug, Kind)]
+#[kind(name = "player", simulated)]
+#[look(glyph = '@', shape = box, colour = 0x30_80ff, size = PLAYER_EDGE_M, label = name)]
+#[freshness(engaged_ms = ENGAGED_MS, near_m = NEAR_M, near_ms = NEAR_MS, far_ms = FAR_MS)]
+pub struct PlayerCube {
+    #[pose(format = POSE_FORMAT)]
+    pose: FreePose,
+    left: Flag,
+    right: Flag,
+    up: Flag,
+    down: Flag,
+    attract: Flag,
+    repel: Flag,
+    name: Text<NAME_BYTES>,
+}
+
+impl PlayerCube {
+    /// A cube whose player holds no control yet.
+    pub(super) fn new(pose: Pose, name: &str) -> Self {
+        Self {
+            pose: FreePose::exact(pose),
+            left: Flag::off(),
+            right: Flag::off(),
+            up: Flag::off(),
+            down: Flag::off(),
+            attract: Flag::off(),
+            repel: Flag::off(),
             name: name.into(),
-            components,
-            freshness: FRESHNESS,
-            presentation: sync,
-            look,
-            ..ObjectKind::default()
         }
-    };
-    let flags = ["left", "right", "up", "down", "attract", "repel"]
-        .map(|name| ComponentSpec::public(name, Codec::Flag));
-    let name = ComponentSpec::public(
-        "name",
-        Codec::Text {
-            max_bytes: NAME_BYTES,
-        },
-    );
-    let player = flags.into_iter().chain([name]).collect();
-    Schema {
-        game: GAME.into(),
-        kinds: vec![
-            kind("cube", Vec::new(), box_of('#', 0xd0_9040, 0.4)),
-            kind(
-                "player",
-                player,
-                Look {
-                    label: Some(component::NAME),
-                    ..box_of('@', 0x30_80ff, 1.0)
-                },
-            ),
-        ],
-        ..Schema::default()
     }
 }
 
-fn box_of(glyph: char, colour: u32, size_m: f32) -> Look {
-    Look {
-        glyph,
-        shape: Shape::Box,
-        colour,
-        size_m,
-        ..Look::default()
+/// Adjusts the kinds to what clients show.
+pub(super) fn present(schema: &mut Schema, sync: PosePresentation) {
+    for kind in &mut schema.kinds {
+        kind.presentation = sync;
+        if let Some(pose) = kind.components.get_mut(usize::from(component::POSE)) {
+            pose.codec = Codec::Pose(format(sync));
+        }
     }
-}
-
-pub(super) fn spawn_cube(world: &mut World, pose: Pose) -> ObjectId {
-    world.spawn(CUBE, vec![Component::Pose(pose)])
-}
-
-pub(super) fn spawn_player(world: &mut World, pose: Pose, name: &str) -> ObjectId {
-    let now = world.now();
-    let mut components = vec![Component::Pose(pose)];
-    components.extend(component::HELD_CONTROLS.map(|_| Component::flag(now, false)));
-    components.push(Component::Text(String::new()));
-    let player = world.spawn(PLAYER, components);
-    world.set_text(player, component::NAME, name);
-    player
 }
 
 /// Sets the flags of the keys that a player holds, from a time on, where they change.
-pub(super) fn set_key_flags(world: &mut World, avatar: ObjectId, from: GameTime, keys: Keymap) {
-    for (flag, control) in component::HELD_CONTROLS {
-        let is_down = keys.down(control);
-        if world.flag_at(avatar, flag, from) != is_down {
-            world.set_flag(avatar, flag, from, is_down);
+pub(super) fn set_key_flags(
+    world: &mut CubesWorld,
+    avatar: Id<PlayerCube>,
+    from: GameTime,
+    keys: Keymap,
+) {
+    let Some(mut cube) = world.edit(avatar) else {
+        return;
+    };
+    let set = |flag: FlagMut<'_>, control: u8| {
+        let (mut flag, is_down) = (flag.effective(from), keys.down(control));
+        if flag.is_on() != is_down {
+            flag.set(is_down);
         }
-    }
+    };
+    set(cube.left(), control::LEFT);
+    set(cube.right(), control::RIGHT);
+    set(cube.up(), control::UP);
+    set(cube.down(), control::DOWN);
+    set(cube.attract(), control::ATTRACT);
+    set(cube.repel(), control::REPEL);
 }
 
 /// The pose that clients receive: on a coarser grid if clients interpolate between poses.
@@ -116,38 +117,5 @@ fn format(sync: PosePresentation) -> PoseFormat {
     match sync {
         PosePresentation::Simulated => POSE_FORMAT,
         PosePresentation::Interpolated => SNAPSHOT_POSE_FORMAT,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ambit_cubes_physics::control;
-
-    use super::*;
-
-    #[test]
-    fn kinds_and_components_agree_with_the_shared_crate() {
-        for sync in [PosePresentation::Interpolated, PosePresentation::Simulated] {
-            let schema = schema(sync);
-            assert_eq!(schema.check(), Ok(()));
-            assert_eq!(
-                ["cube", "player"].map(|name| schema.kind_index(name)),
-                [Some(CUBE), Some(PLAYER)]
-            );
-            let player = schema.kind(PLAYER).expect("the schema has a player");
-            assert_eq!(player.component_index("name"), Some(component::NAME));
-            let controls = [
-                ("left", control::LEFT),
-                ("right", control::RIGHT),
-                ("up", control::UP),
-                ("down", control::DOWN),
-                ("attract", control::ATTRACT),
-                ("repel", control::REPEL),
-            ];
-            let held = controls
-                .map(|(name, control)| (player.component_index(name).expect("a flag"), control));
-            assert_eq!(held, component::HELD_CONTROLS);
-            assert!(schema.kinds.iter().all(|kind| kind.presentation == sync));
-        }
     }
 }

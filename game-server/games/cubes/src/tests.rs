@@ -6,20 +6,50 @@ mod room;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_cubes_physics::{
-    FRAMES_PER_S, PLAYER, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control,
-};
+use ambit::Typed;
+use ambit_cubes_physics::{FRAMES_PER_S, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
 use super::*;
 use ambit_room::config::{ROOM_PARAMETERS, RoomConfig};
-use ambit_room::logic::registry::Registry;
-use ambit_room::logic::world::WorldChange;
+use ambit_room::logic::game::Game as RoomGame;
+use ambit_room::logic::registry::{OpenRoomError, Registry};
+use ambit_room::logic::world::{World, WorldChange};
 use ambit_room::recording::Header;
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
+
+#[test]
+fn kinds_and_components_agree_with_the_shared_crate() {
+    for sync in [PosePresentation::Interpolated, PosePresentation::Simulated] {
+        let schema = Typed(CubesGame {
+            sync,
+            ..CubesGame::default()
+        })
+        .schema();
+        assert_eq!(schema.check(), Ok(()));
+        assert_eq!(
+            ["cube", "player"].map(|name| schema.kind_index(name)),
+            [Some(CUBE), Some(PLAYER)]
+        );
+        let player = schema.kind(PLAYER).expect("the schema has a player");
+        assert_eq!(player.component_index("name"), Some(component::NAME));
+        let controls = [
+            ("left", control::LEFT),
+            ("right", control::RIGHT),
+            ("up", control::UP),
+            ("down", control::DOWN),
+            ("attract", control::ATTRACT),
+            ("repel", control::REPEL),
+        ];
+        let held = controls
+            .map(|(name, control)| (player.component_index(name).expect("a flag"), control));
+        assert_eq!(held, component::HELD_CONTROLS);
+        assert!(schema.kinds.iter().all(|kind| kind.presentation == sync));
+    }
+}
 
 #[test]
 fn all_sent_poses_belong_to_the_frame_of_the_horizon() {
@@ -28,12 +58,12 @@ fn all_sent_poses_belong_to_the_frame_of_the_horizon() {
     scene.join(BOB);
     for _ in 0..400 {
         scene.tick();
-        assert_eq!(scene.game.frame, frame_at(scene.world.now()));
-        for body in scene.game.physics.bodies() {
-            let object = scene.game.objects[body.slot()];
+        assert_eq!(scene.game.0.frame, frame_at(scene.world.now()));
+        for body in scene.game.0.physics.bodies() {
+            let object = scene.game.0.objects[body.slot()];
             assert_eq!(
                 scene.world.pose(object),
-                scene.game.physics.pose(body),
+                scene.game.0.physics.pose(body),
                 "{object}"
             );
         }
@@ -49,7 +79,7 @@ fn the_tick_rate_does_not_change_frames_driven_by_dice() {
         let mut states = BTreeMap::new();
         for second in 1..=12 {
             scene.run_until(GameTime::from_millis(1_000 * second));
-            states.insert(scene.game.frame, scene.poses());
+            states.insert(scene.game.0.frame, scene.poses());
         }
         states
     };
@@ -152,11 +182,11 @@ fn a_tap_waits_for_the_next_step_if_ticks_outpace_frames() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
-    let frame = scene.game.frame;
+    let frame = scene.game.0.frame;
     scene.hold(ANN, &[control::JUMP]);
     scene.hold(ANN, &[]);
     assert_eq!(
-        scene.game.frame, frame,
+        scene.game.0.frame, frame,
         "there is no step between press and release"
     );
     scene.ticks(6);
@@ -214,7 +244,7 @@ fn when_a_player_leaves_its_cube_is_removed_and_cubes_on_it_fall() {
     scene.ticks(60);
     scene.hold(ANN, &[control::ATTRACT]);
     scene.ticks(40);
-    scene.game.leave(&mut scene.world, ANN);
+    scene.leave(ANN);
     assert!(!scene.world.contains(ann));
     scene.ticks(100);
     let highest = scene
@@ -223,8 +253,8 @@ fn when_a_player_leaves_its_cube_is_removed_and_cubes_on_it_fall() {
         .map(|object| scene.place(object).z)
         .fold(0.0, f32::max);
     assert!(highest < 1.5, "{highest}");
-    assert_eq!(scene.game.physics.changed_bodies().len(), 0);
-    assert_eq!(scene.game.physics.bodies().count(), 100);
+    assert_eq!(scene.game.0.physics.changed_bodies().len(), 0);
+    assert_eq!(scene.game.0.physics.bodies().count(), 100);
     // The next player reuses the slot of the removed body.
     let bob = scene.join(BOB);
     scene.ticks(5);
@@ -232,10 +262,20 @@ fn when_a_player_leaves_its_cube_is_removed_and_cubes_on_it_fall() {
 }
 
 #[test]
+fn a_player_with_another_name_keeps_the_cube() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let avatar = scene.join(ANN);
+    assert_eq!(scene.world.text(avatar, component::NAME), "player");
+    scene.world.rename_player(ANN, "ann");
+    scene.game.rename(&mut scene.world, ANN, "ann");
+    assert_eq!(scene.world.text(avatar, component::NAME), "ann");
+}
+
+#[test]
 fn thousands_of_sleeping_cubes_are_not_simulated() {
     let mut scene = Scene::new(&[("cubes", "9000"), ("size", "320x320"), ("spacing", "3")]);
     assert_eq!(scene.world.len(), 9_000);
-    let awake = |scene: &Scene| scene.game.physics.changed_bodies().len();
+    let awake = |scene: &Scene| scene.game.0.physics.changed_bodies().len();
     scene.ticks(2);
     assert_eq!((awake(&scene), scene.world.active_objects().len()), (0, 0));
     scene.join(ANN);
@@ -302,8 +342,24 @@ fn a_late_tick_skips_frames() {
     let before = scene.place(avatar).z;
     scene.run_until(scene.room_time + Duration::from_millis(10));
     scene.jump(Duration::from_secs(5));
-    assert_eq!(scene.game.frame, frame_at(scene.world.now()));
+    assert_eq!(scene.game.0.frame, frame_at(scene.world.now()));
     assert!((scene.place(avatar).z - before).abs() < 1.0);
+}
+
+#[test]
+fn saved_bodies_must_be_of_the_kinds_of_their_objects() {
+    let mut scene = Scene::new(&[("cubes", "3")]);
+    scene.join(ANN);
+    scene.ticks(10);
+    let saved = scene.game.save().expect("the game can be saved");
+    let mut restored = |bytes: &[u8]| scene.game.restore(&mut scene.world, bytes);
+    assert_eq!(restored(&saved), Ok(()));
+    for kind in [CUBE, PLAYER, PLAYER + 1] {
+        let mut state: (Vec<SavedBody>, SavedCubePlayers, u64, GameTime) =
+            saved::all(&saved).expect("the saved state");
+        state.0.iter_mut().for_each(|body| body.1 = kind);
+        assert_eq!(restored(&saved::of(&state)), Err(BadState::Malformed));
+    }
 }
 
 #[test]
@@ -346,9 +402,7 @@ fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
 }
 
 /// Prepares a room with these parameters, as the registry does.
-fn prepare(
-    given: &[(&str, &str)],
-) -> Result<(RoomConfig, Box<dyn Game>), ambit_room::logic::registry::OpenRoomError> {
+fn prepare(given: &[(&str, &str)]) -> Result<(RoomConfig, Box<dyn RoomGame>), OpenRoomError> {
     let parameters = given
         .iter()
         .map(|&(key, value)| (key.to_owned(), value.to_owned()))
@@ -360,14 +414,12 @@ fn prepare(
         parameters,
         ..Header::default()
     };
-    Registry::default()
-        .with(CubesGame::INFO, CubesGame::make)
-        .prepare(&header)
+    Registry::from(Games::new().with::<CubesGame>()).prepare(&header)
 }
 
 /// A game and its world. The tests run each tick.
 struct Scene {
-    game: CubesGame,
+    game: Typed<CubesGame>,
     world: World,
     config: RoomConfig,
     room_time: GameTime,
@@ -385,7 +437,8 @@ impl Scene {
             .collect();
         let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, CubesGame::INFO.parameters])
             .expect("valid parameters");
-        let game = CubesGame::from_parameters(&parameters).expect("valid parameters");
+        let mut game = Typed(CubesGame::default());
+        game.0.configure(&parameters).expect("valid parameters");
         let world = World::new(&config, game.schema());
         let mut scene = Self {
             game,
@@ -403,7 +456,15 @@ impl Scene {
 
     /// Adds a player at the horizon of the last tick.
     fn join(&mut self, player: PlayerId) -> ObjectId {
-        self.game.join(&mut self.world, player, "player")
+        let avatar = self.game.join(&mut self.world, player, "player");
+        self.world.add_player(player, avatar, "player");
+        avatar
+    }
+
+    /// Removes a player as a room does.
+    fn leave(&mut self, player: PlayerId) {
+        self.game.leave(&mut self.world, player);
+        self.world.remove_player(player);
     }
 
     /// Sets the held controls at the horizon of the last tick, as if it had not ended.
@@ -411,7 +472,8 @@ impl Scene {
         let keys = controls
             .iter()
             .fold(Keymap(0), |keys, &control| keys.with(control, true));
-        self.game.input(&mut self.world, player, keys);
+        let world = CubesWorld::of_room_mut(&mut self.world);
+        self.game.0.hold_keys(world, player, keys, Keymap(0));
     }
 
     /// Runs a tick in which these controls are held one after the other. The game is notified of
@@ -477,9 +539,10 @@ impl Scene {
 
     fn poses(&self) -> Vec<Pose> {
         self.game
+            .0
             .physics
             .bodies()
-            .map(|body| self.game.physics.pose(body))
+            .map(|body| self.game.0.physics.pose(body))
             .collect()
     }
 }
