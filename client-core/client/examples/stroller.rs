@@ -18,12 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         for object in game.frame_now().objects() {
-            println!(
-                "{} {} is at {:?}",
-                object.kind(),
-                object.id(),
-                object.position()
-            );
+            println!("{} is at {:?}", object.kind(), object.position());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

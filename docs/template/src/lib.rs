@@ -4,7 +4,7 @@ use ambit::prelude::*;
 
 const SPEED_M_PER_S: f32 = 5.0;
 const REACH_M: f32 = 1.0;
-const MUSHROOMS: usize = 30;
+const MUSHROOMS: usize = 400;
 
 #[derive(Kind)]
 #[look(glyph = '@', colour = 0x3080ff, size = 0.8, bar = stamina, label = name)]
@@ -113,7 +113,10 @@ impl Game for Gather {
             for &mushroom in &self.near {
                 world.despawn(mushroom);
                 world.after(20.secs(), Timer::Grow);
-                world.emit(Picked { by: walker, at: here });
+                world.emit(Picked {
+                    by: walker,
+                    at: here,
+                });
                 if let Some(mut walker) = world.edit(walker) {
                     walker.picked().add(1);
                 }

@@ -1,36 +1,50 @@
-//! A client that gathers by itself: it walks to the nearest mushroom that it sees.
+//! A client that gathers by itself: it walks to the nearest mushroom that it sees, and rests when
+//! it is tired.
 
 use std::error::Error;
 use std::time::Duration;
 
-use ambit_client::GameEvent;
+use ambit_client::{Frame, FrameObject, GameEvent, Position};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let client = ambit_client::connect("127.0.0.1:7777").name("robin").await?;
+    let client = ambit_client::connect("127.0.0.1:7777")
+        .name("robin")
+        .await?;
     let room = client.create_room("wood", "gather").await?;
     let mut game = room.start().await?;
     for _ in 0..30 {
+        tokio::time::sleep(Duration::from_secs(2)).await;
         for event in game.events() {
             match event {
-                GameEvent::Event(event) => println!("{}", event.name),
+                GameEvent::Event(event) => println!("{}!", event.name),
                 GameEvent::Refused { message, .. } => println!("{message}"),
                 _ => {}
             }
         }
         let frame = game.frame_now();
-        let nearest = frame.avatar().and_then(|me| {
-            let mushrooms = frame.objects().filter(|object| object.kind() == "mushroom");
-            let distance = |place| me.position().distance(place);
-            let places = mushrooms.map(|mushroom| mushroom.position());
-            places.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
-        });
-        match nearest {
-            Some(place) => game.send("walk-to", [place.x, place.y])?,
-            None => game.send("rest", ())?,
+        let Some(me) = frame.avatar() else {
+            continue;
         };
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        let is_tired = me.gauge("stamina").is_some_and(|left| left.value < 25.0);
+        let goal = nearest_mushroom(frame, &me);
+        if is_tired {
+            println!("resting");
+            game.send("rest", ())?;
+        } else if let Some(place) = goal {
+            println!("walking to {:.0} {:.0}", place.x, place.y);
+            game.send("walk-to", [place.x, place.y])?;
+        } else {
+            println!("no mushroom in sight");
+        }
     }
     client.quit().await;
     Ok(())
+}
+
+fn nearest_mushroom(frame: &Frame, me: &FrameObject<'_>) -> Option<Position> {
+    let mushrooms = frame.objects().filter(|object| object.kind() == "mushroom");
+    let places = mushrooms.map(|mushroom| mushroom.position());
+    let distance = |place: &Position| place.distance(me.position());
+    places.min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
