@@ -153,7 +153,9 @@ impl Inbox {
     pub(crate) fn handle(&self, event: ViewEvent) {
         let mut state = self.lock();
         state.note_room(&event);
-        let waiting = request_of(&event).and_then(|number| state.answers.remove(&number));
+        let waiting = event
+            .request()
+            .and_then(|number| state.answers.remove(&number));
         let event = match waiting {
             // If the caller no longer waits, what it asked for has happened all the same.
             Some(waiting) => waiting.send(answer(event)).err().and_then(Result::ok),
@@ -320,24 +322,6 @@ impl InboxState {
             let (code, message) = (code.to_owned(), message.to_owned());
             queue.close(GameEvent::Ended { code, message });
         }
-    }
-}
-
-/// The request that an event answers.
-fn request_of(event: &ViewEvent) -> Option<u64> {
-    match event {
-        ViewEvent::Rooms { request, .. }
-        | ViewEvent::Created { request, .. }
-        | ViewEvent::Joined { request, .. }
-        | ViewEvent::Left { request, .. }
-        | ViewEvent::Done { request }
-        | ViewEvent::Players { request, .. }
-        | ViewEvent::Renamed { request, .. } => Some(*request),
-        ViewEvent::Error(failure) => match failure.subject {
-            ErrorSubject::Request(request) => Some(request),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

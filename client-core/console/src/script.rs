@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
+use ambit_client_core::client::event::{ConnectionStatus, ViewEvent};
 use ambit_client_core::client::model::{ChatAudience, PlayerListing, RoomListing};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::command_words::{self, CommandWordsError};
@@ -217,7 +217,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
         self.update_state(event);
         let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
-        let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request))
+        let Some(request) = event
+            .request()
+            .filter(|request| self.unanswered.remove(request))
         else {
             self.resume(now);
             return shown;
@@ -553,24 +555,6 @@ fn game_command(schema: &Schema, line: &str) -> ScriptStep {
             ScriptStep::Error("unknown_command", error.to_string())
         }
         Err(error) => ScriptStep::Error("usage", error.to_string()),
-    }
-}
-
-/// The request that an event answers.
-fn request_of(event: &ViewEvent) -> Option<u64> {
-    match event {
-        ViewEvent::Rooms { request, .. }
-        | ViewEvent::Created { request, .. }
-        | ViewEvent::Joined { request, .. }
-        | ViewEvent::Left { request, .. }
-        | ViewEvent::Done { request }
-        | ViewEvent::Players { request, .. }
-        | ViewEvent::Renamed { request, .. } => Some(*request),
-        ViewEvent::Error(failure) => match failure.subject {
-            ErrorSubject::Request(request) => Some(request),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -123,6 +123,26 @@ pub enum ViewEvent {
     Error(Failure),
 }
 
+impl ViewEvent {
+    /// The request that this answers; `Some(0)` for an event of such a kind that answers none.
+    pub fn request(&self) -> Option<u64> {
+        match self {
+            Self::Rooms { request, .. }
+            | Self::Created { request, .. }
+            | Self::Joined { request, .. }
+            | Self::Left { request, .. }
+            | Self::Done { request }
+            | Self::Players { request, .. }
+            | Self::Renamed { request, .. } => Some(*request),
+            Self::Error(failure) => match failure.subject {
+                ErrorSubject::Request(request) => Some(request),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 /// The state of the connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionStatus {

@@ -19,7 +19,7 @@ use self::load::{
     read, root, services, stages, systemd_unit, unit_value, variable, variables, yaml,
 };
 
-/// Longest shutdown of the programs, in seconds; see README, "Scale", and the drain of the servers.
+/// Longest shutdown of the programs, in seconds; see `docs/operating.md`.
 const SHUTDOWN_LIMIT_S: u64 = 10;
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tests of the script on virtual time: lines and events go in, and the steps are compared.
 
-use ambit_client_core::client::event::{Failure, GameStarted, MapExtent, ObjectEntered, Welcome};
+use ambit_client_core::client::event::{
+    ErrorSubject, Failure, GameStarted, MapExtent, ObjectEntered, Welcome,
+};
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message::FieldValue;
