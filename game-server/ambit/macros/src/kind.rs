@@ -386,7 +386,7 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
                 if is_editor {
                     quote_spanned!(ty.span()=>
                         #doc
-                        #[allow(dead_code)]
+                        #[allow(dead_code, reason = "a game may use only some components")]
                         #vis fn #ident(&mut self) -> <#ty as #role>::Mut<'_> {
                             <#ty as #role>::editor(self.0.reborrow(), #index)
                         }
@@ -394,7 +394,7 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
                 } else {
                     quote_spanned!(ty.span()=>
                         #doc
-                        #[allow(dead_code)]
+                        #[allow(dead_code, reason = "a game may use only some components")]
                         #vis fn #ident(&self) -> <#ty as #role>::Ref<'w> {
                             <#ty as #role>::reader(self.0, #index)
                         }

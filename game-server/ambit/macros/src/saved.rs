@@ -74,7 +74,7 @@ fn copy_of(
     let tokens = quote! {
         #[derive(::ambit::__private::serde::#macro_name)]
         #[serde(crate = "::ambit::__private::serde", remote = #remote)]
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "serde reads it; nothing makes one")]
         #copy
     };
     Ok((name, tokens))
