@@ -245,6 +245,9 @@ impl<G: Game> TestRoom<G> {
     }
 
     /// A player joins with a client on this line, and is in the game when this returns.
+    ///
+    /// # Panics
+    /// If the game has no avatar for the player.
     pub fn join(&mut self, name: &str, line: Line) -> TestClient {
         let number = self.clients.len();
         let config = ClientConfig {
@@ -438,6 +441,11 @@ impl<G: Game> TestRoom<G> {
                 RoomOutput::AtGate { player, .. } => {
                     self.inputs.push(RoomInput::RefuseTransfer { player });
                 }
+                RoomOutput::WithoutAvatar { .. } => panic!(
+                    "`Game::join` of {:?} returned an object that does not exist or is the avatar \
+                     of another player: spawn an object, and return its id",
+                    G::INFO.name
+                ),
                 RoomOutput::Finished => self.finished = true,
                 RoomOutput::Superseded { .. }
                 | RoomOutput::Unresponsive { .. }

@@ -12,7 +12,8 @@
 //!
 //! Invariants:
 //! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`. Connections come and go
-//!    meanwhile.
+//!    meanwhile. Each avatar is that of one player; a player for whom the game creates none is
+//!    refused.
 //! 2. A player has one connection at most; a newer one supersedes the older.
 //! 3. A player who is not back within the grace period is out.
 //! 4. A room that was restored from a snapshot and has replayed the journal since then
@@ -399,7 +400,9 @@ impl Room {
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
         } else {
-            let avatar = self.create_avatar(player, &name);
+            let Some(avatar) = self.create_avatar(player, &name) else {
+                return outputs.push(RoomOutput::WithoutAvatar { client, player });
+            };
             self.seats.insert(player, Seat::new(avatar, name));
         }
         let seat = self.seats.get_mut(&player).expect("the player has a seat");
@@ -417,12 +420,31 @@ impl Room {
         }
     }
 
-    /// Makes an avatar for a player who comes for the first time.
-    fn create_avatar(&mut self, player: PlayerId, name: &str) -> ObjectId {
+    /// Makes an avatar for a player who comes for the first time. `None` if the game returns an
+    /// object that cannot be one: a bug of the game, of which the other players must not suffer.
+    fn create_avatar(&mut self, player: PlayerId, name: &str) -> Option<ObjectId> {
         let avatar = self.game.join(&mut self.world, player, name);
+        self.take_avatar(player, avatar, name)
+    }
+
+    fn take_avatar(&mut self, player: PlayerId, avatar: ObjectId, name: &str) -> Option<ObjectId> {
+        if !self.world.is_free_avatar(avatar) {
+            let game = &self.world.schema().game;
+            let problem = if self.world.contains(avatar) {
+                "is the avatar of another player"
+            } else {
+                "does not exist"
+            };
+            tracing::error!(
+                player = player.0,
+                "the game `{game}` gives a player the avatar {avatar}, which {problem}; \
+                 the player is refused: `Game::join` has to spawn an object and to return its id"
+            );
+            return None;
+        }
         self.world.add_player(player, avatar, name);
         self.world.trace_join(player, avatar, name);
-        avatar
+        Some(avatar)
     }
 
     /// Whether that was the player's connection.

@@ -281,6 +281,15 @@ impl RoomHost {
                     self.put_out(client, ErrorCode::TakenOver, "the player came in again");
                 }
                 RoomOutput::PlayerOut { player, reason } => self.send_player_out(player, reason),
+                RoomOutput::WithoutAvatar { client, player } => {
+                    let code = ErrorCode::ServerError;
+                    self.put_out(
+                        client,
+                        code,
+                        "the game has no avatar for you; this is a fault of the game's code",
+                    );
+                    self.send_player_out(player, code);
+                }
                 RoomOutput::MovedAway { client } => {
                     if self.clients.remove(&client).is_some() {
                         self.moved_away.insert(client, now);

@@ -236,6 +236,7 @@ pub trait Game: Send {
 
     /// A player joins for the first time. Creates the avatar through which the player sees the
     /// world; the avatar must exist until `leave`. Never called for a player who is in the room.
+    /// The room refuses the player if the result does not exist or is the avatar of another player.
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId;
 
     /// A player in the room has a new name.

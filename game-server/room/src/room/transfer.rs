@@ -110,15 +110,16 @@ impl Room {
             self.world.middle()
         };
         let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
-        self.world.add_player(player, avatar, name);
-        self.world.trace_join(player, avatar, name);
-        self.gates.arrive(player, self.world.position(avatar));
-        let seat = Seat {
-            presence: Presence::Away(now),
-            arrived_by: Some(transfer),
-            ..Seat::new(avatar, name.clone())
-        };
-        self.seats.insert(player, seat);
+        // Without an avatar there is no seat: the client that follows joins as a new player.
+        if let Some(avatar) = self.take_avatar(player, avatar, name) {
+            self.gates.arrive(player, self.world.position(avatar));
+            let seat = Seat {
+                presence: Presence::Away(now),
+                arrived_by: Some(transfer),
+                ..Seat::new(avatar, name.clone())
+            };
+            self.seats.insert(player, seat);
+        }
         self.gate_outputs
             .push(RoomOutput::Arrived { player, transfer });
     }

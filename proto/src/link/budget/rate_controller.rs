@@ -286,7 +286,7 @@ impl RateController {
         }
         if queue.is_none_or(|queue| queue < LONG_QUEUE / 2) {
             let step = u64::from(self.limit / CLIMB_DIVISOR) * elapsed.as_millis() as u64 / 1_000;
-            self.rate = self.clamp_rate(self.rate + step as u32);
+            self.rate = self.clamp_rate(self.rate.saturating_add(step as u32));
         }
         if self.rate == self.limit {
             self.pressure = Pressure::None;

@@ -2,8 +2,9 @@
 //! each tick.
 
 use super::*;
-use ambit::Games;
+use ambit::{GameInfo, Games, Id, Typed};
 use ambit_field::FieldGame;
+use ambit_room::config::RoomConfig;
 use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording::Header;
@@ -141,6 +142,26 @@ fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
 }
 
 #[test]
+fn a_player_for_whom_the_game_has_no_avatar_is_refused_and_told_why() {
+    let mut host = Host::of_a_game_without_avatars();
+    host.join(1, ANN, 1);
+    let outputs = host.tick();
+    assert!(
+        outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
+            room: ID,
+            player: ANN,
+            reason: ErrorCode::ServerError
+        }))
+    );
+    let last = last_messages(outputs);
+    assert_eq!(last, [(ClientId(1), ErrorCode::ServerError)]);
+    // The room goes on, and the late end of the connection changes nothing.
+    host.room.handle_closed(ClientId(1));
+    host.tick();
+    assert_eq!(host.room.room().stats().players, 0);
+}
+
+#[test]
 fn malformed_datagrams_are_reported_on_the_control_stream_once() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
@@ -260,6 +281,29 @@ fn games() -> Registry {
     Games::new().with::<FieldGame>().into()
 }
 
+#[derive(ambit::Kind)]
+struct Walker {
+    path: ambit::component::Path,
+}
+
+#[derive(Default, ambit::Declare)]
+#[declare(kinds(Walker), unsaved)]
+struct GameWithoutAvatars;
+
+impl ambit::Game for GameWithoutAvatars {
+    const INFO: GameInfo = GameInfo::new("ghosts", "Nobody is there.");
+    type Avatar = Walker;
+    type Command = ambit::NoCommand;
+    type Refusal = ambit::NoRefusal;
+
+    fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
+        let path = ambit::component::Path::at(world.centre());
+        let avatar = world.spawn(Walker { path });
+        world.despawn(avatar);
+        avatar
+    }
+}
+
 /// A room host with a room of the game `field`, and its time.
 struct Host {
     room: RoomHost,
@@ -274,6 +318,17 @@ impl Host {
         assert!(first.is_some());
         Host {
             room: RoomHost::new(ID, capacity, room, Some(checkpoints)),
+            now: GameTime::ZERO,
+        }
+    }
+
+    fn of_a_game_without_avatars() -> Self {
+        let room = Room::new(
+            RoomConfig::default(),
+            Box::<Typed<GameWithoutAvatars>>::default(),
+        );
+        Host {
+            room: RoomHost::new(ID, 4, room, None),
             now: GameTime::ZERO,
         }
     }

@@ -75,7 +75,9 @@ impl World {
             target.quantised(),
         );
         let seconds = f64::from(here.distance(target)) / f64::from(speed_m_per_s);
-        let arrival = round_to_millis(now + Duration::from_secs_f64(seconds));
+        // A speed close to zero takes longer than a duration can be.
+        let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let arrival = round_to_millis(now + duration);
         let start = (arrival > now).then_some((now, Waypoint::walk(here)));
         self.replace_path(
             object,

@@ -38,6 +38,11 @@ impl World {
             .is_some_and(|player| player.avatar == object)
     }
 
+    /// Whether an object exists and is the avatar of no player, so that a new player can have it.
+    pub(crate) fn is_free_avatar(&self, object: ObjectId) -> bool {
+        self.contains(object) && !self.is_avatar(object)
+    }
+
     /// Makes an object the avatar of a player, who owns it from now on. Called by the room, and by
     /// tests of games.
     pub fn add_player(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
