@@ -20,6 +20,7 @@ use ambit_room::logic::world::{DueTimer, World as RoomWorld};
 use ambit_room::saved::BadState;
 
 use crate::command::{Command, Fields};
+use crate::declare::SavedTimer as _;
 use crate::field::Objects;
 use crate::game::{Game, Newcomer, Player};
 use crate::id::Id;
@@ -109,7 +110,7 @@ impl<G: Game> RoomGame for Typed<G> {
     }
 
     fn timer(&mut self, world: &mut RoomWorld, timer: &DueTimer) {
-        match postcard::from_bytes(&timer.payload) {
+        match G::Timer::from_payload(&timer.payload) {
             Ok(payload) => self.0.timer(World::of_room_mut(world), payload, timer.at),
             Err(error) => {
                 tracing::error!("a timer of a game cannot be read, and is dropped: {error}");

@@ -19,6 +19,10 @@ use crate::field::{Objects, Value};
             `type Command = NoCommand;`"
 )]
 pub trait Command: Sized {
+    /// How many there are.
+    #[doc(hidden)]
+    const COUNT: usize;
+
     #[doc(hidden)]
     fn declarations() -> Vec<CommandKind>;
 
@@ -29,11 +33,14 @@ pub trait Command: Sized {
     fn into_command(self) -> GameCommand;
 }
 
-/// The commands of a game that has none.
+/// The commands of a game that has none: `type Command = NoCommand;`. Once you write an enum of
+/// commands, name it there, and write [`Game::command`](crate::Game::command).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoCommand {}
 
 impl Command for NoCommand {
+    const COUNT: usize = 0;
+
     fn declarations() -> Vec<CommandKind> {
         Vec::new()
     }

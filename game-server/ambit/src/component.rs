@@ -4,8 +4,19 @@
 //! edit it: each type here has a `...Ref` and a `...Mut`, or a plain value where there is nothing
 //! to ask but the value.
 //!
-//! Numbers that are not finite have no meaning on the wire: an edit with one is reported in the log
-//! and changes nothing.
+//! # Numbers that make no sense
+//!
+//! Nothing here panics, whatever numbers a game gives.
+//!
+//! - Not finite (NaN, infinite): an edit with such a number is reported in the log and changes
+//!   nothing. A new object has the default instead: it is at the origin, upright, at rest, its
+//!   gauges full and constant.
+//! - Finite and beyond a range: the nearest possible value. Gauges end at 0 and their maximum, and
+//!   change by less than 512 a second; numbers end at their range, and additions do not overflow.
+//! - Positions may lie off the map, since a game may want that: x and y from 0 to 16,384 m, z from
+//!   -64 to 192 m, and the nearest such position otherwise.
+//!   [`World::nearest_on_map`](crate::World::nearest_on_map) keeps objects on the map. Positions
+//!   in commands are always on it.
 
 mod flag;
 mod gauge;
@@ -59,7 +70,7 @@ pub trait Place: Sized {
     message = "`{Self}` cannot be a component here",
     label = "not a type of component",
     note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>` or `Text<BYTES>`; `Path`, `YawPose` and \
-            `FreePose` are for the first component only. What clients need not know belongs into \
+            `FreePose` are for the first component only. What clients need not know belongs in \
             the game's own struct"
 )]
 pub trait Attribute: Sized {
@@ -109,6 +120,9 @@ pub const fn label<C: Label>(index: u8) -> u8 {
     index
 }
 
+/// What a game does with most positions, for the log.
+const MOVES: &str = "moves an object to";
+
 /// `None`, with an error in the log, for a number that is not finite.
 fn finite(value: f32, what: &str) -> Option<f32> {
     if value.is_finite() {
@@ -119,12 +133,22 @@ fn finite(value: f32, what: &str) -> Option<f32> {
     }
 }
 
+/// `None`, with an error in the log, for numbers that are not all finite.
+fn all_finite<const N: usize>(values: [f32; N], what: &str) -> Option<[f32; N]> {
+    if values.iter().all(|value| value.is_finite()) {
+        Some(values)
+    } else {
+        tracing::error!("a game sets {what} to {values:?}: ignored");
+        None
+    }
+}
+
 /// `None`, with an error in the log, for a position that is not finite.
-fn finite_position(position: Position) -> Option<Position> {
+pub(crate) fn finite_position(position: Position, what: &str) -> Option<Position> {
     if position.is_finite() {
         Some(position)
     } else {
-        tracing::error!("a game moves an object to {position:?}: ignored");
+        tracing::error!("a game {what} {position:?}: ignored");
         None
     }
 }

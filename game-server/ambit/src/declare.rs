@@ -1,6 +1,7 @@
 //! What a game consists of.
 
 use ambit_proto::schema::{EventKind, ObjectKind};
+use ambit_room::logic::world::TimerPayload;
 use ambit_room::saved::BadState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,10 @@ use serde::{Deserialize, Serialize};
 )]
 pub trait Declare: Sized {
     /// What the game is reminded of.
-    type Timer: Serialize + DeserializeOwned;
+    type Timer: SavedTimer;
+    /// Whether it is.
+    #[doc(hidden)]
+    const HAS_TIMERS: bool;
 
     #[doc(hidden)]
     fn kinds() -> Vec<ObjectKind>;
@@ -47,9 +51,48 @@ pub trait Declare: Sized {
     fn restore_fields(&mut self, saved: &[u8]) -> Result<(), BadState>;
 }
 
-/// The timers of a game that has none.
+/// The timers of a game that declares none. For timers, write an enum, derive `Serialize` and
+/// `Deserialize` for it, and name it above the game: `#[declare(timer = Timer)]`. Then
+/// [`Game::timer`](crate::Game::timer) takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoTimer {}
+
+/// The timers that a game has declared: the game names them in `#[declare(timer = ...)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{G}` does not declare the timers `{Self}`",
+    label = "not the timers of this game",
+    note = "add `timer = {Self}` to `#[declare(...)]` above `{G}`; a game has one type of timers, \
+            so write an enum with a variant for each purpose"
+)]
+pub trait TimerOf<G: Declare>: Sized {
+    #[doc(hidden)]
+    fn into_declared(self) -> G::Timer;
+}
+
+/// Timers that can be saved with their room.
+#[diagnostic::on_unimplemented(
+    message = "the timers `{Self}` cannot be saved with their room",
+    label = "`Serialize` and `Deserialize` are missing",
+    note = "add `#[derive(Serialize, Deserialize)]` to `{Self}`"
+)]
+pub trait SavedTimer: Sized {
+    #[doc(hidden)]
+    fn to_payload(&self) -> Result<TimerPayload, postcard::Error>;
+
+    #[doc(hidden)]
+    fn from_payload(payload: &[u8]) -> Result<Self, postcard::Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> SavedTimer for T {
+    fn to_payload(&self) -> Result<TimerPayload, postcard::Error> {
+        postcard::to_extend(self, TimerPayload::new())
+    }
+
+    fn from_payload(payload: &[u8]) -> Result<Self, postcard::Error> {
+        postcard::from_bytes(payload)
+    }
+}
 
 /// A game that can be saved with its room.
 #[doc(hidden)]

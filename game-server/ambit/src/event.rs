@@ -35,11 +35,11 @@ pub trait Event: Sized {
 pub trait EventOf<G>: Event {
     #[doc(hidden)]
     const INDEX: u8;
+}
 
-    #[doc(hidden)]
-    fn declared() -> EventKind {
-        Self::declaration()
-    }
+/// For the derive of [`Declare`](crate::Declare).
+pub fn declared_event<G, E: EventOf<G>>() -> EventKind {
+    E::declaration()
 }
 
 /// What an event can be about.

@@ -76,6 +76,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
 
     /// A player comes for the first time: creates the avatar through which the player sees the
     /// world.
+    ///
+    /// The avatar exists and is of no other player when this returns. A game that returns anything
+    /// else has a bug: the room then refuses the player, with an error in the log, and goes on.
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Self::Avatar>;
 
     /// A player has a new name.
@@ -89,14 +92,26 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         let _ = (world, player);
     }
 
-    /// Executes a command of a player, effective at [`World::now`], or refuses it. A game with
-    /// commands implements it; the default does nothing.
+    /// Executes a command of a player, effective at [`World::now`], or refuses it.
+    ///
+    /// A game with commands writes this method. The default is for games without commands only: in
+    /// a game with commands it does not compile, because players would get no answer and nothing
+    /// would happen. The compiler says so when it generates code for the game: in `cargo build` and
+    /// `cargo test`, but not yet in `cargo check`.
     fn command(
         &mut self,
         world: &mut World<Self>,
         player: Player<'_, Self>,
         command: Self::Command,
     ) -> Result<(), Self::Refusal> {
+        // Evaluated only for games that do not write the method.
+        const {
+            assert!(
+                Self::Command::COUNT == 0,
+                "this game declares commands, but does not execute them: write `fn command` in \
+                 its `impl Game`"
+            );
+        }
         let _ = (world, player, command);
         Ok(())
     }
@@ -108,8 +123,16 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         let _ = (world, player);
     }
 
-    /// A timer was due at `due`, which is not after [`World::now`].
+    /// A timer was due at `due`, which is not after [`World::now`]. A game that declares timers
+    /// writes this method; as with [`command`](Game::command), it does not compile otherwise.
     fn timer(&mut self, world: &mut World<Self>, timer: Self::Timer, due: GameTime) {
+        const {
+            assert!(
+                !Self::HAS_TIMERS,
+                "this game declares timers, but does nothing when they are due: write `fn timer` \
+                 in its `impl Game`"
+            );
+        }
         let _ = (world, timer, due);
     }
 
@@ -141,7 +164,8 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     }
 
     /// A player arrives at `at` through a gate of another map, with what `carry` returned there.
-    /// The default joins, and moves the avatar there.
+    /// The default joins, and moves the avatar there. As in [`join`](Game::join), the avatar exists
+    /// when this returns; otherwise the player joins as a new one.
     fn arrive(
         &mut self,
         world: &mut World<Self>,
@@ -248,7 +272,8 @@ impl<G: Game> From<Player<'_, G>> for PlayerId {
 
 /// # Players
 impl<G: Game> World<G> {
-    /// Edits the avatar of a player, which always exists.
+    /// Edits the avatar of a player. It always exists: a game cannot despawn it
+    /// ([`World::despawn`]), and it goes after [`Game::leave`].
     pub fn avatar(&mut self, player: Player<'_, G>) -> <G::Avatar as crate::kind::Kind>::Mut<'_> {
         <G::Avatar as crate::kind::Kind>::editor(ObjectMut {
             world: self.room_mut(),
@@ -281,3 +306,77 @@ impl<G: Game> World<G> {
         self.contains(object).then(|| self.room().owner(object))?
     }
 }
+
+/// Games that declare more than they do. A game that says nothing of commands and timers compiles:
+///
+/// ```
+/// # use ambit::prelude::*;
+/// #[derive(Default, Serialize, Deserialize, Declare)]
+/// #[declare(kinds(Walker))]
+/// struct Stroll;
+///
+/// impl Game for Stroll {
+///     type Command = NoCommand;
+///     # const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+///     # type Avatar = Walker;
+///     # type Refusal = NoRefusal;
+///     # fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Walker> {
+///     #     world.spawn(Walker { path: Path::at(world.centre()) })
+///     # }
+/// }
+/// # #[derive(Kind)]
+/// # struct Walker { path: Path }
+/// let games = Games::new().with::<Stroll>();
+/// ```
+///
+/// One without `fn command` does not:
+///
+/// ```compile_fail,E0080
+/// # use ambit::prelude::*;
+/// #[derive(Command)]
+/// enum Command { Rest }
+///
+/// #[derive(Default, Serialize, Deserialize, Declare)]
+/// #[declare(kinds(Walker))]
+/// struct Stroll;
+///
+/// impl Game for Stroll {
+///     type Command = Command;
+///     # const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+///     # type Avatar = Walker;
+///     # type Refusal = NoRefusal;
+///     # fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Walker> {
+///     #     world.spawn(Walker { path: Path::at(world.centre()) })
+///     # }
+/// }
+/// # #[derive(Kind)]
+/// # struct Walker { path: Path }
+/// let games = Games::new().with::<Stroll>();
+/// ```
+///
+/// Nor does one without `fn timer`:
+///
+/// ```compile_fail,E0080
+/// # use ambit::prelude::*;
+/// #[derive(Serialize, Deserialize)]
+/// enum Timer { Wake }
+///
+/// #[derive(Default, Serialize, Deserialize, Declare)]
+/// #[declare(kinds(Walker), timer = Timer)]
+/// struct Stroll;
+///
+/// impl Game for Stroll {
+///     type Command = NoCommand;
+///     # const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+///     # type Avatar = Walker;
+///     # type Refusal = NoRefusal;
+///     # fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Walker> {
+///     #     world.spawn(Walker { path: Path::at(world.centre()) })
+///     # }
+/// }
+/// # #[derive(Kind)]
+/// # struct Walker { path: Path }
+/// let games = Games::new().with::<Stroll>();
+/// ```
+#[cfg(doctest)]
+pub struct UnwrittenMethods;

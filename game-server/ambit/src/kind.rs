@@ -40,9 +40,9 @@ pub trait Kind: Sized {
 pub trait KindOf<G>: Kind {
     #[doc(hidden)]
     const INDEX: u8;
+}
 
-    #[doc(hidden)]
-    fn declared() -> ObjectKind {
-        Self::declaration()
-    }
+/// For the derive of [`Declare`](crate::Declare).
+pub fn declared_kind<G, K: KindOf<G>>() -> ObjectKind {
+    K::declaration()
 }

@@ -10,8 +10,8 @@
 //!
 //! # A whole game
 //!
-//! Stones lie on the map. A walker that comes near one picks it up; that makes tired, and who is
-//! too tired must rest. A stone that was picked up grows again elsewhere.
+//! Stones lie on the map. A walker that comes near one picks it up, which is tiring; a walker that
+//! is too tired must rest. A stone that was picked up grows again elsewhere.
 //!
 //! ```
 //! use ambit::prelude::*;
@@ -164,7 +164,7 @@
 //! [`YawPose`](component::YawPose) or [`FreePose`](component::FreePose) for objects that are
 //! steered or simulated at each tick.
 //!
-//! What players need not know belongs into the game's own struct, not into components.
+//! What players need not know belongs in the game's own struct, not in components.
 //!
 //! # Time
 //!
@@ -258,7 +258,7 @@ pub use fastrand::Rng;
 
 pub use self::adapter::Typed;
 pub use self::command::{Command, NoCommand};
-pub use self::declare::{Declare, NoTimer};
+pub use self::declare::{Declare, NoTimer, SavedTimer, TimerOf};
 pub use self::duration::Units;
 pub use self::event::{Event, EventOf};
 pub use self::field::{Choice, MessageField};
@@ -298,8 +298,9 @@ pub mod __private {
     pub use crate::command::Fields;
     pub use crate::component::{Attribute, Place, Posed, bar, label};
     pub use crate::declare::SavedGame;
-    pub use crate::event::EventObject;
+    pub use crate::event::{EventObject, declared_event};
     pub use crate::field::{MessageField, Objects, Value};
+    pub use crate::kind::declared_kind;
     pub use crate::object::{ObjectMut, ObjectRef, Spawn};
     pub use ambit_room::logic::game::Refusal as Refused;
 }

@@ -22,7 +22,8 @@ pub trait Refusal: Sized {
     fn reason(&self) -> RoomRefusal;
 }
 
-/// The refusals of a game that refuses nothing.
+/// The refusals of a game that refuses nothing: `type Refusal = NoRefusal;`. Once you write an enum
+/// of refusals, name it there and in the result of [`Game::command`](crate::Game::command).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRefusal {}
 

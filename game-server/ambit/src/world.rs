@@ -6,17 +6,18 @@ use std::time::Duration;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::ButtonEdges;
 use ambit_proto::pose::Pose;
-use ambit_proto::space::Position;
+use ambit_proto::space::{MAX_XY, MAX_Z, MIN_Z, Position};
 use ambit_proto::time::GameTime;
 use ambit_room::logic::contact::ObjectMotion;
 use ambit_room::logic::statics::Statics;
-use ambit_room::logic::world::{TimerPayload, World as RoomWorld};
+use ambit_room::logic::world::World as RoomWorld;
 use fastrand::Rng;
 use ref_cast::RefCast;
 
-use crate::component::replace_pose;
-use crate::declare::Declare;
+use crate::component::{finite_position, replace_pose};
+use crate::declare::{Declare, SavedTimer as _, TimerOf};
 use crate::event::EventOf;
+use crate::field::Value;
 use crate::id::Id;
 use crate::kind::KindOf;
 use crate::object::{ObjectMut, ObjectRef, Spawn};
@@ -87,6 +88,20 @@ impl<G> World<G> {
         self.room.grid().contains(position)
     }
 
+    /// The position on the map that is nearest to this one: for targets that a game computes. The
+    /// centre if the position is not finite. The height stays.
+    #[must_use]
+    pub fn nearest_on_map(&self, position: Position) -> Position {
+        if !position.is_finite() {
+            return self.centre();
+        }
+        Position {
+            x: position.x.clamp(0.0, self.width()),
+            y: position.y.clamp(0.0, self.height()),
+            ..position
+        }
+    }
+
     /// The index of this map in its world of several maps, from 0.
     pub fn map(&self) -> u32 {
         self.room.map()
@@ -128,8 +143,12 @@ impl<G> World<G> {
         Id::new(self.room.spawn(K::INDEX, components))
     }
 
-    /// Removes an object, now. Returns `false`, and does nothing, if it is gone already, or if it
-    /// is an avatar: an avatar exists as long as its player is in the room.
+    /// Removes an object, now. Returns `false`, and does nothing, if it is gone already.
+    ///
+    /// An avatar stays as well, with a warning in the log: it exists as long as its player is in
+    /// the room, because the player sees the world through it. To take it out of play, hide it from
+    /// the others ([`World::hide`]), move it away, or give the kind a component for it, such as a
+    /// flag; the game's rules then leave it out.
     pub fn despawn(&mut self, object: impl Into<ObjectId>) -> bool {
         self.despawn_at(object, self.now())
     }
@@ -138,12 +157,18 @@ impl<G> World<G> {
     /// [`World::despawn`].
     pub fn despawn_at(&mut self, object: impl Into<ObjectId>, at: GameTime) -> bool {
         let object = object.into();
-        let is_removable = self.room.contains(object) && !self.room.is_avatar(object);
-        if is_removable {
-            let at = at.clamp(self.previous_now().min(self.now()), self.now());
-            self.room.despawn_at(object, at);
+        if !self.room.contains(object) {
+            return false;
         }
-        is_removable
+        if self.room.is_avatar(object) {
+            tracing::warn!(
+                "a game despawns {object}, an avatar: it stays until its player has left"
+            );
+            return false;
+        }
+        let at = at.clamp(self.previous_now().min(self.now()), self.now());
+        self.room.despawn_at(object, at);
+        true
     }
 
     /// Reads an object; `None` if it is gone.
@@ -320,14 +345,23 @@ impl<G> World<G> {
     }
 
     /// Sends an event to the clients that follow the object that it is about. It takes effect now;
-    /// [`Emitted::at`] changes this.
+    /// [`Emitted::at`] changes this. If that object is gone, nothing is sent; nor if a position in
+    /// the event is not finite, with an error in the log.
     pub fn emit<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_> {
         let about = event.about();
         if !self.room.contains(about) {
             return Emitted(None);
         }
-        let now = self.room.now();
-        self.room.emit(E::INDEX, about, now, event.into_fields());
+        let (now, mut fields) = (self.room.now(), event.into_fields());
+        for value in &mut fields {
+            if let Value::Position(position) = value {
+                if finite_position(*position, "emits an event with").is_none() {
+                    return Emitted(None);
+                }
+                *position = nearest_on_wire(*position);
+            }
+        }
+        self.room.emit(E::INDEX, about, now, fields);
         Emitted(Some(&mut self.room))
     }
 }
@@ -367,15 +401,17 @@ impl<G> World<G> {
 /// A timer comes back to [`Game::timer`](crate::Game::timer). Timers are saved with the room, and
 /// are never cancelled: when one is due, check whether there is still anything to do.
 impl<G: Declare> World<G> {
-    /// Sets a timer for some time after now.
-    pub fn after(&mut self, delay: Duration, timer: G::Timer) {
+    /// Sets a timer for some time after now. With a delay of zero it comes at the next tick; one
+    /// that is longer than a room can last never comes.
+    pub fn after<T: TimerOf<G>>(&mut self, delay: Duration, timer: T) {
         self.at(self.now() + delay, timer);
     }
 
-    /// Sets a timer for a time.
-    #[expect(clippy::needless_pass_by_value, reason = "a timer is given away")]
-    pub fn at(&mut self, time: GameTime, timer: G::Timer) {
-        let set = postcard::to_extend(&timer, TimerPayload::new())
+    /// Sets a timer for a time. If that is not after now, the timer comes at the next tick.
+    pub fn at<T: TimerOf<G>>(&mut self, time: GameTime, timer: T) {
+        let set = timer
+            .into_declared()
+            .to_payload()
             .map_err(|error| error.to_string())
             .and_then(|payload| {
                 let set = self.room.set_timer(time, payload);
@@ -397,6 +433,15 @@ impl Emitted<'_> {
         if let Some(world) = self.0 {
             world.set_effect_of_last_event(time.max(world.previous_horizon()));
         }
+    }
+}
+
+/// A position that a message can contain.
+fn nearest_on_wire(position: Position) -> Position {
+    Position {
+        x: position.x.clamp(0.0, MAX_XY),
+        y: position.y.clamp(0.0, MAX_XY),
+        z: position.z.clamp(MIN_Z, MAX_Z),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Parts of items that several macros read: attributes, names, documentation.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{
     Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Lit, LitStr, Meta,
-    Result, Variant,
+    Result, Type, Variant,
 };
 
 use crate::names;
@@ -148,6 +148,25 @@ pub(crate) fn given_name(attributes: &[Attribute], attribute: &str) -> Result<Op
         })?;
     }
     Ok(name)
+}
+
+/// `<TYPE as TRAIT>::ITEM` with the place of the whole type: the compiler reports a bad type once,
+/// however often it is mentioned.
+pub(crate) fn qualified(ty: &Type, role: &TokenStream, item: &TokenStream) -> TokenStream {
+    let spans: Vec<_> = ty
+        .to_token_stream()
+        .into_iter()
+        .map(|token| token.span())
+        .collect();
+    let first = spans.first().copied().unwrap_or_else(Span::call_site);
+    let last = spans.last().copied().unwrap_or(first);
+    let item = item.clone().into_iter().map(|mut token| {
+        token.set_span(last);
+        token
+    });
+    let open = quote_spanned!(first=> <);
+    let close = quote_spanned!(last=> as #role>::);
+    quote!(#open #ty #close #(#item)*)
 }
 
 /// Refuses a list that is longer than the wire can carry.

@@ -37,6 +37,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .map(CommandVariant::read)
         .collect::<Result<Vec<_>>>()?;
     let command = &input.ident;
+    let count = commands.len();
     let declarations = commands.iter().map(CommandVariant::declaration);
     let arms = commands.iter().zip(0_u8..).map(|(variant, kind)| {
         let reading = variant.reading();
@@ -48,6 +49,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Command for #command {
+            const COUNT: usize = #count;
+
             fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
                 ::std::vec![#(#declarations),*]
             }

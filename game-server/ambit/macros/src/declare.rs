@@ -1,14 +1,15 @@
 //! `#[derive(Declare)]`: what a game consists of.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Path, Result, Token, Type, parenthesized};
+use syn::{DeriveInput, Path, Result, Token, Type, parenthesized, token};
 
-use crate::Expansion;
 use crate::attributes::{require_at_most, require_no_generics, unknown_option};
+use crate::{Expansion, stub};
 
 /// `ambit_proto::schema::MAX_KINDS` and `MAX_EVENTS`.
 const MAX_LISTED: usize = 64;
@@ -23,29 +24,18 @@ struct Declaration {
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "a game")?;
-    let mut declaration = Declaration::default();
-    for attribute in input.attrs.iter().filter(|a| a.path().is_ident("declare")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("kinds") {
-                declaration.kinds.extend(list(meta.input)?);
-            } else if meta.path.is_ident("events") {
-                declaration.events.extend(list(meta.input)?);
-            } else if meta.path.is_ident("timer") {
-                declaration.timer = Some(meta.value()?.parse()?);
-            } else if meta.path.is_ident("unsaved") {
-                declaration.is_unsaved = true;
-            } else {
-                return Err(unknown_option(
-                    &meta,
-                    "`kinds(Walker, ...)`, `events(Damage, ...)`, `timer = Timer`, `unsaved`",
-                ));
-            }
-            Ok(())
-        })?;
+    let (declaration, mistake) = Declaration::read(input);
+    if let Some(mistake) = mistake {
+        return Err(mistake);
     }
     require_at_most(MAX_LISTED, declaration.kinds.len(), "kinds", &input.ident)?;
     require_at_most(MAX_LISTED, declaration.events.len(), "events", &input.ident)?;
     Ok(declaration.generate(input))
+}
+
+/// What was declared in spite of a mistake.
+pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
+    Declaration::read(input).0.generate_stub(input)
 }
 
 fn list(input: ParseStream<'_>) -> Result<Punctuated<Path, Token![,]>> {
@@ -55,36 +45,61 @@ fn list(input: ParseStream<'_>) -> Result<Punctuated<Path, Token![,]>> {
 }
 
 impl Declaration {
+    /// Reads the attributes, and goes on after a mistake.
+    fn read(input: &DeriveInput) -> (Self, Option<syn::Error>) {
+        let (mut declaration, mut mistakes) = (Self::default(), None::<syn::Error>);
+        let mut report = |mistake: syn::Error| match &mut mistakes {
+            Some(mistakes) => mistakes.combine(mistake),
+            None => mistakes = Some(mistake),
+        };
+        for attribute in input.attrs.iter().filter(|a| a.path().is_ident("declare")) {
+            let read = attribute.parse_nested_meta(|meta| {
+                declaration
+                    .read_option(&meta)
+                    .map(|mistake| mistake.into_iter().for_each(&mut report))
+            });
+            if let Err(mistake) = read {
+                report(mistake);
+            }
+        }
+        (declaration, mistakes)
+    }
+
+    /// Returns a mistake that leaves the rest of the attribute readable. What a misspelt option
+    /// lists counts as declared, so that its uses cause no further errors.
+    fn read_option(&mut self, meta: &ParseNestedMeta<'_>) -> Result<Option<syn::Error>> {
+        const KNOWN: &str =
+            "`kinds(Walker, ...)`, `events(Damage, ...)`, `timer = Timer`, `unsaved`";
+        let is = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
+        let mistake = !is(&["kinds", "events", "timer", "unsaved"]);
+        let mistake = mistake.then(|| unknown_option(meta, KNOWN));
+        if is(&["kinds", "kind"]) {
+            self.kinds.extend(list(meta.input)?);
+        } else if is(&["events", "event"]) {
+            self.events.extend(list(meta.input)?);
+        } else if is(&["timer", "timers"]) {
+            self.timer = Some(meta.value()?.parse()?);
+        } else if is(&["unsaved"]) {
+            self.is_unsaved = true;
+        } else if meta.input.peek(token::Paren) {
+            list(meta.input)?;
+        } else if meta.input.peek(Token![=]) {
+            meta.value()?.parse::<Type>()?;
+        }
+        Ok(mistake)
+    }
+
     fn generate(&self, input: &DeriveInput) -> TokenStream {
         let game = &input.ident;
-        let timer = self
-            .timer
-            .as_ref()
-            .map_or_else(|| quote!(::ambit::NoTimer), |timer| quote!(#timer));
-        let kinds = &self.kinds;
-        let events = &self.events;
-        let kind_declarations = kinds
-            .iter()
-            .map(|kind| quote_spanned!(kind.span()=> <#kind as ::ambit::KindOf<Self>>::declared()));
-        let event_declarations = events.iter().map(
-            |event| quote_spanned!(event.span()=> <#event as ::ambit::EventOf<Self>>::declared()),
+        let (timer, has_timers) = (self.timer_type(), self.timer.is_some());
+        // Functions of their own: a method of `KindOf` would report a type without `Kind` again.
+        let kind_declarations = self.kinds.iter().map(
+            |kind| quote_spanned!(kind.span()=> ::ambit::__private::declared_kind::<Self, #kind>()),
         );
-        let kind_indices = kinds.iter().zip(0_u8..).map(|(kind, index)| {
-            quote_spanned! {kind.span()=>
-                #[automatically_derived]
-                impl ::ambit::KindOf<#game> for #kind {
-                    const INDEX: u8 = #index;
-                }
-            }
+        let event_declarations = self.events.iter().map(|event| {
+            quote_spanned!(event.span()=> ::ambit::__private::declared_event::<Self, #event>())
         });
-        let event_indices = events.iter().zip(0_u8..).map(|(event, index)| {
-            quote_spanned! {event.span()=>
-                #[automatically_derived]
-                impl ::ambit::EventOf<#game> for #event {
-                    const INDEX: u8 = #index;
-                }
-            }
-        });
+        let members = self.members(input);
         let (save, restore) = if self.is_unsaved {
             (
                 quote!(::core::option::Option::None),
@@ -109,6 +124,7 @@ impl Declaration {
             #[automatically_derived]
             impl ::ambit::Declare for #game {
                 type Timer = #timer;
+                const HAS_TIMERS: bool = #has_timers;
 
                 fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
                     ::std::vec![#(#kind_declarations),*]
@@ -128,8 +144,74 @@ impl Declaration {
                 ) -> ::core::result::Result<(), ::ambit::saved::BadState> #restore
             }
 
-            #(#kind_indices)*
-            #(#event_indices)*
+            #members
         }
+    }
+
+    fn generate_stub(&self, input: &DeriveInput) -> TokenStream {
+        let (timer, members) = (self.timer_type(), self.members(input));
+        let items = quote! {
+            type Timer = #timer;
+            const HAS_TIMERS: bool = false;
+
+            fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
+                ::core::unreachable!()
+            }
+
+            fn events() -> ::std::vec::Vec<::ambit::__private::EventKind> {
+                ::core::unreachable!()
+            }
+
+            fn save_fields(&self) -> ::core::option::Option<::std::vec::Vec<u8>> {
+                ::core::unreachable!()
+            }
+
+            fn restore_fields(
+                &mut self,
+                _: &[u8],
+            ) -> ::core::result::Result<(), ::ambit::saved::BadState> {
+                ::core::unreachable!()
+            }
+        };
+        let declare = stub::implementation(input, &quote!(::ambit::Declare), &items);
+        quote!(#declare #members)
+    }
+
+    fn timer_type(&self) -> TokenStream {
+        let declared = self.timer.as_ref().map(ToTokens::to_token_stream);
+        declared.unwrap_or_else(|| quote!(::ambit::NoTimer))
+    }
+
+    /// Makes the kinds, events and timers those of the game.
+    fn members(&self, input: &DeriveInput) -> TokenStream {
+        let game = &input.ident;
+        let (parameters, arguments, conditions) = input.generics.split_for_impl();
+        let kinds = self.kinds.iter().zip(0_u8..).map(|(kind, index)| {
+            quote_spanned! {kind.span()=>
+                #[automatically_derived]
+                impl #parameters ::ambit::KindOf<#game #arguments> for #kind #conditions {
+                    const INDEX: u8 = #index;
+                }
+            }
+        });
+        let events = self.events.iter().zip(0_u8..).map(|(event, index)| {
+            quote_spanned! {event.span()=>
+                #[automatically_derived]
+                impl #parameters ::ambit::EventOf<#game #arguments> for #event #conditions {
+                    const INDEX: u8 = #index;
+                }
+            }
+        });
+        let timer = self.timer.iter().map(|timer| {
+            quote_spanned! {timer.span()=>
+                #[automatically_derived]
+                impl #parameters ::ambit::TimerOf<#game #arguments> for #timer #conditions {
+                    fn into_declared(self) -> #timer {
+                        self
+                    }
+                }
+            }
+        });
+        quote!(#(#kinds)* #(#events)* #(#timer)*)
     }
 }

@@ -2,15 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::spanned::Spanned as _;
-use syn::{Attribute, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
+use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, documentation, error, named_fields, require_at_most, require_no_generics,
-    unknown_option,
+    checked_name, documentation, error, named_fields, qualified, require_at_most,
+    require_no_generics, unknown_option,
 };
-use crate::names;
+use crate::{names, stub};
 
 const EXAMPLE: &str = "struct Walker { path: Path, name: Text<24> }";
 /// `ambit_proto::schema::MAX_COMPONENTS`.
@@ -64,17 +63,79 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     Ok(quote!(#declaration #companions))
 }
 
+/// The companions as far as the fields are known, and an implementation of `Kind`: after an error,
+/// so that the uses of the kind cause no further ones. Nothing for a generic struct: each use of it
+/// is a mistake of its own.
+pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
+    if !input.generics.params.is_empty() {
+        return TokenStream::new();
+    }
+    let fields = match &input.data {
+        Data::Struct(item) => item.fields.iter().filter(|field| field.ident.is_some()),
+        _ => return stub_of(input, &[]),
+    };
+    let components: Vec<_> = fields
+        .enumerate()
+        .map(|(index, field)| ComponentField::without_attributes(index, field))
+        .collect();
+    stub_of(input, &components)
+}
+
+fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
+    let (reader, editor) = (reader_name(input), editor_name(input));
+    let items = quote! {
+        const NAME: &'static str = "";
+        type Ref<'w> = #reader<'w>;
+        type Mut<'w> = #editor<'w>;
+
+        fn declaration() -> ::ambit::__private::ObjectKind {
+            ::core::unreachable!()
+        }
+
+        fn into_components(
+            self,
+            _: &::ambit::__private::Spawn<'_>,
+        ) -> ::std::vec::Vec<::ambit::__private::Component> {
+            ::core::unreachable!()
+        }
+
+        fn reader<'w>(_: ::ambit::__private::ObjectRef<'w>) -> #reader<'w> {
+            ::core::unreachable!()
+        }
+
+        fn editor<'w>(_: ::ambit::__private::ObjectMut<'w>) -> #editor<'w> {
+            ::core::unreachable!()
+        }
+    };
+    let kind = stub::implementation(input, &quote!(::ambit::Kind), &items);
+    let companions = companions(input, components);
+    quote!(#kind #companions)
+}
+
 impl<'i> ComponentField<'i> {
-    fn read(index: usize, field: &'i Field) -> Result<Self> {
+    fn without_attributes(index: usize, field: &'i Field) -> Self {
         let ident = field.ident.as_ref().expect("the fields have names");
-        let (ty, mut name) = (&field.ty, None);
         let role = if index == 0 {
             quote!(::ambit::__private::Place)
         } else {
             quote!(::ambit::__private::Attribute)
         };
-        let mut codec = quote_spanned!(ty.span()=> <#ty as #role>::codec());
-        let mut audience = quote!(Public);
+        let codec = qualified(&field.ty, &role, &quote!(codec()));
+        Self {
+            ident,
+            ty: &field.ty,
+            attributes: &field.attrs,
+            name: names::of_field(ident),
+            audience: quote!(Public),
+            role,
+            codec,
+        }
+    }
+
+    fn read(index: usize, field: &'i Field) -> Result<Self> {
+        let component = Self::without_attributes(index, field);
+        let (ident, ty, mut name) = (component.ident, component.ty, None);
+        let (mut codec, mut audience) = (component.codec, component.audience);
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
                 if index == 0 {
@@ -106,15 +167,11 @@ impl<'i> ComponentField<'i> {
                 })?;
             }
         }
-        let name = checked_name(name, names::of_field(ident), ident.span())?;
         Ok(Self {
-            ident,
-            ty,
-            attributes: &field.attrs,
-            name,
+            name: checked_name(name, component.name, ident.span())?,
             audience,
-            role,
             codec,
+            ..component
         })
     }
 }
@@ -296,9 +353,7 @@ fn declaration(
         let ComponentField {
             ident, ty, role, ..
         } = component;
-        quote_spanned!(ty.span()=>
-            <#ty as #role>::initial(self.#ident, spawn, #index)
-        )
+        qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
     });
     let interest = options.interest.as_ref().map_or_else(
         || quote!(::core::option::Option::None),
@@ -383,22 +438,27 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
                 } = component;
                 let doc = documentation(attributes, &format!("The component `{ident}`."));
                 let index = index as u8;
-                if is_editor {
-                    quote_spanned!(ty.span()=>
-                        #doc
-                        #[allow(dead_code, reason = "a game may use only some components")]
-                        #vis fn #ident(&mut self) -> <#ty as #role>::Mut<'_> {
-                            <#ty as #role>::editor(self.0.reborrow(), #index)
-                        }
+                let (receiver, result, value) = if is_editor {
+                    (
+                        quote!(&mut self),
+                        quote!(Mut<'_>),
+                        quote!(editor(self.0.reborrow(), #index)),
                     )
                 } else {
-                    quote_spanned!(ty.span()=>
-                        #doc
-                        #[allow(dead_code, reason = "a game may use only some components")]
-                        #vis fn #ident(&self) -> <#ty as #role>::Ref<'w> {
-                            <#ty as #role>::reader(self.0, #index)
-                        }
+                    (
+                        quote!(&self),
+                        quote!(Ref<'w>),
+                        quote!(reader(self.0, #index)),
                     )
+                };
+                let result = qualified(ty, role, &result);
+                let value = qualified(ty, role, &value);
+                quote! {
+                    #doc
+                    #[allow(dead_code, reason = "a game may use only some components")]
+                    #vis fn #ident(#receiver) -> #result {
+                        #value
+                    }
                 }
             })
     };

@@ -15,66 +15,77 @@ mod kind;
 mod names;
 mod refusal;
 mod saved;
+mod stub;
 
 use proc_macro::TokenStream;
+use quote::quote;
 use syn::{DeriveInput, parse_macro_input};
 
 type Expansion = syn::Result<proc_macro2::TokenStream>;
 
-fn expand(input: TokenStream, expansion: fn(&DeriveInput) -> Expansion) -> TokenStream {
+/// After a mistake: the error, and stubs ([`stub`]) for what could not be generated.
+fn expand(
+    input: TokenStream,
+    expansion: fn(&DeriveInput) -> Expansion,
+    stub: fn(&DeriveInput) -> proc_macro2::TokenStream,
+) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expansion(&input)
-        .unwrap_or_else(|error| error.to_compile_error())
+        .unwrap_or_else(|error| {
+            let (error, stub) = (error.to_compile_error(), stub(&input));
+            quote!(#error #stub)
+        })
         .into()
 }
 
-/// Declares a kind of object by a struct of components.
+/// Declares a kind of object by a struct of components; the first one says where its objects are.
+/// The page of the crate `ambit` lists the attributes.
 #[proc_macro_derive(
     Kind,
     attributes(kind, look, interest, freshness, audience, pose, component)
 )]
 pub fn kind(input: TokenStream) -> TokenStream {
-    expand(input, kind::expand)
+    expand(input, kind::expand, kind::stub)
 }
 
-/// Declares an event by a struct of fields.
+/// Declares an event by a struct of fields. One of them is the object that it is about.
 #[proc_macro_derive(Event, attributes(event, about))]
 pub fn event(input: TokenStream) -> TokenStream {
-    expand(input, event::expand)
+    expand(input, event::expand, stub::of_event)
 }
 
-/// Declares the commands of a game by an enum.
+/// Declares the commands of a game by an enum; the documentation of a variant is its help text.
 #[proc_macro_derive(Command, attributes(command))]
 pub fn command(input: TokenStream) -> TokenStream {
-    expand(input, command::expand)
+    expand(input, command::expand, stub::of_command)
 }
 
-/// Declares the reasons for which a game refuses commands by an enum.
+/// Declares the reasons for which a game refuses commands by an enum: each has a `#[text("...")]`.
 #[proc_macro_derive(Refusal, attributes(refusal, text, code))]
 pub fn refusal(input: TokenStream) -> TokenStream {
-    expand(input, refusal::expand)
+    expand(input, refusal::expand, stub::of_refusal)
 }
 
-/// Declares a choice, a type of fields, by an enum.
+/// Declares a choice, a type of fields of commands and events, by an enum of names.
 #[proc_macro_derive(Choice, attributes(choice))]
 pub fn choice(input: TokenStream) -> TokenStream {
-    expand(input, choice::expand)
+    expand(input, choice::expand, stub::of_choice)
 }
 
-/// Lists what a game consists of.
+/// Lists what a game consists of: `#[declare(kinds(...), events(...), timer = ...)]`.
 #[proc_macro_derive(Declare, attributes(declare))]
 pub fn declare(input: TokenStream) -> TokenStream {
-    expand(input, declare::expand)
+    expand(input, declare::expand, declare::stub)
 }
 
 /// `serde::Serialize` for crates that do not depend on serde.
 #[proc_macro_derive(Serialize, attributes(serde))]
 pub fn serialize(input: TokenStream) -> TokenStream {
-    expand(input, saved::expand_serialize)
+    expand(input, saved::expand_serialize, stub::of_serialize)
 }
 
 /// `serde::Deserialize` for crates that do not depend on serde.
 #[proc_macro_derive(Deserialize, attributes(serde))]
 pub fn deserialize(input: TokenStream) -> TokenStream {
-    expand(input, saved::expand_deserialize)
+    expand(input, saved::expand_deserialize, stub::of_deserialize)
 }

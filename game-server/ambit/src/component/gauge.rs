@@ -8,7 +8,7 @@ use super::{Attribute, Bar, finite};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// A value from 0 to `MAX` that changes at a rate: health and mana that regenerate need no
-/// messages. Clients show it as a bar.
+/// messages. Clients show it as a bar. `100.0.into()` and `100.into()` are one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gauge<const MAX: u32> {
     value: f32,
@@ -26,18 +26,31 @@ impl<const MAX: u32> Gauge<MAX> {
         Self::of(0.0)
     }
 
-    /// At a value.
+    /// At a value, limited to 0 and `MAX`. If it is not finite: full, with an error in the log.
     pub const fn of(value: f32) -> Self {
         Self { value, rate: 0.0 }
     }
 
-    /// The same value, changing by so much a second.
+    /// The same value, changing by so much a second, up or down by less than 512. If it is not
+    /// finite: constant, with an error in the log.
     #[must_use]
     pub const fn changing(self, rate_per_s: f32) -> Self {
         Self {
             rate: rate_per_s,
             ..self
         }
+    }
+}
+
+impl<const MAX: u32> From<f32> for Gauge<MAX> {
+    fn from(value: f32) -> Self {
+        Self::of(value)
+    }
+}
+
+impl<const MAX: u32> From<u32> for Gauge<MAX> {
+    fn from(value: u32) -> Self {
+        Self::of(value as f32)
     }
 }
 
@@ -108,22 +121,26 @@ impl GaugeMut<'_> {
         self.gauge().max
     }
 
-    /// Sets the value, limited to 0 and the maximum; it goes on changing at its rate.
+    /// Sets the value, limited to 0 and the maximum; it goes on changing at its rate. If it is not
+    /// finite, nothing changes, with an error in the log.
     pub fn set(&mut self, value: f32) {
         self.set_both(value, self.rate());
     }
 
-    /// Adds to the value, within 0 and the maximum.
+    /// Adds to the value, within 0 and the maximum. If the amount is not finite, nothing changes,
+    /// with an error in the log.
     pub fn add(&mut self, amount: f32) {
         self.set(self.value() + amount);
     }
 
-    /// Sets the change a second.
+    /// Sets the change a second, up or down by less than 512; the value goes on from where it is.
+    /// If it is not finite, nothing changes, with an error in the log.
     pub fn set_rate(&mut self, rate_per_s: f32) {
         self.set_both(self.value(), rate_per_s);
     }
 
-    /// Sets the value and its change a second.
+    /// Sets the value and its change a second. If one of them is not finite, nothing changes, with
+    /// an error in the log.
     pub fn set_both(&mut self, value: f32, rate_per_s: f32) {
         let numbers = finite(value, "a gauge").zip(finite(rate_per_s, "a gauge's rate"));
         if let Some((value, rate)) = numbers {

@@ -6,8 +6,8 @@ use super::Attribute;
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// A whole number from `MIN` to `MAX`, both included. It has no history: clients see the newest.
-/// The narrower the range, the fewer bits it takes. Also the type of a field of a command or an
-/// event.
+/// The narrower the range, the fewer bits it takes. `0.into()` is one, limited to the range. Also
+/// the type of a field of a command or an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number<const MIN: i64, const MAX: i64>(i64);
 
@@ -67,7 +67,7 @@ impl NumberMut<'_> {
         world.set_number(*id, self.index, number);
     }
 
-    /// Adds to it, within its range.
+    /// Adds to it, within its range: it ends there, and does not overflow.
     pub fn add(&mut self, amount: i64) {
         self.set(self.get().saturating_add(amount));
     }

@@ -5,7 +5,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
-use super::{Place, finite_position};
+use super::{MOVES, Place, finite_position};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// A path: positions over time, straight from one point to the next.
@@ -18,7 +18,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// At rest at a position.
+    /// At rest at a position. If it is not finite: at the origin, with an error in the log.
     pub const fn at(position: Position) -> Self {
         Self { start: position }
     }
@@ -59,15 +59,19 @@ impl PathMut<'_> {
         self.0.world.position_at(self.0.id, time)
     }
 
-    /// Walks in a straight line from here to `target`. Returns the time of arrival. A speed that is
-    /// not above zero stops the object.
+    /// Walks in a straight line from here to `target`, through obstacles too: ask
+    /// [`World::statics`](crate::World::statics). Returns the time of arrival.
+    ///
+    /// The target may be off the map; [`World::nearest_on_map`](crate::World::nearest_on_map)
+    /// prevents that. If it is not finite, nothing changes (with an error in the log), and the
+    /// result is now. A speed that is not above zero, or not finite, stops the object.
     pub fn walk_to(&mut self, target: Position, speed_m_per_s: f32) -> GameTime {
         let ObjectMut { world, id } = &mut self.0;
         if !(speed_m_per_s.is_finite() && speed_m_per_s > 0.0) {
             world.stop(*id, world.now());
             return world.now();
         }
-        match finite_position(target) {
+        match finite_position(target, MOVES) {
             Some(target) => world.walk_to(*id, target, speed_m_per_s),
             None => world.now(),
         }
@@ -84,15 +88,17 @@ impl PathMut<'_> {
         self.0.world.stop(self.0.id, time);
     }
 
-    /// Moves to another position at once; it is at rest there.
+    /// Moves to another position at once; it is at rest there. If the position is not finite,
+    /// nothing changes, with an error in the log.
     pub fn teleport(&mut self, to: Position) {
-        if let Some(to) = finite_position(to) {
+        if let Some(to) = finite_position(to, MOVES) {
             self.0.world.teleport(self.0.id, to);
         }
     }
 
     /// Follows other points from a time on: straight from the last point before `from` to the first
-    /// new one, and at rest at the last. Without points it stops.
+    /// new one, and at rest at the last. Without points it stops. Positions that are not finite are
+    /// left out, with an error in the log.
     pub fn replace_from(
         &mut self,
         from: GameTime,
@@ -101,7 +107,9 @@ impl PathMut<'_> {
         let from = self.0.earliest(from);
         let mut points = points
             .into_iter()
-            .filter_map(|(time, position)| Some((time.max(from), finite_position(position)?)))
+            .filter_map(|(time, position)| {
+                Some((time.max(from), finite_position(position, MOVES)?))
+            })
             .map(|(time, position)| (time, Waypoint::walk(position)))
             .peekable();
         if points.peek().is_none() {
@@ -120,7 +128,7 @@ impl Place for Path {
     }
 
     fn initial(self, spawn: &Spawn<'_>, _: u8) -> Component {
-        let start = finite_position(self.start).unwrap_or_default();
+        let start = finite_position(self.start, MOVES).unwrap_or_default();
         Component::at_rest(spawn.now(), start)
     }
 

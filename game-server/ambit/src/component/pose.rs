@@ -6,7 +6,7 @@ use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
 use ambit_room::logic::world::World as RoomWorld;
 
-use super::{Place, finite, finite_position};
+use super::{MOVES, Place, all_finite, finite, finite_position};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// No turn.
@@ -158,15 +158,17 @@ impl YawPoseMut<'_> {
         YawPoseRef(self.0.to_ref())
     }
 
-    /// Sets position, heading (from x towards y) and speed along it, from now on.
+    /// Sets position, heading (from x towards y) and speed along it, from now on. If one of them is
+    /// not finite, nothing changes, with an error in the log.
     pub fn set(&mut self, position: Position, yaw_rad: f32, speed_m_per_s: f32) {
         let numbers = finite(yaw_rad, "a heading").zip(finite(speed_m_per_s, "a speed"));
-        if let (Some(position), Some((yaw, speed))) = (finite_position(position), numbers) {
+        if let (Some(position), Some((yaw, speed))) = (finite_position(position, MOVES), numbers) {
             self.0.world.set_pose(self.0.id, position, yaw, speed);
         }
     }
 
-    /// Moves to another position at once; heading and speed stay.
+    /// Moves to another position at once; heading and speed stay. If the position is not finite,
+    /// nothing changes, with an error in the log.
     pub fn put_at(&mut self, position: Position) {
         put_at(&mut self.0, position);
     }
@@ -207,13 +209,15 @@ impl FreePoseMut<'_> {
         FreePoseRef(self.0.to_ref())
     }
 
-    /// Sets position and orientation, a quaternion (x, y, z, w), from now on; at rest.
+    /// Sets position and orientation, a quaternion (x, y, z, w), from now on; at rest. The
+    /// quaternion need not be of unit length. If a number is not finite, or the quaternion is zero,
+    /// nothing changes, with an error in the log.
     pub fn set(&mut self, position: Position, quaternion: [f32; 4]) {
         self.set_metres(position, quaternion, None);
     }
 
     /// Sets position, orientation, and velocities in metres and radians a second, from now on. Only
-    /// a format with velocities sends them.
+    /// a format with velocities sends them. Otherwise as [`set`](Self::set).
     pub fn set_moving(
         &mut self,
         position: Position,
@@ -229,7 +233,8 @@ impl FreePoseMut<'_> {
         replace_pose(self.0.world, self.0.id, pose);
     }
 
-    /// Moves to another position at once; the orientation stays.
+    /// Moves to another position at once; the orientation stays. If the position is not finite,
+    /// nothing changes, with an error in the log.
     pub fn put_at(&mut self, position: Position) {
         put_at(&mut self.0, position);
     }
@@ -240,9 +245,11 @@ impl FreePoseMut<'_> {
         quaternion: [f32; 4],
         velocities: Option<([f32; 3], [f32; 3])>,
     ) {
-        if let Some(position) = finite_position(position) {
+        let turned = finite_position(position, MOVES).zip(unit(quaternion));
+        let velocities = velocities.map_or(Some(None), |both| finite_velocities(both).map(Some));
+        if let Some(((position, quaternion), velocities)) = turned.zip(velocities) {
             let format = format_of(self.0.to_ref());
-            let pose = format.moving(position, unit(quaternion), finite_velocities(velocities));
+            let pose = format.moving(position, quaternion, velocities);
             self.0.world.replace_pose(self.0.id, pose);
         }
     }
@@ -261,7 +268,7 @@ impl<const PER_METRE: u16, const BITS: u8> Place for YawPose<PER_METRE, BITS> {
     }
 
     fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {
-        let position = finite_position(self.position).unwrap_or_default();
+        let position = finite_position(self.position, MOVES).unwrap_or_default();
         let yaw = finite(self.yaw_rad, "a heading").unwrap_or(0.0);
         let speed = finite(self.speed_m_per_s, "a speed").unwrap_or(0.0);
         let format = format_at::<Self>(spawn, index);
@@ -303,8 +310,9 @@ impl<const PER_METRE: u16, const BITS: u8> Place for FreePose<PER_METRE, BITS> {
                 quaternion,
                 velocities,
             } => {
-                let position = finite_position(position).unwrap_or_default();
-                format.moving(position, unit(quaternion), finite_velocities(velocities))
+                let position = finite_position(position, MOVES).unwrap_or_default();
+                let quaternion = unit(quaternion).unwrap_or(UPRIGHT);
+                format.moving(position, quaternion, velocities.and_then(finite_velocities))
             }
         })
     }
@@ -353,13 +361,13 @@ fn pose_of(object: ObjectRef<'_>) -> Pose {
 }
 
 fn put_at(object: &mut ObjectMut<'_>, position: Position) {
-    if let Some(position) = finite_position(position) {
+    if let Some(position) = finite_position(position, MOVES) {
         object.world.put_at(object.id, position);
     }
 }
 
-/// The nearest unit quaternion; upright if there is none.
-fn unit(quaternion: [f32; 4]) -> [f32; 4] {
+/// The nearest unit quaternion; `None`, with an error in the log, if there is none.
+fn unit(quaternion: [f32; 4]) -> Option<[f32; 4]> {
     let length = quaternion
         .iter()
         .map(|part| part * part)
@@ -367,20 +375,15 @@ fn unit(quaternion: [f32; 4]) -> [f32; 4] {
         .sqrt();
     // A quaternion that is a unit one already keeps its bits.
     if (length - 1.0).abs() < 1e-4 {
-        quaternion
+        Some(quaternion)
     } else if length.is_normal() {
-        quaternion.map(|part| part / length)
+        Some(quaternion.map(|part| part / length))
     } else {
         tracing::error!("a game turns an object by {quaternion:?}: ignored");
-        UPRIGHT
+        None
     }
 }
 
-fn finite_velocities(velocities: Option<([f32; 3], [f32; 3])>) -> Option<([f32; 3], [f32; 3])> {
-    velocities.filter(|(linear, angular)| {
-        linear
-            .iter()
-            .chain(angular)
-            .all(|part| finite(*part, "a velocity").is_some())
-    })
+fn finite_velocities((linear, angular): ([f32; 3], [f32; 3])) -> Option<([f32; 3], [f32; 3])> {
+    all_finite(linear, "a velocity").zip(all_finite(angular, "an angular velocity"))
 }

@@ -6,7 +6,8 @@ use super::{Attribute, Label};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// A text of at most `BYTES` bytes of UTF-8 (1 to 200); a longer one is cut. It has no history, and
-/// a change sends all of it. Also the type of a field of a command or an event.
+/// a change sends all of it. `"ann".into()` is one. Also the type of a field of a command or an
+/// event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text<const BYTES: u32>(String);
 

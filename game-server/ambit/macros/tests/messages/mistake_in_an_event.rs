@@ -1,0 +1,31 @@
+//! A mistake in an event that a game declares and emits: one error.
+use ambit::prelude::*;
+
+#[derive(Kind)]
+struct Walker {
+    path: Path,
+}
+
+#[derive(Event)]
+struct Thunder {
+    at: Position,
+}
+
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Walker), events(Thunder))]
+struct Stroll;
+
+impl Game for Stroll {
+    const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+    type Avatar = Walker;
+    type Command = NoCommand;
+    type Refusal = NoRefusal;
+
+    fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
+        let at = world.centre();
+        world.emit(Thunder { at });
+        world.spawn(Walker { path: Path::at(at) })
+    }
+}
+
+fn main() {}
