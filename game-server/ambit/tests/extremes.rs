@@ -304,3 +304,17 @@ fn an_object_may_leave_the_map_unless_the_game_prevents_it() {
     let inside = Position::new(width / 3.0, height / 3.0, 1.0);
     assert_eq!(world.nearest_on_map(inside), inside);
 }
+
+#[test]
+fn components_are_made_from_plain_values() {
+    let mana: Gauge<100> = 50.into();
+    assert_eq!(mana, Gauge::of(50.0));
+    let mana: Gauge<100> = 12.5.into();
+    assert_eq!(mana, Gauge::of(12.5));
+    let count: Number<-5, 1000> = 2000.into();
+    assert_eq!(count.get(), 1000);
+    let awake: Flag = true.into();
+    assert_eq!(awake, Flag::on());
+    let [name, same]: [Text<3>; 2] = ["anna".into(), String::from("anna").into()];
+    assert_eq!((name.as_str(), name == same), ("ann", true));
+}

@@ -96,9 +96,10 @@ pub struct Joined {
 /// from a notification of the lobby, or from the answer to `RequestTicket`.
 ///
 /// Final, so that `RoomLeft` follows or has come, unless the session has ended: `kicked`, `idle`,
-/// `not_in_room`, `room_closed`, `room_crashed`, `draining`. Also `error_unspecified` (0), after
-/// `Leave` or `LeaveRoom`; but not if the player has just gone through a gate and this connection's
-/// ticket was older. Then a ticket for the other map follows.
+/// `not_in_room`, `room_closed`, `room_crashed`, `draining`, `server_error` (the game has no avatar
+/// for the player). Also `error_unspecified` (0), after `Leave` or `LeaveRoom`; but not if the
+/// player has just gone through a gate and this connection's ticket was older. Then a ticket for the
+/// other map follows.
 ///
 /// Not final: `taken_over`, since the player has a newer connection to this room, or has gone to
 /// another map before this connection came; `slow_reader`, since the client acknowledged no datagram
