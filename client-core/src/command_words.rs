@@ -166,7 +166,8 @@ fn usage_error(command: &CommandKind, problem: String) -> CommandWordsError {
     CommandWordsError::Usage { problem, usage }
 }
 
-fn problem_of(field: &FieldSpec) -> String {
+/// What a field takes: `times is a whole number from 1 to 9`.
+pub(crate) fn problem_of(field: &FieldSpec) -> String {
     let wanted = match &field.ty {
         FieldType::Object => "the number of an object".to_owned(),
         FieldType::Position => "a position, two numbers of metres".to_owned(),

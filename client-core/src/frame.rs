@@ -13,6 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::message::TypedId;
 use ambit_proto::schema::{Look, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -236,6 +237,11 @@ impl<'f> FrameObject<'f> {
     /// The client's id of it: ascending, never reused.
     pub fn id(&self) -> u32 {
         self.object.id
+    }
+
+    /// Its id for a typed command, such as `Id<Walker>`, if it is of that kind.
+    pub fn typed_id<T: TypedId>(&self) -> Option<T> {
+        T::of_client(self.kind(), self.id())
     }
 
     /// The name of its kind.

@@ -10,7 +10,8 @@
 //! (QUIC connections, timers, channels, sockets that simulate a bad network), [`trust`] is the
 //! known-hosts file, [`user_directory`] the place of such files. Without it the crate needs neither
 //! threads, sockets nor a source of randomness, and compiles for `wasm32-unknown-unknown`.
-//! [`command_words`] makes commands of any game.
+//! [`command_words`] makes commands of any game, [`typed_command`] those of a game that the program
+//! knows.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -27,5 +28,6 @@ pub mod shell;
 pub mod simulation;
 #[cfg(feature = "shell")]
 pub mod trust;
+pub mod typed_command;
 #[cfg(feature = "shell")]
 pub mod user_directory;

@@ -38,7 +38,8 @@ id!(
     ClientId(u32)
 );
 id!(
-    /// An object of a room, on the server's side.
+    /// An object of a room, on the server's side. In a client's typed commands it holds the number
+    /// by which this client knows the object (`message::TypedId`).
     ObjectId(u64)
 );
 

@@ -268,6 +268,7 @@ mod body_context;
 mod field_value;
 mod plain_poses;
 mod record;
+mod typed;
 mod uplink;
 
 pub use self::body::{
@@ -282,6 +283,7 @@ pub use self::plain_poses::{PlainPose, end_plain_poses, read_plain_poses};
 pub use self::record::{
     ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };
+pub use self::typed::{TypedCommand, TypedId};
 pub use self::uplink::{
     KeyInput, LatenessReport, MAX_CHANGE_AGE, MAX_CHANGES, Uplink, nearest_datagram_number,
     read_uplink,

@@ -1,8 +1,10 @@
-//! Commands by name: from a program's values to the fields that the game declares.
+//! Commands: from a program's values to the fields that the game declares.
 
 use ambit_client_core::client::CommandError;
 use ambit_client_core::command_words;
 pub use ambit_client_core::command_words::CommandWordsError;
+pub use ambit_client_core::typed_command::CommandMismatch;
+use ambit_client_core::typed_command::TypedCommandError;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
@@ -42,6 +44,10 @@ pub enum SendError {
     /// The game has no command of this name, or its fields do not take these values.
     #[error(transparent)]
     Command(#[from] CommandWordsError),
+    /// The server's game declares a typed command otherwise: this client was built with another
+    /// version of the game. The message has both declarations.
+    #[error(transparent)]
+    OtherVersion(#[from] CommandMismatch),
     /// There is no game: it is over, or its connection is being restored.
     #[error("not in a game")]
     NotPlaying,
@@ -57,16 +63,26 @@ pub enum SendError {
     NoSuchObject,
 }
 
-impl SendError {
-    pub(crate) fn from_core(error: CommandError, name: &str) -> Self {
+impl From<CommandError> for SendError {
+    fn from(error: CommandError) -> Self {
         match error {
-            CommandError::NotPlaying => SendError::NotPlaying,
+            // The command was built for this schema, so the game is another one by now.
+            CommandError::NotPlaying | CommandError::Undeclared => SendError::NotPlaying,
             CommandError::TooMany | CommandError::ChangingMap | CommandError::ChangingHost => {
                 SendError::TryAgain(error)
             }
             CommandError::BadPosition => SendError::BadPosition,
             CommandError::NoSuchObject => SendError::NoSuchObject,
-            CommandError::Undeclared => CommandWordsError::UnknownCommand(name.to_owned()).into(),
+        }
+    }
+}
+
+impl From<TypedCommandError> for SendError {
+    fn from(error: TypedCommandError) -> Self {
+        match error {
+            TypedCommandError::OtherVersion(mismatch) => SendError::OtherVersion(mismatch),
+            TypedCommandError::NoSuchObject => SendError::NoSuchObject,
+            TypedCommandError::BadValue(error) => SendError::Command(error),
         }
     }
 }
@@ -216,6 +232,11 @@ tuples! {
 
 #[cfg(test)]
 mod tests {
+    use ambit::prelude::{Choice, Command, Id, Kind, Number, Path};
+    use ambit_client_core::typed_command;
+    use ambit_proto::ids::ObjectId;
+    use ambit_proto::message::{TypedCommand, TypedId};
+
     use super::*;
 
     #[test]
@@ -256,6 +277,131 @@ mod tests {
         assert!(late.contains("too many"), "{late}");
         let negative = error("cast", ("bolt", None::<Position>, -1).into_arguments());
         assert!(negative.contains("an object"), "{negative}");
+    }
+
+    #[derive(Kind)]
+    struct Orc {
+        path: Path,
+    }
+
+    #[derive(Choice)]
+    enum Spell {
+        Bolt,
+        Heal,
+    }
+
+    /// As the example declares them, in another order.
+    #[derive(Command)]
+    enum Known {
+        Rest,
+        Cast {
+            spell: Spell,
+            at: Option<Position>,
+            target: Option<Id<Orc>>,
+        },
+        #[command(key = "click")]
+        WalkTo {
+            to: Position,
+        },
+    }
+
+    /// Those of another version.
+    #[derive(Command)]
+    enum Other {
+        Jump,
+        Cast {
+            spell: Spell,
+            target: Option<ObjectId>,
+        },
+        WalkTo {
+            to: Option<Position>,
+        },
+        Shout {
+            times: Number<1, 10>,
+            words: String,
+        },
+    }
+
+    #[test]
+    fn a_typed_command_is_found_by_name_and_holds_the_client_s_ids() {
+        let schema = Schema::example();
+        let typed = |command: Known| typed_command::build(&schema, command);
+        let at = Position::on_ground(120.0, 90.0);
+        assert_eq!(
+            typed(Known::WalkTo { to: at }),
+            Ok(command(&schema, "walk-to", at.into_arguments()).expect("it fits"))
+        );
+        let rest = command(&schema, "rest", ().into_arguments());
+        assert_eq!(typed(Known::Rest), Ok(rest.expect("it fits")));
+        assert_eq!(Id::<Orc>::of_client("walker", 7), None, "another kind");
+        let cast = Known::Cast {
+            spell: Spell::Heal,
+            at: None,
+            target: Id::of_client("orc", 7),
+        };
+        let by_name = command(
+            &schema,
+            "cast",
+            ("heal", None::<Position>, 7).into_arguments(),
+        );
+        assert_eq!(typed(cast), Ok(by_name.expect("it fits")));
+    }
+
+    #[test]
+    fn a_client_of_another_version_learns_what_differs_and_what_to_do() {
+        let to = None;
+        let (spell, target) = (Spell::Bolt, None);
+        for (command, expected) in [
+            (Other::Jump, "the server's game has no command `jump`"),
+            (
+                Other::Cast { spell, target },
+                "declares `cast SPELL [X Y] [TARGET]` (at is",
+            ),
+            (
+                Other::WalkTo { to },
+                "declares `walk-to X Y`, but this client was built with `walk-to [X Y]`",
+            ),
+            (
+                Other::Shout {
+                    times: 3.into(),
+                    words: "hello".into(),
+                },
+                "(times is a whole number from 1 to 10)",
+            ),
+        ] {
+            let error = refusal(command);
+            assert!(matches!(error, SendError::OtherVersion(_)), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(expected), "{text}");
+            assert!(
+                text.contains("build it with the server's version"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_object_that_no_client_knows_is_refused() {
+        #[derive(Command)]
+        enum Command {
+            Cast {
+                spell: Spell,
+                at: Option<Position>,
+                target: Option<ObjectId>,
+            },
+        }
+        let cast = |object| Command::Cast {
+            spell: Spell::Bolt,
+            at: None,
+            target: Some(ObjectId(object)),
+        };
+        assert_eq!(refusal(cast(1 << 32)), SendError::NoSuchObject);
+        assert!(typed_command::build(&Schema::example(), cast(1 << 31)).is_ok());
+    }
+
+    fn refusal(command: impl TypedCommand) -> SendError {
+        let refused = typed_command::build(&Schema::example(), command);
+        refused.expect_err("it is not sent").into()
     }
 
     fn check(name: &str, arguments: impl IntoArguments, expected: &[FieldValue<u32>]) {

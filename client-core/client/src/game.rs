@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::frame::Frame;
+use ambit_client_core::typed_command;
 use ambit_proto::ids::RoomId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
+use ambit_proto::message::{GameCommand, TypedCommand};
 use ambit_proto::schema::Schema;
 
 use crate::command::{IntoArguments, SendError, command};
@@ -100,14 +102,56 @@ impl Game {
     /// already; an error says what the game expects.
     pub fn send(&self, name: &str, arguments: impl IntoArguments) -> Result<u32, SendError> {
         let arguments = arguments.into_arguments();
+        self.act(|schema| Ok(command(schema, name, arguments)?))
+    }
+
+    /// Gives a command as a value of the game's own type, for a client that knows the game: the
+    /// enum with `#[derive(Command)]`, best in a crate that server and client share. Otherwise the
+    /// same as [`Game::send`].
+    ///
+    /// Objects are named as this client knows them: [`FrameObject::typed_id`] returns the `Id` of
+    /// an object in sight.
+    ///
+    /// A client that was built with another version of the game can't send the wrong command: if
+    /// the server's game has no command of this name, or declares its fields otherwise, this is
+    /// [`SendError::OtherVersion`].
+    ///
+    /// ```no_run
+    /// use ambit::prelude::*;
+    ///
+    /// #[derive(Kind)]
+    /// struct Walker { path: Path }
+    ///
+    /// #[derive(Command)]
+    /// enum Command { WalkTo { to: Position }, Greet { whom: Id<Walker> } }
+    ///
+    /// # fn example(game: ambit_client::Game) -> Result<(), ambit_client::SendError> {
+    /// game.command(Command::WalkTo { to: Position::on_ground(120.0, 90.0) })?;
+    /// let mut walkers = game.last_frame().objects().filter(|object| !object.is_own());
+    /// if let Some(whom) = walkers.find_map(|object| object.typed_id()) {
+    ///     game.command(Command::Greet { whom })?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`FrameObject::typed_id`]: crate::FrameObject::typed_id
+    pub fn command(&self, command: impl TypedCommand) -> Result<u32, SendError> {
+        self.act(|schema| Ok(typed_command::build(schema, command)?))
+    }
+
+    /// Sends the command that `build` makes for the game's schema.
+    fn act(
+        &self,
+        build: impl FnOnce(&Schema) -> Result<GameCommand<u32>, SendError>,
+    ) -> Result<u32, SendError> {
         if self.is_over() {
             return Err(SendError::NotPlaying);
         }
         self.session.read(|client, now| {
             let schema = client.schema().ok_or(SendError::NotPlaying)?;
-            let command = command(schema, name, arguments)?;
-            let sent = client.act(now, &command);
-            sent.map_err(|error| SendError::from_core(error, name))
+            let command = build(schema)?;
+            Ok(client.act(now, &command)?)
         })
     }
 

@@ -30,7 +30,8 @@
 //!   [`RequestError`].
 //! - [`Client::create_room`] and [`Client::join_room`] return a [`Room`], and [`Room::start`] and
 //!   [`Room::play`] return the [`Game`] that it runs.
-//! - [`Game::send`] gives a command by its name, as [`Game::schema`] declares it.
+//! - [`Game::send`] gives a command by its name, as [`Game::schema`] declares it; [`Game::command`]
+//!   gives one as a value of the game's own type, where the client knows the game.
 //! - [`Game::frame`] returns a [`Frame`]: everything in sight at one time. It is taken without
 //!   waiting, so an engine may call it 144 times a second from a thread of its own.
 //! - [`Game::events`] and [`Client::events`] return what has happened since the last call;
@@ -66,6 +67,7 @@ pub use ambit_client_core::shell::Traffic;
 pub use ambit_proto::ids::{PlayerId, RoomId};
 pub use ambit_proto::keymap::Keymap;
 pub use ambit_proto::map::StaticMap;
+pub use ambit_proto::message::{TypedCommand, TypedId};
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;
 pub use ambit_proto::schema;
@@ -73,7 +75,9 @@ pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use ambit_proto::timeline::Gauge;
 pub use client::{Client, CreateRoom, JoinRoom};
-pub use command::{Argument, CommandWordsError, IntoArgument, IntoArguments, SendError};
+pub use command::{
+    Argument, CommandMismatch, CommandWordsError, IntoArgument, IntoArguments, SendError,
+};
 pub use connect::{Connect, Fingerprint, Impairment, connect};
 pub use error::{ConnectError, ErrorCode, PlayError, RequestError};
 pub use event::{

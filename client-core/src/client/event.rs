@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::FieldValue;
+use ambit_proto::message::{FieldValue, TypedId};
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -255,6 +255,13 @@ pub struct ObjectEntered {
     pub position: Position,
     /// All known components at `t`, the path included.
     pub components: Vec<NamedValue<ComponentValue>>,
+}
+
+impl ObjectEntered {
+    /// Its id for a typed command, such as `Id<Walker>`, if it is of that kind.
+    pub fn typed_id<T: TypedId>(&self) -> Option<T> {
+        T::of_client(&self.kind, self.id)
+    }
 }
 
 /// Something about an object has changed.

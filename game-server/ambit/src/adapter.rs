@@ -11,6 +11,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
+use ambit_proto::message::TypedCommand;
 use ambit_proto::schema::{FieldSpec, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Parameters};

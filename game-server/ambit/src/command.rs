@@ -1,7 +1,7 @@
 //! Commands: what players can do.
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::message::GameCommand;
+use ambit_proto::message::{GameCommand, TypedCommand};
 use ambit_proto::schema::CommandKind;
 
 use crate::field::{Objects, Value};
@@ -12,25 +12,22 @@ use crate::field::{Objects, Value};
 /// of the documentation as help, and a suggested key. The room checks each command against this
 /// declaration before the game sees it: types, ranges, positions on the map, objects that the
 /// client follows.
+///
+/// A client with this enum in one of its crates gives commands as its values (`Game::command` of
+/// `ambit-client`); [`TypedCommand`] is what it needs of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an enum of commands",
     label = "not commands",
     note = "add `#[derive(Command)]` to the enum `{Self}`; a game without commands has \
             `type Command = NoCommand;`"
 )]
-pub trait Command: Sized {
+pub trait Command: TypedCommand {
     /// How many there are.
     #[doc(hidden)]
     const COUNT: usize;
 
     #[doc(hidden)]
-    fn declarations() -> Vec<CommandKind>;
-
-    #[doc(hidden)]
     fn read(kind: u8, fields: Fields<'_>) -> Result<Self, ErrorCode>;
-
-    /// The command as a room gets it, for tools and tests.
-    fn into_command(self) -> GameCommand;
 }
 
 /// The commands of a game that has none: `type Command = NoCommand;`. Once you write an enum of
@@ -41,12 +38,14 @@ pub enum NoCommand {}
 impl Command for NoCommand {
     const COUNT: usize = 0;
 
-    fn declarations() -> Vec<CommandKind> {
-        Vec::new()
-    }
-
     fn read(_: u8, _: Fields<'_>) -> Result<Self, ErrorCode> {
         Err(ErrorCode::UnknownCommand)
+    }
+}
+
+impl TypedCommand for NoCommand {
+    fn declarations() -> Vec<CommandKind> {
+        Vec::new()
     }
 
     fn into_command(self) -> GameCommand {

@@ -6,7 +6,10 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use ambit_proto::ids::ObjectId;
+use ambit_proto::message::TypedId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::kind::Kind;
 
 /// The identifier of an object of the kind `K`.
 ///
@@ -15,6 +18,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// [`World::edit`](crate::World::edit) return an `Option`. The order of ids is the order of birth.
 ///
 /// [`World::cast`](crate::World::cast) makes an `Id` of an [`ObjectId`], and `into` the reverse.
+///
+/// A client that knows the game gets the `Id` of an object from `FrameObject::typed_id`. It holds
+/// the number by which this client knows the object, and is for the client's own commands alone.
 pub struct Id<K> {
     object: ObjectId,
     kind: PhantomData<fn() -> K>,
@@ -38,6 +44,13 @@ impl<K> Id<K> {
 impl<K> From<Id<K>> for ObjectId {
     fn from(id: Id<K>) -> Self {
         id.object
+    }
+}
+
+impl<K: Kind> TypedId for Id<K> {
+    fn of_client(kind: &str, id: u32) -> Option<Self> {
+        let object = ObjectId::of_client(kind, id)?;
+        (kind == K::NAME).then(|| Self::new(object))
     }
 }
 

@@ -238,9 +238,9 @@ pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
 pub use ambit_proto::ids::{ObjectId, PlayerId};
 pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
-/// Commands and the values of fields, for tools and tests.
+/// Commands and the values of fields, for clients, tools and tests.
 pub mod message {
-    pub use ambit_proto::message::{FieldValue, GameCommand};
+    pub use ambit_proto::message::{FieldValue, GameCommand, TypedCommand, TypedId};
 }
 
 pub use ambit_proto::physics;

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use ambit::message::{FieldValue, GameCommand};
+use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
 use ambit::schema::{
     Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, InterestRadii, Look,
@@ -509,7 +509,7 @@ impl Scene {
     }
 
     fn send(&mut self, command: Command) -> Result<(), RoomRefusal> {
-        let command = ambit::Command::into_command(command);
+        let command = command.into_command();
         self.game.command(&mut self.world, ANN, &command)
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use ambit::Id;
 use ambit_client::{
     Client, ConnectError, ErrorCode, Frame, FrameObject, Game, GameEvent, LobbyEvent, PlayError,
-    RequestError, Room, SendError,
+    Position, RequestError, Room, SendError, TypedId,
 };
+use ambit_tests::greeting_game::{GreetingCommand, Manner, Stone, Walker};
 use ambit_tests::real::{self, ScratchFolder, Server, WAIT_LIMIT};
 use anyhow::{Context, Result, bail};
 use tokio::time::{sleep, timeout};
@@ -175,6 +177,77 @@ async fn commands_are_given_by_name_and_refusals_are_events() -> Result<()> {
     ann.quit().await;
     assert_eq!(game.send("move", [1.0, 1.0]), Err(SendError::NotPlaying));
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Result<()> {
+    let scratch = ScratchFolder::new("client-typed");
+    let server = Server::start_with_test_games(&scratch, &[])?;
+    let (ann, bob) = (
+        connect(&scratch, &server, "ann").await?,
+        connect(&scratch, &server, "bob").await?,
+    );
+    let room = ann
+        .create_room("den", "greeting")
+        .parameter("size", "30x30")
+        .await?;
+    let mut anns = room.start().await?;
+    let bobs = bob.join_room(room.id()).await?.play().await?;
+    wait_for_frame(&mut anns, |frame| frame.objects().len() == 3).await?;
+    let frame = anns.last_frame();
+    let walkers: Vec<Id<Walker>> = typed_ids(frame);
+    let stones: Vec<Id<Stone>> = typed_ids(frame);
+    assert_eq!((walkers.len(), stones.len()), (2, 1));
+    let is_bob = |object: &FrameObject<'_>| object.text("name") == Some("bob");
+    let bob_in_sight = frame.objects().find(is_bob).context("bob")?;
+    let whom = bob_in_sight.typed_id().context("bob walks")?;
+    let how = Manner::Politely;
+    anns.command(GreetingCommand::Greet { whom, how })?;
+    anns.command(GreetingCommand::Sit { on: stones[0] })?;
+    wait_for_frame(&mut anns, |frame| {
+        let sits = |ann: FrameObject<'_>| ann.position() == Position::on_ground(15.0, 15.0);
+        let is_greeted = |bob: FrameObject<'_>| bob.number("greeted") == Some(how as i64);
+        frame.avatar().is_some_and(sits) && frame.objects().find(is_bob).is_some_and(is_greeted)
+    })
+    .await?;
+    // In another version, the manners were listed the other way round.
+    let other = anns.command(OtherVersion::Greet {
+        whom,
+        how: OtherManner::Politely,
+    });
+    assert!(
+        matches!(other, Err(SendError::OtherVersion(_))),
+        "{other:?}"
+    );
+    let stranger = Id::of_client("walker", 9_999).context("it is of the kind")?;
+    let unseen = anns.command(GreetingCommand::Greet {
+        whom: stranger,
+        how,
+    });
+    assert_eq!(unseen, Err(SendError::NoSuchObject));
+    bob.quit().await;
+    let (whom, how) = (stranger, Manner::Curtly);
+    let late = bobs.command(GreetingCommand::Greet { whom, how });
+    assert_eq!(late, Err(SendError::NotPlaying));
+    ann.quit().await;
+    Ok(())
+}
+
+#[derive(ambit::Command)]
+enum OtherVersion {
+    Greet { whom: Id<Walker>, how: OtherManner },
+}
+
+#[derive(ambit::Choice)]
+enum OtherManner {
+    Politely,
+    Curtly,
+}
+
+/// The objects of a kind in a frame.
+fn typed_ids<T: TypedId>(frame: &Frame) -> Vec<T> {
+    let objects = frame.objects();
+    objects.filter_map(|object| object.typed_id()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

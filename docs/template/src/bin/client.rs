@@ -5,6 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use ambit_client::{Frame, FrameObject, GameEvent, Position};
+use gather::Command;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -30,10 +31,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let goal = nearest_mushroom(frame, &me);
         if is_tired {
             println!("resting");
-            game.send("rest", ())?;
-        } else if let Some(place) = goal {
-            println!("walking to {:.0} {:.0}", place.x, place.y);
-            game.send("walk-to", [place.x, place.y])?;
+            game.command(Command::Rest)?;
+        } else if let Some(to) = goal {
+            println!("walking to {:.0} {:.0}", to.x, to.y);
+            game.command(Command::WalkTo { to })?;
         } else {
             println!("no mushroom in sight");
         }

@@ -51,10 +51,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         impl ::ambit::Command for #command {
             const COUNT: usize = #count;
 
-            fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
-                ::std::vec![#(#declarations),*]
-            }
-
             fn read(
                 kind: u8,
                 #[allow(unused_variables, unused_mut)]
@@ -64,6 +60,13 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     #(#arms,)*
                     _ => ::core::result::Result::Err(::ambit::ErrorCode::UnknownCommand),
                 }
+            }
+        }
+
+        #[automatically_derived]
+        impl ::ambit::message::TypedCommand for #command {
+            fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
+                ::std::vec![#(#declarations),*]
             }
 
             fn into_command(self) -> ::ambit::message::GameCommand {

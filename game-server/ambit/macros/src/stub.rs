@@ -27,12 +27,8 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
 }
 
 pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
-    let methods = quote! {
+    let command = quote! {
         const COUNT: usize = 0;
-
-        fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
-            ::core::unreachable!()
-        }
 
         fn read(
             _: u8,
@@ -40,12 +36,20 @@ pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
         ) -> ::core::result::Result<Self, ::ambit::ErrorCode> {
             ::core::unreachable!()
         }
+    };
+    let typed_command = quote! {
+        fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
+            ::core::unreachable!()
+        }
 
         fn into_command(self) -> ::ambit::message::GameCommand {
             ::core::unreachable!()
         }
     };
-    implementation(input, &quote!(::ambit::Command), &methods)
+    let command = implementation(input, &quote!(::ambit::Command), &command);
+    let typed = quote!(::ambit::message::TypedCommand);
+    let typed_command = implementation(input, &typed, &typed_command);
+    quote!(#command #typed_command)
 }
 
 pub(crate) fn of_refusal(input: &DeriveInput) -> TokenStream {

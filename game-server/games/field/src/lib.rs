@@ -70,8 +70,8 @@ const PARAMETERS: &[Parameter] = &[
 
 /// The commands of the game, for tools and tests. `O` names objects; there are none in them.
 pub mod commands {
-    use ambit::message::GameCommand;
-    use ambit::{Choice as _, Command as _, Position};
+    use ambit::message::{GameCommand, TypedCommand as _};
+    use ambit::{Choice as _, Position};
 
     use super::{FieldCommand, Spell};
 

@@ -1,0 +1,181 @@
+//! Typed commands: values of the game's own type, for clients that know the game.
+//!
+//! A value and the schema of the room go in; a command that [`Client::act`] accepts comes out.
+//! [`command_words`](crate::command_words) makes commands of any game.
+//!
+//! Invariant: a client that was built with another version of the game sends no command with
+//! another meaning. The command is found by its name, and the room's game must declare its fields
+//! as the client knows them: names, types, ranges, choices. Help, keys and the order of the
+//! commands may differ.
+//!
+//! [`Client::act`]: crate::client::Client::act
+
+use ambit_proto::message::{GameCommand, TypedCommand};
+use ambit_proto::schema::{CommandKind, Schema};
+
+use crate::command_words::{self, CommandWordsError, problem_of, usage};
+
+/// Why a typed command could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TypedCommandError {
+    /// The room's game declares the command otherwise.
+    #[error(transparent)]
+    OtherVersion(#[from] CommandMismatch),
+    /// A number is none by which a client knows objects.
+    #[error("an object of the command is not in sight")]
+    NoSuchObject,
+    /// A value does not fit its own declaration: types of the crate `ambit` always do.
+    #[error(transparent)]
+    BadValue(#[from] CommandWordsError),
+}
+
+/// The client was built with another version of the game.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandMismatch {
+    /// The room's game has no command of this name.
+    #[error(
+        "the server's game has no command {client}, which this client was built with: build it \
+         with the server's version of the game"
+    )]
+    Missing {
+        /// The form of the command, as the client knows it.
+        client: String,
+    },
+    /// The command has other fields.
+    #[error(
+        "the server's game declares {server}, but this client was built with {client}: build it \
+         with the server's version of the game"
+    )]
+    OtherFields {
+        /// The form of the command, as the room's game declares it.
+        server: String,
+        /// The form of the command, as the client knows it.
+        client: String,
+    },
+}
+
+/// The command for a room with this schema.
+pub fn build<C: TypedCommand>(
+    schema: &Schema,
+    command: C,
+) -> Result<GameCommand<u32>, TypedCommandError> {
+    let GameCommand { kind, fields } = command.into_command();
+    let declarations = C::declarations();
+    let known = &declarations[usize::from(kind)];
+    check(schema, known)?;
+    let in_sight = fields
+        .iter()
+        .map(|field| field.rename_object(|object| u32::try_from(object.0).ok()));
+    let fields = in_sight
+        .collect::<Option<Vec<_>>>()
+        .ok_or(TypedCommandError::NoSuchObject)?;
+    Ok(command_words::build(schema, &known.name, fields)?)
+}
+
+/// Checks that the room's game declares the fields of a command as the client knows them.
+fn check(schema: &Schema, known: &CommandKind) -> Result<(), CommandMismatch> {
+    let declared = schema
+        .command_index(&known.name)
+        .and_then(|kind| schema.command(kind));
+    match declared {
+        Some(declared) if declared.fields == known.fields => Ok(()),
+        Some(declared) => Err(CommandMismatch::OtherFields {
+            server: form(declared, known),
+            client: form(known, declared),
+        }),
+        None => Err(CommandMismatch::Missing {
+            client: form(known, known),
+        }),
+    }
+}
+
+/// The form of a command, with the values of its first field that is another one in `other`.
+fn form(command: &CommandKind, other: &CommandKind) -> String {
+    let usage = usage(command);
+    let mut pairs = command.fields.iter().zip(&other.fields);
+    match pairs.find(|(field, other)| (&field.name, &field.ty) != (&other.name, &other.ty)) {
+        Some((field, _)) => format!("`{usage}` ({})", problem_of(field)),
+        None => format!("`{usage}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::schema::{FieldSpec, FieldType};
+
+    use super::*;
+
+    #[test]
+    fn an_equal_declaration_passes_wherever_it_is_in_the_list() {
+        let mut schema = Schema::example();
+        let known = schema.commands.clone();
+        schema.commands.reverse();
+        for command in &mut schema.commands {
+            command.help = "another help".into();
+            command.key = Some("k".into());
+        }
+        for known in &known {
+            assert_eq!(check(&schema, known), Ok(()), "{}", known.name);
+        }
+    }
+
+    #[test]
+    fn an_error_names_both_declarations_and_says_what_to_do() {
+        let number = |min, max| FieldSpec::new("times", FieldType::Number { min, max });
+        let [cast, shout, walk_to] = ["cast", "shout", "walk-to"];
+        expect(
+            cast,
+            "`cast SPELL [X Y] [TARGET]`",
+            "`cast SPELL`",
+            |cast| {
+                cast.fields.truncate(1);
+            },
+        );
+        expect(
+            cast,
+            "`cast SPELL [X Y] [TARGET]` (spell is one of bolt, heal)",
+            "`cast SPELL [X Y] [TARGET]` (spell is one of heal, bolt)",
+            |cast| cast.fields[0].ty = FieldType::choice(["heal", "bolt"]),
+        );
+        expect(
+            shout,
+            "`shout TIMES WORDS` (times is a whole number from 1 to 9)",
+            "`shout TIMES WORDS` (times is a whole number from 1 to 10)",
+            |shout| shout.fields[0] = number(1, 10),
+        );
+        expect(walk_to, "`walk-to X Y`", "`walk-to [X Y]`", |walk_to| {
+            walk_to.fields[0].optional = true;
+        });
+        expect(
+            walk_to,
+            "`walk-to X Y` (to is a position, two numbers of metres)",
+            "`walk-to X Y` (goal is a position, two numbers of metres)",
+            |walk_to| walk_to.fields[0].name = "goal".into(),
+        );
+        let jump = CommandKind {
+            name: "jump".into(),
+            fields: vec![number(0, 3)],
+            ..CommandKind::default()
+        };
+        let missing = check(&Schema::example(), &jump).expect_err("there is no such command");
+        let missing = missing.to_string();
+        assert!(missing.contains("no command `jump TIMES`"), "{missing}");
+        assert!(missing.contains("build it with the server's"), "{missing}");
+    }
+
+    /// What a client says that knows the command of the example `name` with this change.
+    fn expect(name: &str, server: &str, client: &str, change: impl FnOnce(&mut CommandKind)) {
+        let schema = Schema::example();
+        let declared = schema.commands.iter().find(|command| command.name == name);
+        let mut known = declared.expect(name).clone();
+        change(&mut known);
+        let error = check(&schema, &known)
+            .expect_err("another version")
+            .to_string();
+        let expected = format!(
+            "the server's game declares {server}, but this client was built with {client}: build \
+             it with the server's version of the game"
+        );
+        assert_eq!(error, expected);
+    }
+}
