@@ -258,7 +258,7 @@ impl<F: ViewFactory> GameClient<F> {
     fn refuse_lost(&mut self, game: &RunningGame<F::View>, lost: Vec<Command>) {
         let code = protocol::name(protocol::ErrorCode::TryAgain);
         for command in lost {
-            let text = "the game moves to another host, which may not have got it";
+            let text = "the game moves to another host, which may not have got this command";
             game.emit_refusal(command.number, code.clone(), text, &mut self.out);
         }
     }

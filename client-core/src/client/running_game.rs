@@ -668,13 +668,13 @@ impl<V> RunningGame<V> {
     pub fn emit_refusal(&self, command: u32, code: String, text: &str, out: &mut GameResults) {
         out.stats.refused += 1;
         let what = self.sent_commands.description(command);
-        let what = what.map_or_else(String::new, |what| format!(" ({what})"));
+        let what = what.map_or_else(|| format!("command {command}"), str::to_owned);
         emit(
             out,
             ViewEvent::Error(Failure {
                 subject: ErrorSubject::Command(command),
                 code,
-                message: format!("the game refused command {command}{what}: {text}"),
+                message: format!("{text} ({what})"),
             }),
         );
     }
