@@ -152,7 +152,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("quit" | "exit", []) => ConsoleCommand::Quit,
         ("help", []) => ConsoleCommand::Help,
         _ => match help_of(verb) {
-            Some(usage) => {
+            Some((usage, _)) => {
                 return Err(UsageError(format!("'{line}' is invalid; expected {usage}")));
             }
             None => ConsoleCommand::Game(line.to_owned()),
@@ -277,11 +277,11 @@ fn keys(names: &str) -> Result<u32, UsageError> {
     })
 }
 
-/// The form of a command of the console.
-fn help_of(verb: &str) -> Option<&'static str> {
+/// The form and the meaning of a command of the console.
+pub(crate) fn help_of(verb: &str) -> Option<(&'static str, &'static str)> {
     HELP.iter()
-        .map(|(usage, _)| *usage)
-        .find(|usage| usage.split_whitespace().next() == Some(verb))
+        .copied()
+        .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
 }
 
 #[cfg(test)]
