@@ -2,7 +2,21 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value as Json;
+use ambit_client_core::client::event::ViewEvent;
+use ambit_proto::message::FieldValue;
+use serde_json::{Value as Json, json};
+
+/// Marks which fields of a game's event are objects: in the line they are numbers, as others are.
+pub(crate) fn mark_objects(line: &mut Json, event: &ViewEvent) {
+    let ViewEvent::Event(event) = event else {
+        return;
+    };
+    for field in &event.fields {
+        if let FieldValue::Object(id) = field.value {
+            line[&*field.name] = json!({ "object": id });
+        }
+    }
+}
 
 /// One or more lines; an object without words of its own is shown as pairs.
 pub(crate) fn text(json: &Json) -> String {
@@ -184,6 +198,9 @@ fn event(json: &Json) -> String {
         .filter(|(key, _)| !known.contains(&key.as_str()))
     {
         let _ = match value {
+            Json::Object(marked) if marked.contains_key("object") => {
+                write!(text, " {key} #{}", number(value, "object"))
+            }
             Json::Object(_) => write!(text, " {key} {}", position_text(value)),
             _ => write!(text, " {key} {value}"),
         };
@@ -248,7 +265,9 @@ fn number(json: &Json, key: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use ambit_client_core::client::event::{GameEvent, NamedField};
+    use ambit_proto::space::Position;
+    use ambit_proto::time::GameTime;
 
     use super::*;
 
@@ -283,11 +302,28 @@ mod tests {
 
     #[test]
     fn a_game_event_is_described_with_its_fields() {
-        let event = json!({
-            "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25,
-            "target": 3,
+        let field = |name: &str, value| NamedField {
+            name: name.into(),
+            value,
+            choice: None,
+        };
+        let event = ViewEvent::Event(GameEvent {
+            name: "damage".into(),
+            t: GameTime::from_millis(9),
+            effect: GameTime::from_millis(12),
+            late: true,
+            fields: vec![
+                field("amount", FieldValue::Number(25)),
+                field("at", FieldValue::Position(Position::on_ground(1.0, 2.0))),
+                field("by", FieldValue::None),
+                field("target", FieldValue::Object(3)),
+            ],
         });
-        assert_eq!(text(&event), "* damage amount 25 target 3 (late)");
+        let mut line = ambit_client_text::json::event(&event).expect("scripts get it");
+        assert_eq!(line["target"], 3);
+        mark_objects(&mut line, &event);
+        let expected = "* damage amount 25 at 1.0 2.0 by null target #3 (late)";
+        assert_eq!(text(&line), expected);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Lines from a file or from standard input.
+//! Lines from a file or from standard input, where they can't be edited
+//! ([`terminal`](super::terminal)).
 //!
 //! A thread reads, since reading standard input can't be cancelled; it ends with the process.
 //! Bounds: [`MAX_LINES`] lines wait, then the reader waits; a line longer than [`MAX_BYTES`] is
@@ -20,8 +21,11 @@ const MAX_BYTES: u64 = 8_192;
 #[error("a line has at most {MAX_BYTES} bytes")]
 pub(crate) struct LineTooLong;
 
+/// A line without its end.
+pub(crate) type ReadLine = Result<String, LineTooLong>;
+
 /// The lines that are read.
-pub(crate) type LineReceiver = mpsc::Receiver<Result<String, LineTooLong>>;
+pub(crate) type LineReceiver = mpsc::Receiver<ReadLine>;
 
 pub(crate) fn of_file(script: File) -> LineReceiver {
     start(BufReader::new(script))
@@ -44,8 +48,16 @@ fn start(mut source: impl BufRead + Send + 'static) -> LineReceiver {
     lines
 }
 
+/// The line, unless it is too long.
+pub(crate) fn checked(line: String) -> ReadLine {
+    if line.len() as u64 > MAX_BYTES {
+        return Err(LineTooLong);
+    }
+    Ok(line)
+}
+
 /// The next line without its end; invalid UTF-8 is replaced. A source that can't be read has ended.
-fn next_line(source: &mut impl BufRead) -> Option<Result<String, LineTooLong>> {
+fn next_line(source: &mut impl BufRead) -> Option<ReadLine> {
     let mut line = Vec::new();
     let read = source.by_ref().take(MAX_BYTES).read_until(b'\n', &mut line);
     if read.ok()? == 0 {

@@ -1,8 +1,8 @@
 //! A player in a terminal, or in a script.
 //!
-//! On a terminal: a prompt, and output in words. Otherwise commands from a file or standard input,
-//! one a line, and one JSON object a line on standard output. `text::command` defines the commands,
-//! `text::json` the output.
+//! On a terminal: a line that can be edited, with completion, and output in words. Otherwise
+//! commands from a file or standard input, one a line, and one JSON object a line on standard
+//! output. `text::command` defines the commands, `text::json` the output.
 //!
 //! Exit status: 0 after `quit`, at the end of input or after a signal; 1 if the client could not
 //! connect, the server refused it, or the connection is lost for good; 2 for invalid flags or a
@@ -16,6 +16,7 @@ mod report;
 mod resume_token;
 mod screen;
 mod script;
+mod terminal;
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -34,7 +35,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::input::LineReceiver;
 use crate::main_loop::LoopSetup;
 use crate::resume_token::TokenFile;
-use crate::screen::OutputStyle;
+use crate::screen::Screen;
+use crate::terminal::Terminal;
 
 /// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -73,24 +75,24 @@ fn main() -> ExitCode {
         .get_matches();
     let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     flags::start_log();
-    let (lines, style) = match lines(args.script.as_ref()) {
-        Ok(lines) => lines,
+    let (lines, screen) = match input_and_output(args.script.as_ref()) {
+        Ok(both) => both,
         Err(message) => {
             eprintln!("error: {message}");
             return ExitCode::from(2);
         }
     };
-    run(&args, lines, style).unwrap_or_else(|error| {
+    run(&args, lines, screen).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
 }
 
-fn run(args: &ConsoleOptions, lines: LineReceiver, style: OutputStyle) -> anyhow::Result<ExitCode> {
+fn run(args: &ConsoleOptions, lines: LineReceiver, mut screen: Screen) -> anyhow::Result<ExitCode> {
     let trust = match flags::trust() {
         Ok(trust) => trust,
         Err(error) => {
-            screen::show(style, &json::error("known_hosts", &error.to_string()))?;
+            screen.show(&json::error("known_hosts", &error.to_string()))?;
             return Err(error.into());
         }
     };
@@ -99,7 +101,7 @@ fn run(args: &ConsoleOptions, lines: LineReceiver, style: OutputStyle) -> anyhow
     let setup = LoopSetup {
         options: options(args, trust, resume_token),
         lines,
-        style,
+        screen,
         token,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -133,16 +135,22 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
     }
 }
 
-/// The source of commands, and the style of the output.
-fn lines(script: Option<&PathBuf>) -> Result<(LineReceiver, OutputStyle), String> {
-    match script {
-        Some(path) => match File::open(path) {
-            Ok(file) => Ok((input::of_file(file), OutputStyle::Json)),
+/// The source of commands, and where their results are printed.
+fn input_and_output(script: Option<&PathBuf>) -> Result<(LineReceiver, Screen), String> {
+    if let Some(path) = script {
+        return match File::open(path) {
+            Ok(file) => Ok((input::of_file(file), Screen::Json)),
             Err(error) => Err(format!("can't open the script {}: {error}", path.display())),
-        },
-        None if io::stdin().is_terminal() => Ok((input::of_standard_input(), OutputStyle::Words)),
-        None => Ok((input::of_standard_input(), OutputStyle::Json)),
+        };
     }
+    if !io::stdin().is_terminal() {
+        return Ok((input::of_standard_input(), Screen::Json));
+    }
+    let terminal = io::stdout().is_terminal().then(Terminal::start).flatten();
+    Ok(match terminal {
+        Some((terminal, lines)) => (lines, Screen::Terminal(terminal)),
+        None => (input::of_standard_input(), Screen::words()),
+    })
 }
 
 fn token_file(args: &ConsoleOptions) -> TokenFile {
@@ -161,7 +169,9 @@ fn command_list() -> String {
         let _ = write!(text, "  {usage}\n          {meaning}\n");
     }
     text.push_str(
-        "\nLogs go to the standard error if AMBIT_LOG says which, for example AMBIT_LOG=debug.",
+        "\nOn a terminal, TAB completes commands and names, and the up key brings earlier lines \
+         back.\n\nLogs go to the standard error if AMBIT_LOG says which, for example \
+         AMBIT_LOG=debug.",
     );
     text
 }

@@ -15,10 +15,11 @@ use ambit_proto::time::LocalTime;
 use serde_json::Value as Json;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use crate::human;
 use crate::input::{LineReceiver, LineTooLong};
 use crate::report;
 use crate::resume_token::TokenFile;
-use crate::screen::{self, OutputStyle};
+use crate::screen::Screen;
 use crate::script::{Script, ScriptStep};
 
 /// How often the age of the newest data about the room is sampled.
@@ -28,23 +29,22 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) struct LoopSetup {
     pub(crate) options: ClientOptions,
     pub(crate) lines: LineReceiver,
-    pub(crate) style: OutputStyle,
+    pub(crate) screen: Screen,
     pub(crate) token: TokenFile,
 }
 
 struct ConsoleLoop<K> {
     script: Script<K>,
     handle: ClientHandle,
-    style: OutputStyle,
+    screen: Screen,
     token: TokenFile,
     ages: Distribution,
     started: Instant,
-    /// Whether a prompt must be printed: an input line was handled, and nothing was printed since
-    /// (printed output ends with a prompt).
-    prompt_due: bool,
     /// After `quit`, objects leave because the player does; these lines are not printed.
     quitting: bool,
     exit: Option<LoopExit>,
+    /// Why the connection is closed for good, for the standard error.
+    farewell: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,20 +72,21 @@ pub(crate) async fn run(
     let LoopSetup {
         options,
         mut lines,
-        style,
+        mut screen,
         token,
     } = setup;
     let (handle, mut events) = shell::start(options, ());
+    screen.set_client(&handle);
     let mut console = ConsoleLoop {
         script: Script::new(new_key),
         handle,
-        style,
+        screen,
         token,
         ages: Distribution::default(),
         started: instant_now(),
-        prompt_due: false,
         quitting: false,
         exit: None,
+        farewell: None,
     };
     let result = console.run_until_exit(&mut lines, &mut events).await;
     if result.is_err() {
@@ -94,6 +95,11 @@ pub(crate) async fn run(
     }
     // The client has ended when there are no more events.
     while events.next().await.is_some() {}
+    // Restores the terminal.
+    drop(console.screen);
+    if let Some(farewell) = console.farewell {
+        eprintln!("{farewell}");
+    }
     result.map(ExitCode::from)
 }
 
@@ -113,7 +119,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             if let Some(exit) = self.exit {
                 return Ok(exit);
             }
-            self.prompt()?;
+            if self.script.wants_line() {
+                self.screen.prompt()?;
+            }
             let deadline = self.script.next_deadline();
             tokio::select! {
                 event = events.next() => self.handle_event(event)?,
@@ -140,15 +148,21 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             ViewEvent::MapProgress {
                 received, total, ..
             } => {
-                screen::show_progress(self.style, "loading the map", *received, *total)?;
+                let (received, total) = (*received, *total);
+                self.screen
+                    .show_progress("loading the map", received, total)?;
             }
             _ => {}
         }
+        self.screen.learn(&event);
         let shown = self.script.handle_event(self.now(), &event);
         let is_own_departure = self.quitting && matches!(event, ViewEvent::Leave { .. });
         match json::event(&event) {
             Some(line) if shown && !is_own_departure => {
-                let line = self.with_time(line);
+                let mut line = self.with_time(line);
+                if self.screen.is_for_people() {
+                    human::mark_objects(&mut line, &event);
+                }
                 self.print(&line)
             }
             _ => Ok(()),
@@ -166,19 +180,11 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     }
 
     fn handle_line(&mut self, line: Option<Result<String, LineTooLong>>) -> io::Result<()> {
-        self.prompt_due = true;
+        self.screen.handle_line();
         match line {
             Some(Ok(line)) => self.script.handle_line(self.now(), &line),
             Some(Err(too_long)) => return self.print(&json::error("usage", &too_long.to_string())),
             None => self.script.handle_end(self.now()),
-        }
-        Ok(())
-    }
-
-    /// Shows a prompt after a line that has printed nothing.
-    fn prompt(&mut self) -> io::Result<()> {
-        if self.script.wants_line() && std::mem::replace(&mut self.prompt_due, false) {
-            screen::show_prompt(self.style)?;
         }
         Ok(())
     }
@@ -250,7 +256,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             LoopExit::Lost
         });
         if code != codes::QUIT {
-            eprintln!("{code}: {message}");
+            self.farewell = Some(format!("{code}: {message}"));
         }
     }
 
@@ -265,8 +271,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     }
 
     fn print(&mut self, line: &Json) -> io::Result<()> {
-        screen::show(self.style, line)?;
-        self.prompt_due = false;
+        self.screen.show(line)?;
         // `Script` can wait for a printed line of a kind.
         self.script
             .handle_printed(line["ev"].as_str().unwrap_or_default());

@@ -1,53 +1,128 @@
 //! Output: JSON objects for scripts, words for people.
 
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, Write};
 
+use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::shell::ClientHandle;
 use serde_json::Value as Json;
 
 use crate::human;
+use crate::terminal::Terminal;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputStyle {
+/// Where and how lines are printed.
+pub(crate) enum Screen {
     /// One JSON object a line.
     Json,
-    /// Words, above a prompt.
-    Words,
+    /// Words, above a prompt, where lines can't be edited.
+    Words {
+        /// Whether a prompt must be printed: an input line was handled, and nothing was printed
+        /// since (printed output ends with a prompt).
+        prompt_due: bool,
+    },
+    /// Words, above a line that is edited.
+    Terminal(Terminal),
 }
 
-/// Prints a line at once.
-pub(crate) fn show(style: OutputStyle, json: &Json) -> io::Result<()> {
+impl Screen {
+    pub(crate) fn words() -> Self {
+        Screen::Words { prompt_due: false }
+    }
+
+    /// Whether a person reads it.
+    pub(crate) fn is_for_people(&self) -> bool {
+        !matches!(self, Screen::Json)
+    }
+
+    /// Prints a line at once.
+    pub(crate) fn show(&mut self, json: &Json) -> io::Result<()> {
+        match self {
+            Screen::Json => {
+                let mut out = io::stdout().lock();
+                writeln!(out, "{json}")?;
+                out.flush()
+            }
+            Screen::Words { prompt_due } => {
+                *prompt_due = false;
+                // Returns to the beginning of the line, over the prompt.
+                write_words(&format!("\r\x1b[K{}\n{PROMPT}", words(json)))
+            }
+            Screen::Terminal(terminal) => {
+                let mut text = words(json);
+                if json["ev"] == "help" {
+                    text.push_str(EDITOR_HELP);
+                }
+                terminal.print(&text);
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows progress to a person, in place of the prompt; the next line brings the prompt back.
+    pub(crate) fn show_progress(&mut self, what: &str, done: usize, all: usize) -> io::Result<()> {
+        let text = format!("{what}: {} %", 100 * done / all.max(1));
+        match self {
+            Screen::Json => Ok(()),
+            Screen::Words { .. } => write_words(&format!("\r\x1b[K{text}")),
+            Screen::Terminal(terminal) => {
+                terminal.print_progress(&text);
+                Ok(())
+            }
+        }
+    }
+
+    /// An input line has been read.
+    pub(crate) fn handle_line(&mut self) {
+        match self {
+            Screen::Json => {}
+            Screen::Words { prompt_due } => *prompt_due = true,
+            Screen::Terminal(terminal) => terminal.handle_line(),
+        }
+    }
+
+    /// Shows the prompt, unless it is there: the next line is wanted.
+    pub(crate) fn prompt(&mut self) -> io::Result<()> {
+        match self {
+            Screen::Json => Ok(()),
+            Screen::Words { prompt_due } => {
+                if std::mem::replace(prompt_due, false) {
+                    write_words(PROMPT)?;
+                }
+                Ok(())
+            }
+            Screen::Terminal(terminal) => {
+                terminal.read_line();
+                Ok(())
+            }
+        }
+    }
+
+    /// The objects that can be completed are those that this client sees.
+    pub(crate) fn set_client(&mut self, client: &ClientHandle) {
+        if let Screen::Terminal(terminal) = self {
+            terminal.set_client(client.clone());
+        }
+    }
+
+    /// Learns the names that can be completed.
+    pub(crate) fn learn(&mut self, event: &ViewEvent) {
+        if let Screen::Terminal(terminal) = self {
+            terminal.learn(event);
+        }
+    }
+}
+
+const PROMPT: &str = "> ";
+
+const EDITOR_HELP: &str = "\nTAB completes commands and names; the up key brings earlier lines \
+                           back, Ctrl-R searches in them.";
+
+fn words(json: &Json) -> String {
+    human::text(&printable(json))
+}
+
+fn write_words(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match style {
-        OutputStyle::Json => writeln!(out, "{json}")?,
-        // Returns to the beginning of the line, over the prompt.
-        OutputStyle::Words => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
-    }
-    prompt(style, &mut out)
-}
-
-/// Shows progress to a person, in place of the prompt; the next line brings the prompt back.
-pub(crate) fn show_progress(
-    style: OutputStyle,
-    what: &str,
-    done: usize,
-    all: usize,
-) -> io::Result<()> {
-    if style == OutputStyle::Json {
-        return Ok(());
-    }
-    let mut out = io::stdout().lock();
-    write!(out, "\r\x1b[K{what}: {} %", 100 * done / all.max(1))?;
-    out.flush()
-}
-
-pub(crate) fn show_prompt(style: OutputStyle) -> io::Result<()> {
-    prompt(style, &mut io::stdout().lock())
-}
-
-fn prompt(style: OutputStyle, out: &mut StdoutLock<'_>) -> io::Result<()> {
-    if style == OutputStyle::Words {
-        write!(out, "> ")?;
-    }
+    out.write_all(text.as_bytes())?;
     out.flush()
 }
 

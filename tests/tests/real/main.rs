@@ -13,5 +13,6 @@ mod plain_client;
 mod processes;
 mod server;
 mod sidecar;
+mod terminal;
 mod trace;
 mod worlds;
