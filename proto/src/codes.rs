@@ -49,8 +49,8 @@ pub fn name_of_error(error: &Error) -> String {
 mod tests {
     use super::*;
 
-    /// The published numbers and names. Lines are only ever added: 65 to 68 and 70 were used before
-    /// games had refusals of their own.
+    /// The published numbers and names. A number is never used for something else: 65 to 68 and 70
+    /// were used before games had refusals of their own.
     const PUBLISHED: [(i32, &str); 45] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),

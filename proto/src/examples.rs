@@ -55,7 +55,6 @@ pub fn formats() -> Vec<Format> {
         Format::for_type::<primitives::Bounded>("wire.bounded"),
         Format::for_type::<primitives::Varint>("wire.varint"),
         Format::for_type::<primitives::SignedVarint>("wire.signed_varint"),
-        Format::for_type::<primitives::RawFloat>("wire.f32_bits"),
         Format::for_type::<primitives::Quantised>("wire.quantised"),
         Format::for_type::<primitives::Orientation>("wire.smallest_three"),
         Format::for_type::<primitives::Time>("wire.time"),

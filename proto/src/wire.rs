@@ -13,7 +13,7 @@
 //! 2. A writer can write any value that a reader returned. It writes the shortest encoding of a
 //!    value; a reader accepts longer ones, too.
 //! 3. A writer asserts that values are in range, since anything else is our bug; so does a measure.
-//! 4. Floats from quantised fields are finite. Raw floats ([`Coder::f32_bits`]) may be anything.
+//! 4. Floats are quantised, and finite.
 //!
 //! Every format is in the one list of `crate::examples`, which the round-trip, truncation and
 //! random-bytes tests walk through. Cost: a few nanoseconds a field; allocation only for byte

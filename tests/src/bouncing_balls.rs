@@ -11,11 +11,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::GameCommand;
 use ambit_proto::physics::{
     Arena, BodyId, FRAMES_PER_S, GamePhysics, SharedPhysics, SimulatedKind, frame_at,
 };
@@ -24,7 +22,7 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, PosePrese
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::statics::Obstacle;
 use ambit_room::logic::world::World;
 
@@ -389,10 +387,6 @@ impl Game for BouncingBalls {
             self.physics.remove(body);
             world.despawn(object);
         }
-    }
-
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &GameCommand) -> Result<(), Refusal> {
-        Err(Refusal::Code(ErrorCode::UnknownCommand))
     }
 
     /// The keys act in the steps after the frame in which their flags change.

@@ -22,13 +22,22 @@ impl Games {
     ///
     /// # Panics
     /// At the start of the program, if the game cannot be offered: another game has its name, a
-    /// parameter is that of every room, or its declaration is too large for the wire. The message
-    /// says which.
+    /// parameter is that of every room, its declaration is too large for the wire, or it cannot be
+    /// read from what it saves. The message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());
         if let Err(error) = game.schema().check() {
             panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
+        }
+        if let Some(saved) = game.0.save_fields()
+            && G::default().restore_fields(&saved).is_err()
+        {
+            panic!(
+                "the game {:?} cannot be read from what it saves; its format has no names, so \
+                 serde's `flatten`, `tag`, `untagged` and `skip_serializing_if` do not work",
+                G::INFO.name
+            );
         }
         Self {
             registry: self.registry.with(G::INFO, Typed::<G>::make),

@@ -156,7 +156,11 @@ impl Seen {
 
 /// A room of the game `G` on virtual time, with clients. See the module.
 pub struct TestRoom<G> {
+    registry: Registry,
+    header: Header,
     room: Room,
+    /// Grows with each host that runs the room.
+    incarnation: u32,
     schedule: TickSchedule,
     now: LocalTime,
     clients: Vec<ClientState>,
@@ -231,7 +235,10 @@ impl<G: Game> TestRoom<G> {
             .unwrap_or_else(|error| panic!("no room can be made: {error}"));
         let schedule = TickSchedule::after(room.config().tick_hz, GameTime::ZERO);
         Self {
+            registry,
+            header,
             room,
+            incarnation: 1,
             schedule,
             now: LocalTime::ZERO,
             clients: Vec::new(),
@@ -296,8 +303,8 @@ impl<G: Game> TestRoom<G> {
     /// refuses it shows after some time, in [`errors`](TestRoom::errors).
     ///
     /// # Panics
-    /// If the game has no such command or the words do not fit it; the message says what is
-    /// expected.
+    /// If the game has no such command, the words do not fit it, or the client cannot send it now;
+    /// the message says why.
     pub fn command(&mut self, client: TestClient, words: &str) {
         let state = &self.clients[client.0];
         let schema = state.client.schema().expect("the client is in the game");
@@ -305,7 +312,8 @@ impl<G: Game> TestRoom<G> {
         let command =
             command_words::parse(schema, &words).unwrap_or_else(|error| panic!("{error}"));
         self.with_client(client.0, |client, now| {
-            client.act(now, &command).expect("the queue has room");
+            let sent = client.act(now, &command);
+            sent.unwrap_or_else(|error| panic!("the command was not sent: {error}"));
         });
     }
 
@@ -373,6 +381,39 @@ impl<G: Game> TestRoom<G> {
             client: client_id(client.0),
             player: player(client.0),
         });
+    }
+
+    /// The host dies, and another one goes on with the room as it was at its last tick. The clients
+    /// follow it there.
+    ///
+    /// # Panics
+    /// If the game is not saved with its room, or cannot go on from what it has saved; the message
+    /// says why.
+    pub fn move_to_another_host(&mut self) {
+        let name = G::INFO.name;
+        let saved = self.room.save().unwrap_or_else(|| {
+            panic!("the game {name:?} is not saved, so its rooms end with their host")
+        });
+        let prepared = self.registry.prepare(&self.header);
+        let (config, game) = prepared.expect("the first room was made of the same header");
+        let mut room = Room::restore(config, game, &saved).unwrap_or_else(|error| {
+            panic!("the game {name:?} cannot go on from what it has saved: {error}")
+        });
+        room.finish_replay(self.room.last_tick().unwrap_or_default());
+        self.room = room;
+        self.inputs.clear();
+        self.in_flight.clear();
+        self.incarnation += 1;
+        let ticket = self.ticket();
+        for number in 0..self.clients.len() {
+            if self.clients[number].connected {
+                let body = Some(world_to_client::Body::Ticket(ticket.clone()));
+                let message = WorldToClient { request: 0, body };
+                self.with_client(number, |client, now| {
+                    client.handle_world_message(now, message);
+                });
+            }
+        }
     }
 
     /// The world as it is: the truth, which no client sees as a whole.
@@ -494,7 +535,7 @@ impl<G: Game> TestRoom<G> {
                     inner: config.inner.into(),
                     outer: config.outer.into(),
                     schema: Some(self.room.world().schema().into()),
-                    ..game_pb::Joined::default()
+                    coding: game_pb::PoseCoding::from(config.coding).into(),
                 };
                 let body = Some(game_pb::game_to_client::Body::Joined(joined));
                 self.with_client(to, |client, now| {
@@ -564,12 +605,7 @@ impl<G: Game> TestRoom<G> {
             ..pb::Room::default()
         });
         let players = Vec::new();
-        let ticket = pb::Ticket {
-            room: ROOM,
-            address: "127.0.0.1:1".to_owned(),
-            certificate_sha256: vec![0; 32],
-            ..pb::Ticket::default()
-        };
+        let ticket = self.ticket();
         let bodies = [
             (message.request, world_to_client::Body::Welcome(welcome)),
             (
@@ -586,6 +622,16 @@ impl<G: Game> TestRoom<G> {
             self.with_client(number, |client, now| {
                 client.handle_world_message(now, message);
             });
+        }
+    }
+
+    fn ticket(&self) -> pb::Ticket {
+        pb::Ticket {
+            room: ROOM,
+            incarnation: self.incarnation,
+            address: "127.0.0.1:1".to_owned(),
+            certificate_sha256: vec![0; 32],
+            ..pb::Ticket::default()
         }
     }
 

@@ -8,6 +8,7 @@ use ambit::schema::{
     Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, InterestRadii, Look,
     RefusalKind, Shape,
 };
+use ambit::test::{Line, TestRoom};
 use ambit::{ErrorCode, Pose, Typed};
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::{Game as RoomGame, Refusal as RoomRefusal};
@@ -122,7 +123,24 @@ impl Game for Stroll {
                 world.after(2.secs(), Timer::WakeUp(player.avatar()));
             }
             Command::Cast { at: None, .. } => return Err(Refused::Nowhere),
-            Command::Cast { .. } => {}
+            // Strikes 2 m west of the point, or nowhere.
+            Command::Cast {
+                spell,
+                at: Some(at),
+                ..
+            } => {
+                let x = match spell {
+                    Spell::Bolt => at.x - 2.0,
+                    Spell::FireBall => f32::NAN,
+                };
+                let target = player.avatar();
+                let at = Position::on_ground(x, at.y);
+                world.emit(Damage {
+                    amount: 5,
+                    target,
+                    at,
+                });
+            }
         }
         Ok(())
     }
@@ -351,6 +369,74 @@ fn numbers_that_are_not_finite_change_nothing() {
         stamina: Gauge::of(f32::NAN).changing(f32::NAN),
         ..walker_at(0.0, 0.0)
     });
+}
+
+#[test]
+fn an_event_with_a_position_that_cannot_be_sent_ends_no_room() {
+    let mut room = TestRoom::<Stroll>::new();
+    let ann = room.join("ann", Line::default());
+    for words in ["cast bolt 1 50", "cast fire-ball 1 50", "cast bolt 70 50"] {
+        room.command(ann, words);
+        room.run(1.secs());
+    }
+    // The bolt strikes 2 m west of its point, the fire ball nowhere.
+    let at = |x| FieldValue::Position(Position::on_ground(x, 50.0));
+    let struck: Vec<_> = room
+        .events(ann)
+        .iter()
+        .map(|it| &it.fields[2].value)
+        .collect();
+    assert_eq!(struck, [&at(0.0), &at(68.0)]);
+}
+
+#[test]
+fn a_room_of_the_test_kit_goes_on_at_another_host() {
+    let mut room = TestRoom::<Stroll>::new();
+    let ann = room.join("ann", Line::default().delay(30.millis()));
+    let bob = room.join("bob", Line::default());
+    room.command(ann, "walk-to 120 100");
+    room.command(bob, "rest");
+    room.run(1.secs());
+    room.move_to_another_host();
+    room.run(9.secs());
+    let there = Position::on_ground(120.0, 100.0);
+    for client in [ann, bob] {
+        let walkers = room.sees(client);
+        assert_eq!(walkers.len(), 2);
+        assert!(walkers.iter().any(|walker| walker.position == there));
+        assert!(
+            walkers
+                .iter()
+                .all(|walker| walker.flag("awake") == Some(true))
+        );
+    }
+    // The clients play on.
+    room.command(bob, "walk-to 90 100");
+    room.run(5.secs());
+    let bob = room.avatar(bob).expect("bob is in the game");
+    assert_eq!(bob.position, Position::on_ground(90.0, 100.0));
+}
+
+#[test]
+#[should_panic(expected = "cannot be read from what it saves")]
+fn a_game_that_cannot_be_read_from_what_it_saves_is_not_offered() {
+    #[derive(Default, Serialize, Deserialize, Declare)]
+    #[declare(kinds(Walker))]
+    struct Forgetful {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        record: Option<u32>,
+    }
+    impl Game for Forgetful {
+        const INFO: GameInfo = GameInfo::new("forgetful", "Saves less than it reads.");
+        type Avatar = Walker;
+        type Command = NoCommand;
+        type Refusal = NoRefusal;
+        fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
+            let _ = self.record;
+            world.spawn(walker_at(50.0, 60.0))
+        }
+    }
+    let _ = Games::new().with::<Forgetful>();
 }
 
 #[test]

@@ -20,9 +20,14 @@ pub enum BadState {
 }
 
 /// Appends a section.
+///
+/// # Panics
+/// If the value cannot be saved: its number of fields or elements is not known beforehand.
 pub fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    // Memory is never full, and all values know their length.
-    *out = postcard::to_extend(value, std::mem::take(out)).expect("memory takes what is saved");
+    // Memory is never full, so this is about the value.
+    *out = postcard::to_extend(value, std::mem::take(out)).unwrap_or_else(|error| {
+        panic!("a value cannot be saved ({error}): serde's `flatten` is not supported")
+    });
 }
 
 /// Takes the first section off.

@@ -21,12 +21,14 @@ pub struct RoomStats {
     pub late_events: u64,
     /// Commands executed.
     pub commands: u64,
-    /// Commands refused by the game.
+    /// Commands refused by the game, or by the room: a position off the map, an object that the
+    /// client does not follow.
     pub commands_refused: u64,
     /// Commands that arrived after a newer one of a kind of which only the newest counts; answered
     /// with `outdated`.
     pub commands_outdated: u64,
-    /// Commands that could not be decoded; answered with `malformed`.
+    /// Commands that could not be decoded, or that the schema does not declare with such fields;
+    /// answered with `malformed` or `unknown_command`.
     pub commands_malformed: u64,
     /// Commands that were sent again to another host and had been executed already.
     pub commands_repeated: u64,

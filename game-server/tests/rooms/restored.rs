@@ -9,7 +9,7 @@ use ambit_field::commands;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig};
-use ambit_proto::message::{Command, FieldValue, GameCommand};
+use ambit_proto::message::Command;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire;
@@ -416,10 +416,8 @@ impl PlayedRoom {
         let (x, y) = (self.rng.f32() * 60.0, self.rng.f32() * 60.0);
         let command = match self.rng.u8(..4) {
             0 => commands::walk(x, y),
-            1 => GameCommand {
-                kind: 0,
-                fields: vec![FieldValue::Number(self.rng.i64(..128))],
-            },
+            // A bolt without a point: the game refuses it.
+            1 => commands::cast(0, None),
             _ => commands::cast(self.rng.u8(..4), Some((x, y))),
         };
         self.commands += 1;

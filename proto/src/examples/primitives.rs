@@ -93,16 +93,6 @@ primitive!(
 );
 
 primitive!(
-    RawFloat(f32),
-    |value, coder| coder.f32_bits(value),
-    |rng| match rng.u8(..4) {
-        0 => f32::INFINITY,
-        1 => -0.0,
-        _ => (rng.f32() - 0.5) * 1e9,
-    }
-);
-
-primitive!(
     Quantised([f32; 2]),
     |values, coder| {
         coder.quantised(&mut values[0], -3.0, 7.5, 10.0)?;

@@ -465,7 +465,8 @@ pub enum ErrorCode {
     /// A service that the request needs is temporarily unavailable; the same request may succeed in a
     /// few seconds.
     TryAgain = 39,
-    /// The client's QUIC lacks what the game needs: datagrams that are long enough.
+    /// The client's QUIC lacks what the game needs: datagrams that are long enough. Or the host does
+    /// not know the coding of poses that the client asks for.
     Unsupported = 40,
     /// A newer message has made this one obsolete. The numbers of commands and of datagrams ascend.
     Outdated = 41,

@@ -53,15 +53,6 @@ pub trait Coder: Sized {
         self.bits(value, 64)
     }
 
-    /// 32 bits of a float, unchanged: it may be infinite or not a number. For values that a game
-    /// validates itself.
-    fn f32_bits(&mut self, value: &mut f32) -> Result<(), WireError> {
-        let mut bits = value.to_bits();
-        self.u32(&mut bits)?;
-        *value = f32::from_bits(bits);
-        Ok(())
-    }
-
     /// An integer from `min` to `max`, both included, in as many bits as their difference takes.
     fn bounded(&mut self, value: &mut i64, min: i64, max: i64) -> Result<(), WireError> {
         let what = "bounded integer";

@@ -14,6 +14,7 @@
 
 mod choices;
 mod client;
+mod dance;
 mod datagrams;
 mod link;
 mod lobby;

@@ -1,12 +1,15 @@
 //! A room with arbitrary clients.
 //!
-//! Two players of the shipped game. The input decides what their connections deliver and when the
-//! room ticks; some steps use correct links. Checks: no datagram exceeds its maximum size, and a
-//! correct link can read what the room sends to it.
+//! Two players of the shipped game `field`, or of a small one with poses and a command that names
+//! an object. The input decides on the codings, what the connections deliver and when the room
+//! ticks; some steps use correct links. Checks: no datagram exceeds its maximum size, and a correct
+//! link can read what the room sends to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ambit::Games;
+use ambit_field::FieldGame;
 use ambit_proto::examples;
 use ambit_proto::ids::{Alias, ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
@@ -15,10 +18,12 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire;
+use ambit_room::logic::registry::Registry;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use bytes::Bytes;
 
 use super::choices::{Choices, put_bytes};
+use super::dance::Dance;
 use super::header;
 
 const STEPS: u8 = 8;
@@ -33,10 +38,14 @@ const REMOVE: usize = 6;
 const MAX_TICKS: u32 = 200;
 const PLAYERS: u8 = 2;
 
+/// The first byte of an input: the game, and in the other bits the codings.
+const FIELD: u8 = 0;
+const DANCE: u8 = 1;
+
 /// Runs a room with arbitrary clients.
 pub fn room(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let mut fuzzed = FuzzedRoom::new();
+    let mut fuzzed = FuzzedRoom::new(choices.byte());
     while !choices.is_over() && fuzzed.ticks < MAX_TICKS {
         let step = choices.below(STEPS);
         let client = ClientId(u32::from(choices.byte() % (PLAYERS + 1)));
@@ -73,6 +82,8 @@ pub fn room(data: &[u8]) {
 
 struct FuzzedRoom {
     room: Room,
+    /// Decides on the codings, with the number of the client.
+    codings: u8,
     now: GameTime,
     ticks: u32,
     inputs: Vec<RoomInput>,
@@ -84,14 +95,20 @@ struct FuzzedRoom {
 }
 
 impl FuzzedRoom {
-    fn new() -> Self {
-        let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
-        let room = ambit_game_server::standard()
-            .create_room(&header("field", &parameters))
+    fn new(choice: u8) -> Self {
+        let field = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
+        let header = match choice & DANCE {
+            FIELD => header("field", &field),
+            _ => header("dance", &field[..1]),
+        };
+        let games = Games::new().with::<FieldGame>().with::<Dance>();
+        let room = Registry::from(games)
+            .create_room(&header)
             .expect("valid room parameters");
         let now = GameTime::from_millis(50);
         let mut fuzzed = FuzzedRoom {
             room,
+            codings: choice >> 1,
             now,
             ticks: 0,
             inputs: Vec::new(),
@@ -118,7 +135,7 @@ impl FuzzedRoom {
             client,
             player: player_of(client),
             name: format!("player{}", client.0),
-            coding: PoseCoding::ALL[client.0 as usize % PoseCoding::ALL.len()],
+            coding: PoseCoding::ALL[(client.0 as usize + usize::from(self.codings)) % 4],
         });
     }
 
@@ -195,22 +212,31 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         of(1, &[FieldValue::Choice(9), own]),
         of(2, &[FieldValue::Number(-7), FieldValue::Text("abc".into())]),
     ];
-    let mut commands = Vec::new();
-    for (number, (kind, fields)) in (1..).zip(contents) {
+    let give = |input: &mut Vec<u8>, number, (kind, fields): (u8, Vec<FieldValue<Alias>>)| {
         let mut command = Command {
             number,
             kind,
             fields,
         };
-        step(
-            &mut commands,
-            MESSAGE,
-            (number % 2) as u8,
-            &wire::encode(&mut command),
-        );
-        commands.extend([TICK as u8, 1, TICK as u8, 1]);
+        let client = (number % 2) as u8;
+        step(input, MESSAGE, client, &wire::encode(&mut command));
+        input.extend([TICK as u8, 1, TICK as u8, 1]);
+    };
+    let mut commands = vec![FIELD];
+    for (number, content) in (1..).zip(contents) {
+        give(&mut commands, number, content);
     }
-    let mut bodies = Vec::new();
+    // Each slot with each epoch that an object may have, then a dancer who hides, and the same.
+    let mut dance = vec![DANCE];
+    let aliases = (0..3).flat_map(|slot| (0..3).map(move |epoch| Alias { slot, epoch }));
+    let faces: Vec<_> = aliases
+        .map(|alias| of(0, &[FieldValue::Object(alias)]))
+        .collect();
+    let all = faces.iter().cloned().chain([of(1, &[])]);
+    for (number, content) in (1..).zip(all.chain(faces.clone())) {
+        give(&mut dance, number, content);
+    }
+    let mut bodies = vec![FIELD];
     for format in examples::formats()
         .iter()
         .filter(|format| format.name == "message.uplink")
@@ -221,6 +247,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         }
     }
     let mut joins = vec![
+        FIELD,
         JOIN as u8,
         2,
         TICK as u8,
@@ -237,5 +264,5 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     step(&mut joins, RAW, 2, &[0; 12]);
     step(&mut joins, 7, 0, "Zoë".as_bytes());
     joins.extend([TICK as u8, 1].repeat(20));
-    vec![commands, bodies, joins]
+    vec![commands, dance, bodies, joins]
 }

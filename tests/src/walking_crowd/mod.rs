@@ -28,7 +28,6 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
@@ -36,7 +35,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::world::World;
 use ambit_room::saved::{self, BadState};
 use fastrand::Rng;
@@ -171,20 +170,6 @@ impl Game for WalkingCrowd {
         self.walkers.catch_up(world);
         if let Some(avatar) = self.walkers.remove(player) {
             world.despawn(avatar);
-        }
-    }
-
-    fn command(
-        &mut self,
-        world: &mut World,
-        player: PlayerId,
-        _command: &GameCommand,
-    ) -> Result<(), Refusal> {
-        self.walkers.catch_up(world);
-        if self.walkers.avatars.contains_key(&player) {
-            Ok(())
-        } else {
-            Err(Refusal::Code(ErrorCode::OutOfState))
         }
     }
 

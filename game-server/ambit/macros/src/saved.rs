@@ -3,7 +3,7 @@
 //! The derives of serde name the crate `serde`, unless an attribute of the item names another path;
 //! a derive macro cannot add an attribute to its item. So these macros derive for a private copy of
 //! the item that stands for it (serde's `remote`), and delegate to it. Attributes of serde on the
-//! item, its fields and its variants work as usual.
+//! item, its fields and its variants work as usual, as far as the format of what is saved has them.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};

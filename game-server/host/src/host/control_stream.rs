@@ -15,8 +15,8 @@ use quinn::{Connection, SendStream, VarInt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Control messages that may wait for one client. A game connection sees two or three in its life;
-/// more than this means that the client does not read, and it is closed.
+/// Control messages that may wait for one client. A game connection sees fewer than ten in its
+/// life; more than this means that the client does not read, and it is closed.
 pub(crate) const QUEUE: usize = 16;
 
 /// How long a message may take into the stream before the client counts as one that does not read.

@@ -22,8 +22,9 @@ use crate::config::RoomConfig;
 use crate::logic::world::World;
 use crate::stats::RoomStats;
 
-/// How many poses a second, over all clients, may be coded at the fine level: at some 2.5 us each,
-/// this is a tenth of a core.
+/// How many poses a second may be coded at the fine level for the clients that leave the choice to
+/// the host: at some 2.5 us each, this is a tenth of a core. Clients that ask for it get it beyond
+/// that, as far as their budgets allow.
 const FINE_POSES_PER_S: u64 = 40_000;
 /// Datagrams are cut from blocks of this size: one allocation for about a hundred datagrams. A
 /// block lives until the last of them is sent.

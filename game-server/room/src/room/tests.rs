@@ -105,13 +105,37 @@ fn only_objects_that_the_client_follows_can_be_named() {
     scene.send_command(ann, 9, poke(slot, epoch));
     scene.ticks(1);
     assert_eq!(scene.room.stats().commands, 2);
+    // It is removed: not from the next tick on, but at once. Its `Leave` is under way then.
+    scene.send_command(ann, 10, (3, Vec::new()));
+    scene.send_command(ann, 11, poke(slot, epoch));
+    scene.ticks(1);
+    scene.send_command(ann, 12, poke(slot, epoch));
+    scene.ticks(10);
+    // Another object takes its slot.
+    scene.join(PlayerId(2), "bob");
+    scene.ticks(2);
+    let known = scene.room.network().viewer(ann).expect("it has joined");
+    let other = known.slots.objects().find(|&object| object != known.avatar);
+    let other = other.and_then(|other| known.slots.alias(other));
+    let other = other.expect("the other avatar is followed");
+    assert_eq!(other.slot, slot);
+    assert_ne!(other.epoch, epoch);
+    scene.send_command(ann, 13, poke(slot, epoch));
+    scene.ticks(2);
+    let unknown = [11, 12, 13].map(|number| (number, ErrorCode::NoSuchObject));
+    let refusals = scene.refusals(ann);
+    assert!(
+        unknown.iter().all(|refusal| refusals.contains(refusal)),
+        "{refusals:?}"
+    );
+    assert_eq!(scene.room.stats().commands, 3);
 }
 
 #[test]
 fn a_kind_that_the_schema_lacks_is_an_unknown_command() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.send_command(ann, 7, (3, Vec::new()));
+    scene.send_command(ann, 7, (4, Vec::new()));
     scene.ticks(2);
     assert_eq!(scene.refusals(ann), [(7, ErrorCode::UnknownCommand)]);
     assert_eq!(scene.room.stats().commands_malformed, 1);
@@ -370,6 +394,7 @@ impl Game for HiddenGhostGame {
                 command("walk", true, &[FieldType::Position]),
                 command("rest", false, &[]),
                 command("poke", false, &[FieldType::Object]),
+                command("bust", false, &[]),
             ],
             ..Schema::default()
         }
@@ -385,7 +410,15 @@ impl Game for HiddenGhostGame {
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
 
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &GameCommand) -> Result<(), Refusal> {
+    fn command(
+        &mut self,
+        world: &mut World,
+        _: PlayerId,
+        command: &GameCommand,
+    ) -> Result<(), Refusal> {
+        if command.kind == 3 {
+            world.despawn(self.ghost.expect("the ghost exists from the start"));
+        }
         Ok(())
     }
 
