@@ -64,8 +64,7 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
 
     /// Adjusts the declaration to the parameters: ranges, formats of poses, looks, freshness.
     /// Called after `configure`, perhaps several times, always with the same result. The names and
-    /// the types of components, fields and commands must stay. So must the ranges of a command's
-    /// fields: a client that knows the game compares them with those of its own build.
+    /// the types of components, fields and commands must stay.
     fn schema(&self, schema: &mut Schema) {
         let _ = schema;
     }
