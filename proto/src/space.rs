@@ -84,10 +84,12 @@ impl Position {
         )
     }
 
-    /// Whether the nearest point of the wire's grid is less than one of its steps away.
+    /// Whether it is in the wire's space, so that [`Position::quantised`] moves it by less than one
+    /// step of the grid. A writer takes only what is quantised: the last step of each axis is in
+    /// the space, but not on the grid.
     pub fn is_on_wire(self) -> bool {
-        const MARGIN: f32 = 1.0 / UNITS_PER_METRE;
-        let on_axis = |value: f32, min: f32, max: f32| (min..=max + MARGIN).contains(&value);
+        const STEP: f32 = 1.0 / UNITS_PER_METRE;
+        let on_axis = |value: f32, min: f32, max: f32| (min..max + STEP).contains(&value);
         on_axis(self.x, 0.0, MAX_XY)
             && on_axis(self.y, 0.0, MAX_XY)
             && on_axis(self.z, MIN_Z, MAX_Z)
@@ -151,6 +153,31 @@ mod tests {
                 position.distance(position.quantised()) < 0.004,
                 "{position:?}"
             );
+        }
+    }
+
+    #[test]
+    fn each_position_of_the_wires_space_can_be_written_once_it_is_quantised() {
+        let edges = [
+            Position::new(0.0, 0.0, MIN_Z),
+            Position::new(MAX_XY, MAX_XY, MAX_Z),
+            Position::new(16_383.999, 16_383.999, 191.999),
+        ];
+        for edge in edges {
+            assert!(edge.is_on_wire(), "{edge:?}");
+            assert!(edge.distance(edge.quantised()) < 0.01, "{edge:?}");
+            wire::encode(&mut edge.quantised());
+        }
+        for (x, y, z) in [
+            (-0.001, 0.0, 0.0),
+            (MAX_MAP_METRES, 0.0, 0.0),
+            (0.0, MAX_MAP_METRES, 0.0),
+            (0.0, 0.0, -64.001),
+            (0.0, 0.0, 192.0),
+            (f32::NAN, 0.0, 0.0),
+            (0.0, f32::INFINITY, 0.0),
+        ] {
+            assert!(!Position::new(x, y, z).is_on_wire(), "{x} {y} {z}");
         }
     }
 

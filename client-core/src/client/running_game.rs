@@ -189,6 +189,7 @@ impl<V> RunningGame<V> {
             FieldValue::Position(position) if !position.is_on_wire() => {
                 Err(CommandError::BadPosition)
             }
+            FieldValue::Position(position) => Ok(FieldValue::Position(position.quantised())),
             field => field
                 .rename_object(|&id| self.replica.alias(id))
                 .ok_or(CommandError::NoSuchObject),

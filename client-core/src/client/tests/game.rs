@@ -310,6 +310,11 @@ fn a_command_names_an_object_by_its_alias() {
         (cast(Some(id + 1)), CommandError::NoSuchObject),
         (walk_to(-1.0, 0.0), CommandError::BadPosition),
         (walk_to(1.0, 1e30), CommandError::BadPosition),
+        (walk_to(16_384.0, 90.0), CommandError::BadPosition),
+        (
+            walk_to_point(Position::new(100.0, 100.0, 192.0)),
+            CommandError::BadPosition,
+        ),
         (
             GameCommand {
                 kind: 4,
@@ -326,6 +331,24 @@ fn a_command_names_an_object_by_its_alias() {
         ),
     ] {
         assert_eq!(harness.client.act(harness.now, &command), Err(refused));
+    }
+}
+
+#[test]
+fn a_position_beside_the_wires_grid_arrives_as_the_nearest_point() {
+    let mut harness = ClientHarness::playing();
+    for point in [
+        Position::new(16_383.999, 0.001, 191.999),
+        Position::new(0.0, 16_383.999, -64.0),
+    ] {
+        harness
+            .client
+            .act(harness.now, &walk_to_point(point))
+            .expect("in the wire's space");
+        harness.advance(ms(100));
+        harness.send(&[]);
+        let arrived = harness.host.commands.pop().expect("a command");
+        assert_eq!(arrived.fields, [FieldValue::Position(point.quantised())]);
     }
 }
 

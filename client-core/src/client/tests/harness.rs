@@ -280,6 +280,13 @@ impl ClientHarness {
         self.collect();
     }
 
+    pub(super) fn send_game_message(&mut self, body: game_pb::game_to_client::Body) {
+        let body = Some(body);
+        self.client
+            .handle_game_message(self.now, GameToClient { body });
+        self.collect();
+    }
+
     pub(super) fn send_lobby_error(&mut self, request: u64, code: pb::ErrorCode) {
         self.send_lobby_message(
             request,
@@ -366,9 +373,14 @@ impl Host {
 
 /// A command of [`schema`] of which only the newest counts.
 pub(super) fn walk_to(x: f32, y: f32) -> GameCommand<u32> {
+    walk_to_point(Position::on_ground(x, y))
+}
+
+/// The same, at any height.
+pub(super) fn walk_to_point(to: Position) -> GameCommand<u32> {
     GameCommand {
         kind: 0,
-        fields: vec![FieldValue::Position(Position::on_ground(x, y))],
+        fields: vec![FieldValue::Position(to)],
     }
 }
 
