@@ -454,7 +454,7 @@ impl<F: ViewFactory> Client<F> {
             LobbyOutput::Close => self.outputs.push_back(ClientOutput::CloseWorld),
             LobbyOutput::View(event) => self.push_event(event),
             LobbyOutput::Ticket(ticket) => self.game.handle_ticket(now, ticket),
-            LobbyOutput::NoTicket(code, message) => self.game.handle_no_ticket(code, message),
+            LobbyOutput::NoTicket(code, message) => self.game.handle_no_ticket(now, code, message),
             LobbyOutput::OutOfRoom => self.leave_game(now),
             LobbyOutput::Finished(code, message) => {
                 self.leave_game(now);

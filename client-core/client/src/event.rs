@@ -26,7 +26,8 @@ pub enum LobbyEvent {
     RoomChanged(RoomListing),
     /// A room was removed; only while they are watched.
     RoomGone(RoomId),
-    /// The members of the player's room have changed.
+    /// The members of the player's room have changed. It takes the place of an older one that was
+    /// not read yet.
     Players {
         /// The room.
         room: RoomId,
@@ -109,11 +110,12 @@ pub enum GameEvent {
     /// Something that the game's schema declares: a hit, a goal. It mostly arrives before it takes
     /// effect, so that a view can prepare.
     Event(SchemaEvent),
-    /// The game refused a command.
+    /// The game refused a command, or the command was lost.
     Refused {
         /// The number that [`Game::send`](crate::Game::send) returned.
         command: u32,
-        /// A stable code: a refusal of the game's schema, or a code of the protocol.
+        /// A stable code: a refusal of the game's schema, or a code of the protocol. `"try_again"`
+        /// if the connection broke or the map changed first: the game may have executed it.
         code: String,
         /// Why.
         message: String,
@@ -159,7 +161,8 @@ pub enum GameEvent {
     },
     /// So many events were dropped since the last one, because they were not read in time.
     Missed(u64),
-    /// The player is not in the game any more: the last event.
+    /// The player is not in the game any more: the last event. After `"game_unreachable"` the
+    /// player still has the seat in the room, and may leave and join it again.
     Ended {
         /// A stable code: `"left"`, `"kicked"`, `"room_closed"`, `"quit"`, `"game_unreachable"`...
         code: String,

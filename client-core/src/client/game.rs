@@ -14,6 +14,11 @@
 //!    connects there at once, and keeps showing the last known state until data arrives from there.
 //!    New commands wait meanwhile, and unconfirmed ones are resent, unless the ticket is for
 //!    another map, where they have no meaning.
+//! 5. While the player is in the room, each accepted command is confirmed, given up as outdated,
+//!    or reported as refused. What the client can neither confirm nor resend is refused with
+//!    `try_again`: it may have been executed.
+//! 6. The end of a game is final unless the lobby sends another ticket: an `Out` for a reason that
+//!    concerns the connection alone is a break.
 //!
 //! Source: `proto/ambit/game.proto`.
 
@@ -55,6 +60,11 @@ const MAX_PENDING_COMMANDS: usize = 64;
 /// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a
 /// ping at least every 3 s.
 const SILENCE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Why commands are refused that can neither be confirmed nor resent.
+const CONNECTION_BROKE: &str = "the game's connection broke; it may or may not have been executed";
+const MAP_CHANGED: &str = "the player changes to another map; it may or may not have been executed";
+const HOST_CHANGED: &str = "the game moves to another host, which may not have got this command";
 
 /// A player's game connection and the game behind it.
 pub(crate) struct GameClient<F: ViewFactory> {
@@ -147,7 +157,8 @@ impl<F: ViewFactory> GameClient<F> {
             GameState::NoGame | GameState::AwaitingTicket { .. } => self.connect_to_host(ticket),
             GameState::Connecting(_) | GameState::Joining { .. } if is_elsewhere => {
                 if ticket.map != self.map {
-                    (self.changes_map, self.pending_commands) = (true, Vec::new());
+                    self.changes_map = true;
+                    self.refuse_unconfirmed(now, MAP_CHANGED);
                 }
                 self.push_output(GameOutput::Close);
                 self.connect_to_host(ticket);
@@ -156,15 +167,17 @@ impl<F: ViewFactory> GameClient<F> {
                 if let GameState::Playing(game) =
                     std::mem::replace(&mut self.state, GameState::NoGame)
                 {
+                    let unconfirmed = game.unconfirmed(now);
                     self.changes_map = ticket.map != self.map;
-                    if !self.changes_map {
+                    if self.changes_map {
+                        refuse_lost(&game, unconfirmed, MAP_CHANGED, &mut self.out);
+                    } else {
                         // The next host knows which of these commands the last host has executed.
-                        let unconfirmed = game.unconfirmed(now);
                         self.out.stats.commands -= unconfirmed.len() as u64;
                         // It knows the objects by other aliases.
                         let (lost, repeated) = unconfirmed.into_iter().partition(names_object);
                         self.pending_commands = repeated;
-                        self.refuse_lost(&game, lost);
+                        refuse_lost(&game, lost, HOST_CHANGED, &mut self.out);
                     }
                     self.previous_game = Some(game);
                     self.out.stats.moves += 1;
@@ -174,6 +187,7 @@ impl<F: ViewFactory> GameClient<F> {
                 self.connect_to_host(ticket);
             }
             GameState::Playing(game) if now.since(game.last_received_at()) > SILENCE_LIMIT => {
+                self.refuse_unconfirmed(now, CONNECTION_BROKE);
                 self.close_running_game(now);
                 self.push_output(GameOutput::Close);
                 self.connect_to_host(ticket);
@@ -184,16 +198,24 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// The lobby refused a ticket.
-    pub(crate) fn handle_no_ticket(&mut self, code: String, message: String) {
-        if matches!(
-            self.state,
-            GameState::NoGame | GameState::AwaitingTicket { .. }
-        ) {
-            self.state = GameState::NoGame;
-            self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
-                code,
-                message,
-            }));
+    pub(crate) fn handle_no_ticket(&mut self, now: LocalTime, code: String, message: String) {
+        match self.state {
+            // A room whose host has died does not run until another one has opened it. Its ticket
+            // then follows.
+            GameState::AwaitingTicket { .. }
+                if self.has_started
+                    && code == protocol::name(protocol::ErrorCode::RoomNotRunning) =>
+            {
+                self.fail(now, message);
+            }
+            GameState::NoGame | GameState::AwaitingTicket { .. } => {
+                self.state = GameState::NoGame;
+                self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
+                    code,
+                    message,
+                }));
+            }
+            GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
         }
     }
 
@@ -254,12 +276,14 @@ impl<F: ViewFactory> GameClient<F> {
         }
     }
 
-    /// Reports commands that may not have arrived, and that the next host would not understand.
-    fn refuse_lost(&mut self, game: &RunningGame<F::View>, lost: Vec<Command>) {
-        let code = protocol::name(protocol::ErrorCode::TryAgain);
-        for command in lost {
-            let text = "the game moves to another host, which may not have got this command";
-            game.emit_refusal(command.number, code.clone(), text, &mut self.out);
+    /// Reports all commands that are not confirmed, because their connection has ended.
+    fn refuse_unconfirmed(&mut self, now: LocalTime, why: &str) {
+        if let GameState::Playing(game) = &self.state {
+            refuse_lost(game, game.unconfirmed(now), why, &mut self.out);
+        }
+        if let Some(previous) = &self.previous_game {
+            let pending = std::mem::take(&mut self.pending_commands);
+            refuse_lost(previous, pending, why, &mut self.out);
         }
     }
 
@@ -351,6 +375,13 @@ impl<F: ViewFactory> GameClient<F> {
                 GameState::Joining { .. } | GameState::Playing(_),
                 Some(GameMessageBody::Out(pb::Out { reason: 0, .. })),
             ) => self.leave(now),
+            (
+                GameState::Joining { .. } | GameState::Playing(_),
+                Some(GameMessageBody::Out(out)),
+            ) if concerns_connection(&out) => {
+                self.push_output(GameOutput::Close);
+                self.fail(now, out.message);
+            }
             (
                 GameState::Joining { .. } | GameState::Playing(_),
                 Some(GameMessageBody::Out(out)),
@@ -523,6 +554,7 @@ impl<F: ViewFactory> GameClient<F> {
         {
             self.backoff.succeed();
         }
+        self.refuse_unconfirmed(now, CONNECTION_BROKE);
         self.close_running_game(now);
         let retry_in = self.backoff.fail();
         if self.backoff.failures() > self.max_attempts {
@@ -585,6 +617,24 @@ impl<F: ViewFactory> GameClient<F> {
 
     fn push_output(&mut self, output: GameOutput) {
         self.out.outputs.push_back(output);
+    }
+}
+
+/// Whether this connection is out of the game, but perhaps not the player: then another ticket
+/// continues the game. A client whose session another one has taken over gets no ticket, but a
+/// `Goodbye` of the lobby. So two clients can't take the game from each other in turns.
+fn concerns_connection(out: &pb::Out) -> bool {
+    use protocol::ErrorCode::{HostDied, SlowReader, TakenOver};
+    [TakenOver, SlowReader, HostDied]
+        .map(i32::from)
+        .contains(&out.reason)
+}
+
+/// Reports commands that may not have been executed, and that are not resent.
+fn refuse_lost<V>(game: &RunningGame<V>, lost: Vec<Command>, why: &str, out: &mut GameResults) {
+    let code = protocol::name(protocol::ErrorCode::TryAgain);
+    for command in lost {
+        game.emit_refusal(command.number, code.clone(), why, out);
     }
 }
 

@@ -91,14 +91,56 @@ fn a_refused_ticket_request_ends_the_game() {
         panic!("expected a request for a ticket")
     };
     harness.events();
-    harness.send_lobby_error(number, pb::ErrorCode::RoomNotRunning);
+    harness.send_lobby_error(number, pb::ErrorCode::NotInRoom);
     match &harness.events()[..] {
         [ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })] => {
-            assert_eq!(code, "room_not_running");
+            assert_eq!(code, "not_in_room");
         }
         other => panic!("{other:?}"),
     }
     assert_eq!(harness.client.next_deadline(), None);
+}
+
+#[test]
+fn a_room_that_does_not_run_at_the_moment_is_waited_for() {
+    let mut harness = ClientHarness::playing();
+    harness.break_game_connection();
+    harness.events();
+    for _ in 0..2 {
+        harness.advance(ms(3_000));
+        let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
+            panic!("expected a request for a ticket")
+        };
+        harness.send_lobby_error(number, pb::ErrorCode::RoomNotRunning);
+        assert!(matches!(
+            harness.events()[..],
+            [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
+        ));
+    }
+    // Another host has opened the room.
+    harness.send_lobby_message(
+        0,
+        LobbyMessageBody::Ticket(pb::Ticket {
+            incarnation: 2,
+            ..ticket(ROOM)
+        }),
+    );
+    harness.join_game();
+    assert!(harness.client.is_playing());
+    // It never comes.
+    harness.break_game_connection();
+    for _ in 0..20 {
+        harness.advance(ms(3_000));
+        if let Some(ClientOutput::World(message)) = harness.next_output() {
+            harness.send_lobby_error(message.request, pb::ErrorCode::RoomNotRunning);
+        }
+    }
+    match harness.events().pop() {
+        Some(ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })) => {
+            assert_eq!(code, "game_unreachable");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -229,7 +271,7 @@ fn a_command_with_an_object_is_refused_when_the_room_moves() {
 #[test]
 fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     let mut harness = playing_with_an_object();
-    harness.client.act(harness.now, &rest()).expect("in a game");
+    let lost = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.send_lobby_message(
         0,
         LobbyMessageBody::Ticket(pb::Ticket {
@@ -242,6 +284,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
         harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
+    assert_eq!(refused(&harness.events()), [lost]);
     assert_eq!(
         harness.client.act(harness.now, &rest()),
         Err(CommandError::ChangingMap)
@@ -298,20 +341,197 @@ fn when_both_connections_break_the_game_waits_for_the_lobby() {
 }
 
 #[test]
+fn commands_that_a_broken_connection_has_lost_are_refused() {
+    let mut harness = ClientHarness::playing();
+    let confirmed = harness.client.act(harness.now, &rest()).expect("in a game");
+    harness.advance(ms(100));
+    harness.send(&[]);
+    assert!(harness.client.take_confirmed().eq([confirmed]));
+    let outdated = harness
+        .client
+        .act(harness.now, &walk_to(3.0, 4.0))
+        .expect("in a game");
+    harness.advance(ms(1_000));
+    let lost = [walk_to(5.0, 6.0), rest(), cast(None)].map(|command| {
+        harness
+            .client
+            .act(harness.now, &command)
+            .expect("in a game")
+    });
+    assert!(!lost.contains(&outdated));
+    harness.events();
+    harness.break_game_connection();
+    let events = harness.events();
+    assert_eq!(refused(&events), lost);
+    assert!(matches!(
+        events.last(),
+        Some(ViewEvent::Connection(ConnectionStatus::GameBroken { .. }))
+    ));
+    let said = format!("{:?}", events[2]);
+    assert!(
+        said.contains("cast bolt") && said.contains("may or may not"),
+        "{said}"
+    );
+    assert_eq!(
+        harness.client.act(harness.now, &rest()),
+        Err(CommandError::NotPlaying)
+    );
+}
+
+#[test]
+fn a_silent_connection_that_is_replaced_has_lost_its_commands() {
+    let mut harness = ClientHarness::playing();
+    harness.advance(ms(6_000));
+    let lost = harness.client.act(harness.now, &rest()).expect("in a game");
+    harness.events();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    assert_eq!(refused(&harness.events()), [lost]);
+}
+
+#[test]
+fn commands_that_waited_for_another_host_in_vain_are_refused() {
+    // The connection to the other host breaks; or the player has gone to another map meanwhile.
+    for map in [None, Some(1)] {
+        let mut harness = playing_with_an_object();
+        let first = harness.client.act(harness.now, &rest()).expect("in a game");
+        let moved = pb::Ticket {
+            incarnation: 2,
+            ..ticket(ROOM)
+        };
+        harness.send_lobby_message(0, LobbyMessageBody::Ticket(moved.clone()));
+        let second = harness
+            .client
+            .act(harness.now, &rest())
+            .expect("the command is queued");
+        assert_eq!(harness.events(), []);
+        match map {
+            None => harness.break_game_connection(),
+            Some(map) => {
+                let ticket = pb::Ticket {
+                    incarnation: 3,
+                    map,
+                    ..moved
+                };
+                harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket));
+            }
+        }
+        assert_eq!(refused(&harness.events()), [first, second], "{map:?}");
+    }
+}
+
+#[test]
 fn a_host_that_removes_the_player_is_not_redialled() {
     let mut harness = ClientHarness::playing();
-    let out = game_pb::Out {
-        reason: pb::ErrorCode::TakenOver.into(),
-        message: "elsewhere".into(),
-    };
-    let body = Some(game_pb::game_to_client::Body::Out(out));
-    harness
-        .client
-        .handle_game_message(harness.now, GameToClient { body });
+    put_out(&mut harness, pb::ErrorCode::Kicked);
     harness.break_game_connection();
     harness.advance(ms(10_000));
     assert!(matches!(harness.outputs[..], [ClientOutput::CloseGame]));
     assert!(!harness.client.is_playing());
+}
+
+#[test]
+fn a_connection_that_is_out_while_the_player_is_not_is_replaced() {
+    for reason in [
+        pb::ErrorCode::TakenOver,
+        pb::ErrorCode::SlowReader,
+        pb::ErrorCode::HostDied,
+    ] {
+        let mut harness = ClientHarness::playing();
+        put_out(&mut harness, reason);
+        assert!(matches!(
+            harness.events()[..],
+            [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
+        ));
+        assert_eq!(harness.next_output(), Some(ClientOutput::CloseGame));
+        harness.advance(ms(200));
+        let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
+            panic!("expected a request for a ticket")
+        };
+        harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+        harness.join_game();
+        assert!(matches!(
+            harness.events()[..],
+            [ViewEvent::Started(GameStarted {
+                is_rejoin: true,
+                ..
+            })]
+        ));
+    }
+}
+
+#[test]
+fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
+    let mut harness = ClientHarness::playing();
+    harness.break_game_connection();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.client.handle_game_connected(harness.now);
+    harness.discard_outputs();
+    put_out(&mut harness, pb::ErrorCode::TakenOver);
+    assert!(matches!(
+        harness.events()[..],
+        [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
+    ));
+    harness.send_lobby_message(
+        0,
+        LobbyMessageBody::Ticket(pb::Ticket {
+            incarnation: 2,
+            map: 1,
+            ..ticket(ROOM)
+        }),
+    );
+    harness.join_game();
+    assert!(matches!(
+        harness.events()[..],
+        [ViewEvent::Started(GameStarted {
+            is_rejoin: true,
+            map_number: 1,
+            ..
+        })]
+    ));
+}
+
+#[test]
+fn a_client_whose_session_was_taken_over_does_not_take_the_game_back() {
+    let mut harness = ClientHarness::playing();
+    put_out(&mut harness, pb::ErrorCode::TakenOver);
+    let goodbye = pb::Goodbye {
+        code: pb::ErrorCode::TakenOver.into(),
+        message: "elsewhere".into(),
+    };
+    harness.send_lobby_message(0, LobbyMessageBody::Goodbye(goodbye));
+    harness.advance(ms(60_000));
+    assert_eq!(
+        harness.outputs,
+        [ClientOutput::CloseGame, ClientOutput::CloseWorld]
+    );
+    assert!(harness.client.is_closed());
+}
+
+#[test]
+fn a_client_that_is_put_out_again_and_again_gives_up() {
+    let mut harness = ClientHarness::playing();
+    let mut joins = 0;
+    put_out(&mut harness, pb::ErrorCode::TakenOver);
+    loop {
+        harness.outputs.clear();
+        harness.advance(ms(3_000));
+        let Some(ClientOutput::World(asked)) = harness.next_output() else {
+            break;
+        };
+        harness.send_lobby_message(asked.request, LobbyMessageBody::Ticket(ticket(ROOM)));
+        harness.join_game();
+        joins += 1;
+        put_out(&mut harness, pb::ErrorCode::TakenOver);
+    }
+    assert_eq!(joins, ClientConfig::default().game_attempts);
+    let last = harness.events().pop();
+    assert!(
+        matches!(
+            last,
+            Some(ViewEvent::Connection(ConnectionStatus::GameClosed { .. }))
+        ),
+        "{last:?}"
+    );
 }
 
 #[test]
@@ -334,6 +554,27 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
         _ => false,
     };
     assert!(harness.outputs.iter().any(asks), "{:?}", harness.outputs);
+}
+
+/// Delivers the last message of a host.
+fn put_out(harness: &mut ClientHarness, reason: pb::ErrorCode) {
+    let out = game_pb::Out {
+        reason: reason.into(),
+        message: "out".into(),
+    };
+    harness.send_game_message(game_pb::game_to_client::Body::Out(out));
+}
+
+/// The commands that were refused with `try_again`.
+fn refused(events: &[ViewEvent]) -> Vec<u32> {
+    let command = |event: &ViewEvent| match event {
+        ViewEvent::Error(failure) if failure.code == "try_again" => match failure.subject {
+            ErrorSubject::Command(number) => Some(number),
+            _ => None,
+        },
+        _ => None,
+    };
+    events.iter().filter_map(command).collect()
 }
 
 /// A client in the game that shows one object.
