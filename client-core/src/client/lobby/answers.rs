@@ -2,7 +2,8 @@
 //!
 //! A message body goes in; events for views and data for the game part come out. A body means the
 //! same as an answer and as a notification; only the request number differs. The server may answer
-//! a request with any body: each one is handled for what it contains.
+//! a request with any body: each one is handled for what it contains. If that is nothing that
+//! answers a request, the request ends with an error.
 
 use ambit_proto::codes as protocol;
 use ambit_proto::control::world as pb;
@@ -13,14 +14,18 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use super::super::event::{ErrorSubject, ViewEvent, codes};
 use super::super::model::{GameTicket, PlayerListing, RoomListing};
 use super::super::pending_requests::LobbyQuestion;
+use super::super::request::LobbyRequest;
 use super::{LobbyOutput, LobbySession};
 
 /// Maximum number of room members that are kept: the capacity of the largest room.
 const MAX_ROSTER: usize = 4_096;
 
+const UNKNOWN_ANSWER: &str = "this client does not know that kind of answer";
+
 impl LobbySession {
     pub(super) fn handle_body(&mut self, request: u64, body: LobbyMessageBody) {
         let question = self.pending.take_answered(request);
+        let is_answer = can_answer(&body);
         // The answer to a question of the client itself is a notification to the views.
         let request = if matches!(question, Some(LobbyQuestion::Player(_))) {
             request
@@ -73,6 +78,11 @@ impl LobbySession {
             // Handled in `handle_message` where they are expected.
             LobbyMessageBody::Welcome(_) | LobbyMessageBody::Goodbye(_) => {}
         }
+        if let Some(LobbyQuestion::Player(asked)) = question
+            && !is_answer
+        {
+            self.emit_no_answer(request, &asked, "the server's answer is none to that");
+        }
     }
 
     /// Notifications of an unknown kind are skipped. An answer of an unknown kind still ends its
@@ -80,20 +90,10 @@ impl LobbySession {
     pub(super) fn handle_unknown(&mut self, request: u64) {
         match self.pending.take_answered(request) {
             Some(LobbyQuestion::Player(asked)) => {
-                let message = format!(
-                    "asked to {}, but this client does not know that kind of answer",
-                    asked.description()
-                );
-                self.emit_error(
-                    ErrorSubject::Request(request),
-                    codes::BAD_MESSAGE.to_owned(),
-                    message,
-                );
+                self.emit_no_answer(request, &asked, UNKNOWN_ANSWER);
             }
             Some(LobbyQuestion::Ticket) => {
-                let message =
-                    "asked for a ticket, but this client does not know that kind of answer"
-                        .to_owned();
+                let message = format!("asked for a ticket, but {UNKNOWN_ANSWER}");
                 self.outputs.push_back(LobbyOutput::NoTicket(
                     codes::BAD_MESSAGE.to_owned(),
                     message,
@@ -101,6 +101,12 @@ impl LobbySession {
             }
             Some(LobbyQuestion::Subscription) | None => {}
         }
+    }
+
+    fn emit_no_answer(&mut self, request: u64, asked: &LobbyRequest, why: &str) {
+        let message = format!("asked to {}, but {why}", asked.description());
+        let code = codes::BAD_MESSAGE.to_owned();
+        self.emit_error(ErrorSubject::Request(request), code, message);
     }
 
     fn handle_room_change(&mut self, change: Option<Change>) {
@@ -187,5 +193,26 @@ impl LobbySession {
                 bad.to_string(),
             )),
         }
+    }
+}
+
+/// Whether the event that a body causes names the request that it answers.
+fn can_answer(body: &LobbyMessageBody) -> bool {
+    match body {
+        LobbyMessageBody::Error(_)
+        | LobbyMessageBody::RoomList(_)
+        | LobbyMessageBody::RoomCreated(_)
+        | LobbyMessageBody::RoomJoined(_)
+        | LobbyMessageBody::RoomLeft(_)
+        | LobbyMessageBody::PlayerList(_)
+        | LobbyMessageBody::Renamed(_)
+        | LobbyMessageBody::Done(_) => true,
+        LobbyMessageBody::RoomChange(_)
+        | LobbyMessageBody::PlayerChange(_)
+        | LobbyMessageBody::Chat(_)
+        | LobbyMessageBody::Ticket(_)
+        | LobbyMessageBody::Servers(_)
+        | LobbyMessageBody::Welcome(_)
+        | LobbyMessageBody::Goodbye(_) => false,
     }
 }

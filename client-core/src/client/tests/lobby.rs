@@ -384,6 +384,42 @@ fn an_answer_of_an_unknown_kind_ends_its_request() {
 }
 
 #[test]
+fn a_notification_instead_of_an_answer_ends_the_request() {
+    for body in [
+        LobbyMessageBody::Chat(pb::Chat::default()),
+        LobbyMessageBody::RoomChange(pb::RoomChange::default()),
+        LobbyMessageBody::PlayerChange(pb::PlayerChange::default()),
+        LobbyMessageBody::Servers(pb::Servers::default()),
+        LobbyMessageBody::Ticket(ticket(ROOM)),
+        LobbyMessageBody::Welcome(pb::Welcome::default()),
+    ] {
+        let mut harness = ClientHarness::welcomed();
+        let say = LobbyRequest::Say {
+            to: ChatAudience::Lobby,
+            text: "hi".into(),
+        };
+        let number = harness
+            .client
+            .request(harness.now, say)
+            .expect("the queue is not full");
+        // Without a request it is an ordinary notification.
+        harness.send_lobby_message(0, body.clone());
+        let notified = harness.events();
+        assert!(notified.iter().all(|event| event.request().is_none()));
+        harness.send_lobby_message(number, body.clone());
+        let mut events = harness.events();
+        match events.pop() {
+            Some(ViewEvent::Error(failure)) => assert_eq!(
+                (failure.subject, &*failure.code),
+                (ErrorSubject::Request(number), "bad_message")
+            ),
+            other => panic!("{body:?}: {other:?}"),
+        }
+        assert_eq!(events, notified, "{body:?}");
+    }
+}
+
+#[test]
 fn quitting_leaves_the_room_before_the_connection() {
     let mut harness = ClientHarness::welcomed();
     harness.join_room();
