@@ -9,7 +9,8 @@
 //! 2. Each game has a queue of its own, and its last event is `Ended`.
 //!
 //! Bounds: [`MAX_LOBBY_EVENTS`], [`MAX_GAME_EVENTS`], and as many answers as the client core has
-//! pending requests.
+//! pending requests. Of the lists in the lobby's queue only the newest is kept: one of rooms, and
+//! one of the members of each room.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -178,7 +179,10 @@ impl Inbox {
                 }
                 state.welcome = Some(welcome);
             }
-            ViewEvent::Rooms { rooms, .. } => self.lobby.push(LobbyEvent::Rooms(rooms)),
+            ViewEvent::Rooms { rooms, .. } => {
+                let outdated = |older: &LobbyEvent| matches!(older, LobbyEvent::Rooms(_));
+                self.lobby.push_instead(outdated, LobbyEvent::Rooms(rooms));
+            }
             ViewEvent::RoomChanged(room) => self.lobby.push(LobbyEvent::RoomChanged(room)),
             ViewEvent::RoomGone(room) => self.lobby.push(LobbyEvent::RoomGone(room)),
             ViewEvent::Created { room, .. } => self.lobby.push(LobbyEvent::Joined {
@@ -200,7 +204,12 @@ impl Inbox {
             }),
             ViewEvent::Players { room, players, .. } => {
                 if let Some(room) = room {
-                    self.lobby.push(LobbyEvent::Players { room, players });
+                    let outdated = |older: &LobbyEvent| match older {
+                        LobbyEvent::Players { room: known, .. } => *known == room,
+                        _ => false,
+                    };
+                    let event = LobbyEvent::Players { room, players };
+                    self.lobby.push_instead(outdated, event);
                 }
             }
             ViewEvent::Renamed { player, name, .. } => {

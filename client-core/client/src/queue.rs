@@ -61,6 +61,13 @@ impl<E: Queued> EventQueue<E> {
         self.filled.notify_one();
     }
 
+    /// Appends an event that contains all that those in `outdated` say; removes them. The reader
+    /// has missed nothing by that.
+    pub(crate) fn push_instead(&self, outdated: impl Fn(&E) -> bool, event: E) {
+        self.lock().events.retain(|older| !outdated(older));
+        self.push(event);
+    }
+
     /// Appends the last event.
     pub(crate) fn close(&self, last: E) {
         self.push(last);
@@ -160,6 +167,21 @@ mod tests {
             panic!("{events:?}")
         };
         assert_eq!(missed + events.len() as u64 - 1, 1_000);
+    }
+
+    #[test]
+    fn an_event_can_take_the_place_of_outdated_ones() {
+        let queue = EventQueue::new(10);
+        for number in 0..1_000 {
+            let is_odd = |event: &Test| matches!(event, Test::Event(number) if number % 2 == 1);
+            if number < 5 {
+                queue.push(Test::Event(number));
+            } else {
+                queue.push_instead(is_odd, Test::Event(number * 2 + 1));
+            }
+        }
+        let expected = [0, 2, 4, 1_999].map(Test::Event);
+        assert_eq!(taken(&queue), expected);
     }
 
     #[tokio::test]

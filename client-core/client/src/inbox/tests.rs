@@ -4,7 +4,7 @@ use std::future::ready;
 use std::time::Duration;
 
 use ambit_client_core::client::event::{GameStarted, MapExtent};
-use ambit_client_core::client::model::{ChatChannel, ChatMessage, RoomListing};
+use ambit_client_core::client::model::{ChatChannel, ChatMessage, PlayerListing, RoomListing};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 use tokio::time::timeout;
@@ -94,6 +94,46 @@ async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
         panic!("{events:?}")
     };
     assert_eq!(lobby_events(&inbox).last(), Some(&LobbyEvent::Chat(chat)));
+}
+
+#[test]
+fn of_the_lists_that_were_not_read_only_the_newest_is_kept() {
+    let inbox = Inbox::new();
+    let players = |room, count| ViewEvent::Players {
+        request: 0,
+        room: Some(room),
+        players: vec![member(); count],
+    };
+    let rooms = |count| ViewEvent::Rooms {
+        request: 0,
+        rooms: vec![room(); count],
+    };
+    let chat = ChatMessage {
+        channel: ChatChannel::Room,
+        from: PlayerId(1),
+        from_name: "ann".to_owned(),
+        text: "hello".to_owned(),
+    };
+    inbox.handle(players(RoomId(6), 1));
+    inbox.handle(ViewEvent::Chat(chat.clone()));
+    for count in 0..2 * MAX_LOBBY_EVENTS {
+        inbox.handle(players(ROOM, count % 100));
+        inbox.handle(rooms(count % 10));
+    }
+    let newest = (2 * MAX_LOBBY_EVENTS - 1) % 100;
+    let expected = [
+        LobbyEvent::Players {
+            room: RoomId(6),
+            players: vec![member()],
+        },
+        LobbyEvent::Chat(chat),
+        LobbyEvent::Players {
+            room: ROOM,
+            players: vec![member(); newest],
+        },
+        LobbyEvent::Rooms(vec![room(); (2 * MAX_LOBBY_EVENTS - 1) % 10]),
+    ];
+    assert_eq!(lobby_events(&inbox), expected);
 }
 
 #[tokio::test]
@@ -200,6 +240,16 @@ fn room() -> RoomListing {
         has_password: false,
         host: PlayerId(1),
         parameters: BTreeMap::new(),
+    }
+}
+
+fn member() -> PlayerListing {
+    PlayerListing {
+        id: PlayerId(1),
+        name: "ann".to_owned(),
+        ready: false,
+        host: true,
+        connected: true,
     }
 }
 
