@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use ambit_client_core::client::Client as ClientCore;
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::frame::Frame;
 use ambit_client_core::typed_command;
@@ -98,8 +99,10 @@ impl Game {
     /// # }
     /// ```
     ///
-    /// It is sent at once, and again until the host has it. Names and values are checked here
-    /// already; an error says what the game expects.
+    /// It is sent at once, and again until the host has it; a kind of which only the newest counts
+    /// is given up after a second. If the connection breaks or the map changes before the host has
+    /// confirmed it, [`GameEvent::Refused`] has the code `try_again`: the game may or may not have
+    /// executed it. Names and values are checked here already; an error says what the game expects.
     pub fn send(&self, name: &str, arguments: impl IntoArguments) -> Result<u32, SendError> {
         let arguments = arguments.into_arguments();
         self.act(|schema| Ok(command(schema, name, arguments)?))
@@ -155,29 +158,36 @@ impl Game {
         })
     }
 
-    /// Leaves the game and its room.
+    /// Leaves the game and its room. Once the game is over, only [`Room::leave`] does: the player
+    /// may have come back to the room since.
+    ///
+    /// [`Room::leave`]: crate::Room::leave
     pub async fn leave(self) -> Result<(), RequestError> {
-        if self.session.room() != Some(self.room) {
+        if self.is_over() || self.session.room() != Some(self.room) {
             return Err(RequestError::NotInThisRoom);
         }
         self.session.order(LobbyRequest::LeaveRoom).await
     }
 
     /// Holds these of the game's controls and releases all others. Presses and releases are sent at
-    /// once, and repeated until the host has confirmed them.
+    /// once, and repeated until the host has confirmed them. Once the game is over, this does
+    /// nothing.
     pub fn hold(&self, keys: Keymap) {
-        self.session.read(|client, now| client.hold(now, keys));
+        if !self.is_over() {
+            self.session.read(|client, now| client.hold(now, keys));
+        }
     }
 
     /// What the game declares: kinds of objects with their components, events, commands. `None`
     /// while a broken connection is restored, and after the end.
     pub fn schema(&self) -> Option<Arc<Schema>> {
-        self.session.read(|client, _| client.schema().cloned())
+        self.read_present(|client| client.schema().cloned())
     }
 
-    /// The static map, once it has arrived; games without obstacles have none.
+    /// The static map, once it has arrived; games without obstacles have none, nor is there one
+    /// after the end.
     pub fn map(&self) -> Option<Arc<StaticMap>> {
-        self.session.read(|client, _| client.map().cloned())
+        self.read_present(|client| client.map().cloned())
     }
 
     /// The room that runs it.
@@ -190,4 +200,15 @@ impl Game {
     pub fn is_over(&self) -> bool {
         self.queue.is_closed()
     }
+
+    /// Reads the client, unless it plays another game by now.
+    fn read_present<R>(&self, read: impl FnOnce(&ClientCore) -> Option<R>) -> Option<R> {
+        if self.is_over() {
+            return None;
+        }
+        self.session.read(|client, _| read(client))
+    }
 }
+
+#[cfg(test)]
+mod tests;

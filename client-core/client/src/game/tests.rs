@@ -1,0 +1,128 @@
+//! Tests of a game that is over, while the player is in another game, or in the same room again.
+//!
+//! The client core is called directly: no test waits, so the task never dials.
+
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::shell::{self, ClientOptions, ServerTrust};
+use ambit_proto::control::WORLD_VERSION;
+use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
+use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
+use ambit_proto::time::LocalTime;
+use ambit_transport::quic::Fingerprint;
+
+use super::*;
+use crate::inbox::Inbox;
+
+const ROOM: RoomId = RoomId(7);
+const KEYS: Keymap = Keymap(1);
+
+#[tokio::test]
+async fn the_keys_of_a_game_are_held_while_it_runs() {
+    let game = game(playing());
+    game.hold(KEYS);
+    assert_ne!(held(&game), 0);
+    assert!(game.schema().is_some());
+}
+
+#[tokio::test]
+async fn a_game_that_is_over_does_not_steer_the_next_one() {
+    let game = game(playing());
+    let (code, message) = ("kicked".to_owned(), String::new());
+    game.queue.close(GameEvent::Ended { code, message });
+    game.hold(KEYS);
+    assert_eq!(held(&game), 0);
+    assert_eq!(game.schema(), None);
+    assert!(game.map().is_none());
+    assert_eq!(game.send("rest", ()), Err(SendError::NotPlaying));
+}
+
+#[tokio::test]
+async fn a_game_that_is_over_does_not_give_up_a_newer_seat() {
+    let game = game(playing());
+    let (code, message) = ("left".to_owned(), String::new());
+    game.queue.close(GameEvent::Ended { code, message });
+    let session = game.session.clone();
+    assert_eq!(game.leave().await, Err(RequestError::NotInThisRoom));
+    assert_eq!(session.room(), Some(ROOM));
+}
+
+/// The inputs that were sent within a second from now.
+fn held(game: &Game) -> usize {
+    game.session.read(|client, now| {
+        client.handle_timeout(now + Duration::from_secs(1));
+        client.own_inputs().count()
+    })
+}
+
+fn game(session: Session) -> Game {
+    let queue = Arc::new(GameQueue::new(16));
+    Game::new(session, ROOM, queue)
+}
+
+/// A client that plays in [`ROOM`].
+fn playing() -> Session {
+    let options = ClientOptions {
+        server: "127.0.0.1:1".to_owned(),
+        trust: ServerTrust::Pinned(Fingerprint([0; 32])),
+        impairment: None,
+        number: 0,
+        client: ClientConfig::default(),
+    };
+    let (handle, _) = shell::start(options, ());
+    let session = Session {
+        handle,
+        inbox: Arc::new(Inbox::new()),
+    };
+    session.read(join_game);
+    assert!(session.read(|client, _| client.is_playing()));
+    session
+}
+
+fn join_game(client: &mut ClientCore, now: LocalTime) {
+    client.connect(now);
+    client.handle_world_connected(now);
+    let room = pb::Room {
+        id: ROOM.0,
+        ..pb::Room::default()
+    };
+    for body in [
+        world_to_client::Body::Welcome(pb::Welcome {
+            version: WORLD_VERSION,
+            player: 1,
+            ..pb::Welcome::default()
+        }),
+        world_to_client::Body::RoomJoined(pb::RoomJoined {
+            room: Some(room),
+            players: Vec::new(),
+        }),
+        world_to_client::Body::Ticket(pb::Ticket {
+            room: ROOM.0,
+            address: "127.0.0.1:1".to_owned(),
+            certificate_sha256: vec![5; 32],
+            ticket: b"let me in".to_vec(),
+            incarnation: 1,
+            map: 0,
+        }),
+    ] {
+        let (request, body) = (0, Some(body));
+        client.handle_world_message(now, WorldToClient { request, body });
+    }
+    client.handle_game_connected(now);
+    let joined = game_pb::Joined {
+        room: ROOM.0,
+        now_us: 0,
+        delay_ms: 150,
+        tick_hz: 20,
+        width: 200.0,
+        height: 200.0,
+        cell: 10.0,
+        inner: 1,
+        outer: 2,
+        schema: Some((&Schema::example()).into()),
+        coding: 0,
+    };
+    let body = Some(game_to_client::Body::Joined(joined));
+    client.handle_game_message(now, GameToClient { body });
+}
