@@ -2,9 +2,11 @@
 //!
 //! A contract: every object has `ev`. Everything in a game has `t`, the room time in milliseconds.
 //! `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has `effect` (ms) and
-//! `late`; `error` has a stable `code` and a `message`, and so has `notice`, which is no error.
-//! Keys may be added; none changes its meaning. Positions are metres, rounded to a millimetre;
-//! angles are radians.
+//! `late`; its fields are beside them ([`field_key`]); `error` has a stable `code` and a `message`,
+//! and so has `notice`, which is no error. Keys may be added; none changes its meaning. Positions
+//! are metres, rounded to a millimetre; angles are radians.
+
+use std::borrow::Cow;
 
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::Schema;
@@ -27,6 +29,9 @@ pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
     "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map", "notice",
 ];
+
+/// What the line of a game's event has beside its fields; `bots --dump` adds `client`.
+const TAKEN_KEYS: [&str; 6] = ["ev", "t", "name", "effect", "late", "client"];
 
 /// The event's line; `None` for events that scripts do not need.
 pub fn event(event: &ViewEvent) -> Option<Json> {
@@ -210,7 +215,7 @@ fn game_event(event: &GameEvent) -> Json {
         "late": event.late,
     });
     for field in &event.fields {
-        json[&*field.name] = match &field.value {
+        json[&*field_key(&field.name)] = match &field.value {
             FieldValue::None => Json::Null,
             FieldValue::Object(id) => json!(id),
             FieldValue::Position(position) => position_json(*position),
@@ -223,6 +228,16 @@ fn game_event(event: &GameEvent) -> Json {
         };
     }
     json
+}
+
+/// The key of an event's field in the line of the event: its name. A game may call a field as it
+/// likes, so a name that is taken gets `field_` in front, and so does one that begins with that.
+pub fn field_key(name: &str) -> Cow<'_, str> {
+    if TAKEN_KEYS.contains(&name) || name.starts_with("field_") {
+        Cow::Owned(format!("field_{name}"))
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 /// Reconnect attempts are not printed, only breaks and ends.
@@ -388,6 +403,58 @@ mod tests {
             "by": null, "amount": 25, "spell": "bolt", "words": "ouch",
         });
         assert_eq!(event(&ViewEvent::Event(game_event)), Some(expected));
+    }
+
+    #[test]
+    fn a_field_of_an_event_cannot_take_the_place_of_what_scripts_rely_on() {
+        let text = |text: &str| FieldValue::Text(text.to_owned());
+        let game_event = GameEvent {
+            name: "renamed".into(),
+            t: GameTime::from_millis(900),
+            effect: GameTime::from_millis(1_000),
+            late: true,
+            fields: vec![
+                field("ev", text("leave")),
+                field("t", FieldValue::Number(1)),
+                field("name", text("ann")),
+                field("effect", text("glow")),
+                field("late", FieldValue::None),
+                field("client", FieldValue::Object(3)),
+                field("field_effect", text("other")),
+            ],
+        };
+        let expected = json!({
+            "ev": "event", "t": 900, "name": "renamed", "effect": 1000, "late": true,
+            "field_ev": "leave", "field_t": 1, "field_name": "ann", "field_effect": "glow",
+            "field_late": null, "field_client": 3, "field_field_effect": "other",
+        });
+        assert_eq!(event(&ViewEvent::Event(game_event)), Some(expected));
+    }
+
+    #[test]
+    fn a_component_cannot_take_the_place_of_what_scripts_rely_on() {
+        let keys = ["ev", "t", "id", "kind", "own", "x", "components"];
+        let components = keys.map(|name| NamedValue {
+            name: name.into(),
+            value: ComponentValue::Text("other".into()),
+        });
+        let json = event(&ViewEvent::Enter(ObjectEntered {
+            id: 7,
+            kind: "avatar".into(),
+            own: true,
+            t: GameTime::from_millis(1_250),
+            position: Position::new(1.0, 2.0, 0.0),
+            components: components.into(),
+        }));
+        let expected = json!({
+            "ev": "enter", "t": 1250, "id": 7, "kind": "avatar", "own": true, "x": 1.0, "y": 2.0,
+            "z": 0.0,
+            "components": {
+                "ev": "other", "t": "other", "id": "other", "kind": "other", "own": "other",
+                "x": "other", "components": "other",
+            },
+        });
+        assert_eq!(json, Some(expected));
     }
 
     fn field(name: &str, value: FieldValue<u32>) -> NamedField {
