@@ -65,9 +65,10 @@ pub(crate) fn help(schema: Option<&Schema>) -> Json {
     let console = command::HELP
         .iter()
         .map(|(usage, meaning)| command(usage, meaning));
-    let game = game
-        .iter()
-        .map(|game| command(&command_words::usage(game), &game.help));
+    let game = game.iter().map(|game| {
+        let usage = command_words::usage(game);
+        command(&command::game_usage(&usage), &game.help)
+    });
     json!({ "ev": "help", "commands": console.chain(game).collect::<Vec<_>>() })
 }
 

@@ -432,7 +432,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         if let ConsoleCommand::Game(line) = line {
             let word = line.split_whitespace().next().unwrap_or_default();
             // Only a running game says which commands it has; these two are known anyway.
-            if !["move", "cast"].contains(&word) {
+            if !["move", "cast"].contains(&word) && !command::is_own_word(word) {
                 let message = format!("'{word}' is no command of the console, and {message}");
                 return self.error("usage", message);
             }

@@ -2,7 +2,8 @@
 //!
 //! A line goes in, a [`ConsoleCommand`] or a [`UsageError`] comes out; nothing is executed here.
 //! Empty lines and lines that begin with `#` are skipped. Commands of the running game are parsed
-//! later, by its schema ([`ambit_client_core::command_words`]); the console's own words win.
+//! later, by its schema ([`ambit_client_core::command_words`]); the console's own words win, unless
+//! `do` precedes them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,7 +45,8 @@ pub enum ConsoleCommand {
     Kick(String),
     /// Hold these controls, one bit each, until changed.
     Keys(u32),
-    /// A line whose first word is none of the console's: a command of the game, if it has it.
+    /// A command of the game, if it has it: a line whose first word is none of the console's, or
+    /// what follows `do`.
     Game(String),
     /// List the objects in sight.
     Objects,
@@ -106,6 +108,10 @@ pub const HELP: &[(&str, &str)] = &[
         "keys up,fire",
         "hold these controls until changed; 'keys none' lets go",
     ),
+    (
+        "do NAME ...",
+        "give a command of the game, also one that is called like one of these",
+    ),
     ("objects", "what lies around"),
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
@@ -140,6 +146,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
         ("keys", [names]) => ConsoleCommand::Keys(keys(names)?),
+        ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
         ("watch", ["off"]) => ConsoleCommand::Watch(false),
@@ -159,6 +166,22 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         },
     };
     Ok(Some(parsed))
+}
+
+/// What a person types for a command of the game: its form, after `do` if the console has a command
+/// of that name.
+pub fn game_usage(usage: &str) -> String {
+    let name = usage.split_whitespace().next().unwrap_or_default();
+    if is_own_word(name) {
+        format!("do {usage}")
+    } else {
+        usage.to_owned()
+    }
+}
+
+/// Whether a line that begins with this word is the console's own.
+pub fn is_own_word(word: &str) -> bool {
+    help_of(word).is_some() || word == "exit"
 }
 
 /// A time as users write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is in seconds.
@@ -369,15 +392,58 @@ mod tests {
         }
     }
 
+    /// A line for each entry of [`HELP`], in its order.
+    const EXAMPLES: &[&str] = &[
+        "rooms",
+        "create den game=field capacity=4 password=sesame npcs=5",
+        "join 3 password=sesame",
+        "start",
+        "ready off",
+        "leave",
+        "players",
+        "nick ann",
+        "say @bob hello",
+        "kick bob",
+        "keys up,fire",
+        "do ready now",
+        "objects",
+        "watch on",
+        "stats",
+        "wait 500ms",
+        "wait-for started 5s",
+        "quit",
+        "help",
+    ];
+
     #[test]
     fn each_documented_command_is_known() {
-        for (usage, _) in HELP {
-            let verb = usage.split_whitespace().next().expect("a verb");
-            let parsed = parse(verb);
-            assert!(
-                !matches!(parsed, Ok(Some(ConsoleCommand::Game(_)))),
-                "{verb}"
+        let verb = |line: &str| line.split_whitespace().next().map(str::to_owned);
+        let documented = HELP.iter().map(|(usage, _)| verb(usage));
+        assert!(documented.eq(EXAMPLES.iter().map(|line| verb(line))));
+        for line in EXAMPLES {
+            let parsed = parse(line).expect(line).expect(line);
+            let is_game = matches!(parsed, ConsoleCommand::Game(_));
+            assert_eq!(is_game, line.starts_with("do "), "{line}");
+        }
+    }
+
+    #[test]
+    fn do_gives_a_command_of_the_game_whatever_it_is_called() {
+        for line in ["ready", "say  hello there", "do it", "move 1 2", "quit"] {
+            check(
+                &format!("do  {line} "),
+                ConsoleCommand::Game(line.to_owned()),
             );
+        }
+        assert!(parse("do").expect_err("no command").0.contains("do NAME"));
+        for (usage, typed) in [
+            ("ready", "do ready"),
+            ("say TEXT", "do say TEXT"),
+            ("do", "do do"),
+            ("exit", "do exit"),
+            ("move X Y", "move X Y"),
+        ] {
+            assert_eq!(game_usage(usage), typed);
         }
     }
 

@@ -68,7 +68,7 @@ fn each_created_room_gets_its_own_key() {
 fn commands_wait_until_the_game_has_started() {
     let mut harness = ScriptHarness::in_room();
     assert_eq!(harness.line("walk-to 1 2"), []);
-    harness.handle_event(&started());
+    harness.handle_event(&started(Schema::example()));
     assert_eq!(
         harness.steps(),
         [ScriptStep::Act(GameCommand {
@@ -88,6 +88,8 @@ fn commands_without_a_game_are_errors() {
     let mut harness = ScriptHarness::new();
     assert_eq!(codes(&harness.line("move 1 2")), ["not_in_game"]);
     assert_eq!(codes(&harness.line("dance")), ["usage"]);
+    assert_eq!(codes(&harness.line("do dance")), ["usage"]);
+    assert_eq!(codes(&harness.line("do ready")), ["not_in_game"]);
 
     let mut harness = ScriptHarness::in_room();
     assert_eq!(harness.line("cast heal"), []);
@@ -130,6 +132,33 @@ fn commands_of_the_game_are_parsed_by_its_schema() {
             "{steps:?}"
         );
     }
+}
+
+#[test]
+fn with_do_a_command_of_the_game_is_given_whatever_it_is_called() {
+    let mut schema = Schema::example();
+    schema.commands[1].name = "ready".to_owned();
+    let mut harness = ScriptHarness::in_game_of(schema.clone());
+    let act = ScriptStep::Act(GameCommand {
+        kind: 1,
+        fields: Vec::new(),
+    });
+    assert_eq!(harness.line("do ready"), [act]);
+    assert_eq!(codes(&harness.line("do dance")), ["usage"]);
+    assert_eq!(
+        harness.line("ready"),
+        [ScriptStep::Request(LobbyRequest::SetReady(true))]
+    );
+    let help = crate::report::help(Some(&schema));
+    let usages = help["commands"].as_array().expect("a list").iter();
+    let usages: Vec<_> = usages
+        .filter_map(|command| command["usage"].as_str())
+        .collect();
+    assert!(
+        usages.contains(&"do ready") && !usages.contains(&"ready"),
+        "{usages:?}"
+    );
+    assert!(usages.contains(&"walk-to X Y"), "{usages:?}");
 }
 
 #[test]
@@ -396,8 +425,12 @@ impl ScriptHarness {
     }
 
     fn in_game() -> Self {
+        ScriptHarness::in_game_of(Schema::example())
+    }
+
+    fn in_game_of(schema: Schema) -> Self {
         let mut harness = ScriptHarness::in_room();
-        harness.handle_event(&started());
+        harness.handle_event(&started(schema));
         harness
     }
 
@@ -477,7 +510,7 @@ fn room(id: u64, name: &str) -> RoomListing {
     }
 }
 
-fn started() -> ViewEvent {
+fn started(schema: Schema) -> ViewEvent {
     ViewEvent::Started(GameStarted {
         room: RoomId(1),
         address: "127.0.0.1:7777".into(),
@@ -488,7 +521,7 @@ fn started() -> ViewEvent {
         tick_hz: 20,
         map: MapExtent::default(),
         game: "field".into(),
-        schema: Arc::new(Schema::example()),
+        schema: Arc::new(schema),
     })
 }
 
