@@ -471,6 +471,7 @@ fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
         harness.events()[..],
         [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
     ));
+    harness.outputs.clear();
     harness.send_lobby_message(
         0,
         LobbyMessageBody::Ticket(pb::Ticket {
