@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_client_text::json::field_key;
 use ambit_proto::message::FieldValue;
 use serde_json::{Value as Json, json};
 
@@ -13,7 +14,7 @@ pub(crate) fn mark_objects(line: &mut Json, event: &ViewEvent) {
     };
     for field in &event.fields {
         if let FieldValue::Object(id) = field.value {
-            line[&*field.name] = json!({ "object": id });
+            line[&*field_key(&field.name)] = json!({ "object": id });
         }
     }
 }

@@ -125,6 +125,8 @@ pub fn complete(line: &str, cursor: usize, known: &KnownNames) -> Completion {
     let words: Vec<&str> = before.split_whitespace().collect();
     let offers = match words.split_first() {
         None => commands(word, known),
+        Some((&"do", [])) => game_commands(word, known),
+        Some((&"do", [verb, arguments @ ..])) => game_arguments(verb, arguments, word, known),
         Some((&verb, arguments)) => {
             let rest = typed.trim_start()[verb.len()..].trim_start();
             console_arguments(verb, arguments, word, rest, known)
@@ -148,9 +150,13 @@ pub fn complete(line: &str, cursor: usize, known: &KnownNames) -> Completion {
 /// command, and while a text is typed that takes all further words.
 pub fn hint(line: &str, known: &KnownNames) -> Option<String> {
     let mut words = line.split_whitespace();
-    let verb = words.next()?;
+    let first = words.next()?;
+    let of_game = (first == "do").then(|| words.next()).flatten();
+    let verb = of_game.unwrap_or(first);
     let arguments: Vec<&str> = words.collect();
-    let (usage, meaning) = if let Some((usage, meaning)) = command::help_of(verb) {
+    let (usage, meaning) = if of_game.is_none()
+        && let Some((usage, meaning)) = command::help_of(verb)
+    {
         if ["say", "nick", "kick"].contains(&verb) && !arguments.is_empty() {
             return None;
         }
@@ -200,20 +206,34 @@ impl<'l> Offers<'l> {
 }
 
 fn commands<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
-    let game = known.schema.as_ref().map_or(&[][..], |game| &game.commands);
-    let of_game = game.iter().map(|command| {
-        let has_arguments = !command.fields.is_empty();
-        (command.name.as_str(), has_arguments)
-    });
-    let of_game = of_game.filter(|(name, _)| is_one_word(name) && command::help_of(name).is_none());
+    let of_game = commands_of_game(known).filter(|(name, _)| command::help_of(name).is_none());
     let of_console = HELP.iter().map(|(usage, _)| {
         usage
             .split_once(' ')
             .map_or((*usage, false), |(verb, _)| (verb, true))
     });
-    let candidates = of_console
-        .chain(of_game)
-        .filter(|(name, _)| name.starts_with(word));
+    offer_commands(word, of_console.chain(of_game))
+}
+
+/// After `do`: all commands of the game.
+fn game_commands<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
+    offer_commands(word, commands_of_game(known))
+}
+
+/// The names of the game's commands, and whether they have arguments.
+fn commands_of_game(known: &KnownNames) -> impl Iterator<Item = (&str, bool)> {
+    let game = known.schema.as_ref().map_or(&[][..], |game| &game.commands);
+    let commands = game
+        .iter()
+        .map(|command| (command.name.as_str(), !command.fields.is_empty()));
+    commands.filter(|(name, _)| is_one_word(name))
+}
+
+fn offer_commands<'l, 'n>(
+    word: &'l str,
+    commands: impl Iterator<Item = (&'n str, bool)>,
+) -> Offers<'l> {
+    let candidates = commands.filter(|(name, _)| name.starts_with(word));
     let candidates = candidates.filter_map(|(name, has_arguments)| {
         let text = if has_arguments {
             format!("{name} ")

@@ -19,6 +19,14 @@ fn commands_of_console_and_game_are_completed_by_name() {
 }
 
 #[test]
+fn after_do_the_commands_of_the_game_are_completed() {
+    check("do re", &["rest"]);
+    check("do cast he", &["heal "]);
+    assert_eq!(texts("do ", 3, &known()).len(), 4);
+    assert_eq!(hint("do cast ", &known()), hint("cast ", &known()));
+}
+
+#[test]
 fn without_a_game_only_the_console_has_commands() {
     let known = KnownNames::default();
     assert_eq!(texts("walk", 4, &known), Vec::<String>::new());
