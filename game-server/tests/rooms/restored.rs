@@ -52,6 +52,11 @@ fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
         original.tick();
     }
     let mut copy = original.restored_copy();
+    let world = original.room.world();
+    let before: BTreeMap<_, _> = world
+        .objects()
+        .map(|object| (object, world.pose(object)))
+        .collect();
     for _ in 0..20 {
         original.tick();
         copy.replay(original.now, original.room.journal());
@@ -59,35 +64,30 @@ fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
     let objects = original.room.world().objects();
     assert!(objects.eq(copy.world().objects()));
     let mut distances_m: Vec<f32> = Vec::new();
-    let (mut resting, mut moved) = (0, 0);
+    let (mut moved, mut stayed, mut exact) = (0, 0, 0);
     for object in original.room.world().objects() {
         let (expected, restored) = (
             original.room.world().pose(object),
             copy.world().pose(object),
         );
-        distances_m.push(
-            POSE_FORMAT
-                .position(&expected)
-                .distance(POSE_FORMAT.position(&restored)),
-        );
+        let position = POSE_FORMAT.position(&expected);
+        distances_m.push(position.distance(POSE_FORMAT.position(&restored)));
         if original.room.world().is_moving(object) {
             moved += 1;
-        } else {
-            resting += 1;
+        } else if before.get(&object) == Some(&expected) {
+            stayed += 1;
+            exact += u32::from(restored == expected);
         }
     }
     distances_m.sort_unstable_by(f32::total_cmp);
     println!(
-        "after a second: {moved} objects move, {resting} are at rest; largest distances: {:?}",
+        "after a second: {moved} objects move, {stayed} never moved, {exact} of these in the copy; \
+         largest distances: {:?}",
         &distances_m[distances_m.len() - 8..]
     );
-    let exact = distances_m
-        .iter()
-        .filter(|distance| **distance == 0.0)
-        .count();
     assert!(
-        moved > 4 && exact >= resting,
-        "{exact} exact poses, {resting} objects at rest"
+        moved > 4 && stayed > 4 && exact == stayed,
+        "{exact} exact poses of {stayed} objects that never moved"
     );
     assert!(
         distances_m.last().is_some_and(|largest| *largest < 1.0),
