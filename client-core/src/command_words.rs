@@ -136,7 +136,7 @@ fn take_value(
             after,
         ),
         FieldType::Number { .. } => (word.parse().ok().map(FieldValue::Number), after),
-        FieldType::Choice(_) => (field.ty.choice_index(word).map(FieldValue::Choice), after),
+        FieldType::Choice(names) => (choice(names, word).map(FieldValue::Choice), after),
         FieldType::Text { .. } if is_last => (Some(FieldValue::Text(rest.join(" "))), &[][..]),
         FieldType::Text { .. } => (Some(FieldValue::Text(word.to_owned())), after),
         FieldType::Position => {
@@ -149,6 +149,17 @@ fn take_value(
     value
         .filter(|value| value.fits(field))
         .ok_or_else(|| format!("'{word}' is invalid: {}", problem_of(field)))
+}
+
+/// The index of a name. Between `no` and `yes`, the words for it elsewhere serve as well.
+fn choice(names: &[String], word: &str) -> Option<u8> {
+    let name = match word {
+        "true" | "on" if names == ["no", "yes"] => "yes",
+        "false" | "off" if names == ["no", "yes"] => "no",
+        word => word,
+    };
+    let index = names.iter().position(|other| other == name)?;
+    u8::try_from(index).ok()
 }
 
 /// X, Y and perhaps Z. The client checks the range when it sends the command.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::shell::ClientHandle;
+use ambit_client_text::completion::is_visible;
 use serde_json::Value as Json;
 
 use crate::human;
@@ -126,10 +127,11 @@ fn write_words(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Replaces control characters: texts of other players must not control the terminal.
+/// Replaces control characters and invisible ones: texts of other players must not control the
+/// terminal, or look like another text.
 fn printable(json: &Json) -> Json {
     match json {
-        Json::String(text) => Json::String(text.replace(char::is_control, " ")),
+        Json::String(text) => Json::String(text.replace(|it| !is_visible(it), " ")),
         Json::Array(items) => items.iter().map(printable).collect(),
         Json::Object(pairs) => pairs
             .iter()
@@ -148,8 +150,8 @@ mod tests {
     #[test]
     fn text_of_other_players_cannot_control_the_terminal() {
         assert_eq!(
-            printable(&json!({ "a": ["\u{1b}[2J", 1] })),
-            json!({ "a": [" [2J", 1] })
+            printable(&json!({ "a": ["\u{1b}[2J", "a\u{202e}b", 1] })),
+            json!({ "a": [" [2J", "a b", 1] })
         );
     }
 }

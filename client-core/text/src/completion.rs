@@ -466,7 +466,7 @@ fn printable(text: &str, max_chars: usize) -> String {
 
 /// Whether a character neither controls a terminal nor is invisible or changes the direction of a
 /// text.
-fn is_visible(character: char) -> bool {
+pub fn is_visible(character: char) -> bool {
     let is_format = matches!(
         character,
         '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -96,8 +96,8 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     ///
     /// A game with commands writes this method. The default is for games without commands only: in
     /// a game with commands it does not compile, because players would get no answer and nothing
-    /// would happen. The compiler says so when it generates code for the game: in `cargo build` and
-    /// `cargo test`, but not yet in `cargo check`.
+    /// would happen. The compiler says so when it generates code for the game: in `cargo build` or
+    /// `cargo test` of a program or a test with the game, but not yet in `cargo check`.
     fn command(
         &mut self,
         world: &mut World<Self>,

@@ -1,10 +1,12 @@
 //! The games that a server offers.
 
+use ambit_proto::codes;
 use ambit_room::logic::game::Game as RoomGame;
 use ambit_room::logic::registry::Registry;
 
 use crate::adapter::Typed;
 use crate::game::Game;
+use crate::refusal::Refusal as _;
 
 /// The games that a server offers, by name: `Games::new().with::<Stroll>().with::<Chess>()`.
 #[derive(Clone, Debug, Default)]
@@ -22,13 +24,23 @@ impl Games {
     ///
     /// # Panics
     /// At the start of the program, if the game cannot be offered: another game has its name, a
-    /// parameter is that of every room, its declaration is too large for the wire, or it cannot be
-    /// read from what it saves. The message says which.
+    /// parameter is that of every room, its declaration is too large for the wire, a refusal has
+    /// the name of a general code, or it cannot be read from what it saves. The message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());
         if let Err(error) = game.schema().check() {
             panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
+        }
+        let refusals = G::Refusal::declarations();
+        let is_general = |name: &str| codes::from_name(name).is_some();
+        if let Some(refusal) = refusals.iter().find(|it| is_general(&it.name)) {
+            panic!(
+                "the game {:?} cannot be offered: its refusal {:?} has the name of a general \
+                 code, which means something else to clients; choose another name",
+                G::INFO.name,
+                refusal.name
+            );
         }
         if let Some(saved) = game.0.save_fields()
             && G::default().restore_fields(&saved).is_err()

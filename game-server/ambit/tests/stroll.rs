@@ -418,6 +418,37 @@ fn a_room_of_the_test_kit_goes_on_at_another_host() {
 }
 
 #[test]
+#[should_panic(expected = "\"try_again\" has the name of a general code")]
+fn a_refusal_with_the_name_of_a_general_code_is_not_offered() {
+    #[derive(Refusal)]
+    enum Answer {
+        #[text("not now")]
+        TryAgain,
+    }
+    #[derive(Default, Serialize, Deserialize, Declare)]
+    #[declare(kinds(Walker))]
+    struct Busy;
+    impl Game for Busy {
+        const INFO: GameInfo = GameInfo::new("busy", "Never has time.");
+        type Avatar = Walker;
+        type Command = Command;
+        type Refusal = Answer;
+        fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
+            world.spawn(walker_at(50.0, 60.0))
+        }
+        fn command(
+            &mut self,
+            _: &mut World<Self>,
+            _: Player<'_, Self>,
+            _: Command,
+        ) -> Result<(), Answer> {
+            Err(Answer::TryAgain)
+        }
+    }
+    let _ = Games::new().with::<Busy>();
+}
+
+#[test]
 #[should_panic(expected = "cannot be read from what it saves")]
 fn a_game_that_cannot_be_read_from_what_it_saves_is_not_offered() {
     #[derive(Default, Serialize, Deserialize, Declare)]
