@@ -6,10 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use ambit_proto::ids::ObjectId;
-use ambit_proto::message::TypedId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::kind::Kind;
 
 /// The identifier of an object of the kind `K`.
 ///
@@ -44,13 +41,6 @@ impl<K> Id<K> {
 impl<K> From<Id<K>> for ObjectId {
     fn from(id: Id<K>) -> Self {
         id.object
-    }
-}
-
-impl<K: Kind> TypedId for Id<K> {
-    fn of_client(kind: &str, id: u32) -> Option<Self> {
-        let object = ObjectId::of_client(kind, id)?;
-        (kind == K::NAME).then(|| Self::new(object))
     }
 }
 

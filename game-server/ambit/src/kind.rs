@@ -1,7 +1,10 @@
 //! Kinds of objects.
 
+use ambit_proto::ids::ObjectId;
+use ambit_proto::message::TypedId;
 use ambit_proto::schema::{Component, ObjectKind};
 
+use crate::id::Id;
 use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
 
 /// A kind of object: a struct of components, with `#[derive(Kind)]`.
@@ -40,6 +43,13 @@ pub trait Kind: Sized {
 pub trait KindOf<G>: Kind {
     #[doc(hidden)]
     const INDEX: u8;
+}
+
+impl<K: Kind> TypedId for Id<K> {
+    fn of_client(kind: &str, id: u32) -> Option<Self> {
+        let object = ObjectId::of_client(kind, id)?;
+        (kind == K::NAME).then(|| Self::new(object))
+    }
 }
 
 /// For the derive of [`Declare`](crate::Declare).

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::pose::Pose;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game, GameCommand, Refusal};
+use ambit_room::logic::game::Game;
 use ambit_room::logic::world::{World, WorldChange};
 use ambit_room::room::{Room, RoomInput};
 use ambit_tests::walking_crowd::heading::Heading;
@@ -263,24 +262,6 @@ fn a_steered_walk_is_the_same_on_every_machine() {
 }
 
 #[test]
-fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
-    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
-        let walked = |busy: bool| {
-            let mut crowd_world = crowd(walk, 1, 40.0, 10);
-            for _ in 0..100 {
-                if busy {
-                    let command = GameCommand::default();
-                    assert_eq!(crowd_world.command(PlayerId(1), &command), Ok(()));
-                }
-                crowd_world.tick();
-            }
-            positions(&crowd_world)
-        };
-        assert_eq!(walked(false), walked(true));
-    }
-}
-
-#[test]
 fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let mut crowd_world = crowd(walk, 3, 40.0, 11);
@@ -295,10 +276,6 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
                 .iter()
                 .zip(before)
                 .all(|(after, before)| *after != before)
-        );
-        assert_eq!(
-            crowd_world.command(PlayerId(2), &GameCommand::default()),
-            Err(Refusal::Code(ErrorCode::OutOfState))
         );
     }
 }
@@ -398,10 +375,6 @@ impl CrowdWorld {
         crowd_world.game.start(&mut crowd_world.world);
         crowd_world.world.finish_tick();
         crowd_world
-    }
-
-    fn command(&mut self, player: PlayerId, command: &GameCommand) -> Result<(), Refusal> {
-        self.game.command(&mut self.world, player, command)
     }
 
     /// Ends the current tick, begins the next one and moves all walkers to it. Returns the changes

@@ -1,3 +1,5 @@
+//! Lines as a person types them, and what is offered.
+
 use std::collections::BTreeMap;
 
 use ambit_client_core::client::event::Welcome;
