@@ -129,6 +129,12 @@ pub enum GameEvent {
         /// Names of the kinds.
         kinds: Vec<String>,
     },
+    /// The room has more to do than its host can, or not any more. Meanwhile it sends far objects
+    /// less often, and may skip ticks.
+    RoomLate {
+        /// Whether it is late.
+        is_late: bool,
+    },
     /// The static map has arrived; [`Game::map`](crate::Game::map) returns it, too.
     Map(Arc<StaticMap>),
     /// So many bytes of the static map have arrived. Dropped first when events are not read.

@@ -226,6 +226,9 @@ impl Inbox {
             ViewEvent::PhysicsMissing { kinds, .. } => {
                 state.push_game(GameEvent::PhysicsMissing { kinds });
             }
+            ViewEvent::RoomLate { is_late, .. } => {
+                state.push_game(GameEvent::RoomLate { is_late });
+            }
             ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
             ViewEvent::MapProgress {
                 received, total, ..

@@ -34,7 +34,7 @@ pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
 pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Json {
     let stats = client.stats();
     json!({
-        "ev": "stats", "t": client.room_time(now).map(ms),
+        "ev": "stats", "t": client.room_time(now).map(ms), "room_late": stats.is_room_late,
         "rtt_ms": stats.rtt.map(fractional_ms), "late_share": stats.late_share(),
         "events": stats.events, "late_events": stats.late_events, "updates": stats.updates,
         "late_updates": stats.late_updates, "enters": stats.enters, "leaves": stats.leaves,

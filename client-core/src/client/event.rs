@@ -87,6 +87,14 @@ pub enum ViewEvent {
         /// The names of the kinds.
         kinds: Vec<String>,
     },
+    /// The room's ticks take longer than they may, or not any more. A late room sends far objects
+    /// less often, and perhaps near ones; if that is not enough, it skips ticks.
+    RoomLate {
+        /// Room time at which this event was emitted.
+        t: GameTime,
+        /// Whether it is late.
+        is_late: bool,
+    },
     /// Progress of the transfer of the static map. May be dropped if the view does not read.
     MapProgress {
         /// Room time at which this event was emitted.

@@ -370,6 +370,11 @@ impl<F: ViewFactory> GameClient<F> {
                     message: error.message,
                 }));
             }
+            (GameState::Playing(game), Some(GameMessageBody::Late(pb::RoomLate { is_late }))) => {
+                let t = game.room_time(now);
+                self.out.stats.is_room_late = is_late;
+                self.emit(ViewEvent::RoomLate { t, is_late });
+            }
             // The player left by request: the lobby's answer follows and reports it to the views.
             (
                 GameState::Joining { .. } | GameState::Playing(_),
@@ -524,6 +529,8 @@ impl<F: ViewFactory> GameClient<F> {
             });
         }
         self.out.stats.starts += 1;
+        // A late room says so again after `Joined`.
+        self.out.stats.is_room_late = false;
         self.out.last_fresh_at.get_or_insert(now);
         if let Some(keys) = self.held_keys.filter(|_| again) {
             game.input(now, keys, &mut self.out);

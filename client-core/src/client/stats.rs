@@ -51,6 +51,8 @@ pub struct ClientStats {
     pub events_dropped: u64,
     /// Game starts, including reconnects.
     pub starts: u64,
+    /// Whether the room is late, and so sends less.
+    pub is_room_late: bool,
     /// Round trip to the game, if known.
     pub rtt: Option<Duration>,
     /// Times between datagrams with new data.

@@ -81,6 +81,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         }),
         ViewEvent::Started(started) => self::started(started),
         ViewEvent::PhysicsMissing { t, game, kinds } => physics_missing(*t, game, kinds),
+        ViewEvent::RoomLate { t, is_late } => room_late(*t, *is_late),
         ViewEvent::Map { t, map, bytes } => {
             json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
         }
@@ -184,6 +185,18 @@ fn physics_missing(t: GameTime, game: &str, kinds: &[String]) -> Json {
     json!({
         "ev": "notice", "t": ms(t), "code": "physics_missing", "message": message, "kinds": kinds,
     })
+}
+
+fn room_late(t: GameTime, is_late: bool) -> Json {
+    let (code, message) = if is_late {
+        (
+            "room_late",
+            "the room has more to do than its host can: objects far away are updated less often",
+        )
+    } else {
+        ("room_in_time", "the room is in time again")
+    };
+    json!({ "ev": "notice", "t": ms(t), "code": code, "message": message })
 }
 
 fn enter(enter: &ObjectEntered) -> Json {

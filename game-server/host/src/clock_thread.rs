@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::tick_schedule::TickSchedule;
 
@@ -22,6 +23,9 @@ const IDLE_SLEEP: Duration = Duration::from_secs(1);
 /// New rooms that may wait for the thread to wake up; it wakes up for each, so the queue is empty
 /// but for moments.
 const QUEUE: usize = 64;
+
+/// A room that takes none of its waiting ticks for so long is reported: its game may never return.
+const STUCK_AFTER: Duration = Duration::from_secs(2);
 
 /// The clock of this process: the time since it was started.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,7 @@ impl HostClock {
 #[derive(Debug, Default)]
 pub struct TickState {
     waiting: AtomicU32,
+    taken: AtomicU64,
     has_stopped: AtomicBool,
     skipped: AtomicU64,
 }
@@ -59,6 +64,7 @@ impl TickState {
     /// The room has taken a tick out of its mailbox.
     pub fn took_one(&self) {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
+        self.taken.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Ends the room's ticks.
@@ -76,6 +82,7 @@ impl TickState {
 pub type SendTick = Box<dyn FnMut(GameTime) -> bool + Send>;
 
 pub struct TickingRoom {
+    pub id: RoomId,
     pub clock: RoomClock,
     /// When the ticks are due.
     pub schedule: TickSchedule,
@@ -83,6 +90,30 @@ pub struct TickingRoom {
     pub state: Arc<TickState>,
     /// The way to the room.
     pub send: SendTick,
+    pub progress: Progress,
+}
+
+/// Whether a room takes its ticks.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// How many it had taken at the last change, and when that was.
+    last: Option<(u64, LocalTime)>,
+    is_reported: bool,
+}
+
+impl Progress {
+    /// Returns for how long the room has taken no tick, once when that becomes too long.
+    fn note(&mut self, now: LocalTime, taken: u64) -> Option<Duration> {
+        let (before, since) = *self.last.get_or_insert((taken, now));
+        if taken != before {
+            (self.last, self.is_reported) = (Some((taken, now)), false);
+            return None;
+        }
+        let stuck = now.since(since);
+        let is_news = stuck >= STUCK_AFTER && !self.is_reported;
+        self.is_reported |= is_news;
+        is_news.then_some(stuck)
+    }
 }
 
 /// The handle of the clock thread; the thread ends once all handles are dropped.
@@ -144,4 +175,30 @@ fn send_due(now: LocalTime, room: &mut TickingRoom) {
         }
     }
     room.state.skipped.fetch_add(skipped, Ordering::AcqRel);
+    let taken = room.state.taken.load(Ordering::Acquire);
+    if let Some(stuck) = room.progress.note(now, taken) {
+        tracing::error!(
+            room = room.id.0,
+            "the room has not returned from a tick for {} s: does its game loop for ever? Only the \
+             end of this process ends such a tick",
+            stuck.as_secs()
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_that_takes_no_tick_is_reported_once() {
+        let mut progress = Progress::default();
+        let mut note = |ms, taken| progress.note(LocalTime::from_millis(ms), taken).is_some();
+        assert_eq!([note(0, 0), note(1_900, 1), note(3_800, 1)], [false; 3]);
+        assert_eq!([note(3_900, 1), note(9_000, 1)], [true, false]);
+        assert_eq!(
+            [note(9_100, 2), note(11_000, 2), note(11_100, 2)],
+            [false, false, true]
+        );
+    }
 }

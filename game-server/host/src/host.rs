@@ -1,10 +1,9 @@
 //! The shell of a host: where rooms run.
 //!
 //! Messages of the WorldServer and game connections come in, messages and datagrams go out. What
-//! decides is in [`crate::host_core`]; the actors and tasks here carry. The rooms are spread over
-//! as many arbiter threads as there are cores; one clock thread ticks them all. How the messages
-//! travel is the business of `host_link`: the same host runs within the WorldServer, as its
-//! child, or on another machine.
+//! decides is in [`crate::host_core`]; the actors and tasks here carry. Each room has a thread of
+//! its own; one clock thread ticks them all. How the messages travel is the business of
+//! `host_link`: the same host runs within the WorldServer, as its child, or on another machine.
 //!
 //! What always holds: a room is in `rooms` exactly while its actor takes clients.
 
@@ -18,13 +17,12 @@ mod inbox;
 mod inlet;
 pub(crate) mod outlet;
 mod recent;
+mod room_thread;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use actix::{Arbiter, ArbiterHandle};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
@@ -103,25 +101,6 @@ pub(crate) struct Shared {
     journal_kept: watch::Sender<u64>,
     /// Changes with the end of the lease.
     lease_until: watch::Sender<Option<LocalTime>>,
-    arbiters: Vec<RoomArbiter>,
-}
-
-/// An arbiter thread, and the number of its rooms.
-struct RoomArbiter {
-    arbiter: ArbiterHandle,
-    rooms: Arc<AtomicUsize>,
-}
-
-/// Counts a room at its arbiter until it is dropped.
-pub(crate) struct ArbiterPlace {
-    pub(crate) arbiter: ArbiterHandle,
-    rooms: Arc<AtomicUsize>,
-}
-
-impl Drop for ArbiterPlace {
-    fn drop(&mut self) {
-        self.rooms.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Shared {
@@ -205,20 +184,6 @@ impl Shared {
             .remove_if(&room, |_, inlet| inlet.incarnation == incarnation);
         self.core().handle_room_ended(room, incarnation);
     }
-
-    /// The arbiter with the fewest rooms.
-    pub(crate) fn take_arbiter(&self) -> ArbiterPlace {
-        let least = self
-            .arbiters
-            .iter()
-            .min_by_key(|arbiter| arbiter.rooms.load(Ordering::Relaxed));
-        let RoomArbiter { arbiter, rooms } = least.expect("a host has at least one arbiter");
-        rooms.fetch_add(1, Ordering::Relaxed);
-        ArbiterPlace {
-            arbiter: arbiter.clone(),
-            rooms: Arc::clone(rooms),
-        }
-    }
 }
 
 /// A host's handle for the endpoint that takes its connections.
@@ -234,14 +199,12 @@ pub struct HostControl {
 }
 
 impl GameHost {
-    /// A host without rooms. Has to be called on a thread of an actix system: its arbiters run the
-    /// rooms.
+    /// A host without rooms.
     pub fn new(config: HostConfig, registry: Registry) -> anyhow::Result<(Self, HostControl)> {
         for directory in [&config.trace, &config.record].into_iter().flatten() {
             std::fs::create_dir_all(directory)
                 .with_context(|| format!("cannot make the directory {}", directory.display()))?;
         }
-        let arbiters = start_arbiters()?;
         let profile = HostProfile {
             address: config.address.clone(),
             fingerprint: config.fingerprint,
@@ -249,7 +212,7 @@ impl GameHost {
             label: config.label.clone(),
             build: config.build.clone(),
             key: config.key.clone(),
-            cores: arbiters.len() as u32,
+            cores: std::thread::available_parallelism().map_or(1, usize::from) as u32,
             instance: random_bytes()?,
         };
         let (sender, messages) = mpsc::channel(ROOM_MESSAGES);
@@ -267,7 +230,6 @@ impl GameHost {
             messages: sender,
             journal_kept: watch::Sender::new(u64::MAX),
             lease_until: watch::Sender::new(None),
-            arbiters,
         });
         let control = HostControl {
             shared: Arc::clone(&shared),
@@ -347,19 +309,4 @@ fn random_bytes() -> anyhow::Result<[u8; 16]> {
         .fill(&mut bytes)
         .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
     Ok(bytes)
-}
-
-fn start_arbiters() -> anyhow::Result<Vec<RoomArbiter>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    (0..cores)
-        .map(|_| {
-            let arbiter = Arbiter::try_new()
-                .context("cannot start a thread for rooms")?
-                .handle();
-            Ok(RoomArbiter {
-                arbiter,
-                rooms: Arc::default(),
-            })
-        })
-        .collect()
 }

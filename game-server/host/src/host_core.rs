@@ -26,6 +26,7 @@ pub mod clock;
 pub mod lease;
 pub mod making;
 pub mod messages;
+mod overload;
 pub mod protobuf;
 pub mod release;
 pub mod room_host;

@@ -330,6 +330,10 @@ impl Room {
                 self.receive(now, *client, *at, bytes, outputs);
                 return Ok(());
             }
+            RoomInput::SetLoadLevel(level) => {
+                self.network.set_load_level(*level);
+                return Ok(());
+            }
             RoomInput::Join { client, player, .. } if self.gates.departure(*player).is_some() => {
                 // The ticket is older than the transfer; the next one leads to the other map.
                 outputs.push(RoomOutput::Superseded { client: *client });

@@ -16,7 +16,7 @@ pub mod client_to_game {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GameToClient {
-    #[prost(oneof = "game_to_client::Body", tags = "1, 2, 3")]
+    #[prost(oneof = "game_to_client::Body", tags = "1, 2, 3, 5")]
     pub body: ::core::option::Option<game_to_client::Body>,
 }
 /// Nested message and enum types in `GameToClient`.
@@ -32,6 +32,8 @@ pub mod game_to_client {
         /// The last message: the host closes the connection.
         #[prost(message, tag = "3")]
         Out(super::Out),
+        #[prost(message, tag = "5")]
+        Late(super::RoomLate),
     }
 }
 /// The first message. A ticket admits one player to one room, once, for a short time.
@@ -116,6 +118,15 @@ pub struct Out {
     pub reason: i32,
     #[prost(string, tag = "2")]
     pub message: ::prost::alloc::string::String,
+}
+/// The room's ticks take longer than they may, or not any more. A late room sends far objects less
+/// often, then near ones; never those that the player is engaged with, nor events. If that is not
+/// enough, it skips ticks. Sent when that changes, at most every 5 s, and after `Joined` to clients
+/// that join a late room. A client may tell its player.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RoomLate {
+    #[prost(bool, tag = "1")]
+    pub is_late: bool,
 }
 /// The kinds of object, event, command and refusal of the game, and how their contents are encoded.
 /// Kinds, components, events, commands, refusals, fields and choices are referenced by their index

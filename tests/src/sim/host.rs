@@ -432,6 +432,8 @@ impl SimHost {
                         self.outputs.push_back(SimHostOutput::Closed(conn));
                     }
                 }
+                // No tick of the simulator takes time.
+                RoomHostOutput::LoadLevel(_) => {}
                 RoomHostOutput::World(message) => self.core.handle_room_message(message),
                 RoomHostOutput::Ended | RoomHostOutput::HandedOver => {
                     let incarnation = room.incarnation;

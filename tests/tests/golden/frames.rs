@@ -256,6 +256,7 @@ fn from_game() -> Vec<game::game_to_client::Body> {
             reason: 29,
             message: "kicked".into(),
         }),
+        Body::Late(game::RoomLate { is_late: true }),
     ]
 }
 
@@ -403,6 +404,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         encodings: [("poses/made".to_owned(), 20)].into(),
         poses: [("sent".to_owned(), 21)].into(),
         room_loads: vec![load],
+        rooms_late: 22,
     };
     vec![
         Body::Ready(ready),

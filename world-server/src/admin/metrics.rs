@@ -228,6 +228,11 @@ fn encode_ticks_of_hosts(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<
         "Ticks skipped because a room was too far behind",
         hosts.ticks_skipped,
     )?;
+    out.encode_gauge(
+        "rooms_late",
+        "Rooms that send less because their ticks take longer than they may",
+        hosts.rooms_late.into(),
+    )?;
     out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
     let work = "Work of the newest 256 ticks; the worst of all hosts";
     out.encode_recent(

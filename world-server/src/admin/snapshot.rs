@@ -62,6 +62,7 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     sum.commands_refused += stats.commands_refused;
     sum.late_events += stats.late_events;
     sum.ticks_skipped += stats.ticks_skipped;
+    sum.rooms_late += stats.rooms_late;
     sum.tick_seconds_sum += stats.tick_seconds_sum;
     if sum.tick_buckets.len() < stats.tick_buckets.len() {
         sum.tick_buckets.resize(stats.tick_buckets.len(), 0);

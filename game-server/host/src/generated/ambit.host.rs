@@ -486,6 +486,9 @@ pub struct HostStats {
     /// The 16 rooms with the most changes.
     #[prost(message, repeated, tag = "26")]
     pub room_loads: ::prost::alloc::vec::Vec<RoomLoad>,
+    /// Rooms that send less because their ticks take too long.
+    #[prost(uint32, tag = "27")]
+    pub rooms_late: u32,
 }
 /// The load of the regions of a room's map: squares of cells, at most 8 x 8 of them, row by row from
 /// the south-west.

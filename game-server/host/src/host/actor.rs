@@ -21,16 +21,17 @@ use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 
+use super::Shared;
 use super::control_stream::{self, Control, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
 use super::outlet::Outlet;
-use super::{ArbiterPlace, Shared};
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::messages::RoomOrder;
 use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
 use crate::room_files::RoomFiles;
+use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
 
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
@@ -83,11 +84,6 @@ pub(crate) struct RoomSetup {
     pub(crate) files: RoomFiles,
     pub(crate) clock: RoomClock,
     pub(crate) ticks: Arc<TickState>,
-    #[expect(
-        dead_code,
-        reason = "counts the room at its arbiter until the actor is dropped"
-    )]
-    pub(crate) place: ArbiterPlace,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) outlet: Outlet,
     pub(crate) shared: Arc<Shared>,
@@ -101,6 +97,7 @@ pub(crate) struct RoomActor {
     /// Empty between ticks; kept for its memory.
     arrived: Vec<Arrived>,
     reported: RoomStats,
+    load_level: LoadLevel,
 }
 
 /// Puts ticks into a room's mailbox.
@@ -116,6 +113,7 @@ impl RoomActor {
             journal: 0,
             arrived: Vec::new(),
             reported: RoomStats::default(),
+            load_level: LoadLevel::NONE,
         }
     }
 
@@ -131,18 +129,27 @@ impl RoomActor {
         let late = self.now().since(due);
         self.gather();
         let RoomSetup {
+            id,
             room,
             files,
+            ticks,
             shared,
             ..
         } = &mut self.setup;
         files.record(due, room.inputs());
+        // What the game and the room log belongs to this room.
+        let _room = tracing::error_span!("room", id = id.0).entered();
         let started = Instant::now();
         let ticked = catch_unwind(AssertUnwindSafe(|| room.tick(due)));
         let work = started.elapsed();
         shared.counters.ticked(work, late);
+        let skipped = ticks.take_skipped();
+        shared.counters.skipped(skipped);
         match ticked {
-            Ok(()) => files.trace(room.room().trace()),
+            Ok(()) => {
+                files.trace(room.room().trace());
+                room.handle_work(due, work, skipped);
+            }
             Err(panic) => {
                 self.log_panic(&*panic, "the room is closed");
                 self.setup.room.handle_panic();
@@ -206,6 +213,7 @@ impl RoomActor {
                     }
                 }
                 RoomHostOutput::World(message) => shared.send(message),
+                RoomHostOutput::LoadLevel(level) => self.note_load_level(level),
                 RoomHostOutput::Ended => self.end(ctx),
                 RoomHostOutput::HandedOver => {
                     // The connections stay as they are until the process has ended.
@@ -216,6 +224,24 @@ impl RoomActor {
         }
         let RoomSetup { outlet, shared, .. } = &mut self.setup;
         outlet.flush(self.journal, &shared.counters);
+    }
+
+    fn note_load_level(&mut self, level: LoadLevel) {
+        let before = std::mem::replace(&mut self.load_level, level);
+        let RoomSetup { id, shared, .. } = &self.setup;
+        if let Some(inlet) = shared.rooms.get(id) {
+            inlet.set_late(level > LoadLevel::NONE);
+        }
+        let room = id.0;
+        match (before, level) {
+            (LoadLevel::NONE, _) => tracing::warn!(
+                room,
+                "the room's ticks take longer than they may: it sends far objects less often, and \
+                 skips ticks if that is not enough"
+            ),
+            (_, LoadLevel::NONE) => tracing::info!(room, "the room is in time again"),
+            (_, level) => tracing::debug!(room, level = level.number(), "the room's load level"),
+        }
     }
 
     fn send(&self, to: &GameConnection, control: Control) {
@@ -241,16 +267,11 @@ impl RoomActor {
 
     fn report(&mut self) {
         let RoomSetup {
-            id,
-            room,
-            ticks,
-            shared,
-            ..
+            id, room, shared, ..
         } = &mut self.setup;
         let room = room.room();
         let stats = room.stats();
         shared.counters.advance(&self.reported, stats);
-        shared.counters.skipped(ticks.take_skipped());
         if let Some(inlet) = shared.rooms.get(id) {
             inlet.set_players(stats.players);
             if stats.ticks.is_multiple_of(u64::from(room.config().tick_hz)) {
@@ -273,10 +294,6 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 impl Actor for RoomActor {
     type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.set_mailbox_capacity(MAILBOX);
-    }
 }
 
 impl Handler<Tick> for RoomActor {

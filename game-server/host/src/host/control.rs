@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::messages::{HostStats, HostToWorld, RoomLoad};
-use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
@@ -25,7 +24,8 @@ use super::cpu::CpuMeter;
 use super::inbox::Inbox;
 use super::inlet::RoomInlet;
 use super::outlet::Outlet;
-use crate::clock_thread::{TickState, TickingRoom};
+use super::room_thread::RoomThread;
+use crate::clock_thread::{Progress, TickState, TickingRoom};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::making::{MadeRoom, RoomPlan};
 use crate::host_core::messages::{HostMessage, RoomOrder};
@@ -53,6 +53,7 @@ struct Made {
 struct RoomParts {
     new: MadeRoom,
     files: RoomFiles,
+    thread: RoomThread,
 }
 
 pub(super) struct ControlShell<'a> {
@@ -292,6 +293,7 @@ impl<'a> ControlShell<'a> {
             rooms: rooms.len() as u32,
             players: rooms.iter().map(|inlet| inlet.players()).sum(),
             tickets_refused,
+            rooms_late: rooms.iter().filter(|inlet| inlet.is_late()).count() as u32,
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
             ..self.shared.counters.read()
@@ -331,6 +333,7 @@ impl<'a> ControlShell<'a> {
 
 /// Everything about a new room that takes time. The game's code may panic here too.
 fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
+    let id = RoomId(plan.header.room);
     catch_unwind(AssertUnwindSafe(|| {
         let (trace, record) = (&shared.config.trace, &shared.config.record);
         let prepared = plan.prepare(&shared.registry, trace.is_some(), || shared.clock.now())?;
@@ -348,7 +351,13 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
         })?;
         let new = prepared.finish(|now| files.record(now, &[]));
         files.trace(new.host.room().trace());
-        Ok(Box::new(RoomParts { new, files }))
+        let thread = RoomThread::start(id).map_err(|error| {
+            codes::error(
+                ErrorCode::ServerError,
+                format!("the room's thread can't be started: {error}"),
+            )
+        })?;
+        Ok(Box::new(RoomParts { new, files, thread }))
     }))
     .unwrap_or_else(|_| {
         Err(codes::error(
@@ -366,13 +375,11 @@ fn start_room(
     clock: RoomClock,
     parts: RoomParts,
 ) {
-    let RoomParts { new, files } = parts;
+    let RoomParts { new, files, thread } = parts;
     let room = new.host;
     let capacity = room.capacity();
     let last = room.room().last_tick().unwrap_or_default();
     let schedule = TickSchedule::after(room.room().config().tick_hz, last);
-    let place = shared.take_arbiter();
-    let arbiter = place.arbiter.clone();
     let (inbox, ticks) = (Arc::new(Inbox::default()), Arc::new(TickState::default()));
     let setup = RoomSetup {
         id,
@@ -381,19 +388,20 @@ fn start_room(
         files,
         clock,
         ticks: Arc::clone(&ticks),
-        place,
         inbox: Arc::clone(&inbox),
         outlet: Outlet::new(Arc::clone(shared)),
         shared: Arc::clone(shared),
     };
-    let actor = RoomActor::start_in_arbiter(&arbiter, move |_| RoomActor::new(setup));
+    let actor = thread.run(RoomActor::new(setup));
     let counters = Arc::clone(&shared.counters);
     let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, counters);
     shared.rooms.insert(id, Arc::new(inlet));
     shared.clock_thread.add(TickingRoom {
+        id,
         clock,
         schedule,
         state: ticks,
         send: tick_sender(actor),
+        progress: Progress::default(),
     });
 }

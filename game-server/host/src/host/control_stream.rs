@@ -113,6 +113,6 @@ fn reason_of(message: &GameToClient) -> &str {
     match &message.body {
         Some(game_to_client::Body::Error(error)) => &error.message,
         Some(game_to_client::Body::Out(out)) => &out.message,
-        Some(game_to_client::Body::Joined(_)) | None => "",
+        Some(game_to_client::Body::Joined(_) | game_to_client::Body::Late(_)) | None => "",
     }
 }

@@ -1,6 +1,6 @@
 //! What connections need of a room: its actor, its clock, a number for each new client.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix::{Addr, Handler, Message};
@@ -31,6 +31,7 @@ pub(crate) struct RoomInlet {
     /// Players at most.
     pub(crate) seats: u32,
     players: AtomicU32,
+    is_late: AtomicBool,
     load: Mutex<RegionLoads>,
 }
 
@@ -53,6 +54,7 @@ impl RoomInlet {
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
             players: AtomicU32::new(0),
+            is_late: AtomicBool::new(false),
             load: Mutex::default(),
         }
     }
@@ -94,6 +96,15 @@ impl RoomInlet {
 
     pub(crate) fn set_load(&self, load: RegionLoads) {
         *self.load.lock().unwrap_or_else(PoisonError::into_inner) = load;
+    }
+
+    /// Whether the room sends less because it is late.
+    pub(crate) fn is_late(&self) -> bool {
+        self.is_late.load(Relaxed)
+    }
+
+    pub(crate) fn set_late(&self, is_late: bool) {
+        self.is_late.store(is_late, Relaxed);
     }
 
     /// Players in the room at its last tick.

@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{Joined, Out, PoseCoding as CodingField, game_to_client};
+use ambit_proto::control::game::{
+    Joined, Out, PoseCoding as CodingField, RoomLate, game_to_client,
+};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
@@ -20,7 +22,9 @@ use bytes::Bytes;
 
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::messages::{HostMessage, RoomMember, RoomOrder};
+use super::overload::OverloadGovernor;
 use ambit_room::journal::JournalEntry;
+use ambit_room::network::load_level::LoadLevel;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_transport::ticket::Ticket;
 
@@ -30,6 +34,9 @@ const MOVE_WITHIN: Duration = Duration::from_secs(20);
 
 /// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
 const REVOKED_FOR: Duration = Duration::from_mins(1);
+
+/// Clients are told that the room is late, or not any more, at most once in so long.
+const TELL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A client whose first message the host has checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +76,8 @@ pub enum RoomHostOutput {
     },
     /// Send this to the WorldServer.
     World(HostMessage),
+    /// The room is late and sends less from the next tick on, or it sends more again.
+    LoadLevel(LoadLevel),
     /// The room has ended: tick it no more.
     Ended,
     /// The room goes on at another host: tick it no more, and leave the connections as they are
@@ -86,6 +95,9 @@ pub struct RoomHost {
     /// Clients of players who have moved to another map, and since when: they close by themselves.
     moved_away: BTreeMap<ClientId, GameTime>,
     revoked: RevokedTickets,
+    overload: OverloadGovernor,
+    /// Whether the clients were told that the room is late, and when that changed.
+    told_late: (bool, Option<GameTime>),
     /// For the next tick.
     inputs: Vec<RoomInput>,
     /// Empty between ticks; kept for its memory.
@@ -116,6 +128,8 @@ impl RoomHost {
             clients: BTreeMap::new(),
             moved_away: BTreeMap::new(),
             revoked: RevokedTickets::default(),
+            overload: OverloadGovernor::new(),
+            told_late: (false, None),
             inputs: Vec::new(),
             room_outputs: Vec::new(),
             outputs: VecDeque::new(),
@@ -185,6 +199,9 @@ impl RoomHost {
             client,
             body: joined,
         });
+        if self.told_late.0 {
+            self.tell_late(client, true);
+        }
         self.clients
             .insert(client, ConnectedPlayer { player, serial });
         self.inputs.push(RoomInput::Join {
@@ -321,6 +338,27 @@ impl RoomHost {
         }
     }
 
+    /// The tick of `now` took so long, and so many before it were skipped. If the room is late, it
+    /// sends less from the next tick on.
+    pub fn handle_work(&mut self, now: GameTime, work: Duration, skipped: u64) {
+        if self.has_ended {
+            return;
+        }
+        if let Some(level) = self.overload.note_tick(now, work, skipped) {
+            self.inputs.push(RoomInput::SetLoadLevel(level));
+            self.outputs.push_back(RoomHostOutput::LoadLevel(level));
+        }
+        let is_late = self.overload.level() > LoadLevel::NONE;
+        let (told, told_at) = self.told_late;
+        if is_late != told && told_at.is_none_or(|at| now.since(at) >= TELL_INTERVAL) {
+            self.told_late = (is_late, Some(now));
+            let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+            for client in clients {
+                self.tell_late(client, is_late);
+            }
+        }
+    }
+
     /// The game's code has panicked: the room ends, and touches it no more.
     pub fn handle_panic(&mut self) {
         self.outputs.clear();
@@ -442,6 +480,12 @@ impl RoomHost {
             self.outputs
                 .push_back(RoomHostOutput::LastMessage { client, body, code });
         }
+    }
+
+    fn tell_late(&mut self, client: ClientId, is_late: bool) {
+        let body = game_to_client::Body::Late(RoomLate { is_late });
+        self.outputs
+            .push_back(RoomHostOutput::Message { client, body });
     }
 
     fn refuse(&mut self, client: ClientId, code: ErrorCode, message: impl Into<String>) {

@@ -15,6 +15,7 @@ mod apply;
 mod audience;
 pub mod command_filter;
 pub mod interest;
+pub mod load_level;
 pub mod loads;
 mod pacer;
 mod pulse_schedule;
@@ -40,6 +41,7 @@ use crate::logic::world::World;
 use crate::stats::{EncodingReuse, RoomStats};
 use command_filter::CommandFault;
 use interest::{AreaOfInterest, Interest, Visibility};
+use load_level::LoadLevel;
 use shared_state::{SendBuffers, SharedTickState, TickContext};
 use viewer::{UplinkEvent, Viewer};
 use viewers::Viewers;
@@ -60,6 +62,7 @@ pub struct Network {
     budget_bytes_per_s: u32,
     /// The coding of a client that does not ask for one.
     coding: PoseCoding,
+    load_level: LoadLevel,
     shared_state: SharedTickState,
     /// A buffer for what `interest` reports; empty between calls.
     changes: Vec<interest::InterestChange>,
@@ -115,6 +118,7 @@ impl Network {
             viewers: Viewers::default(),
             budget_bytes_per_s: config.budget_bytes_per_s,
             coding: config.coding,
+            load_level: LoadLevel::NONE,
             shared_state: SharedTickState::new(config, schema),
             changes: Vec::new(),
             buffers: SendBuffers::default(),
@@ -244,6 +248,7 @@ impl Network {
             buffers,
             viewers,
             tick,
+            load_level,
             ..
         } = self;
         shared_state.records.clear();
@@ -259,6 +264,7 @@ impl Network {
             buffers,
             stats,
             client_count,
+            load_level: *load_level,
             is_final,
         };
         viewers.for_each(|viewer| {
@@ -284,6 +290,11 @@ impl Network {
                 viewer.set_budget(now, bytes_per_s);
             }
         });
+    }
+
+    /// How much less is sent from now on, because the room is late.
+    pub fn set_load_level(&mut self, level: LoadLevel) {
+        self.load_level = level;
     }
 
     /// Which client follows which object; for checks from outside.

@@ -11,6 +11,7 @@ use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use bytes::{Bytes, BytesMut};
 
+use super::load_level::LoadLevel;
 use super::replication::coded_poses::{CodedPoseCache, PoseSource};
 use super::replication::freshness::FreshnessRates;
 use super::replication::object_slots::{DueRecord, SentRecord};
@@ -85,6 +86,8 @@ pub struct TickContext<'t> {
     pub stats: &'t mut RoomStats,
     /// Number of clients in the room.
     pub client_count: usize,
+    /// How much less is sent, because the room is late.
+    pub load_level: LoadLevel,
     /// Whether this is the second pass of the room's last tick, for clients that got nothing in the
     /// first. No tick follows at this host.
     pub is_final: bool,

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::logic::game::GameCommand;
+use crate::network::load_level::LoadLevel;
 
 /// The client of every player in a journal: a room that replays inputs has no connections.
 pub const REPLAY_CLIENT: ClientId = ClientId(u32::MAX);
@@ -16,9 +17,10 @@ pub const REPLAY_CLIENT: ClientId = ClientId(u32::MAX);
 /// One input of a room.
 ///
 /// The host gives a room all kinds but [`RoomInput::Command`] and [`RoomInput::Sample`]. The room's
-/// journal of a tick ([`super::Room::journal`]) has all kinds but [`RoomInput::Datagram`]: it holds
-/// the commands and samples that were decoded from it and accepted. A recording holds what the host
-/// gave, so that a replay runs the network too.
+/// journal of a tick ([`super::Room::journal`]) has all kinds but [`RoomInput::Datagram`] and
+/// [`RoomInput::SetLoadLevel`], which concern the network alone: it holds the commands and samples
+/// that were decoded from datagrams and accepted. A recording holds what the host gave, so that a
+/// replay runs the network too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RoomInput {
     /// A player with a valid ticket has connected, for the first time or again.
@@ -77,6 +79,8 @@ pub enum RoomInput {
         #[serde(with = "crate::saved::datagram")]
         bytes: Bytes,
     },
+    /// From this tick on, so much less is sent, because the room is late.
+    SetLoadLevel(LoadLevel),
 }
 
 /// The lobby's number of a transfer. It grows with each transfer of a player.

@@ -277,6 +277,42 @@ fn a_restored_room_continues_from_the_last_journal_entry() {
     assert_eq!(next.seated().collect::<Vec<_>>(), [(ANN, "anna")]);
 }
 
+#[test]
+fn a_late_room_sends_less_and_its_clients_are_told() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    // A second in which each tick takes longer than it may, then some of rest.
+    let told = host.ticks_with_work(21, Duration::from_millis(60));
+    assert_eq!(told, (vec![(ClientId(1), true)], vec![1, 2]));
+    let levels = |inputs: &[RoomInput]| {
+        let level = |input: &RoomInput| match input {
+            RoomInput::SetLoadLevel(level) => Some(level.number()),
+            _ => None,
+        };
+        inputs.iter().filter_map(level).collect::<Vec<_>>()
+    };
+    assert_eq!(levels(host.room.inputs()), [2], "for the next tick");
+    host.join(2, BOB, 2);
+    let joined = host.poll();
+    assert!(matches!(
+        joined[..],
+        [
+            RoomHostOutput::Message {
+                client: ClientId(2),
+                body: game_to_client::Body::Joined(_)
+            },
+            RoomHostOutput::Message {
+                client: ClientId(2),
+                body: game_to_client::Body::Late(RoomLate { is_late: true })
+            }
+        ]
+    ));
+    let told = host.ticks_with_work(160, Duration::from_millis(1));
+    let both = vec![(ClientId(1), false), (ClientId(2), false)];
+    assert_eq!(told, (both, vec![1, 0]));
+}
+
 fn games() -> Registry {
     Games::new().with::<FieldGame>().into()
 }
@@ -366,6 +402,27 @@ impl Host {
         self.now += Duration::from_millis(50);
         self.room.tick(self.now);
         self.poll()
+    }
+
+    /// Runs ticks that take so long. Returns who was told whether the room is late, and the load
+    /// levels.
+    fn ticks_with_work(&mut self, ticks: u32, work: Duration) -> (Vec<(ClientId, bool)>, Vec<u8>) {
+        let (mut told, mut levels) = (Vec::new(), Vec::new());
+        for _ in 0..ticks {
+            self.tick();
+            self.room.handle_work(self.now, work, 0);
+            for output in self.poll() {
+                match output {
+                    RoomHostOutput::Message {
+                        client,
+                        body: game_to_client::Body::Late(RoomLate { is_late }),
+                    } => told.push((client, is_late)),
+                    RoomHostOutput::LoadLevel(level) => levels.push(level.number()),
+                    _ => {}
+                }
+            }
+        }
+        (told, levels)
     }
 
     fn poll(&mut self) -> Vec<RoomHostOutput> {

@@ -261,6 +261,12 @@ impl PoseTrack {
         }
     }
 
+    /// How important it is to the client.
+    pub(super) fn class(&self, context: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
+        let (rates, distance_m) = self.rates(context, viewer);
+        self.class_at(rates, distance_m)
+    }
+
     fn class_at(&self, rates: &FreshnessRates, distance_m: f32) -> FreshnessClass {
         if self.is_ally || self.engaged {
             FreshnessClass::Engaged

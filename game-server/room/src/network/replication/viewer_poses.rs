@@ -28,6 +28,7 @@ use ambit_proto::pose::{Level, Pose};
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
+use super::freshness::FreshnessClass;
 use super::pose_table::PoseTable;
 use super::pose_track::{PoseStatus, PoseTrack};
 use super::sent_datagrams::SentDatagrams;
@@ -78,6 +79,8 @@ pub struct CollectOptions {
     /// Assumed size of a pose at the fine level, where it is not known before it is written, in
     /// 1/256 bits.
     pub typical_bits_x256: u32,
+    /// The least important class to send. Less than all of them while the room is late.
+    pub farthest: FreshnessClass,
 }
 
 /// Changed poses that are not among the candidates.
@@ -158,7 +161,7 @@ impl ViewerPoses {
         due: &mut Vec<PoseCandidate>,
     ) -> OmittedPoses {
         self.disengage(context.source.stamp);
-        self.collect_changed(context.source, sent_datagrams, due);
+        self.collect_changed(context, sent_datagrams, options, due);
         let deferred = due.len().saturating_sub(options.max_poses);
         if deferred > 0 {
             self.prioritise(context, options.viewer_position_m, due);
@@ -177,8 +180,9 @@ impl ViewerPoses {
     /// Collects the poses with changes to send, in ascending order of slots.
     fn collect_changed(
         &mut self,
-        source: PoseSource<'_>,
+        context: PoseContext<'_>,
         sent_datagrams: SentDatagrams<'_>,
+        options: CollectOptions,
         due: &mut Vec<PoseCandidate>,
     ) {
         due.clear();
@@ -188,7 +192,12 @@ impl ViewerPoses {
                 let slot = (word * 64) as u16 + left.trailing_zeros() as u16;
                 left &= left - 1;
                 let track = &mut self.tracks[usize::from(slot)];
-                match track.status(source, sent_datagrams) {
+                if options.farthest < FreshnessClass::Far
+                    && track.class(context, options.viewer_position_m) > options.farthest
+                {
+                    continue;
+                }
+                match track.status(context.source, sent_datagrams) {
                     PoseStatus::Settled => self.active[word] &= !(1 << (slot % 64)),
                     PoseStatus::InFlight => {}
                     PoseStatus::Due {

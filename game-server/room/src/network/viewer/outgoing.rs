@@ -15,6 +15,7 @@ use bytes::Bytes;
 
 use super::Viewer;
 use crate::network::replication::compose::{self, END_BITS, RecordComposer};
+use crate::network::replication::freshness::FreshnessClass;
 use crate::network::replication::pose_section::{SectionFiller, SectionStats};
 use crate::network::replication::sent_datagrams::{SentContents, SentDatagrams};
 use crate::network::replication::viewer_poses::CollectOptions;
@@ -149,6 +150,12 @@ impl Viewer {
                 viewer_position_m,
                 max_poses: self.pacer.max_poses(),
                 typical_bits_x256: self.typical_pose_bits_x256,
+                farthest: if tick.is_final {
+                    FreshnessClass::Far
+                } else {
+                    tick.load_level
+                        .farthest_class(tick.stats.ticks, self.client)
+                },
             };
             let left = poses.collect(
                 context,

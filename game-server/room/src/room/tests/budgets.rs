@@ -35,6 +35,31 @@ fn dense_crowd(budget_bytes_per_s: u32, coding: PoseCoding) -> RoomSimulation {
 const OBSERVED_EVERY: u32 = 120;
 
 #[test]
+fn a_late_room_sends_far_objects_less_often_then_near_ones_but_engaged_ones_always() {
+    let sent_at = |level: u8| {
+        let config = RoomConfig {
+            inner: 7,
+            outer: 8,
+            ..RoomConfig::default()
+        };
+        let game = MovingAvatars::new(YAW);
+        let mut simulation = simulation_of(12, PERFECT_PATH, 1, config, game);
+        simulation.ticks(40);
+        simulation
+            .inputs
+            .push(RoomInput::SetLoadLevel(level.into()));
+        let before = simulation.room.stats().poses.sent;
+        simulation.ticks(64);
+        simulation.room.stats().poses.sent - before
+    };
+    let sent = [0, 1, 2, 3, 4, 5, 6].map(sent_at);
+    assert!(sent.is_sorted_by(|more, less| more > less), "{sent:?}");
+    // The own avatar of each client at each tick.
+    assert!(sent[6] >= 64 * 12, "{sent:?}");
+    assert!(sent[6] < sent[0] / 4, "{sent:?}");
+}
+
+#[test]
 fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
     // A client with plain poses is sent fewer of them.
     for (budget, coding) in [
