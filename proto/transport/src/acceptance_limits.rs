@@ -7,14 +7,16 @@
 //! 1. At most `total` permits are out, at most `share` of them for one address.
 //! 2. An address without a permit takes no memory.
 //!
-//! Units: an address is what one subscriber has, an IPv4 address or an IPv6 /64. Cost: a lock, held
-//! for two look-ups.
+//! Units: an address is what one subscriber has, a [`SourceNetwork`]. Cost: a lock, held for two
+//! look-ups.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ambit_proto::codes::ErrorCode;
+
+use crate::address::SourceNetwork;
 
 /// Why there is no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub struct AcceptancePermit {
 
 /// How many connections come from each address.
 #[derive(Debug, Default)]
-pub struct AddressCount(BTreeMap<IpAddr, usize>);
+pub struct AddressCount(BTreeMap<SourceNetwork, usize>);
 
 #[derive(Debug, Default)]
 struct PermitCounts {
@@ -119,14 +121,14 @@ impl AddressCount {
     /// How many there are from this address.
     pub fn of(&self, address: IpAddr) -> usize {
         self.0
-            .get(&network_of(address))
+            .get(&SourceNetwork::of(address))
             .copied()
             .unwrap_or_default()
     }
 
     /// Counts one more.
     pub fn add(&mut self, address: IpAddr) {
-        *self.0.entry(network_of(address)).or_default() += 1;
+        *self.0.entry(SourceNetwork::of(address)).or_default() += 1;
     }
 
     /// Counts one less.
@@ -134,22 +136,12 @@ impl AddressCount {
     /// # Panics
     /// If none from this address was added.
     pub fn remove(&mut self, address: IpAddr) {
-        let network = network_of(address);
+        let network = SourceNetwork::of(address);
         let count = self.0.get_mut(&network).expect("what is removed was added");
         *count -= 1;
         if *count == 0 {
             self.0.remove(&network);
         }
-    }
-}
-
-/// The address range of one subscriber: an IPv4 address, or 64 bits of IPv6.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(
-            address.to_bits() & !u128::from(u64::MAX),
-        )),
     }
 }
 
