@@ -6,6 +6,7 @@
 //! default.
 
 mod file;
+mod trusted;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,6 +20,7 @@ use ambit_host::protocol::HEARTBEAT_INTERVAL;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::lobby::{ChildPoolConfig, LobbyConfig, PlacementPolicy};
+pub use trusted::TrustedAddresses;
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
 #[derive(Parser, Clone, Debug)]
@@ -145,11 +147,24 @@ pub struct Config {
     )]
     pub max_connections: usize,
 
-    /// Maximum number of lobby connections from one IPv4 address or one IPv6 /64 network. Raising
-    /// it lets one address keep others out.
+    /// Maximum number of lobby connections from one IPv4 address or one IPv6 /64 network, unless it
+    /// is one of `--trusted`. Raising it lets one address keep others out. Where all players seem
+    /// to come from a few addresses (a proxy, or a network that translates addresses), all limits
+    /// per address have to be raised.
     #[arg(long, value_name = "COUNT", env = "AMBIT_MAX_CONNECTIONS_PER_ADDRESS",
           default_value_t = LobbyConfig::default().max_per_address)]
     pub max_connections_per_address: usize,
+
+    /// Addresses without a limit on connections per address, for bots and load tests: addresses and
+    /// ranges such as 192.0.2.0/24, separated by commas, or `off`. Limits on rooms apply to them
+    /// too. A proxy on one of them would exempt all its clients.
+    #[arg(
+        long,
+        value_name = "ADDR[,ADDR]|off",
+        env = "AMBIT_TRUSTED",
+        default_value_t
+    )]
+    pub trusted: TrustedAddresses,
 
     /// Maximum number of rooms in the lobby, running or not.
     #[arg(
@@ -159,6 +174,23 @@ pub struct Config {
         default_value_t = LobbyConfig::default().max_rooms,
     )]
     pub max_rooms: usize,
+
+    /// Maximum number of rooms that exist and that one player has made.
+    #[arg(long, value_name = "ROOMS", env = "AMBIT_MAX_ROOMS_PER_PLAYER",
+          default_value_t = LobbyConfig::default().max_rooms_per_player)]
+    pub max_rooms_per_player: usize,
+
+    /// Maximum number of rooms that exist and that players from one IPv4 address or one IPv6 /64
+    /// network have made. A room counts where its maker's session was opened, until it is closed.
+    #[arg(long, value_name = "ROOMS", env = "AMBIT_MAX_ROOMS_PER_ADDRESS",
+          default_value_t = LobbyConfig::default().max_rooms_per_address)]
+    pub max_rooms_per_address: usize,
+
+    /// Maximum number of these rooms that run. Raising it to `--host-capacity` lets one address
+    /// take a whole host.
+    #[arg(long, value_name = "ROOMS", env = "AMBIT_MAX_RUNNING_ROOMS_PER_ADDRESS",
+          default_value_t = LobbyConfig::default().max_running_rooms_per_address)]
+    pub max_running_rooms_per_address: usize,
 
     /// How long the seat and the avatar of a player whose connection broke are kept (`30s`,
     /// `500ms`, `2m`).
@@ -178,7 +210,17 @@ pub struct Config {
         env = "AMBIT_IDLE",
         default_value = "10m"
     )]
-    pub idle: IdleTimeout,
+    pub idle: TimeLimit,
+
+    /// How long a room may run while no player is connected to its game, or `off`; then it is
+    /// closed, and its players are in the lobby. Never less than `--grace`.
+    #[arg(
+        long,
+        value_name = "TIME|off",
+        env = "AMBIT_ABANDONED",
+        default_value = "2m"
+    )]
+    pub abandoned: TimeLimit,
 
     /// Writes the ground truth of each room to DIR/room-ID.jsonl: all positions at each tick.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
@@ -221,13 +263,18 @@ impl Config {
             epoch_unix,
             grace: self.grace,
             idle: self.idle.0,
+            abandoned: self.abandoned.0,
             host_silence: self.host_silence,
             directory: self.hosts == HostingMode::Cluster,
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,
             max_per_address: self.max_connections_per_address,
+            trusted: self.trusted.0.clone(),
             max_rooms: self.max_rooms,
+            max_rooms_per_player: self.max_rooms_per_player,
+            max_rooms_per_address: self.max_rooms_per_address,
+            max_running_rooms_per_address: self.max_running_rooms_per_address,
             ..LobbyConfig::default()
         }
     }
@@ -362,11 +409,11 @@ impl FromStr for HttpListen {
     }
 }
 
-/// The idle limit; `None` for `off`.
+/// A time limit; `None` for `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdleTimeout(pub Option<Duration>);
+pub struct TimeLimit(pub Option<Duration>);
 
-impl FromStr for IdleTimeout {
+impl FromStr for TimeLimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -62,6 +62,7 @@ use refusal::LobbyRefusal;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
 use rooms::room::LobbyRooms;
+use rooms::unplayed::UnplayedRooms;
 use sessions::connections::{Connections, Stage};
 use sessions::players::LobbyPlayers;
 use stats::LobbyCounters;
@@ -77,6 +78,7 @@ pub struct Lobby {
     connections: Connections,
     players: LobbyPlayers,
     rooms: LobbyRooms,
+    unplayed: UnplayedRooms,
     hosts: Hosts,
     placement: Box<dyn Placement>,
     /// The number of children in the last `SetChildCount`.
@@ -124,6 +126,7 @@ impl Lobby {
             connections: Connections::default(),
             players: LobbyPlayers::new(entropy),
             rooms: LobbyRooms::default(),
+            unplayed: UnplayedRooms::default(),
             hosts: Hosts::default(),
             placement,
             child_count: children.min,
@@ -259,7 +262,11 @@ impl Lobby {
                 Body::RoomOpened(opened) => self.handle_room_opened(now, host, opened),
                 Body::RoomClosed(closed) => self.handle_room_closed(now, host, &closed),
                 Body::PlayerOut(out) => self.handle_player_out(now, host, &out),
-                Body::Stats(stats) => self.hosts.note_stats(now, host, stats),
+                Body::Stats(mut stats) => {
+                    let unplayed = std::mem::take(&mut stats.unplayed_rooms);
+                    self.hosts.note_stats(now, host, stats);
+                    self.handle_unplayed_rooms(now, host, &unplayed);
+                }
                 Body::AtGate(request) => self.handle_gate_request(now, host, &request),
                 Body::Departed(departed) => self.handle_departed(now, host, departed),
                 Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),

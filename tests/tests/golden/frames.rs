@@ -405,6 +405,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         poses: [("sent".to_owned(), 21)].into(),
         room_loads: vec![load],
         rooms_late: 22,
+        unplayed_rooms: vec![5, 300],
     };
     vec![
         Body::Ready(ready),

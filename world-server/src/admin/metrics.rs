@@ -89,6 +89,11 @@ impl MetricsCollector {
             lobby.rooms_condemned,
         )?;
         out.encode_counter(
+            "rooms_abandoned",
+            "Rooms closed because nobody played them",
+            lobby.rooms_abandoned,
+        )?;
+        out.encode_counter(
             "crossings",
             "Players who moved through a gate to another map",
             lobby.transfers_completed,

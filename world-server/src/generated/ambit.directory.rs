@@ -95,6 +95,12 @@ pub struct Room {
     /// Build of the hosts that can take the room over.
     #[prost(string, tag = "14")]
     pub build: ::prost::alloc::string::String,
+    /// The player who made the room, and where that player came from: limits count by them. An IPv4
+    /// address, or the first address of an IPv6 /64; empty if unknown.
+    #[prost(uint64, tag = "15")]
+    pub made_by: u64,
+    #[prost(string, tag = "16")]
+    pub made_from: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MapIdentity {
@@ -177,6 +183,9 @@ pub struct Player {
     pub previous_token: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, repeated, tag = "4")]
     pub creations: ::prost::alloc::vec::Vec<Creation>,
+    /// As `Room.made_from`, for the rooms that the player makes.
+    #[prost(string, tag = "5")]
+    pub network: ::prost::alloc::string::String,
 }
 /// A room that the player created within the last minute.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

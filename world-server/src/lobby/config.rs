@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit_transport::address::AddressRange;
+
 use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
 
@@ -20,6 +22,9 @@ pub struct LobbyConfig {
     pub hello_timeout: Duration,
     /// How long a player who is in no room may stay without a request; `None` for no limit.
     pub idle: Option<Duration>,
+    /// How long a running room may be without a player who is connected to its game; `None` for no
+    /// limit. Never less than `grace`.
+    pub abandoned: Option<Duration>,
     /// How long a host may take to open a room.
     pub open_timeout: Duration,
     /// How long a host may be silent before it counts as hung. Hosts send a heartbeat every 250 ms.
@@ -34,7 +39,16 @@ pub struct LobbyConfig {
     pub max_connections: usize,
     /// Maximum number of connections from one IPv4 address or one IPv6 /64 network.
     pub max_per_address: usize,
+    /// Addresses without that limit.
+    pub trusted: Vec<AddressRange>,
     pub max_rooms: usize,
+    /// Maximum number of rooms that one player has made.
+    pub max_rooms_per_player: usize,
+    /// Maximum number of rooms that players from one IPv4 address or one IPv6 /64 network have
+    /// made.
+    pub max_rooms_per_address: usize,
+    /// Maximum number of these rooms that run.
+    pub max_running_rooms_per_address: usize,
     /// Rooms that one player may create within any minute.
     pub rooms_per_minute: usize,
     /// Requests a second that a connection may send in the long run; not 0.
@@ -57,14 +71,24 @@ impl Default for LobbyConfig {
             grace: Duration::from_secs(30),
             hello_timeout: Duration::from_secs(5),
             idle: Some(Duration::from_mins(10)),
+            abandoned: Some(Duration::from_mins(2)),
             open_timeout: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
             directory: false,
             children: ChildPoolConfig::default(),
             placement: PlacementPolicy::default(),
             max_connections: 10_000,
-            max_per_address: 4_096,
+            // A classroom, or an internet cafe behind one router.
+            max_per_address: 64,
+            trusted: loopback(),
             max_rooms: 10_000,
+            // A player is in one room at a time; the others are those that it made and has left to
+            // others.
+            max_rooms_per_player: 4,
+            // Four players a room for all connections of an address.
+            max_rooms_per_address: 16,
+            // An eighth of one host's rooms (`--host-capacity`).
+            max_running_rooms_per_address: 8,
             rooms_per_minute: 4,
             requests_per_s: 20,
             request_burst: 40,
@@ -73,6 +97,13 @@ impl Default for LobbyConfig {
             chat_burst: 20,
         }
     }
+}
+
+/// The addresses of this machine, where operators and their bots are.
+fn loopback() -> Vec<AddressRange> {
+    ["127.0.0.0/8", "::1"]
+        .map(|range| range.parse().expect("a range"))
+        .into()
 }
 
 /// A game that rooms may play: all that the lobby knows of it.

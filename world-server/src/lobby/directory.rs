@@ -25,13 +25,14 @@ use ambit_host::protocol::messages::{CloseRoom, RoomHere, SyncMembers, world_to_
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
 
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::CreateRoomRequest;
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
 use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
 use crate::lobby::text::{LobbyRoomName, Password, PlayerName};
@@ -143,8 +144,17 @@ impl Lobby {
                 .map(Vec::from)
                 .unwrap_or_default(),
             creations: creations.collect(),
+            network: network_record(player.network),
         }
     }
+}
+
+fn network_record(network: Option<SourceNetwork>) -> String {
+    network.map_or(String::new(), |network| network.first_address().to_string())
+}
+
+fn network_from_record(record: &str) -> Option<SourceNetwork> {
+    record.parse().ok().map(SourceNetwork::of)
 }
 
 fn host_record(host: &Host, build_since: u64) -> pb::Host {
@@ -200,6 +210,8 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
         map_identity: None,
         world: room.world.to_record(),
         build: room.build.clone(),
+        made_by: room.maker.map_or(0, |maker| maker.player.0),
+        made_from: network_record(room.maker.and_then(|maker| maker.network)),
     }
 }
 
@@ -304,6 +316,7 @@ impl Lobby {
             token: token(&player.token)?,
             previous_token: token(&player.previous_token),
             creations,
+            network: network_from_record(&player.network),
         };
         self.players.restore(id, saved, &self.config)?;
         self.timers.set(Timer::Grace(id), now + self.config.grace);
@@ -340,7 +353,11 @@ impl Lobby {
             password: Password::parse(&record.password).ok()?,
             key: None,
         };
-        let mut room = LobbyRoom::new(id, first, create);
+        let maker = RoomMaker {
+            player: PlayerId(record.made_by),
+            network: network_from_record(&record.made_from),
+        };
+        let mut room = LobbyRoom::new(id, maker, first, create);
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;
             room.seats.set_ready(player, ready);

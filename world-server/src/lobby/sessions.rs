@@ -13,6 +13,7 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
@@ -160,7 +161,13 @@ impl Lobby {
             })?;
             self.end_session(now, longest_away);
         }
-        Ok(self.players.add(name, conn, &self.config))
+        let network = self.network_of(conn);
+        Ok(self.players.add(name, conn, network, &self.config))
+    }
+
+    fn network_of(&mut self, conn: ConnId) -> SourceNetwork {
+        let connection = self.connections.open_mut(conn);
+        SourceNetwork::of(connection.expect("a hello came on it").address)
     }
 
     /// Resumes the player's session on `conn`. An older connection that is still open gets a
@@ -174,6 +181,8 @@ impl Lobby {
             self.begin_close(older, LobbyRefusal::new(ErrorCode::TakenOver, message));
         }
         self.players.renew_token(player);
+        let network = self.network_of(conn);
+        self.players.at_mut(player).network.get_or_insert(network);
         self.counters.resumed += 1;
         if let Some(room) = self.players.at(player).room {
             if older.is_none() {

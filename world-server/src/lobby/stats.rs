@@ -34,6 +34,8 @@ pub struct LobbyStats {
     pub rooms_moved: u64,
     /// Rooms closed because they seemed to crash their hosts, so far.
     pub rooms_condemned: u64,
+    /// Rooms closed because nobody played them, so far.
+    pub rooms_abandoned: u64,
     /// Players who have moved through a gate to another map, so far.
     pub transfers_completed: u64,
     /// Hosts that are ready now.
@@ -59,6 +61,7 @@ pub(super) struct LobbyCounters {
     pub(super) hosts_refused: u64,
     pub(super) rooms_moved: u64,
     pub(super) rooms_condemned: u64,
+    pub(super) rooms_abandoned: u64,
     /// The number of the last transfer, from which the next number is derived.
     pub(super) last_transfer: u64,
     pub(super) transfers_completed: u64,
@@ -97,6 +100,7 @@ impl Lobby {
             rooms_started: self.counters.rooms_started,
             rooms_moved: self.counters.rooms_moved,
             rooms_condemned: self.counters.rooms_condemned,
+            rooms_abandoned: self.counters.rooms_abandoned,
             transfers_completed: self.counters.transfers_completed,
             hosts: self.hosts.len(),
             hosts_refused: self.counters.hosts_refused,

@@ -111,6 +111,16 @@ impl LobbyRoom {
         self.map_identity.map_or(0, |identity| identity.map)
     }
 
+    /// The rooms of the world of which this is the first map, this one included.
+    pub(super) fn all_maps(&self) -> impl Iterator<Item = RoomId> + '_ {
+        std::iter::once(self.id).chain(self.world.maps.values().copied())
+    }
+
+    /// Whether players are in transfer between maps of the world of which this is the first map.
+    pub(super) fn has_transfers(&self) -> bool {
+        !self.world.transfers.is_empty()
+    }
+
     /// Maximum number of players on one map.
     pub(super) fn map_seats(&self) -> u32 {
         let given = self

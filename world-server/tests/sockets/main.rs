@@ -225,11 +225,36 @@ async fn a_client_that_does_not_read_is_closed_and_blocks_no_other_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_over_the_limit_and_one_without_a_hello_are_closed() {
-    let server = RunningServer::start(&["--max-connections-per-address", "1"]);
+    let server = RunningServer::start(&["--max-connections-per-address", "1", "--trusted", "off"]);
     let first = connect(&server.addresses, ALPN_WORLD).await;
     let second = connect(&server.addresses, ALPN_WORLD).await;
     assert_eq!(closed_with(&second).await, ErrorCode::TooManyFromAddress);
     assert_eq!(closed_with(&first).await, ErrorCode::Idle, "no hello came");
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_to_which_nobody_connects_is_closed() {
+    let server = RunningServer::start(&["--abandoned", "1s", "--grace", "1s"]);
+    let (mut ann, mut bob) = (
+        TestClient::hello(&server, "ann").await,
+        TestClient::hello(&server, "bob").await,
+    );
+    let played = ann.open_room("field").await;
+    let mut game = GameClient::join(&played).await;
+    game.expect_joined().await;
+    let unplayed = bob.open_room("field").await;
+    let left = find_message!(bob, RoomLeft);
+    assert_eq!(
+        (left.room, left.reason()),
+        (unplayed.room, ErrorCode::RoomClosed)
+    );
+    let list = LobbyRequestBody::ListRooms(ListRooms::default());
+    let LobbyMessageBody::RoomList(list) = bob.request(list).await else {
+        panic!("expected the rooms")
+    };
+    let rooms: Vec<_> = list.rooms.iter().map(|room| room.id).collect();
+    assert_eq!(rooms, [played.room]);
     server.end();
 }
 

@@ -489,6 +489,9 @@ pub struct HostStats {
     /// Rooms that send less because their ticks take too long.
     #[prost(uint32, tag = "27")]
     pub rooms_late: u32,
+    /// The rooms to which no client is connected now.
+    #[prost(uint64, repeated, tag = "28")]
+    pub unplayed_rooms: ::prost::alloc::vec::Vec<u64>,
 }
 /// The load of the regions of a room's map: squares of cells, at most 8 x 8 of them, row by row from
 /// the south-west.

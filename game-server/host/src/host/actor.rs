@@ -274,6 +274,7 @@ impl RoomActor {
         shared.counters.advance(&self.reported, stats);
         if let Some(inlet) = shared.rooms.get(id) {
             inlet.set_players(stats.players);
+            inlet.set_clients(stats.clients);
             if stats.ticks.is_multiple_of(u64::from(room.config().tick_hz)) {
                 inlet.set_load(room.loads().regions());
             }

@@ -296,8 +296,16 @@ impl<'a> ControlShell<'a> {
             rooms_late: rooms.iter().filter(|inlet| inlet.is_late()).count() as u32,
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
+            unplayed_rooms: self.unplayed_rooms(),
             ..self.shared.counters.read()
         }
+    }
+
+    /// The rooms to which no client is connected.
+    fn unplayed_rooms(&self) -> Vec<u64> {
+        let rooms = self.shared.rooms.iter();
+        let unplayed = rooms.filter(|inlet| inlet.clients() == 0);
+        unplayed.map(|inlet| inlet.key().0).collect()
     }
 
     /// The loads of the rooms with the most changes.

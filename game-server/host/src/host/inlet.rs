@@ -32,6 +32,7 @@ pub(crate) struct RoomInlet {
     pub(crate) seats: u32,
     players: AtomicU32,
     is_late: AtomicBool,
+    clients: AtomicU32,
     load: Mutex<RegionLoads>,
 }
 
@@ -55,6 +56,7 @@ impl RoomInlet {
             next_client: AtomicU32::new(1),
             players: AtomicU32::new(0),
             is_late: AtomicBool::new(false),
+            clients: AtomicU32::new(0),
             load: Mutex::default(),
         }
     }
@@ -114,5 +116,14 @@ impl RoomInlet {
 
     pub(crate) fn set_players(&self, players: u32) {
         self.players.store(players, Relaxed);
+    }
+
+    /// Clients that were connected to the room at its last tick.
+    pub(crate) fn clients(&self) -> u32 {
+        self.clients.load(Relaxed)
+    }
+
+    pub(crate) fn set_clients(&self, clients: u32) {
+        self.clients.store(clients, Relaxed);
     }
 }

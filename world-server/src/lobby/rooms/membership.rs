@@ -12,7 +12,7 @@ use crate::lobby::config::LobbyGame;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest};
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::{MAP_SEATS, check_map_seats};
 use crate::lobby::{DONE, Lobby, RequestOutcome, output};
@@ -55,7 +55,8 @@ impl Lobby {
         self.check_directory()?;
 
         let key = create.key;
-        let room = self.rooms.add(player, create);
+        let network = self.players.at(player).network;
+        let room = self.rooms.add(RoomMaker { player, network }, create);
         let (id, answer) = (room.id, room_created(room));
         let maker = self.players.at_mut(player);
         maker.room = Some(id);
@@ -89,6 +90,7 @@ impl Lobby {
                 LobbyRefusal::new(ErrorCode::RoomFull, message)
             })?;
             self.players.at_mut(player).room = Some(join.room);
+            self.unplayed.forget(join.room);
             self.mark_roster_changed(now, join.room);
             self.mark_room_changed(now, join.room);
         }
@@ -397,23 +399,6 @@ impl Lobby {
         }
         check_map_seats(&create.parameters).map_err(bad)?;
         (self.check_parameters)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
-    }
-
-    fn check_room_limits(&mut self, now: LocalTime, player: PlayerId) -> Result<(), LobbyRefusal> {
-        let refuse = |message| Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
-        if self.rooms.len() >= self.config.max_rooms {
-            return refuse(format!(
-                "the server has its {} rooms; join one of them",
-                self.config.max_rooms
-            ));
-        }
-        if self.players.at_mut(player).creations.count_recent(now) >= self.config.rooms_per_minute {
-            return refuse(format!(
-                "a player may make {} rooms a minute; wait a little",
-                self.config.rooms_per_minute
-            ));
-        }
-        Ok(())
     }
 
     /// Checks whether rooms can be created and started: the other servers have to know what is

@@ -7,6 +7,7 @@
 //! 2. A player is in at most one room.
 //! 3. A room's id is never used again, so a late message of a host about a removed room has no
 //!    effect.
+//! 4. `by_network` has exactly the rooms that players made from a known network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use ambit_proto::control::world;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::output::{HostId, RequestSource};
 use crate::lobby::request::CreateRoomRequest;
@@ -47,9 +49,19 @@ pub(in crate::lobby) enum RoomPhase {
     Moving { host: Option<HostId> },
 }
 
+/// Who made a room. Limits count by it as long as the room exists, wherever its maker goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lobby) struct RoomMaker {
+    pub(in crate::lobby) player: PlayerId,
+    /// Where the player's session was opened; `None` if the record of another lobby does not say.
+    pub(in crate::lobby) network: Option<SourceNetwork>,
+}
+
 #[derive(Debug)]
 pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) id: RoomId,
+    /// `None` for a further map of a world.
+    pub(in crate::lobby) maker: Option<RoomMaker>,
     pub(in crate::lobby) game: String,
     pub(in crate::lobby) parameters: BTreeMap<String, String>,
     pub(in crate::lobby) password: Option<Password>,
@@ -88,16 +100,24 @@ pub(in crate::lobby) struct LobbyRoom {
 }
 
 impl LobbyRoom {
-    /// Creates a room with `maker` as its first member.
-    pub(in crate::lobby) fn new(id: RoomId, maker: PlayerId, create: CreateRoomRequest) -> Self {
+    /// Creates a room with `first` as its first member and its host.
+    pub(in crate::lobby) fn new(
+        id: RoomId,
+        maker: RoomMaker,
+        first: PlayerId,
+        create: CreateRoomRequest,
+    ) -> Self {
         let mut seats = Seats::new(create.capacity);
-        seats.take(maker).expect("a room has a seat for its maker");
+        seats
+            .take(first)
+            .expect("a room has a seat for its first member");
         Self {
             id,
+            maker: Some(maker),
             game: create.game,
             parameters: create.parameters,
             password: create.password,
-            host: maker,
+            host: first,
             seats,
             phase: RoomPhase::Waiting,
             seed: 0,
@@ -121,6 +141,7 @@ impl LobbyRoom {
     pub(in crate::lobby) fn map_of(world: &LobbyRoom, id: RoomId, map: u32) -> Self {
         Self {
             id,
+            maker: None,
             game: world.game.clone(),
             parameters: world.parameters.clone(),
             password: None,
@@ -229,6 +250,7 @@ impl LobbyRoom {
 #[derive(Debug, Default)]
 pub(in crate::lobby) struct LobbyRooms {
     by_id: BTreeMap<RoomId, LobbyRoom>,
+    by_network: BTreeMap<SourceNetwork, BTreeSet<RoomId>>,
     last_id: u64,
     /// Rooms that may have changed since [`Self::take_changed`].
     changed: BTreeSet<RoomId>,
@@ -237,15 +259,14 @@ pub(in crate::lobby) struct LobbyRooms {
 impl LobbyRooms {
     pub(in crate::lobby) fn add(
         &mut self,
-        maker: PlayerId,
+        maker: RoomMaker,
         create: CreateRoomRequest,
     ) -> &mut LobbyRoom {
         self.last_id += 1;
         let id = RoomId(self.last_id);
         self.changed.insert(id);
-        self.by_id
-            .entry(id)
-            .or_insert_with(|| LobbyRoom::new(id, maker, create))
+        self.insert(LobbyRoom::new(id, maker, maker.player, create));
+        self.at_mut(id)
     }
 
     /// Adds a further map of a world.
@@ -260,6 +281,13 @@ impl LobbyRooms {
 
     /// Restores a room of another lobby. The ids of new rooms come after `last_id`.
     pub(in crate::lobby) fn restore(&mut self, room: LobbyRoom) {
+        self.insert(room);
+    }
+
+    fn insert(&mut self, room: LobbyRoom) {
+        if let Some(network) = room.maker.and_then(|maker| maker.network) {
+            self.by_network.entry(network).or_default().insert(room.id);
+        }
         self.by_id.insert(room.id, room);
     }
 
@@ -279,7 +307,16 @@ impl LobbyRooms {
 
     pub(in crate::lobby) fn remove(&mut self, id: RoomId) -> Option<LobbyRoom> {
         self.changed.insert(id);
-        self.by_id.remove(&id)
+        let room = self.by_id.remove(&id)?;
+        if let Some(network) = room.maker.and_then(|maker| maker.network)
+            && let Some(made_there) = self.by_network.get_mut(&network)
+        {
+            made_there.remove(&id);
+            if made_there.is_empty() {
+                self.by_network.remove(&network);
+            }
+        }
+        Some(room)
     }
 
     pub(in crate::lobby) fn get(&self, id: RoomId) -> Option<&LobbyRoom> {
@@ -312,6 +349,15 @@ impl LobbyRooms {
 
     pub(in crate::lobby) fn ids(&self) -> Vec<RoomId> {
         self.by_id.keys().copied().collect()
+    }
+
+    /// The rooms that players made from this network. Cost: proportional to their number.
+    pub(in crate::lobby) fn made_from(
+        &self,
+        network: SourceNetwork,
+    ) -> impl Iterator<Item = &LobbyRoom> {
+        let ids = self.by_network.get(&network).into_iter().flatten();
+        ids.map(|id| self.at(*id))
     }
 
     pub(in crate::lobby) fn len(&self) -> usize {

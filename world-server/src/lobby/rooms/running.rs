@@ -33,6 +33,7 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
+        self.check_running_limit(self.rooms.at(id))?;
         self.check_directory()?;
         let host = self.place_new_room(id).ok_or_else(|| {
             LobbyRefusal::new(

@@ -34,7 +34,7 @@ pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) refused_in_a_row: u32,
     /// When it last sent a request, or its player returned to the lobby.
     pub(in crate::lobby) active_at: LocalTime,
-    address: IpAddr,
+    pub(in crate::lobby) address: IpAddr,
 }
 
 #[derive(Debug, Default)]
@@ -62,9 +62,11 @@ impl Connections {
             );
             return Err(LobbyRefusal::new(ErrorCode::TooManyConnections, message));
         }
-        if self.by_address.of(address) >= config.max_per_address {
+        let is_trusted = config.trusted.iter().any(|range| range.contains(address));
+        if !is_trusted && self.by_address.of(address) >= config.max_per_address {
             let message = format!(
-                "there are {} connections from this address already",
+                "there are {} connections from this address already, as many as one address may \
+                 have; close one of them",
                 config.max_per_address
             );
             return Err(LobbyRefusal::new(ErrorCode::TooManyFromAddress, message));

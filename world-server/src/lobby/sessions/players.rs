@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_room::token_bucket::TokenBucket;
+use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::{Entropy, LobbyConfig};
 use crate::lobby::output::ConnId;
@@ -30,6 +31,9 @@ pub(in crate::lobby) struct LobbyPlayer {
     /// Derived from the rooms' seats, to avoid a search.
     pub(in crate::lobby) room: Option<RoomId>,
     pub(in crate::lobby) creations: RecentCreations,
+    /// Where the session was opened: limits of rooms count by it, also after a resume from
+    /// elsewhere. `None` until the first resume if the record of another lobby does not say it.
+    pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) chat: TokenBucket,
     name: PlayerName,
     token: ResumeToken,
@@ -48,6 +52,7 @@ pub(in crate::lobby) struct SavedPlayer {
     pub(in crate::lobby) token: ResumeToken,
     pub(in crate::lobby) previous_token: Option<ResumeToken>,
     pub(in crate::lobby) creations: RecentCreations,
+    pub(in crate::lobby) network: Option<SourceNetwork>,
 }
 
 /// Another player has this name.
@@ -81,11 +86,13 @@ impl LobbyPlayers {
         (self.entropy)()
     }
 
-    /// Adds a new player on `conn`. The name is changed until it is unique.
+    /// Adds a new player on `conn`, who comes from `network`. The name is changed until it is
+    /// unique.
     pub(in crate::lobby) fn add(
         &mut self,
         wanted: Option<PlayerName>,
         conn: ConnId,
+        network: SourceNetwork,
         config: &LobbyConfig,
     ) -> PlayerId {
         self.last_id += 1;
@@ -100,6 +107,7 @@ impl LobbyPlayers {
             conn: Some(conn),
             room: None,
             creations: RecentCreations::default(),
+            network: Some(network),
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             name,
             token,
@@ -136,6 +144,7 @@ impl LobbyPlayers {
             conn: None,
             room: None,
             creations: saved.creations,
+            network: saved.network,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             name: saved.name,
             token: saved.token,
@@ -352,7 +361,13 @@ mod tests {
     }
 
     fn add(players: &mut LobbyPlayers, wanted: &str) -> String {
-        let id = players.add(Some(name(wanted)), ConnId(1), &LobbyConfig::default());
+        let network = SourceNetwork::of(std::net::Ipv4Addr::LOCALHOST.into());
+        let id = players.add(
+            Some(name(wanted)),
+            ConnId(1),
+            network,
+            &LobbyConfig::default(),
+        );
         players.at(id).name().as_str().to_owned()
     }
 

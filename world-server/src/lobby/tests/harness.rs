@@ -73,6 +73,9 @@ impl LobbyHarness {
         let many = 1_000_000;
         Self::with(LobbyConfig {
             rooms_per_minute: many as usize,
+            max_rooms_per_player: many as usize,
+            max_rooms_per_address: many as usize,
+            max_running_rooms_per_address: many as usize,
             requests_per_s: many,
             request_burst: many,
             chat_per_s: many,
@@ -403,6 +406,18 @@ impl LobbyHarness {
     pub(super) fn report(&mut self, host: HostId, report: HostReport) {
         self.lobby.handle_host(self.now, host, report);
         self.handle_outputs();
+    }
+
+    /// The host reports once a second that no client is connected to these rooms.
+    pub(super) fn report_unplayed(&mut self, host: HostId, rooms: &[u64], times: u32) {
+        for _ in 0..times {
+            let stats = messages::HostStats {
+                unplayed_rooms: rooms.to_vec(),
+                ..messages::HostStats::default()
+            };
+            self.send_from_host(host, host_to_world::Body::Stats(stats));
+            self.advance(seconds(1));
+        }
     }
 
     /// The host has stored the room's first checkpoint with the WorldServer.

@@ -9,6 +9,8 @@ use prost::Message;
 use super::harness::{LobbyHarness, create, list_all_players, read_error, room, seconds};
 use crate::lobby::{ConnId, LobbyConfig};
 
+mod rooms;
+
 #[test]
 fn requests_over_the_rate_are_refused_without_effect_on_others() {
     let mut harness = LobbyHarness::new();

@@ -107,6 +107,9 @@ fn random_bytes_at_most_close_their_connection() {
     }
 }
 
+const MAX_ROOMS_PER_ADDRESS: usize = 4;
+const MAX_RUNNING_PER_ADDRESS: usize = 3;
+
 /// A lobby with clients and hosts that act at random.
 struct RandomRun {
     lobby: Lobby,
@@ -167,6 +170,10 @@ impl RandomRun {
             max_connections: 12,
             max_per_address: 8,
             max_rooms: 5,
+            max_rooms_per_player: 2,
+            max_rooms_per_address: MAX_ROOMS_PER_ADDRESS,
+            max_running_rooms_per_address: MAX_RUNNING_PER_ADDRESS,
+            abandoned: Some(Duration::from_secs(1)),
             rooms_per_minute: 1_000,
             requests_per_s: 50,
             request_burst: 50,
@@ -390,6 +397,16 @@ impl RandomRun {
                 any,
                 host_to_world::Body::RoomOpened(messages::RoomOpened { room, error: None }),
             ),
+            4..6 => {
+                let unplayed_rooms = (0..3).map(|_| self.any_room()).collect();
+                self.send_from_host(
+                    any,
+                    host_to_world::Body::Stats(messages::HostStats {
+                        unplayed_rooms,
+                        ..Default::default()
+                    }),
+                );
+            }
             _ => {
                 if let Some((host, here)) = self.opening.last().copied() {
                     let error = self

@@ -415,6 +415,30 @@ fn only_the_lobby_sets_the_map_parameter() {
 }
 
 /// Two hosts, and ann in a world that runs on the first of them.
+#[test]
+fn a_world_is_abandoned_when_none_of_its_maps_is_played() {
+    let (mut harness, ann, world) = two_hosts();
+    let map = harness.move_player(&ann, world, 1);
+    harness.report_unplayed(FIRST, &[world], 200);
+    harness.report_unplayed(SECOND, &[map], 120);
+    assert_eq!(harness.lobby.stats().rooms, 2);
+    // A player in transfer is connected nowhere.
+    harness.at_gate(SECOND, map, &ann, 0);
+    harness.report_unplayed(SECOND, &[map], 5);
+    assert_eq!(harness.lobby.stats().rooms, 2);
+    harness.departed(SECOND, map, &ann, 2, b"x");
+    harness.arrived(FIRST, world, &ann, 2);
+    harness.report_unplayed(FIRST, &[], 1);
+    harness.report_unplayed(SECOND, &[map], 200);
+    assert_eq!(harness.lobby.stats().rooms, 2);
+    harness.take_orders();
+    harness.report_unplayed(FIRST, &[world], 121);
+    assert_eq!(harness.lobby.stats().rooms, 0);
+    let mut closed = harness.take_closed_rooms();
+    closed.sort_unstable();
+    assert_eq!(closed, [world, map]);
+}
+
 fn two_hosts() -> (LobbyHarness, Client, u64) {
     two_hosts_with(&[])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::RandomRun;
+use super::{MAX_ROOMS_PER_ADDRESS, MAX_RUNNING_PER_ADDRESS, RandomRun};
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::sessions::connections::Stage;
 
@@ -62,6 +62,7 @@ impl RandomRun {
                 }
             }
         }
+        self.check_makers(context);
         let mut names = BTreeSet::new();
         for player in lobby.players.iter() {
             assert_eq!(
@@ -106,5 +107,32 @@ impl RandomRun {
                 .is_none_or(|deadline| deadline > self.now),
             "{context}: a deadline is overdue"
         );
+    }
+
+    /// Checks the limits of rooms that players have made at one address.
+    fn check_makers(&self, context: &str) {
+        let rooms = &self.lobby.rooms;
+        let mut made: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for room in rooms.iter() {
+            assert_eq!(
+                room.maker.is_none(),
+                room.map_identity.is_some(),
+                "{context}: a room without a maker"
+            );
+            if let Some(maker) = room.maker {
+                let network = maker.network.expect("all players have a network");
+                made.entry(network).or_default().insert(room.id);
+            }
+        }
+        for (network, expected) in made {
+            let counted: BTreeSet<_> = rooms.made_from(network).map(|room| room.id).collect();
+            assert_eq!(counted, expected, "{context}: rooms made from {network:?}");
+            let running = rooms.made_from(network).filter(|room| room.has_started());
+            assert!(
+                counted.len() <= MAX_ROOMS_PER_ADDRESS
+                    && running.count() <= MAX_RUNNING_PER_ADDRESS,
+                "{context}: too many rooms made from {network:?}"
+            );
+        }
     }
 }
