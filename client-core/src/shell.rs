@@ -12,6 +12,7 @@
 
 mod clock;
 mod connection;
+mod counting_socket;
 mod impaired_socket;
 mod shared;
 mod sockets;

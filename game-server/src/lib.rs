@@ -52,11 +52,35 @@ mod tests {
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
-                "budget, cell, coding, delay, grace, inner, maps, margin, npcs, obstacles, outer, \
-                 seed, size, tick"
+                "budget, cell, coding, delay, grace, inner, map-seats, maps, margin, npcs, \
+                 obstacles, outer, seed, size, tick"
             ),
             "{unknown}"
         );
+    }
+
+    #[test]
+    fn seats_of_a_map_are_for_worlds_of_several_maps() {
+        let check = |given: &[(&str, &str)]| {
+            let given = given
+                .iter()
+                .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            standard().check("field", &given)
+        };
+        assert_eq!(check(&[("maps", "2"), ("map-seats", "3")]), Ok(()));
+        for given in [
+            &[("map-seats", "3")][..],
+            &[("maps", "1"), ("map-seats", "3")],
+        ] {
+            let error = check(given).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::BadParameter);
+            let error = error.to_string();
+            assert!(
+                error.contains("map-seats") && error.contains("maps=2 or more"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

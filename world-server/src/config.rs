@@ -8,6 +8,7 @@
 mod file;
 mod trusted;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,7 +18,8 @@ use std::time::Duration;
 
 use ambit_host::cli::Advertise;
 use ambit_host::protocol::HEARTBEAT_INTERVAL;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::lobby::{ChildPoolConfig, LobbyConfig, PlacementPolicy};
 pub use trusted::TrustedAddresses;
@@ -60,7 +62,8 @@ pub struct Config {
     /// Maximum number of rooms on each host. More cost memory at once, and late ticks when all are
     /// busy.
     #[arg(long, value_name = "ROOMS", env = "AMBIT_HOST_CAPACITY", default_value_t = 64,
-          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+          value_parser = clap::value_parser!(u32).range(1..=65_536),
+          allow_negative_numbers = true)]
     pub host_capacity: u32,
 
     /// Which host gets the next room: `measured` (the least loaded, by what rooms and players are
@@ -77,6 +80,7 @@ pub struct Config {
         value_name = "COUNT",
         env = "AMBIT_SPARE_HOSTS",
         default_value_t = ChildPoolConfig::default().spares,
+        allow_negative_numbers = true,
     )]
     pub spare_hosts: u32,
 
@@ -86,7 +90,8 @@ pub struct Config {
         long,
         value_name = "URL[,URL]",
         env = "AMBIT_NATS",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = parse_nats_url,
     )]
     pub nats: Vec<String>,
 
@@ -104,6 +109,7 @@ pub struct Config {
         env = "AMBIT_HOST_SILENCE",
         default_value = "2s",
         value_parser = parse_silence,
+        allow_hyphen_values = true,
     )]
     pub host_silence: Duration,
 
@@ -144,6 +150,8 @@ pub struct Config {
         value_name = "COUNT",
         env = "AMBIT_MAX_CONNECTIONS",
         default_value_t = LobbyConfig::default().max_connections,
+        value_parser = parse_limit,
+        allow_negative_numbers = true,
     )]
     pub max_connections: usize,
 
@@ -152,7 +160,8 @@ pub struct Config {
     /// to come from a few addresses (a proxy, or a network that translates addresses), all limits
     /// per address have to be raised.
     #[arg(long, value_name = "COUNT", env = "AMBIT_MAX_CONNECTIONS_PER_ADDRESS",
-          default_value_t = LobbyConfig::default().max_per_address)]
+          default_value_t = LobbyConfig::default().max_per_address,
+          value_parser = parse_limit, allow_negative_numbers = true)]
     pub max_connections_per_address: usize,
 
     /// Addresses without a limit on connections per address, for bots and load tests: addresses and
@@ -172,6 +181,8 @@ pub struct Config {
         value_name = "ROOMS",
         env = "AMBIT_MAX_ROOMS",
         default_value_t = LobbyConfig::default().max_rooms,
+        value_parser = parse_limit,
+        allow_negative_numbers = true,
     )]
     pub max_rooms: usize,
 
@@ -200,6 +211,7 @@ pub struct Config {
         env = "AMBIT_GRACE",
         default_value = "30s",
         value_parser = parse_duration,
+        allow_hyphen_values = true,
     )]
     pub grace: Duration,
 
@@ -208,7 +220,8 @@ pub struct Config {
         long,
         value_name = "TIME|off",
         env = "AMBIT_IDLE",
-        default_value = "10m"
+        default_value = "10m",
+        allow_hyphen_values = true
     )]
     pub idle: TimeLimit,
 
@@ -250,11 +263,58 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
         let mut command = Self::command();
+        let mut from_file = FileKeys::new();
         if let Some(path) = file::find_path(&command, &arguments) {
-            command = file::apply_file(command, &path)?;
+            (command, from_file) = file::apply_file(command, &path)?;
         }
-        let matches = command.try_get_matches_from(arguments)?;
-        Ok(Self::from_arg_matches(&matches)?)
+        Self::from_matches(&command.try_get_matches_from(arguments)?, &from_file)
+    }
+
+    /// `from_file` has the keys of the file: to clap, their values are defaults.
+    fn from_matches(matches: &ArgMatches, from_file: &FileKeys) -> Result<Self, ConfigError> {
+        let config = Self::from_arg_matches(matches)?;
+        config.check_hosting(matches, from_file)?;
+        config.check_complete().map_err(ConfigError::Conflict)?;
+        Ok(config)
+    }
+
+    /// Refuses settings that the selected way of hosting does not use, whatever they come from. Who
+    /// names a NATS server wants a cluster: a server that runs alone instead would look healthy,
+    /// and divide the players.
+    fn check_hosting(&self, matches: &ArgMatches, from_file: &FileKeys) -> Result<(), ConfigError> {
+        let hosting = self.hosts;
+        let has_pool = matches!(hosting, HostingMode::Process { min, max } if min < max);
+        let is_cluster = hosting == HostingMode::Cluster;
+        for (flag, applies, used_by) in [
+            ("spare-hosts", has_pool, "process:MIN..MAX"),
+            ("nats", is_cluster, "cluster"),
+            ("peer-address", is_cluster, "cluster"),
+        ] {
+            if !applies && let Some(origin) = origin(matches, from_file, flag) {
+                return Err(ConfigError::Conflict(format!(
+                    "{origin} is for `--hosts {used_by}` only, but this server runs with `--hosts \
+                     {hosting}`: set `--hosts {used_by}`, or remove {origin}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that settings which need others have them.
+    pub(crate) fn check_complete(&self) -> Result<(), String> {
+        let problem = if self.cert.is_some() != self.key.is_some() {
+            "`--cert` and `--key` go together: give both PEM files, or none for a certificate of \
+             the server's own"
+        } else if self.hosts == HostingMode::Cluster && self.nats.is_empty() {
+            "`--hosts cluster` needs `--nats`: the NATS servers that store the directory \
+             (nats://HOST:4222)"
+        } else if self.hosts == HostingMode::Cluster && self.host_key.is_none() {
+            "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
+             cluster share"
+        } else {
+            return Ok(());
+        };
+        Err(problem.to_owned())
     }
 
     /// The lobby's part of the configuration.
@@ -308,6 +368,24 @@ impl Config {
     }
 }
 
+/// The keys of the configuration file.
+type FileKeys = BTreeSet<String>;
+
+/// Where a setting was made, in words; `None` if it has its default.
+fn origin(matches: &ArgMatches, from_file: &FileKeys, flag: &str) -> Option<String> {
+    let id = flag.replace('-', "_");
+    match matches.value_source(&id) {
+        Some(ValueSource::CommandLine) => Some(format!("`--{flag}`")),
+        Some(ValueSource::EnvVariable) => Some(format!(
+            "the environment variable `AMBIT_{}`",
+            id.to_uppercase()
+        )),
+        _ => from_file
+            .contains(flag)
+            .then(|| format!("the key `{flag}` of the configuration file")),
+    }
+}
+
 /// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -322,6 +400,9 @@ pub enum ConfigError {
         /// What is wrong, and what is allowed.
         problem: String,
     },
+    /// Settings that do not go together: what is wrong, and what to do.
+    #[error("{0}")]
+    Conflict(String),
 }
 
 /// Written by hand, so that clap's text is not repeated as the cause.
@@ -456,6 +537,33 @@ fn parse_silence(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A maximum that must not be 0.
+fn parse_limit(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(limit @ 1..) => Ok(limit),
+        _ => Err("expected a whole number from 1 up; with 0, all of them would be refused".into()),
+    }
+}
+
+/// Parses `nats://[USER:PASSWORD@]HOST[:PORT]`. The client library would take `htp:/x` for the host
+/// `htp` and try to reach it for ever.
+fn parse_nats_url(text: &str) -> Result<String, String> {
+    let address = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let address = address.strip_suffix('/').unwrap_or(address);
+    let server = address.rsplit_once('@').map_or(address, |(_, host)| host);
+    let after_host = server.rsplit_once(']').map_or(server, |(_, rest)| rest);
+    let has_good_port = after_host
+        .split_once(':')
+        .is_none_or(|(_, port)| port.parse().is_ok_and(|port: u16| port > 0));
+    let is_server = !server.contains(['/', '?', '#', ' ']) && has_good_port;
+    let parsed = text.parse::<async_nats::ServerAddr>();
+    if is_server && parsed.is_ok_and(|url| !url.host().is_empty()) {
+        Ok(text.into())
+    } else {
+        Err("expected the URL of a NATS server, such as nats://192.0.2.11:4222".into())
+    }
+}
+
 fn parse_peer_address(text: &str) -> Result<String, String> {
     match text.parse() {
         Ok(ambit_host::cli::WorldAddress::Addresses(addresses)) if addresses.len() == 1 => {
@@ -554,6 +662,137 @@ mod tests {
     }
 
     #[test]
+    fn a_maximum_of_0_is_refused_with_a_reason() {
+        for flag in [
+            "--max-connections",
+            "--max-connections-per-address",
+            "--max-rooms",
+        ] {
+            let error = error_of(&[flag, "0"]);
+            assert!(
+                error.contains(flag) && error.contains("all of them would be refused"),
+                "{error}"
+            );
+            assert!(error_of(&[flag, "-1"]).contains(flag));
+            assert!(Config::from_arguments(["world-server", flag, "1"]).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_value_that_begins_with_a_hyphen_is_reported_with_its_flag() {
+        for flag in ["--grace", "--idle", "--host-silence"] {
+            let error = error_of(&[flag, "-5s"]);
+            assert!(
+                error.contains(flag) && error.contains("'-5s'") && error.contains("500ms"),
+                "{error}"
+            );
+        }
+        for flag in ["--host-capacity", "--spare-hosts"] {
+            assert!(error_of(&[flag, "-5"]).contains(flag));
+        }
+    }
+
+    #[test]
+    fn a_nats_url_has_a_host_and_no_path() {
+        for good in [
+            "nats://127.0.0.1:4222",
+            "nats://nats-0.nats",
+            "nats-1:4222",
+            "tls://user:pass@[::1]:4222",
+            "nats://a:4222/",
+        ] {
+            assert_eq!(parse_nats_url(good), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "htp:/x",
+            "http://a:4222",
+            "nats://",
+            "nats://a:0",
+            "nats://a:x",
+            "nats://a/b",
+            "a b",
+            "nats:/a",
+            ":4222",
+        ] {
+            assert!(parse_nats_url(bad).is_err(), "{bad:?}");
+        }
+        let error = error_of(&["--nats", "htp:/x"]);
+        assert!(
+            error.contains("--nats") && error.contains("nats://"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn settings_of_another_way_of_hosting_are_refused() {
+        let nats = ["--nats", "nats://a:4222"];
+        let key = ["--host-key", "0123456789abcdef"];
+        for (hosts, flags, is_accepted) in [
+            ("embedded", &nats[..], false),
+            ("process:2..3", &nats, false),
+            ("cluster", &[nats, key].concat(), true),
+            ("embedded", &["--peer-address", "a:1"], false),
+            ("process:2", &["--peer-address", "a:1"], false),
+            ("embedded", &["--spare-hosts", "1"], false),
+            ("process:2", &["--spare-hosts", "1"], false),
+            ("process:2..3", &["--spare-hosts", "1"], true),
+            ("embedded", &["--host-key", "0123456789abcdef"], true),
+        ] {
+            let arguments = [&["world-server", "--hosts", hosts], flags].concat();
+            match Config::from_arguments(arguments) {
+                Ok(_) => assert!(is_accepted, "{hosts} {flags:?}"),
+                Err(error) => {
+                    let (error, mode) = (error.to_string(), format!("`--hosts {hosts}`"));
+                    assert!(
+                        !is_accepted && error.contains(flags[0]) && error.contains(&mode),
+                        "{error}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_of_another_way_of_hosting_is_named_by_its_origin() {
+        let command = Config::command().mut_arg("nats", |nats| nats.default_value("nats://a:4222"));
+        let matches = command.try_get_matches_from(["world-server"]).unwrap();
+        let error = Config::from_matches(&matches, &["nats".to_owned()].into()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the key `nats` of the configuration file is for `--hosts cluster` only, but this \
+             server runs with `--hosts embedded`: set `--hosts cluster`, or remove the key `nats` \
+             of the configuration file"
+        );
+        // Set in every process that tests run in.
+        let command = Config::command().mut_arg("peer_address", |address| address.env("PATH"));
+        let command = command.mut_arg("peer_address", |address| {
+            address.value_parser(|_: &str| Ok::<_, String>("a:1".to_owned()))
+        });
+        let matches = command.try_get_matches_from(["world-server"]).unwrap();
+        let error = Config::from_matches(&matches, &FileKeys::new()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the environment variable `AMBIT_PEER_ADDRESS` is for"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_setting_that_needs_another_one_is_refused_alone() {
+        for (flags, missing) in [
+            (&["--cert", "a.pem"][..], "--key"),
+            (&["--key", "a.pem"], "--cert"),
+            (&["--hosts", "cluster"], "--nats"),
+            (&["--hosts", "cluster", "--nats", "a"], "--host-key"),
+        ] {
+            let error = error_of(flags);
+            assert!(error.contains(missing), "{flags:?}: {error}");
+        }
+    }
+
+    #[test]
     fn a_bad_value_is_reported_in_one_line_with_its_key() {
         let error = Config::from_arguments(["world-server", "--hosts", "many"])
             .unwrap_err()
@@ -563,5 +802,11 @@ mod tests {
             "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, \
              `process:MIN..MAX` or `cluster`"
         );
+    }
+
+    fn error_of(flags: &[&str]) -> String {
+        let arguments = [&["world-server"], flags].concat();
+        let error = Config::from_arguments(arguments).expect_err("invalid flags");
+        error.to_string()
     }
 }

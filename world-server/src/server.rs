@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use actix::System;
-use ambit_host::process::{multi_thread_runtime, start_logging};
+use ambit_host::process::{USAGE_EXIT_STATUS, multi_thread_runtime, start_logging};
 use ambit_room::logic::registry::Registry;
 use ambit_transport::quic::Fingerprint;
 use anyhow::{Context as _, bail};
@@ -125,9 +125,6 @@ impl Server {
     }
 }
 
-/// Exit status for an invalid command line, variable or file.
-const USAGE_EXIT_STATUS: u8 = 2;
-
 /// Runs the whole program with the games of `registry`: a server with games of your own is one line
 /// around this function.
 ///
@@ -153,7 +150,10 @@ pub fn run(registry: Registry) -> ExitCode {
             return ExitCode::from(USAGE_EXIT_STATUS);
         }
     };
-    start_logging();
+    if let Err(problem) = start_logging() {
+        eprintln!("world-server: {problem}");
+        return ExitCode::from(USAGE_EXIT_STATUS);
+    }
     let server = match Server::spawn(config, registry, true) {
         Ok(Some(server)) => server,
         Ok(None) => return ExitCode::SUCCESS,

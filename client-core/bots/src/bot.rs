@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome};
+use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome, codes};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::replica::PoseDecoding;
@@ -103,7 +103,8 @@ pub(crate) struct Bot {
 }
 
 impl Bot {
-    /// Connects to the lobby. The error says why there is no bot.
+    /// Connects to the lobby. The error says why there is no bot. The first bot does not look twice
+    /// for a server that is not there: others may miss it for a moment that they make busy.
     pub(crate) async fn connect(
         settings: &Arc<BotSettings>,
         index: usize,
@@ -130,6 +131,9 @@ impl Bot {
                 .closed()
                 .unwrap_or("the client ended")
                 .clone_into(&mut last);
+            if index == 0 && last.starts_with(codes::COULD_NOT_CONNECT) {
+                break;
+            }
             sleep(ATTEMPT_PAUSE).await;
         }
         Err(last)
@@ -358,7 +362,7 @@ impl Bot {
             self.fault_detector.refusals(),
             self.fault_detector.faults().clone(),
         );
-        let lost = self.fault_detector.game_lost().map(str::to_owned);
+        let lost = self.fault_detector.absence().map(str::to_owned);
         sleep(QUIT_DELAY).await;
         self.leave().await;
         BotReport {

@@ -300,7 +300,7 @@ fn run_failure(reports: &[BotReport]) -> Option<String> {
     let lost: Option<Vec<&String>> = played.map(|report| report.lost.as_ref()).collect();
     lost.map(|reasons| {
         format!(
-            "the server is lost: no bot was left in the game at the end ({})",
+            "no bot was left in the game at the end; the first one: {}",
             reasons[0]
         )
     })

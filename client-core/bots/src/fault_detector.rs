@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent, codes};
+use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
 use ambit_client_core::client::model::RoomListing;
 use ambit_proto::codes as protocol;
 use ambit_proto::message::FieldValue;
@@ -37,8 +37,8 @@ pub(crate) struct FaultDetector {
     interrupted: bool,
     /// Why the client has ended.
     closed: Option<String>,
-    /// Why it lost the game; cleared when it is back.
-    game_lost: Option<String>,
+    /// Why it is out of the game; cleared when it is back.
+    absence: Option<String>,
     /// Why the connection to the lobby broke, if it is not restored.
     lobby_lost: Option<String>,
     /// How often the session was resumed.
@@ -116,7 +116,7 @@ impl FaultDetector {
                 let new = self.in_sight.insert(enter.id);
                 self.expect(new, "enter twice", enter.id);
                 if enter.own {
-                    (self.has_avatar, self.has_arrived, self.game_lost) = (true, true, None);
+                    (self.has_avatar, self.has_arrived, self.absence) = (true, true, None);
                 }
             }
             ViewEvent::Leave { id, .. } => {
@@ -163,7 +163,7 @@ impl FaultDetector {
             self.faults.add("lobby connection broke", 1, reason);
         }
         if self.is_in_game() && silence > MAX_SILENCE {
-            self.note_lost_game(
+            self.note_interruption(
                 "silent at the end",
                 format!("no new data for {} ms", silence.as_millis()),
             );
@@ -180,9 +180,9 @@ impl FaultDetector {
         self.closed.as_deref()
     }
 
-    /// Why the game was lost, if it was.
-    pub(crate) fn game_lost(&self) -> Option<&str> {
-        self.game_lost.as_deref()
+    /// Why the client is out of the game, if it is: its server or host is lost, or it was put out.
+    pub(crate) fn absence(&self) -> Option<&str> {
+        self.absence.as_deref()
     }
 
     /// How often the lobby connection broke and the session was resumed, at that server or another
@@ -215,35 +215,26 @@ impl FaultDetector {
             ConnectionStatus::GameBroken { reason, .. } => {
                 // Before the avatar's first arrival this is one of several attempts.
                 if self.has_arrived {
-                    self.note_lost_game("game connection broke", reason.clone());
+                    self.note_interruption("game connection broke", reason.clone());
                 }
             }
             ConnectionStatus::GameClosed { code, message } => {
-                let reason = format!("{code}: {message}");
-                if self.has_arrived && code == codes::GAME_UNREACHABLE {
-                    self.note_lost_game("game connection closed", reason);
-                } else {
-                    self.note_interruption("game connection closed", reason);
-                }
+                self.note_interruption("game connection closed", format!("{code}: {message}"));
             }
             ConnectionStatus::Closed { code, message } => {
                 let reason = format!("{code}: {message}");
                 if self.has_arrived {
-                    self.note_lost_game("connection closed", reason.clone());
+                    self.note_interruption("connection closed", reason.clone());
                 }
                 self.closed = Some(reason);
             }
         }
     }
 
-    fn note_lost_game(&mut self, kind: &str, reason: String) {
-        self.game_lost = Some(reason.clone());
-        self.note_interruption(kind, reason);
-    }
-
     fn note_interruption(&mut self, kind: &str, reason: String) {
         self.has_avatar = false;
         self.interrupted = true;
+        self.absence = Some(reason.clone());
         self.faults.add(kind, 1, reason);
     }
 
@@ -268,7 +259,7 @@ mod tests {
     use ambit_client_core::client::event::{
         Failure, GameEvent, NamedField, ObjectEntered, ObjectUpdated, Welcome,
     };
-    use ambit_proto::ids::PlayerId;
+    use ambit_proto::ids::{PlayerId, RoomId};
     use ambit_proto::space::Position;
     use ambit_proto::time::GameTime;
 
@@ -335,6 +326,20 @@ mod tests {
         let detector = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
         assert!(detector.is_in_game() && !detector.is_steady());
         assert_eq!(kinds(&detector), ["game connection broke"]);
+    }
+
+    #[test]
+    fn a_bot_that_was_put_out_is_absent_until_it_is_back() {
+        let kicked = || ViewEvent::Left {
+            request: 0,
+            room: RoomId(1),
+            code: "kicked".into(),
+            message: "by ann".into(),
+        };
+        let detector = after(&[enter(1, true), leave(1), kicked()]);
+        assert_eq!(detector.absence(), Some("kicked: by ann"));
+        let detector = after(&[enter(1, true), leave(1), kicked(), enter(2, true)]);
+        assert_eq!(detector.absence(), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Many emulated players in one process and one room, with a summary of the run.
 //!
 //! Exit status: 0 after a run, whatever its results; 1 if there was no run (no server, no room, no
-//! dump file), or the server was lost before the end; 2 for invalid flags.
+//! dump file), or no bot was left in the game at the end; 2 for invalid flags and variables.
 
 mod bot;
 mod bot_group;
@@ -12,14 +12,17 @@ mod progress;
 mod shown_positions;
 mod summary;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_client_text::flags;
 use anyhow::Context;
+use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::bot::BotSettings;
@@ -29,6 +32,10 @@ use crate::progress::ProgressDisplay;
 
 /// Number of threads: most of the work is quinn's, and the server needs CPU, too.
 const THREADS: usize = 2;
+/// Exit status for invalid flags and variables.
+const USAGE_EXIT_STATUS: u8 = 2;
+/// The game of a created room, unless the flag names another one.
+const DEFAULT_GAME: &str = "field";
 /// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -48,23 +55,29 @@ struct BotsOptions {
 
     /// How many bots.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(allow_negative_numbers = true)]
     count: u32,
 
     /// How long the measured time is, in seconds.
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     seconds: Duration,
 
     /// How long all bots are in the game before the measured time begins, in seconds; then a line
     /// `measuring` is printed.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 0,
+        allow_negative_numbers = true
+    )]
     settle: u32,
 
     /// The room's name; the default is a new room.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     room: Option<String>,
 
     /// The game of a room that is created.
-    #[arg(long, default_value = "field")]
+    #[arg(long, default_value = DEFAULT_GAME, value_parser = NonEmptyStringValueParser::new())]
     game: String,
 
     /// What the bots do; the default is `cubes` for `--game cubes`, and else `crowd`.
@@ -72,7 +85,8 @@ struct BotsOptions {
     profile: Option<Profile>,
 
     /// Seats of a room that is created; the default is enough for all bots.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true)]
     capacity: Option<u32>,
 
     /// A parameter of a room that is created; may be given several times.
@@ -94,7 +108,7 @@ struct BotsOptions {
 
     /// How many bots are full clients. The others do not decode poses, which is most of a client's
     /// work. The server does the same work for both. Updates and ages are those of full clients.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     full: Option<u32>,
 
     /// Write the positions that the first bots show, to compare them with the true ones: a line
@@ -109,21 +123,59 @@ impl BotsOptions {
             .unwrap_or_else(|| Profile::for_game(&self.game))
     }
 
-    /// Refuses flags that contradict each other.
-    fn check(self) -> Result<Self, clap::Error> {
-        if self.shown.is_some() && self.profile() == Profile::Crowd {
-            let message = "bots of the profile `crowd` write no shown positions";
-            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+    /// Reads the command line (the first argument is the program's name) and the environment. The
+    /// error may also be a request for help or the version.
+    fn from_arguments<A: Into<OsString> + Clone>(
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(arguments)?;
+        let options = Self::from_arg_matches(&matches)?;
+        let is_game_given = matches.value_source("game") != Some(ValueSource::DefaultValue);
+        match options.contradiction(is_game_given) {
+            Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
+            None => Ok(options),
         }
-        Ok(self)
+    }
+
+    /// How flags contradict each other.
+    fn contradiction(&self, is_game_given: bool) -> Option<String> {
+        let Self {
+            count, game, room, ..
+        } = self;
+        if self.shown.is_some() && self.profile() == Profile::Crowd {
+            return Some("bots of the profile `crowd` write no shown positions".to_owned());
+        }
+        if let Some(full) = self.full.filter(|full| full > count) {
+            return Some(format!(
+                "`--full {full}` are more full clients than the `--count {count}` bots; expected \
+                 {count} at most"
+            ));
+        }
+        if let Some(capacity) = self.capacity.filter(|capacity| capacity < count) {
+            return Some(format!(
+                "`--capacity {capacity}` leaves no seats for all of the `--count {count}` bots; \
+                 expected {count} or more, or no --capacity"
+            ));
+        }
+        // A room that exists already may run any game.
+        let is_field = game == DEFAULT_GAME && (is_game_given || room.is_none());
+        if self.profile() == Profile::Cubes && is_field {
+            return Some(format!(
+                "`--profile cubes` plays the game `cubes`, and `--game {game}` has no cubes; \
+                 expected --game cubes, or another profile"
+            ));
+        }
+        None
     }
 }
 
 fn main() -> ExitCode {
-    let args = BotsOptions::parse()
-        .check()
-        .unwrap_or_else(|error| error.exit());
-    flags::start_log();
+    let args =
+        BotsOptions::from_arguments(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    if let Err(error) = flags::start_log() {
+        eprintln!("error: {error}");
+        return ExitCode::from(USAGE_EXIT_STATUS);
+    }
     match run(&args) {
         Ok(exit) => exit,
         Err(error) => {
@@ -242,17 +294,57 @@ mod tests {
 
     #[test]
     fn shown_positions_are_refused_for_a_crowd() {
-        let check = |flags: &[&str], is_accepted: bool| {
-            let flags = ["bots", "--count=1", "--seconds=1", "--shown=file"]
-                .iter()
-                .chain(flags);
-            let options = BotsOptions::try_parse_from(flags).expect("each flag is valid");
-            assert_eq!(options.check().is_ok(), is_accepted);
-        };
-        check(&["--profile=crowd"], false);
-        check(&["--game=field"], false);
-        check(&["--profile=hold"], true);
-        check(&["--game=cubes"], true);
+        check(&["--shown=file", "--profile=crowd"], "crowd");
+        check(&["--shown=file", "--game=field"], "crowd");
+        check(&["--shown=file", "--profile=hold"], "");
+        check(&["--shown=file", "--game=cubes"], "");
+    }
+
+    #[test]
+    fn more_full_clients_than_bots_are_refused() {
+        check(&["--full=5"], "`--full 5`");
+        check(&["--full=2"], "");
+        check(&["--full=0"], "");
+        check(&["--full", "-1"], "--full");
+    }
+
+    #[test]
+    fn a_room_with_too_few_seats_for_the_bots_is_refused() {
+        check(&["--capacity=1"], "`--count 2`");
+        check(&["--capacity=0"], "--capacity");
+        check(&["--capacity=2"], "");
+    }
+
+    #[test]
+    fn cubes_are_not_played_in_the_field() {
+        check(&["--profile=cubes"], "--game cubes");
+        check(&["--profile=cubes", "--game=field"], "--game cubes");
+        check(
+            &["--profile=cubes", "--game=field", "--room=den"],
+            "--game cubes",
+        );
+        check(&["--profile=cubes", "--room=den"], "");
+        check(&["--profile=cubes", "--game=cubes"], "");
+        check(&["--profile=cubes", "--game=a-game-of-mine"], "");
+    }
+
+    #[test]
+    fn empty_names_are_refused() {
+        check(&["--room="], "--room");
+        check(&["--game="], "--game");
+    }
+
+    /// Whether two bots may have these flags; the error contains `expected`.
+    fn check(flags: &[&str], expected: &str) {
+        let flags = [&["bots", "--count=2", "--seconds=1"], flags].concat();
+        match BotsOptions::from_arguments(&flags) {
+            Ok(_) => assert_eq!(expected, "", "{flags:?}"),
+            Err(error) => {
+                assert_eq!(error.exit_code(), 2);
+                let error = error.to_string();
+                assert!(!expected.is_empty() && error.contains(expected), "{error}");
+            }
+        }
     }
 
     #[test]

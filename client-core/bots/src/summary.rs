@@ -39,7 +39,7 @@ pub(crate) struct BotReport {
     pub(crate) resumes: u64,
     pub(crate) refusals: u64,
     pub(crate) faults: Faults,
-    /// Why the game was lost at the end, if it was.
+    /// Why it was out of the game at the end, if it was.
     pub(crate) lost: Option<String>,
     /// Commands that were confirmed.
     pub(crate) confirmed: u64,

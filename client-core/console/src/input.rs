@@ -27,8 +27,8 @@ pub(crate) type ReadLine = Result<String, LineTooLong>;
 /// The lines that are read.
 pub(crate) type LineReceiver = mpsc::Receiver<ReadLine>;
 
-pub(crate) fn of_file(script: File) -> LineReceiver {
-    start(BufReader::new(script))
+pub(crate) fn of_file(script: BufReader<File>) -> LineReceiver {
+    start(script)
 }
 
 /// The lines of standard input.

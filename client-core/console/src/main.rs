@@ -5,8 +5,8 @@
 //! output. `text::command` defines the commands, `text::json` the output.
 //!
 //! Exit status: 0 after `quit`, at the end of input or after a signal; 1 if the client could not
-//! connect, the server refused it, or the connection is lost for good; 2 for invalid flags or a
-//! script that can't be opened.
+//! connect, the server refused it, or the connection is lost for good; 2 for invalid flags and
+//! variables, or a script that can't be read.
 
 mod human;
 mod input;
@@ -20,8 +20,8 @@ mod terminal;
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ use crate::resume_token::TokenFile;
 use crate::screen::Screen;
 use crate::terminal::Terminal;
 
+/// Exit status for invalid flags and variables, and for a script that can't be read.
+const USAGE_EXIT_STATUS: u8 = 2;
 /// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -74,12 +76,12 @@ fn main() -> ExitCode {
         .after_long_help(command_list())
         .get_matches();
     let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    flags::start_log();
-    let (lines, screen) = match input_and_output(args.script.as_ref()) {
+    let logging = flags::start_log().map_err(|error| error.to_string());
+    let (lines, screen) = match logging.and_then(|()| input_and_output(args.script.as_deref())) {
         Ok(both) => both,
         Err(message) => {
             eprintln!("error: {message}");
-            return ExitCode::from(2);
+            return ExitCode::from(USAGE_EXIT_STATUS);
         }
     };
     run(&args, lines, screen).unwrap_or_else(|error| {
@@ -136,12 +138,15 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
 }
 
 /// The source of commands, and where their results are printed.
-fn input_and_output(script: Option<&PathBuf>) -> Result<(LineReceiver, Screen), String> {
+fn input_and_output(script: Option<&Path>) -> Result<(LineReceiver, Screen), String> {
     if let Some(path) = script {
-        return match File::open(path) {
-            Ok(file) => Ok((input::of_file(file), Screen::Json)),
-            Err(error) => Err(format!("can't open the script {}: {error}", path.display())),
-        };
+        let script = open_script(path).map_err(|error| {
+            format!(
+                "can't read the script {}: {error}; expected a file with one command a line",
+                path.display()
+            )
+        })?;
+        return Ok((input::of_file(script), Screen::Json));
     }
     if !io::stdin().is_terminal() {
         return Ok((input::of_standard_input(), Screen::Json));
@@ -151,6 +156,18 @@ fn input_and_output(script: Option<&PathBuf>) -> Result<(LineReceiver, Screen), 
         Some((terminal, lines)) => (lines, Screen::Terminal(terminal)),
         None => (input::of_standard_input(), Screen::words()),
     })
+}
+
+/// Opens a script. A directory can be opened, too; reading it fails.
+fn open_script(path: &Path) -> io::Result<BufReader<File>> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    let mut script = BufReader::new(file);
+    // A pipe may have nothing to read yet.
+    if kind.is_file() || kind.is_dir() {
+        script.fill_buf()?;
+    }
+    Ok(script)
 }
 
 fn token_file(args: &ConsoleOptions) -> TokenFile {
@@ -183,4 +200,20 @@ fn random<const N: usize>() -> [u8; N] {
         .fill(&mut bytes)
         .expect("the system has random numbers");
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_cannot_be_read_is_refused_with_a_reason() {
+        for path in [std::env::temp_dir(), PathBuf::from("/nowhere/script")] {
+            let message = input_and_output(Some(&path)).err().expect("no script");
+            assert!(
+                message.contains(&path.display().to_string()) && message.contains("one command"),
+                "{message}"
+            );
+        }
+    }
 }

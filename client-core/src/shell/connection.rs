@@ -21,7 +21,8 @@ use bytes::Bytes;
 use prost::Message;
 use quinn::{Connection, ConnectionError, RecvStream, SendStream};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 use super::ServerTrust;
 use super::sockets::Sockets;
@@ -34,6 +35,14 @@ use crate::trust::{KnownCertificate, KnownHosts, TrustError};
 pub(super) const MAX_FRAMES: usize = 128;
 /// Maximum time to dial. Enough for a handshake through 20 % loss both ways on a busy machine.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an address may send nothing at all. QUIC sends first packets at 0, 1 and 3 s, so this
+/// is enough through 20 % loss both ways; a user who made a mistake in the address learns it soon.
+const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_millis(3_500);
+/// When the next server of a list is dialled, beside those that have not answered yet.
+const NEXT_SERVER_AFTER: Duration = Duration::from_secs(1);
+/// When the next address of a name is dialled, beside those that have not answered yet (the
+/// connection attempt delay of RFC 8305).
+const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 /// The same if another server can be dialled instead.
 const SHORT_DIAL_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// How long the last frames may take to leave when a connection is closed.
@@ -189,13 +198,16 @@ async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>)
     }
 }
 
-async fn dial(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason> {
-    if let Peer::World {
+async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Connection, CloseReason> {
+    let Peer::World {
         server,
-        has_alternatives: true,
-        ..
+        trust,
+        has_alternatives,
     } = peer
-    {
+    else {
+        return dial_and_verify(peer, sockets).await;
+    };
+    if *has_alternatives {
         let gone = || {
             CloseReason::Broken(format!(
                 "could not connect to {server}: nothing answered in time"
@@ -205,29 +217,49 @@ async fn dial(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason>
             .await
             .map_err(|_| gone())?;
     }
-    let Peer::World { server, trust, .. } = peer else {
-        return dial_and_verify(peer, sockets).await;
-    };
     // Of several servers, use the first that answers.
-    let mut end = CloseReason::Broken("no server address was given".to_owned());
-    for server in server.split(',').map(|server| server.trim().to_owned()) {
+    let attempts = server.split(',').map(|server| {
         let peer = Peer::World {
-            server,
+            server: server.trim().to_owned(),
             trust: trust.clone(),
             has_alternatives: false,
         };
-        match dial_and_verify(&peer, sockets).await {
-            Ok(connection) => return Ok(connection),
-            Err(missed) => end = missed,
-        }
-        if matches!(end, CloseReason::Final { .. }) {
-            break;
-        }
-    }
-    Err(end)
+        let sockets = sockets.clone();
+        async move { dial_and_verify(&peer, &sockets).await }
+    });
+    first_success(attempts.collect(), NEXT_SERVER_AFTER).await
 }
 
-async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason> {
+/// The first success of several attempts. The next one starts when one has failed, or when nothing
+/// has happened for `pause`. A final failure ends them all; else the error is the last one.
+async fn first_success<T, F>(attempts: Vec<F>, pause: Duration) -> Result<T, CloseReason>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, CloseReason>> + Send + 'static,
+{
+    let mut waiting = attempts.into_iter();
+    let mut running = JoinSet::new();
+    let mut end = CloseReason::Broken("no address was given".to_owned());
+    loop {
+        if let Some(next) = waiting.next() {
+            running.spawn(next);
+        }
+        let may_start_next = waiting.len() > 0;
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                Some(Ok(Ok(success))) => return Ok(success),
+                Some(Ok(Err(failure @ CloseReason::Final { .. }))) => return Err(failure),
+                Some(Ok(Err(failure))) => end = failure,
+                // An attempt that panicked has printed why.
+                Some(Err(_)) => {}
+                None => return Err(end),
+            },
+            () = sleep(pause), if may_start_next => {}
+        }
+    }
+}
+
+async fn dial_and_verify(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Connection, CloseReason> {
     match peer {
         Peer::World {
             server,
@@ -273,7 +305,7 @@ async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, C
 async fn dial_on_first_use(
     server: &str,
     hosts: &KnownHosts,
-    sockets: &Sockets,
+    sockets: &Arc<Sockets>,
 ) -> Result<Connection, CloseReason> {
     let known = hosts
         .find_certificate(server)
@@ -302,13 +334,13 @@ async fn dial_on_first_use(
     Ok(connection)
 }
 
-/// Dials the addresses of `address`, one after the other, until one answers.
+/// Dials the addresses of `address` until one answers.
 async fn dial_addresses(
     address: &str,
     stand_in: Option<IpAddr>,
-    alpn: &[u8],
+    alpn: &'static [u8],
     verifier: &Arc<FingerprintVerifier>,
-    sockets: &Sockets,
+    sockets: &Arc<Sockets>,
 ) -> Result<Connection, CloseReason> {
     let found = tokio::net::lookup_host(address).await.map_err(|error| {
         CloseReason::Broken(format!(
@@ -322,21 +354,27 @@ async fn dial_addresses(
     remotes.sort_by_key(SocketAddr::is_ipv6);
     remotes.dedup();
     remotes.truncate(MAX_ADDRESSES);
-    let mut end = CloseReason::Broken(format!(
-        "could not connect to {address}: the name resolves to no address"
-    ));
-    for remote in remotes {
-        match dial_address(remote, host_of(address), alpn, verifier, sockets).await {
-            Ok(connection) => return Ok(connection),
-            Err(reason) => {
-                end = CloseReason::Broken(format!("could not connect to {address}: {reason}"));
-            }
-        }
-        if untrusted_fingerprint(verifier).is_some() {
-            break;
-        }
+    if remotes.is_empty() {
+        return Err(CloseReason::Broken(format!(
+            "could not connect to {address}: the name resolves to no address"
+        )));
     }
-    Err(end)
+    let attempts = remotes.into_iter().map(|remote| {
+        let (address, verifier, sockets) = (address.to_owned(), verifier.clone(), sockets.clone());
+        async move {
+            dial_address(remote, host_of(&address), alpn, &verifier, &sockets)
+                .await
+                .map_err(|reason| {
+                    let message = format!("could not connect to {address}: {reason}");
+                    // The caller replaces this: the address is right, and its server is not.
+                    match untrusted_fingerprint(&verifier) {
+                        Some(_) => certificate_changed(message),
+                        None => CloseReason::Broken(message),
+                    }
+                })
+        }
+    });
+    first_success(attempts.collect(), NEXT_ADDRESS_AFTER).await
 }
 
 async fn dial_address(
@@ -350,18 +388,32 @@ async fn dial_address(
         .endpoint(remote)
         .map_err(|error| format!("no socket: {error}"))?;
     let config = client_config(alpn, verifier.clone());
+    let received_before = sockets.received();
     let connecting = endpoint
         .connect_with(config, remote, name)
         .map_err(|error| error.to_string())?;
-    match timeout(DIAL_TIMEOUT, connecting).await {
+    let mut connecting = std::pin::pin!(connecting);
+    let mut dialled = timeout(FIRST_ANSWER_TIMEOUT, &mut connecting).await;
+    let is_answering = sockets.received() > received_before;
+    if dialled.is_err() && is_answering {
+        let rest = DIAL_TIMEOUT.saturating_sub(FIRST_ANSWER_TIMEOUT);
+        dialled = timeout(rest, &mut connecting).await;
+    }
+    let limit = if is_answering {
+        DIAL_TIMEOUT
+    } else {
+        FIRST_ANSWER_TIMEOUT
+    };
+    match dialled {
         Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(ConnectionError::TimedOut)) | Err(_) => {
-            let seconds = DIAL_TIMEOUT.as_secs();
-            Err(format!(
-                "nothing answered within {seconds} s. Is the server running, and is this its \
-                 address?"
-            ))
-        }
+        Ok(Err(ConnectionError::TimedOut)) | Err(_) if is_answering => Err(format!(
+            "the connection was not established within {} s. Is the network very slow?",
+            limit.as_secs_f32()
+        )),
+        Ok(Err(ConnectionError::TimedOut)) | Err(_) => Err(format!(
+            "nothing answered within {} s. Is the server running, and is this its address?",
+            limit.as_secs_f32()
+        )),
         Ok(Err(error)) => Err(error.to_string()),
     }
 }
@@ -463,6 +515,55 @@ fn application_close_reason(code: u64, reason: &[u8]) -> CloseReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_server_delays_the_next_one_by_a_second() {
+        let pause = NEXT_SERVER_AFTER;
+        let silent = || attempt(Duration::from_secs(10), Err(broken("silent")));
+        let live = || attempt(Duration::from_millis(100), Ok(7));
+        check_attempts(vec![silent(), live()], Ok(7), 1_100).await;
+        check_attempts(vec![silent(), silent(), live()], Ok(7), 2_100).await;
+        check_attempts(vec![live(), silent()], Ok(7), 100).await;
+        // A slow server still counts if the next one fails.
+        let slow = attempt(pause + Duration::from_secs(1), Ok(8));
+        let refusing = attempt(Duration::ZERO, Err(broken("refused")));
+        check_attempts(vec![slow, refusing], Ok(8), 2_000).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_next_attempt_starts_at_once_after_a_failure() {
+        let failing = || attempt(Duration::from_millis(10), Err(broken("refused")));
+        let live = attempt(Duration::from_millis(100), Ok(7));
+        check_attempts(vec![failing(), failing(), live], Ok(7), 120).await;
+        let last = attempt(Duration::ZERO, Err(broken("last")));
+        check_attempts(vec![failing(), last], Err(broken("last")), 10).await;
+        let end = certificate_changed("another certificate".to_owned());
+        let changed = attempt(Duration::ZERO, Err(end.clone()));
+        check_attempts(vec![changed, failing()], Err(end), 0).await;
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the clock of the test is virtual"
+    )]
+    async fn check_attempts(
+        attempts: Vec<impl Future<Output = Result<u8, CloseReason>> + Send + 'static>,
+        expected: Result<u8, CloseReason>,
+        expected_ms: u128,
+    ) {
+        let start = tokio::time::Instant::now();
+        assert_eq!(first_success(attempts, NEXT_SERVER_AFTER).await, expected);
+        assert_eq!(start.elapsed().as_millis(), expected_ms);
+    }
+
+    async fn attempt(time: Duration, result: Result<u8, CloseReason>) -> Result<u8, CloseReason> {
+        sleep(time).await;
+        result
+    }
+
+    fn broken(reason: &str) -> CloseReason {
+        CloseReason::Broken(reason.to_owned())
+    }
 
     #[test]
     fn the_host_of_an_address_is_the_part_before_the_port() {

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::{LazyTimerRuntime, client_endpoint_config};
-use quinn::{Endpoint, Runtime};
+use quinn::{AsyncUdpSocket, Endpoint, Runtime};
 
+use super::counting_socket::CountingSocket;
 use super::impaired_socket::ImpairedSocket;
 
 /// Maximum number of sockets of one client: two families, local and remote.
@@ -24,6 +26,8 @@ pub(super) struct Sockets {
     number: u64,
     /// By local address.
     endpoints: Mutex<BTreeMap<IpAddr, Endpoint>>,
+    /// Receptions of all sockets.
+    received: Arc<AtomicU64>,
 }
 
 impl Sockets {
@@ -32,7 +36,13 @@ impl Sockets {
             impairment,
             number,
             endpoints: Mutex::default(),
+            received: Arc::default(),
         }
+    }
+
+    /// How often something was received; of several packets that the kernel joined, once.
+    pub(super) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
     }
 
     /// The endpoint for connections to `remote`.
@@ -55,7 +65,8 @@ impl Sockets {
         Ok(endpoint)
     }
 
-    /// Closes all endpoints, and waits until the peers of their closed connections know.
+    /// Closes all endpoints, and waits until the peers of their closed connections know, if any
+    /// peer has ever answered.
     pub(super) async fn close(&self) {
         let endpoints = std::mem::take(
             &mut *self
@@ -65,14 +76,17 @@ impl Sockets {
         );
         for endpoint in endpoints.into_values() {
             endpoint.close(0_u32.into(), b"");
-            endpoint.wait_idle().await;
+            if self.received() > 0 {
+                endpoint.wait_idle().await;
+            }
         }
     }
 
     fn open(&self, local: IpAddr, index: u64) -> io::Result<Endpoint> {
         let runtime = Arc::new(LazyTimerRuntime);
         let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
-        let socket = match self.impairment {
+        let socket = Arc::new(CountingSocket::new(socket, self.received.clone()));
+        let socket: Arc<dyn AsyncUdpSocket> = match self.impairment {
             Some(impairment) => Arc::new(ImpairedSocket::new(
                 socket,
                 impairment,

@@ -237,7 +237,7 @@ async fn an_address_without_a_server_is_named_in_the_error() {
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::COULD_NOT_CONNECT);
     assert!(
-        message.contains(&address) && message.contains("nothing answered within 10 s"),
+        message.contains(&address) && message.contains("nothing answered within 3.5 s"),
         "{message}"
     );
 }

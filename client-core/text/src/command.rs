@@ -206,15 +206,28 @@ pub fn duration(text: &str) -> Result<Duration, UsageError> {
 }
 
 fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
+    if name.chars().all(|c| ['"', '\''].contains(&c)) {
+        return Err(UsageError(format!(
+            "{name} is no name for a room; expected 1 character at least, without quotes: create \
+             den game=field"
+        )));
+    }
     let mut parameters = options_of(options)?;
     let game = parameters.remove("game").ok_or_else(|| {
         UsageError("no game given; expected create NAME game=GAME, for example game=field".into())
     })?;
     let password = parameters.remove("password").unwrap_or_default();
     let capacity = match parameters.remove("capacity") {
-        Some(text) => text
-            .parse()
-            .map_err(|_| UsageError(format!("capacity={text} is not a number of seats")))?,
+        // In the request, 0 stands for the default.
+        Some(text) => match text.parse() {
+            Ok(seats @ 1..) => seats,
+            _ => {
+                return Err(UsageError(format!(
+                    "capacity={text} is not a number of seats; expected 1 or more, or no capacity \
+                     for the default"
+                )));
+            }
+        },
         None => 0,
     };
     Ok(ConsoleCommand::Create {
@@ -383,6 +396,10 @@ mod tests {
             ("start now", "start"),
             ("create den", "game="),
             ("create den game=field npcs", "key=value"),
+            ("create den game=field capacity=0", "1 or more"),
+            ("create den game=field capacity=many", "1 or more"),
+            ("create \"\" game=field", "1 character at least"),
+            ("create '' game=field", "1 character at least"),
             ("keys sideways", "left"),
             ("wait long", "500ms"),
             ("wait -5s", "500ms"),

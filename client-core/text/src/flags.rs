@@ -18,6 +18,11 @@ const SERVER_HELP: &str = "The server, host:port.
 Its certificate is stored at the first contact, as in ssh: in the file that AMBIT_KNOWN_HOSTS \
 names, else in $XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
 
+/// An invalid environment; the text says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EnvironmentError(String);
+
 /// The server and the network conditions.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConnectionFlags {
@@ -77,14 +82,27 @@ pub fn trust() -> Result<ServerTrust, TrustError> {
     KnownHosts::for_user(|name| std::env::var_os(name)).map(ServerTrust::FirstUse)
 }
 
-/// Logs to standard error if `AMBIT_LOG` is set (`debug`, `ambit_client_core=trace`).
-pub fn start_log() {
-    if let Ok(filter) = EnvFilter::try_from_env("AMBIT_LOG") {
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(io::stderr)
-            .init();
-    }
+/// Logs to standard error if `AMBIT_LOG` is set (`debug`, `ambit_client_core=trace`). An invalid
+/// filter is a usage error, which says what is expected.
+pub fn start_log() -> Result<(), EnvironmentError> {
+    let Ok(text) = std::env::var("AMBIT_LOG") else {
+        return Ok(());
+    };
+    let filter = log_filter(&text)?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .init();
+    Ok(())
+}
+
+fn log_filter(text: &str) -> Result<EnvFilter, EnvironmentError> {
+    EnvFilter::try_new(text).map_err(|error| {
+        EnvironmentError(format!(
+            "invalid value '{text}' of AMBIT_LOG: {error}; expected a filter of logs, such as \
+             `debug` or `ambit_client_core=trace`"
+        ))
+    })
 }
 
 /// Checks the form of an address; whether the host exists shows when it is dialled.
@@ -105,6 +123,16 @@ fn address(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_invalid_log_filter_is_reported() {
+        assert!(log_filter("ambit_client_core=trace,debug").is_ok());
+        let error = log_filter("x=y=z").unwrap_err().to_string();
+        assert!(
+            error.contains("AMBIT_LOG") && error.contains("x=y=z") && error.contains("`debug`"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn the_input_rate_is_20_or_60() {

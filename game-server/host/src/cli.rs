@@ -1,10 +1,12 @@
 //! The command line of `game-server`, the process that hosts rooms.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use ambit_transport::quic::Fingerprint;
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
 
 use crate::identity::parse_fingerprint;
 
@@ -62,7 +64,8 @@ pub struct Options {
 
     /// Rooms at most. More cost memory at once and late ticks when all are busy.
     #[arg(long, value_name = "ROOMS", env = "AMBIT_CAPACITY", default_value_t = CAPACITY,
-          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+          value_parser = clap::value_parser!(u32).range(1..=65_536),
+          allow_negative_numbers = true)]
     pub capacity: u32,
 
     /// The name of this build of the games. Rooms that change hosts go to hosts of the same build,
@@ -90,6 +93,27 @@ pub struct Options {
     /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
+}
+
+impl Options {
+    /// Reads the command line (the first argument is the program's name) and the environment. The
+    /// error may also be a request for help or the version.
+    pub fn from_arguments<A: Into<OsString> + Clone>(
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Self, clap::Error> {
+        let options = Self::try_parse_from(arguments)?;
+        match &options.world {
+            WorldAddress::Addresses(addresses) if options.world_cert.is_empty() => {
+                let message = format!(
+                    "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints \
+                     when it is ready, so that the host key is sent to no other server",
+                    addresses.join(",")
+                );
+                Err(Self::command().error(ErrorKind::MissingRequiredArgument, message))
+            }
+            _ => Ok(options),
+        }
+    }
 }
 
 fn build_name(text: &str) -> Result<String, String> {
@@ -126,7 +150,8 @@ impl std::str::FromStr for WorldAddress {
         match addresses.iter().find(|address| !names_a_port(address)) {
             None => Ok(Self::Addresses(addresses)),
             Some(wrong) => Err(format!(
-                "`{wrong}` is neither `stdio` nor an address such as 192.0.2.7:7777 or world-1:7777"
+                "`{wrong}` is neither `stdio` nor an address with a port such as 192.0.2.7:7777 \
+                 or world-1:7777"
             )),
         }
     }
@@ -137,7 +162,10 @@ fn names_a_port(address: &str) -> bool {
     let named = |(host, port): (&str, &str)| {
         !host.is_empty() && !host.contains(':') && port.parse().is_ok_and(|port: u16| port > 0)
     };
-    address.parse::<SocketAddr>().is_ok() || address.rsplit_once(':').is_some_and(named)
+    match address.parse::<SocketAddr>() {
+        Ok(address) => address.port() > 0,
+        Err(_) => address.rsplit_once(':').is_some_and(named),
+    }
 }
 
 /// An address for players.
@@ -219,8 +247,32 @@ mod tests {
             "world-1:7777, [::1]:7".parse(),
             addresses(&["world-1:7777", "[::1]:7"])
         );
-        for wrong in ["here", ":1", "a:b", "::1", "a:1,b", ""] {
+        for wrong in [
+            "here",
+            ":1",
+            "a:b",
+            "::1",
+            "a:1,b",
+            "",
+            "127.0.0.1:0",
+            "[::1]:0",
+            "a:0",
+        ] {
             assert!(wrong.parse::<WorldAddress>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_address_needs_the_certificate_of_its_server() {
+        let parse = |world: &str| Options::from_arguments(["game-server", "--world", world]);
+        assert!(parse("stdio").is_ok());
+        let error = parse("127.0.0.1:1").unwrap_err();
+        assert!(error.use_stderr() && error.exit_code() == 2);
+        assert!(error.to_string().contains("`--world-cert`"), "{error}");
+        let error = parse("127.0.0.1:0").unwrap_err().to_string();
+        assert!(
+            error.contains("--world") && error.contains("with a port"),
+            "{error}"
+        );
     }
 }

@@ -14,10 +14,10 @@ use std::time::Duration;
 use ambit_transport::accept::accept;
 use ambit_transport::quic::ALPN_GAME;
 use anyhow::{Context as _, bail};
-use clap::Parser as _;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
 
 use crate::agones::Agones;
 use crate::cli::{Advertise, Options, WorldAddress};
@@ -28,6 +28,8 @@ use crate::host_link::host_end_over;
 use crate::identity::ServerIdentity;
 use ambit_room::logic::registry::Registry;
 
+/// The exit status for an invalid command line or variable.
+pub const USAGE_EXIT_STATUS: u8 = 2;
 /// How long the clients may take to read their last messages.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -44,8 +46,11 @@ pub fn run(registry: Registry) -> ExitCode {
 
 /// As [`run`], with the arguments (the first one is the program's name).
 pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let options = Options::parse_from(arguments);
-    start_logging();
+    let options = Options::from_arguments(arguments).unwrap_or_else(|error| error.exit());
+    if let Err(problem) = start_logging() {
+        eprintln!("game-server: {problem}");
+        return ExitCode::from(USAGE_EXIT_STATUS);
+    }
     match host_rooms(options, registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -56,18 +61,31 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
 }
 
 /// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.
-pub fn start_logging() {
+/// The error says which variable is invalid, and what is expected.
+pub fn start_logging() -> Result<(), String> {
     let filter = ["AMBIT_LOG", "RUST_LOG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok());
-    let filter =
-        tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned()));
+        .into_iter()
+        .find_map(|name| Some((name, std::env::var(name).ok()?)));
+    let filter = match filter {
+        Some((name, text)) => parse_filter(name, &text)?,
+        None => EnvFilter::new(DEFAULT_FILTER),
+    };
     let colours = std::io::stderr().is_terminal();
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(colours);
     let _ = logs.try_init();
+    Ok(())
+}
+
+fn parse_filter(variable: &str, text: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(text).map_err(|error| {
+        format!(
+            "invalid value '{text}' of {variable}: {error}; expected a filter of logs, such as \
+             `info`, `debug` or `info,ambit_host=trace`"
+        )
+    })
 }
 
 /// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
@@ -185,11 +203,6 @@ impl WorldConnection {
         match &options.world {
             WorldAddress::Stdio => pipes()
                 .context("`--world stdio` is for children that a WorldServer starts with pipes"),
-            WorldAddress::Addresses(addresses) if fingerprints.is_empty() => bail!(
-                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when \
-                 it is ready, so that the host key is sent to no other server",
-                addresses.join(",")
-            ),
             WorldAddress::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
                 addresses: addresses.clone(),
                 fingerprints,
@@ -262,4 +275,23 @@ fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
         stopping.cancel();
     });
     Ok(stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invalid_log_filter_is_reported_with_its_variable() {
+        for good in ["info", "off", "info,ambit_host=trace", "", "a[b{c=d}]=info"] {
+            assert!(parse_filter("AMBIT_LOG", good).is_ok(), "{good}");
+        }
+        for bad in ["x=y=z", "ambit_host=loud", "info,,a=b=c"] {
+            let problem = parse_filter("AMBIT_LOG", bad).unwrap_err();
+            assert!(
+                problem.contains("AMBIT_LOG") && problem.contains(bad) && problem.contains("info"),
+                "{problem}"
+            );
+        }
+    }
 }

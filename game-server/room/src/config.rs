@@ -123,6 +123,16 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         about: "index of the room's map in its world; only the server sets it",
     },
     Parameter {
+        key: "map-seats",
+        default: "",
+        allowed: Allowed::Whole {
+            min: 1,
+            max: u64::MAX,
+        },
+        about: "maximum number of players on one map, in a world of several maps; by default the \
+                capacity of the room",
+    },
+    Parameter {
         key: "coding",
         default: "auto",
         allowed: Allowed::Word(&["auto", "plain", "shared", "fine"]),
@@ -266,6 +276,19 @@ impl RoomConfig {
                 problem,
             });
         }
+        if parameters.is_given("map-seats") && parameters.is_declared("maps") {
+            let maps = parameters.whole("maps");
+            if maps < 2 {
+                let problem = format!(
+                    "it is for worlds of several maps, and maps={maps}: give maps=2 or more, or \
+                     capacity= for the seats of the room"
+                );
+                return Err(BadParameter::Conflict {
+                    key: "map-seats",
+                    problem,
+                });
+            }
+        }
         let cells = Grid::try_new(self.width, self.height, cell).map_or(usize::MAX, Grid::cells);
         if cells > MAX_CELLS {
             let problem = format!(
@@ -381,8 +404,7 @@ mod tests {
         assert_eq!(
             error,
             "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, \
-             grace, inner, margin, \
-             outer, seed, size, tick"
+             grace, inner, map-seats, margin, outer, seed, size, tick"
         );
     }
 

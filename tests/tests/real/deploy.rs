@@ -11,7 +11,6 @@ use std::process::Command;
 use ambit_host::cli::Advertise;
 use ambit_tests::real::{self, ScratchFolder, Server, binary};
 use anyhow::Result;
-use clap::Parser as _;
 use serde_json::Value;
 
 use self::load::{
@@ -105,7 +104,7 @@ fn every_command_line_is_accepted_by_its_program() {
             }
         }
         let problem = if start.program == "game-server" {
-            ambit_host::cli::Options::try_parse_from(&words)
+            ambit_host::cli::Options::from_arguments(&words)
                 .err()
                 .map(|error| error.to_string())
         } else {

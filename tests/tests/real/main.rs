@@ -15,4 +15,5 @@ mod server;
 mod sidecar;
 mod terminal;
 mod trace;
+mod usage;
 mod worlds;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use super::ConfigError;
+use super::{ConfigError, FileKeys};
 
 /// The setting that the file itself may not contain.
 const CONFIG_ARGUMENT: &str = "config";
@@ -22,8 +22,11 @@ pub(super) fn find_path(command: &Command, arguments: &[OsString]) -> Option<Pat
     matches.get_one::<PathBuf>(CONFIG_ARGUMENT).cloned()
 }
 
-/// Returns `command` with the file's values as defaults.
-pub(super) fn apply_file(command: Command, path: &Path) -> Result<Command, ConfigError> {
+/// Returns `command` with the file's values as defaults, and the keys of the file.
+pub(super) fn apply_file(
+    command: Command,
+    path: &Path,
+) -> Result<(Command, FileKeys), ConfigError> {
     let problem = |problem: String| ConfigError::File {
         path: path.display().to_string(),
         problem,
@@ -33,10 +36,11 @@ pub(super) fn apply_file(command: Command, path: &Path) -> Result<Command, Confi
     apply_text(command, &text).map_err(problem)
 }
 
-fn apply_text(mut command: Command, text: &str) -> Result<Command, String> {
+fn apply_text(mut command: Command, text: &str) -> Result<(Command, FileKeys), String> {
     let table: toml::Table = text
         .parse()
         .map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+    let keys = table.keys().cloned().collect();
     for (key, value) in table {
         let argument =
             find_argument(&command, &key).ok_or_else(|| unknown_key_problem(&command, &key))?;
@@ -44,7 +48,7 @@ fn apply_text(mut command: Command, text: &str) -> Result<Command, String> {
         check_value(&command, &key, &value)?;
         command = command.mut_arg(argument, |argument| argument.default_value(value));
     }
-    Ok(command)
+    Ok((command, keys))
 }
 
 /// Finds the argument of a key. Keys are spelled like the flags.
@@ -101,7 +105,7 @@ fn without_requirements(argument: clap::Arg) -> clap::Arg {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory as _, FromArgMatches as _};
+    use clap::CommandFactory as _;
 
     use super::super::{Config, HostingMode};
     use super::*;
@@ -136,6 +140,8 @@ mod tests {
             "{error}"
         );
         assert!(parse("max-rooms = -1", &["world-server"]).is_err());
+        let error = parse("max-rooms = 0", &["world-server"]).unwrap_err();
+        assert!(error.contains("'max-rooms"), "{error}");
         assert!(parse("hosts = [\"embedded\"]", &["world-server"]).is_err());
         assert!(parse("hosts = ", &["world-server"]).is_err());
     }
@@ -160,11 +166,24 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_key_of_another_way_of_hosting_is_refused_by_name() {
+        let file = "spare-hosts = 1";
+        let error = parse(file, &["world-server"]).unwrap_err();
+        assert!(
+            error.contains("the key `spare-hosts` of the configuration file")
+                && error.contains("`--hosts embedded`"),
+            "{error}"
+        );
+        let pool = ["world-server", "--hosts", "process:1..2"];
+        assert!(parse(file, &pool).is_ok());
+    }
+
     fn parse(file: &str, arguments: &[&str]) -> Result<Config, String> {
-        let command = apply_text(Config::command(), file)?;
+        let (command, keys) = apply_text(Config::command(), file)?;
         let matches = command
             .try_get_matches_from(arguments)
             .map_err(|error| error.to_string())?;
-        Config::from_arg_matches(&matches).map_err(|error| error.to_string())
+        Config::from_matches(&matches, &keys).map_err(|error| error.to_string())
     }
 }

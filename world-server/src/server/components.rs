@@ -76,6 +76,8 @@ pub(super) struct ServerComponents {
 
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
+        // A caller may have changed what `Config::from_arguments` has checked.
+        config.check_complete().map_err(anyhow::Error::msg)?;
         let identity = crate::identity::load(config)?;
         let endpoint = endpoint::listen(config.listen, &identity, &alpn_protocols(config))?;
         let http = match config.http.0 {
@@ -88,9 +90,6 @@ impl ServerComponents {
             fingerprint: identity.fingerprint(),
             hosts: config.hosts,
         };
-        if config.hosts != HostingMode::Cluster && !config.nats.is_empty() {
-            tracing::warn!("`--nats` is ignored: it applies to `--hosts cluster` only");
-        }
         let mut hosts = JoinSet::new();
         let [hosts_stop, member_stop, http_stop] =
             std::array::from_fn(|_| CancellationToken::new());
@@ -373,18 +372,7 @@ async fn cluster_member(
     addresses: &Addresses,
     roles: watch::Sender<ClusterRole>,
 ) -> anyhow::Result<ClusterMember> {
-    if config.nats.is_empty() {
-        bail!(
-            "`--hosts cluster` needs `--nats`: the NATS servers that store the directory \
-             (nats://HOST:4222)"
-        );
-    }
-    let Some(key) = config.host_key.clone() else {
-        bail!(
-            "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
-             cluster share"
-        );
-    };
+    let key = config.host_key.clone().expect("`start` has checked it");
     let mut process = [0; 16];
     SystemRandom::new()
         .fill(&mut process)

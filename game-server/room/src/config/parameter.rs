@@ -164,6 +164,11 @@ impl Parameters {
         }
     }
 
+    /// Whether a table declares this parameter.
+    pub fn is_declared(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
     /// Whether the player has set this parameter.
     pub fn is_given(&self, key: &str) -> bool {
         self.entry(key).given

@@ -1,0 +1,137 @@
+//! Invalid command lines and environments: each program ends at once with status 2, and says what
+//! is wrong, what is expected and what to do. A server that is not there is reported within seconds
+//! with status 1.
+
+use std::net::UdpSocket;
+use std::process::{Command, Output, Stdio};
+
+use ambit_tests::real::{Console, OutputLines, ScratchFolder, Server, binary};
+use anyhow::Result;
+
+/// What the programs are started with; each case adds arguments.
+const BOTS: [&str; 5] = ["bots", "--count", "2", "--seconds", "1"];
+
+#[test]
+fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
+    let scratch = ScratchFolder::new("usage");
+    let folder = scratch.path().to_str().expect("a plain path");
+    let server = ["world-server", "--http", "off", "--listen", "127.0.0.1:0"];
+    for (program, arguments, expected) in [
+        (
+            &server[..],
+            &["--hosts", "cluster", "--nats", "htp:/x"][..],
+            "nats://",
+        ),
+        (&server, &["--nats", "nats://a:4222"], "--hosts embedded"),
+        (&server, &["--hosts", "cluster"], "--nats"),
+        (&server, &["--grace", "-5s"], "--grace"),
+        (&server, &["--max-connections", "0"], "--max-connections"),
+        (&server, &["--cert", "a.pem"], "--key"),
+        (&["game-server"], &["--world", "127.0.0.1:0"], "with a port"),
+        (
+            &["game-server"],
+            &["--world", "127.0.0.1:1"],
+            "--world-cert",
+        ),
+        (&["console"], &["--script", folder], "one command a line"),
+        (&BOTS, &["--full", "5"], "--full 5"),
+        (&BOTS, &["--capacity", "1"], "--capacity 1"),
+        (&BOTS, &["--profile", "cubes"], "--game cubes"),
+    ] {
+        let output = run(&scratch, program, arguments, &[])?;
+        expect_usage_error(&output, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_invalid_variable_is_a_usage_error_of_every_program() -> Result<()> {
+    let scratch = ScratchFolder::new("usage-variables");
+    let filter = ("AMBIT_LOG", "x=y=z");
+    for program in [
+        &["world-server", "--http", "off", "--listen", "127.0.0.1:0"][..],
+        &["game-server", "--world", "stdio"],
+        &["console"],
+        &BOTS,
+    ] {
+        let output = run(&scratch, program, &[], &[filter])?;
+        expect_usage_error(&output, "AMBIT_LOG");
+    }
+    let nats = ("AMBIT_NATS", "nats://a:4222");
+    let output = run(&scratch, &["world-server"], &[], &[nats])?;
+    expect_usage_error(&output, "the environment variable `AMBIT_NATS`");
+    Ok(())
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_with_status_1() -> Result<()> {
+    let scratch = ScratchFolder::new("nobody");
+    // Nothing reads this socket.
+    let silent = UdpSocket::bind("127.0.0.1:0")?;
+    let address = silent.local_addr()?.to_string();
+    for program in [&["console"][..], &BOTS] {
+        let output = run(&scratch, program, &["--server", &address], &[])?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        for part in [
+            address.as_str(),
+            "nothing answered within 3.5 s",
+            "Is the server running",
+        ] {
+            assert!(errors.contains(part), "{program:?}: {errors}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn bots_that_were_all_put_out_end_with_status_1() -> Result<()> {
+    let scratch = ScratchFolder::new("put-out");
+    let server = Server::start(&scratch, &[])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create den game=field", "created")?;
+    ann.run_command("start", "started")?;
+    let mut command = Command::new(binary("bots"));
+    scratch.confine(&mut command);
+    command.args(["--count", "1", "--seconds", "4", "--settle", "1"]);
+    command.args(["--room", "den", "--server", &server.world.to_string()]);
+    let mut bots = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut lines = OutputLines::read_from(bots.stdout.take().expect("piped"));
+    lines.find("the measured time", |line| {
+        (line == "measuring").then_some(())
+    })?;
+    ann.type_in("kick bot-1")?;
+    let output = bots.wait_with_output()?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(
+        errors.contains("no bot was left in the game at the end") && errors.contains("kicked"),
+        "{errors}"
+    );
+    Ok(())
+}
+
+fn run(
+    scratch: &ScratchFolder,
+    program: &[&str],
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<Output> {
+    let mut command = Command::new(binary(program[0]));
+    scratch.confine(&mut command);
+    command.args(&program[1..]).args(arguments);
+    let output = command
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()?;
+    Ok(output)
+}
+
+fn expect_usage_error(output: &Output, expected: &str) {
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{expected}: {errors}");
+    assert!(errors.contains(expected), "{expected}: {errors}");
+}
