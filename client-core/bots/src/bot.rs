@@ -103,8 +103,8 @@ pub(crate) struct Bot {
 }
 
 impl Bot {
-    /// Connects to the lobby. The error says why there is no bot. The first bot does not look twice
-    /// for a server that is not there: others may miss it for a moment that they make busy.
+    /// Connects to the lobby. The error says why there is no bot. The first bot gives up at once if
+    /// no server is there; the others, whose joins keep the server busy, try again.
     pub(crate) async fn connect(
         settings: &Arc<BotSettings>,
         index: usize,

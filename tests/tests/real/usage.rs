@@ -103,6 +103,8 @@ fn bots_that_were_all_put_out_end_with_status_1() -> Result<()> {
     lines.find("the measured time", |line| {
         (line == "measuring").then_some(())
     })?;
+    // The bots notice within 50 ms that the measured time has begun.
+    ann.type_in("wait 1s")?;
     ann.type_in("kick bot-1")?;
     let output = bots.wait_with_output()?;
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
