@@ -428,7 +428,7 @@ mod tests {
 
     use super::*;
     use crate::network::replication::coded_poses::PoseSource;
-    use crate::network::replication::freshness::FreshnessRates;
+    use crate::network::replication::freshness::{FreshnessClass, FreshnessRates};
     use crate::network::replication::pose_table::PoseTable;
     use crate::network::replication::sent_datagrams::tests::TestDatagrams;
     use crate::network::replication::viewer_poses::CollectOptions;
@@ -723,6 +723,7 @@ mod tests {
                 viewer_position_m: [0.0; 2],
                 max_poses: usize::MAX,
                 typical_bits_x256: if self.fine.is_some() { 100 * 256 } else { 0 },
+                farthest: FreshnessClass::Far,
             };
             self.poses.collect(
                 context,

@@ -449,6 +449,7 @@ mod tests {
     use super::*;
     use crate::config::RoomConfig;
     use crate::logic::world::World;
+    use crate::network::load_level::LoadLevel;
     use crate::network::shared_state::SharedTickState;
     use crate::stats::RoomStats;
 
@@ -472,6 +473,7 @@ mod tests {
             buffers: &mut SendBuffers::default(),
             stats: &mut RoomStats::default(),
             client_count: 1,
+            load_level: LoadLevel::NONE,
             is_final: false,
         };
         let mut viewer = Viewer::new(

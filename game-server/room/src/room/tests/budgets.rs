@@ -35,7 +35,7 @@ fn dense_crowd(budget_bytes_per_s: u32, coding: PoseCoding) -> RoomSimulation {
 const OBSERVED_EVERY: u32 = 120;
 
 #[test]
-fn a_late_room_sends_far_objects_less_often_then_near_ones_but_engaged_ones_always() {
+fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
     let sent_at = |level: u8| {
         let config = RoomConfig {
             inner: 7,
