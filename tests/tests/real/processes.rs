@@ -158,13 +158,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         return Ok(());
     }
     let scratch = ScratchFolder::new("evenly");
-    let (hosts, rooms) = (format!("process:{HOSTS}"), ROOMS.to_string());
-    let mut flags = vec!["--hosts", &hosts];
-    // All rooms are made from one address.
-    for limit in ["--max-rooms-per-address", "--max-running-rooms-per-address"] {
-        flags.extend([limit, &rooms]);
-    }
-    let server = Server::start(&scratch, &flags)?;
+    let hosts = format!("process:{HOSTS}");
+    let server = Server::start(&scratch, &["--hosts", &hosts])?;
     let hosts = server.children();
     // The bots join in four waves, because joining costs most; it is not measured here.
     let mut crowds = Vec::new();

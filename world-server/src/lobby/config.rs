@@ -85,10 +85,11 @@ impl Default for LobbyConfig {
             // A player is in one room at a time; the others are those that it made and has left to
             // others.
             max_rooms_per_player: 4,
-            // Four players a room for all connections of an address.
-            max_rooms_per_address: 16,
-            // An eighth of one host's rooms (`--host-capacity`).
-            max_running_rooms_per_address: 8,
+            // A room for each connection of an address.
+            max_rooms_per_address: 64,
+            // Three quarters of one host's rooms (`--host-capacity`): all players behind one router
+            // may play, and an address leaves places to others.
+            max_running_rooms_per_address: 48,
             rooms_per_minute: 4,
             requests_per_s: 20,
             request_burst: 40,

@@ -647,6 +647,8 @@ fn recording() -> LobbyConfig {
     LobbyConfig {
         directory: true,
         host_silence: Duration::from_hours(1),
+        // A test makes so many.
+        max_rooms_per_address: 16,
         ..LobbyConfig::default()
     }
 }
