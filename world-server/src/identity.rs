@@ -1,5 +1,5 @@
 //! The certificate of the WorldServer: from PEM files, or its own, created on the first run and
-//! kept.
+//! kept. Its secret for the seeds of rooms is kept in the same way.
 //!
 //! If the server's own certificate exists, its key exists too, even if the process or the machine
 //! dies at any time: the certificate is written last and removed first. One file without the other
@@ -11,10 +11,12 @@ use std::path::Path;
 
 use ambit_host::identity::{IdentityPem, ServerIdentity};
 use anyhow::Context as _;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::config::Config;
+use crate::config::{Config, HostingMode};
+use crate::lobby::SeedSecret;
 
 /// File modes of the key and of the certificate, which is public.
 const OWNER_ONLY: u32 = 0o600;
@@ -26,6 +28,60 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
         (Some(certificate), Some(key)) => read_files(certificate, key),
         // `Config::check_complete` refuses one without the other.
         _ => load_or_create(&config.data_dir()),
+    }
+}
+
+/// The secret that is mixed into the seeds of rooms: in a cluster it follows from the key that the
+/// servers share, otherwise it is in the data directory. A server that cannot keep one has another
+/// one after each start.
+pub(crate) fn seed_secret(config: &Config) -> anyhow::Result<SeedSecret> {
+    if let (HostingMode::Cluster, Some(key)) = (config.hosts, &config.host_key) {
+        return Ok(SeedSecret::from_shared_key(key.as_bytes()));
+    }
+    let directory = config.data_dir();
+    let mut fresh = [0; SeedSecret::LENGTH];
+    SystemRandom::new()
+        .fill(&mut fresh)
+        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+    let secret = keep_secret(&directory, fresh).unwrap_or_else(|error| {
+        tracing::warn!(
+            directory = %directory.display(),
+            %error,
+            "cannot keep the secret of seeds: after a restart, a room with the same `seed` is \
+             another one"
+        );
+        fresh
+    });
+    Ok(SeedSecret::new(secret))
+}
+
+/// The secret in the directory; `fresh`, which is stored there, if there is none.
+fn keep_secret(
+    directory: &Path,
+    fresh: [u8; SeedSecret::LENGTH],
+) -> io::Result<[u8; SeedSecret::LENGTH]> {
+    let path = directory.join("seeds.key");
+    let read = || fs::read(&path).map(|bytes| bytes.try_into().ok());
+    if let Ok(Some(secret)) = read() {
+        return Ok(secret);
+    }
+    // Of several servers that start at once, one creates the file, and the others wait for it.
+    let _turn = lock_directory(directory)?;
+    match read() {
+        Ok(Some(secret)) => Ok(secret),
+        Ok(None) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "{} does not have {} bytes",
+                path.display(),
+                SeedSecret::LENGTH
+            ),
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            write_atomically(&path, &fresh, OWNER_ONLY)?;
+            Ok(fresh)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -73,14 +129,14 @@ fn lock_directory(directory: &Path) -> io::Result<File> {
 fn create_files(certificate: &Path, key: &Path) -> anyhow::Result<()> {
     let pem = IdentityPem::generate()?;
     remove_if_present(certificate)?;
-    write_atomically(key, &pem.key, OWNER_ONLY)?;
-    write_atomically(certificate, &pem.certificate, WORLD_READABLE)?;
+    write_atomically(key, pem.key.as_bytes(), OWNER_ONLY)?;
+    write_atomically(certificate, pem.certificate.as_bytes(), WORLD_READABLE)?;
     Ok(())
 }
 
 #[cfg_attr(not(unix), expect(unused_variables, reason = "modes are Unix's"))]
-fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let new = path.with_extension("pem.new");
+fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let new = path.with_added_extension("new");
     // A process that died may have left it.
     remove_if_present(&new)?;
     let mut options = OpenOptions::new();
@@ -88,7 +144,7 @@ fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     let mut file = options.open(&new)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&new, path)
 }
@@ -147,6 +203,35 @@ mod tests {
         assert!(made.iter().all(|identity| identity.chain == made[0].chain));
         made.into_iter().for_each(assert_fits);
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn the_secret_of_seeds_is_kept_and_a_cluster_s_is_shared() {
+        let directory = scratch("seeds");
+        let secret = |directory: &Path, more: &[&str]| {
+            let arguments = ["world-server", "--data-dir", directory.to_str().unwrap()];
+            let config = Config::from_arguments([&arguments, more].concat()).unwrap();
+            seed_secret(&config).unwrap()
+        };
+        let first = secret(&directory, &[]);
+        assert_eq!(secret(&directory, &[]), first);
+        assert_secret(&directory.join("seeds.key"));
+        let other = scratch("other-seeds");
+        assert_ne!(secret(&other, &[]), first);
+
+        let in_cluster = ["--hosts", "cluster", "--host-key", "0123456789abcdef"];
+        let shared = secret(&directory, &in_cluster);
+        assert_eq!(secret(&other, &in_cluster), shared);
+        assert_ne!(shared, first);
+        let of_another = ["--hosts", "cluster", "--host-key", "0123456789abcdeg"];
+        assert_ne!(secret(&directory, &of_another), shared);
+
+        // A damaged file is not overwritten, and no constant takes its place.
+        fs::write(directory.join("seeds.key"), "short").unwrap();
+        assert_ne!(secret(&directory, &[]), secret(&directory, &[]));
+        assert_eq!(fs::read(directory.join("seeds.key")).unwrap(), b"short");
+        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&other).unwrap();
     }
 
     #[test]

@@ -49,8 +49,9 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
             min: 0,
             max: u64::MAX,
         },
-        about: "seed of all random numbers: the same seed gives the same map; by default the \
-                server chooses it",
+        about: "seed of all random numbers: on one server, the same seed gives the same map; other \
+                players are not shown it, but may guess a small one; by default the server \
+                chooses it",
     },
     Parameter {
         key: "tick",

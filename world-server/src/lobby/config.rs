@@ -9,6 +9,7 @@ use ambit_transport::address::AddressRange;
 
 use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
+use crate::lobby::rooms::seed::SeedSecret;
 
 /// Limits and times. Each limit has an error code for the peer that exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,9 @@ pub struct LobbyConfig {
     pub chat_per_s: u32,
     /// Chat messages that a player may send at once; not 0.
     pub chat_burst: u32,
+    /// Makes the seeds that players name this server's own. Without it they are used as they are,
+    /// for tests and simulations.
+    pub seed_secret: Option<SeedSecret>,
 }
 
 impl Default for LobbyConfig {
@@ -96,6 +100,7 @@ impl Default for LobbyConfig {
             refused_in_a_row: 200,
             chat_per_s: 5,
             chat_burst: 20,
+            seed_secret: None,
         }
     }
 }

@@ -6,4 +6,5 @@ pub(super) mod membership;
 pub(super) mod room;
 pub(super) mod running;
 pub(super) mod seats;
+pub(super) mod seed;
 pub(super) mod unplayed;

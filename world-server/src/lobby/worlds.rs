@@ -154,15 +154,15 @@ impl LobbyRoom {
         }
     }
 
-    /// The parameters for the game: those of the world, and the number of the map.
+    /// The parameters for the game: those of the world with its seed, and the number of the map.
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
         let map = self
             .map_identity
             .map(|identity| (MAP.to_owned(), identity.map.to_string()));
-        parameters_of_game(&self.parameters)
-            .into_iter()
-            .chain(map)
-            .collect()
+        let mut parameters = parameters_of_game(&self.parameters);
+        self.replace_seed(&mut parameters);
+        parameters.extend(map);
+        parameters
     }
 }
 

@@ -39,7 +39,7 @@ use crate::cluster::{ClusterMember, ClusterRole, FollowerAcceptor, Followers, re
 use crate::config::{Config, HostingMode};
 use crate::hosts::process::ChildSupervisor;
 use crate::hosts::{embedded, remote};
-use crate::lobby::{Lobby, LobbyGame, RecordKey};
+use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
 use crate::session::ClientSession;
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
@@ -439,8 +439,12 @@ fn start_lobby(
             .check(game, parameters)
             .map_err(|error| error.to_string())
     };
+    let lobby_config = LobbyConfig {
+        seed_secret: Some(crate::identity::seed_secret(config)?),
+        ..config.lobby(epoch_unix)
+    };
     let mut lobby = Lobby::new(
-        config.lobby(epoch_unix),
+        lobby_config,
         games,
         Box::new(check),
         Box::new(random_bytes()),

@@ -242,7 +242,7 @@ impl LobbyRoom {
             running: self.is_running(),
             has_password: self.password.is_some(),
             host: self.host.0,
-            parameters: self.parameters.clone(),
+            parameters: self.public_parameters(),
         }
     }
 }

@@ -41,7 +41,7 @@ impl Lobby {
                 "no game server takes another room at the moment; try again later",
             )
         })?;
-        let seed = u64::from_be_bytes(
+        let random = u64::from_be_bytes(
             *self
                 .players
                 .random_bytes()
@@ -53,7 +53,7 @@ impl Lobby {
             host,
             starter: Some(from),
         };
-        room.seed = seed;
+        room.choose_seed(self.config.seed_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
         Ok(RequestOutcome::Deferred)
     }

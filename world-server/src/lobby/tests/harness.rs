@@ -104,7 +104,7 @@ impl LobbyHarness {
         };
         let check = |game: &str, parameters: &BTreeMap<String, String>| match parameters
             .keys()
-            .find(|name| !["size", "map-seats"].contains(&name.as_str()))
+            .find(|name| !["size", "seed", "map-seats"].contains(&name.as_str()))
         {
             Some(unknown) => Err(format!("{game} knows no {unknown}; it knows: size")),
             None => Ok(()),

@@ -2,13 +2,13 @@
 
 use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
 use super::harness::{
-    Client, LobbyHarness, join, kick, leave, read_error, request_ticket, room, seconds, start,
-    ticket_in, verify_ticket,
+    Client, LobbyHarness, join, kick, leave, parameters, read_error, request_ticket, room, seconds,
+    start, ticket_in, verify_ticket,
 };
-use crate::lobby::HostId;
+use crate::lobby::{HostId, LobbyConfig, SeedSecret};
 
 #[test]
 fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
@@ -51,6 +51,68 @@ fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
         assert!(verify_ticket(&ticket, harness.now + seconds(32)).is_err());
     }
     assert!(harness.listed(&ann)[0].running);
+}
+
+#[test]
+fn nobody_is_shown_a_room_s_seed() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.host(1, 8);
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let made = harness.create(&ann, seeded_room("7"));
+    let shown = parameters(&[("size", "20x20")]);
+    assert_eq!(made.parameters, shown);
+    assert_eq!(harness.listed(&bob)[0].parameters, shown);
+    let joined = harness.join(&bob, made.id);
+    assert_eq!(joined.room.expect("a room").parameters, shown);
+    harness.expect_done(
+        bob.conn,
+        ask::Body::SetReady(world::SetReady { ready: true }),
+    );
+    harness.send(ann.conn, start());
+    harness.opened(host, made.id, None);
+    for client in [&ann, &bob] {
+        assert_eq!(harness.listed(client)[0].parameters, shown);
+        for event in harness.events(client) {
+            assert!(!format!("{event:?}").contains("seed"), "{event:?}");
+        }
+    }
+}
+
+#[test]
+fn a_named_seed_gives_the_same_room_again_here_and_another_one_elsewhere() {
+    let seeds = |secret: Option<[u8; 32]>| {
+        let mut harness = LobbyHarness::with(LobbyConfig {
+            seed_secret: secret.map(SeedSecret::new),
+            ..LobbyConfig::default()
+        });
+        harness.host(1, 8);
+        let mut seed = |named: &str| {
+            let ann = harness.connect_as("ann");
+            harness.create(&ann, seeded_room(named));
+            harness.send(ann.conn, start());
+            let [(_, order)] = &harness.take_open_orders()[..] else {
+                panic!("one room is opened")
+            };
+            // Hosts take the parameter if there is one.
+            assert_eq!(order.parameters["seed"], order.seed.to_string());
+            order.seed
+        };
+        [seed("7"), seed(" 7"), seed("8")]
+    };
+    let here = seeds(Some([1; 32]));
+    assert_eq!(here[0], here[1]);
+    assert_ne!(here[0], here[2]);
+    assert!(here[0] != 7 && here[2] != 8, "{here:?}");
+    let elsewhere = seeds(Some([2; 32]));
+    assert_ne!(here[0], elsewhere[0]);
+    assert_eq!(seeds(None), [7, 7, 8], "simulations have no secret");
+}
+
+fn seeded_room(seed: &str) -> world::CreateRoom {
+    world::CreateRoom {
+        parameters: parameters(&[("size", "20x20"), ("seed", seed)]),
+        ..room("den")
+    }
 }
 
 #[test]
