@@ -152,7 +152,7 @@
 //!
 //! | codec | bits |
 //! | --- | --- |
-//! | `Path` | points, each with a position; jump, 1 |
+//! | `Path` | points, each with a position; jump, 1. The last one may be a continuation (below) |
 //! | `Gauge` | points, each with a value, `0..=floor(16 max)`, in 1/16; changes, 1; if so: rate |
 //! | `Flag` | points, each with 1 bit |
 //! | `Number` | `0..=(max - min)`, counted from min |
@@ -177,7 +177,11 @@
 //! Points: their number, `0..=15`; for each its time and the bits of the table. The first time is a
 //! `time`; each other one is a varint of the milliseconds since the one before it, less 1. Between
 //! two points a path is straight, unless the later one is a jump: then the object stays at the
-//! earlier point until that moment. After the last point it stays there. A gauge changes from each
+//! earlier point until that moment. After the last point it stays there. A path is sent whole only
+//! to the player whose avatar it moves; to others up to 2 s beyond the horizon. The part on which
+//! it is then is continued straight to the last point, which is the end only by chance: an update
+//! says where the object turns or stops, at least a second before the horizon is there. A gauge
+//! changes from each
 //! point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the first point
 //! the first one's value applies.
 //!

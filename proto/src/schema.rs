@@ -35,7 +35,8 @@ use std::fmt;
 use prost::Message;
 
 pub use self::component::{
-    Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, TIMELINE_CAPACITY,
+    CONTINUED_FOR, Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, SentPart,
+    TIMELINE_CAPACITY,
 };
 pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;

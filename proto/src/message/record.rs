@@ -8,7 +8,7 @@
 use super::body_context::BodyContext;
 use super::wire_variant;
 use crate::ids::Alias;
-use crate::schema::{Component, MAX_COMPONENTS, MAX_KINDS, ObjectKind};
+use crate::schema::{Component, MAX_COMPONENTS, MAX_KINDS, ObjectKind, SentPart};
 use crate::time::GameTime;
 use crate::wire::{Coder, Measure, WRITE_CANNOT_FAIL, Wire, WireError};
 
@@ -332,8 +332,8 @@ pub struct ComponentSelection<'c> {
     pub all: &'c [Component],
     /// Bit `i`, from the lowest: component `i` is sent.
     pub mask: u16,
-    /// The values from then on are sent, and none before. Not before the stamp.
-    pub from: GameTime,
+    /// Which part of their timelines.
+    pub part: SentPart,
 }
 
 impl RecordWriter<'_> {
@@ -377,7 +377,7 @@ impl RecordWriter<'_> {
             .zip(parts.all)
             .filter(|((index, _), _)| parts.mask >> index & 1 == 1);
         for ((_, spec), component) in sent {
-            component.wire_from(&spec.codec, parts.from, self.stamp, coder);
+            component.wire_part(&spec.codec, parts.part, self.stamp, coder);
         }
     }
 
@@ -439,7 +439,10 @@ mod tests {
             let parts = ComponentSelection {
                 all: &all,
                 mask,
-                from: stamp + Duration::from_millis(rng.u64(..90)),
+                part: SentPart {
+                    from: stamp + Duration::from_millis(rng.u64(..90)),
+                    path_until: None,
+                },
             };
 
             let mut bytes = Vec::new();
@@ -489,7 +492,7 @@ mod tests {
             "seed {seed}"
         );
         for (index, component) in record.components() {
-            let sent = from_then_on(&parts.all[usize::from(*index)], parts.from);
+            let sent = from_then_on(&parts.all[usize::from(*index)], parts.part.from);
             assert_eq!(*component, sent.clip(writer.stamp), "seed {seed}");
         }
         let sent: u16 = record

@@ -11,12 +11,17 @@
 //!    returns what the other end reads.
 //! 2. At most [`MAX_POINTS`] points of a timeline are sent at once: the earliest of the tail. A
 //!    game that plans farther ahead sends the rest later.
+//! 3. Of a path that is sent up to a time ([`SentPart::path_until`]), no bit depends on the points
+//!    after the end of the segment at that time, and none on how long that segment is: it is
+//!    continued straight for [`CONTINUED_FOR`].
 //!
 //! Units: metres, values of the gauge, milliseconds on the wire.
 
+use std::time::Duration;
+
 use super::Codec;
 use crate::pose::Pose;
-use crate::space::Position;
+use crate::space::{MAX_XY, MAX_Z, MIN_Z, Position};
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
 use crate::wire::{self, Coder, WRITE_CANNOT_FAIL, Wire, WireError};
@@ -32,6 +37,9 @@ pub const RATE_PER_UNIT: f32 = 64.0;
 /// The fastest change of a gauge, a second: 512 less one step, so that zero lies on a step and 16
 /// bits suffice.
 pub const MAX_RATE: f32 = 512.0 - 1.0 / RATE_PER_UNIT;
+/// How long after the stamp a path is continued straight whose end or next turn is not sent yet.
+/// Longer than most walks, since a continuation that runs out has to be sent again.
+pub const CONTINUED_FOR: Duration = Duration::from_mins(1);
 
 /// The value of a component.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,24 +151,34 @@ impl Component {
     }
 }
 
+/// Which part of a component's timeline is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentPart {
+    /// The values from then on, and none before. Not before the stamp.
+    pub from: GameTime,
+    /// The points of a path up to then. The segment after them is continued straight, so nothing
+    /// shows where it ends. `None` for the whole path.
+    pub path_until: Option<GameTime>,
+}
+
 impl Component {
-    /// Writes or measures the values from `from` on, without a copy: the value at that time, and
-    /// the planned points after it, but not the past. `stamp` is that of the datagram, and not
-    /// after `from`.
+    /// Writes or measures a part of the timeline, without a copy: the value at `part.from` and
+    /// the planned points after it, but not the past. `stamp` is that of the datagram.
     ///
     /// # Panics
     /// If this does not [fit](Self::fits) `codec`.
-    pub fn wire_from(
+    pub fn wire_part(
         &self,
         codec: &Codec,
-        from: GameTime,
+        part: SentPart,
         stamp: GameTime,
         coder: &mut impl Coder,
     ) {
+        let from = part.from;
         let written =
             match (self, codec) {
                 (Self::Path(path), Codec::Path) => {
-                    TimelineTail::with_value_at(path, from, stamp).wire(stamp, coder, wire_waypoint)
+                    TimelineTail::of_path(path, part, stamp).wire(stamp, coder, wire_waypoint)
                 }
                 (Self::Gauge(gauge), Codec::Gauge { max }) => TimelineTail::with_value_at(
                     gauge, from, stamp,
@@ -323,6 +341,74 @@ impl<T: QuantisedValue> TimelineTail<T> {
             timeline.insert(*time, *value);
         }
     }
+}
+
+impl TimelineTail<Waypoint> {
+    /// The part of a path that is sent.
+    fn of_path(path: &Timeline<Waypoint>, part: SentPart, stamp: GameTime) -> Self {
+        let Some(until) = part.path_until else {
+            return Self::with_value_at(path, part.from, stamp);
+        };
+        let (mut tail, stamp) = (Self::empty(), stamp.whole_millis());
+        if let Some(value) = path.value_at(part.from) {
+            tail.push(part.from, value, stamp);
+        }
+        let mut last_sent = None;
+        for (time, &value) in path.tail(part.from) {
+            if time > until {
+                let course = last_sent
+                    .and_then(|start| continued(start, (time, value), stamp + CONTINUED_FOR));
+                if let Some((time, value)) = course {
+                    tail.push(time, value, stamp);
+                }
+                break;
+            }
+            if time > part.from && !tail.push(time, value, stamp) {
+                break;
+            }
+            last_sent = Some((time, value));
+        }
+        tail
+    }
+}
+
+/// Where the segment between two points leads to by `at` if it goes on for ever, or where it leaves
+/// the wire's space before that. `None` if the object rests on it.
+fn continued(
+    (start, from): (GameTime, Waypoint),
+    (end, to): (GameTime, Waypoint),
+    at: GameTime,
+) -> Option<(GameTime, Waypoint)> {
+    let (from, is_jump, to) = (from.position, to.jump, to.position);
+    if is_jump || from == to {
+        return None;
+    }
+    let length_s = end.since(start).as_secs_f64();
+    let axes = [
+        (from.x, to.x, 0.0, MAX_XY),
+        (from.y, to.y, 0.0, MAX_XY),
+        (from.z, to.z, MIN_Z, MAX_Z),
+    ];
+    let leaves_after = axes.map(|(from, to, min, max)| {
+        let edge = if to < from { min } else { max };
+        if to == from {
+            f64::INFINITY
+        } else {
+            f64::from(edge - from) / f64::from(to - from)
+        }
+    });
+    let share = leaves_after
+        .into_iter()
+        .fold(at.since(start).as_secs_f64() / length_s, f64::min);
+    let time = (start + Duration::from_secs_f64(share * length_s)).whole_millis();
+    let share = time.since(start).as_secs_f64() / length_s;
+    let along = |from: f32, to: f32| (f64::from(from) + f64::from(to - from) * share) as f32;
+    let position = Position::new(
+        along(from.x, to.x),
+        along(from.y, to.y),
+        along(from.z, to.z),
+    );
+    Some((time, Waypoint::walk(position)))
 }
 
 fn wire_timeline<T: QuantisedValue, C: Coder>(
@@ -494,6 +580,90 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_path_that_is_sent_in_part_changes_no_bit() {
+        let paths = [
+            vec![walk(9_000, 20.0), walk(13_000, 40.0)],
+            vec![walk(9_000, 20.0), walk(15_000, 50.0), walk(16_000, 0.0)],
+            vec![walk(9_000, 20.0), walk(69_000, 320.0)],
+        ];
+        let part = part_until(12_900);
+        let sent = paths.map(|points| written(&path_of(&points), part));
+        assert_eq!(sent[0], sent[1]);
+        assert_eq!(sent[0], sent[2]);
+        assert_eq!(
+            read(&sent[0]),
+            [walk(10_000, 25.0), walk(70_000, 325.0)],
+            "5 m/s straight on"
+        );
+        let other_course = written(&path_of(&[walk(9_000, 20.0), walk(13_000, 39.0)]), part);
+        assert_ne!(sent[0], other_course);
+    }
+
+    #[test]
+    fn a_path_whose_end_is_near_is_sent_to_its_end() {
+        let points = [walk(10_000, 20.0), walk(11_000, 25.0), walk(12_900, 10.0)];
+        let sent = written(&path_of(&points), part_until(12_900));
+        assert_eq!(read(&sent), points);
+    }
+
+    #[test]
+    fn what_an_object_does_after_a_rest_or_by_a_jump_is_not_sent_early() {
+        let rests = [walk(10_000, 20.0), walk(14_000, 20.0), walk(15_000, 30.0)];
+        let jump = (
+            GameTime::from_millis(14_000),
+            Waypoint::jump(Position::on_ground(90.0, 8.0)),
+        );
+        let later = walk(14_000, 20.0);
+        for points in [&rests[..], &[rests[0], jump], &[later, walk(15_000, 30.0)]] {
+            let sent = written(&path_of(points), part_until(12_900));
+            assert_eq!(read(&sent), [rests[0]], "{points:?}");
+        }
+    }
+
+    #[test]
+    fn a_continuation_ends_where_the_space_of_the_wire_ends() {
+        let points = [walk(10_000, 20.0), walk(13_000, 5.0)];
+        let sent = written(&path_of(&points), part_until(12_900));
+        assert_eq!(read(&sent), [walk(10_000, 20.0), walk(14_000, 0.0)]);
+    }
+
+    fn part_until(millis: u64) -> SentPart {
+        SentPart {
+            from: STAMP,
+            path_until: Some(GameTime::from_millis(millis)),
+        }
+    }
+
+    fn walk(millis: u64, x: f32) -> (GameTime, Waypoint) {
+        let position = Position::on_ground(x, 8.0);
+        (GameTime::from_millis(millis), Waypoint::walk(position))
+    }
+
+    fn path_of(points: &[(GameTime, Waypoint)]) -> Component {
+        let mut path = Timeline::new(TIMELINE_CAPACITY);
+        path.merge_tail(points.iter().copied());
+        Component::Path(path)
+    }
+
+    fn written(path: &Component, part: SentPart) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes);
+        path.wire_part(&Codec::Path, part, STAMP, &mut writer);
+        writer.finish();
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Vec<(GameTime, Waypoint)> {
+        let mut read = Component::unknown(&Codec::Path);
+        read.wire(&Codec::Path, STAMP, &mut Reader::new(bytes))
+            .expect("the encoding is valid");
+        match read {
+            Component::Path(path) => path.points().map(|(time, point)| (time, *point)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn of_two_points_in_one_millisecond_the_later_is_sent() {
         let mut flag = Timeline::new(4);
         for (micros, value) in [(10_000_100, true), (10_000_200, false), (10_001_000, true)] {
@@ -512,10 +682,7 @@ mod tests {
     #[test]
     fn a_value_that_rounds_to_the_stamp_is_sent_alone() {
         let mut flag = Timeline::starting_with(4, GameTime::ZERO, StepValue(false));
-        flag.insert(
-            STAMP + std::time::Duration::from_micros(700),
-            StepValue(true),
-        );
+        flag.insert(STAMP + Duration::from_micros(700), StepValue(true));
         assert_eq!(
             round_trip(&Component::Flag(flag), &Codec::Flag),
             Component::flag(STAMP, true)

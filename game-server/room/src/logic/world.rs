@@ -27,6 +27,7 @@ mod inputs;
 mod motion;
 mod objects;
 mod objects_by_cell;
+mod path_ahead;
 mod path_segment;
 mod players;
 mod poses;
@@ -59,6 +60,7 @@ use crate::config::RoomConfig;
 
 pub use self::change::WorldChange;
 pub use self::inputs::AppliedInputs;
+pub use self::path_ahead::PATH_TOLD_AHEAD;
 pub use self::players::WorldPlayer;
 pub use self::timers::{DueTimer, MAX_TIMER_BYTES, MAX_TIMERS, TimerError, TimerPayload};
 pub use self::trace::{TraceEvent, TraceLine};
@@ -529,8 +531,14 @@ impl World {
             return;
         };
         let mask = std::mem::take(&mut object.dirty);
+        // The player whose avatar it is gets the whole path.
+        let until = if object.owner.is_some() {
+            GameTime::MAX
+        } else {
+            self.now + PATH_TOLD_AHEAD
+        };
         let is_crowded = |index: usize| {
-            component_access::points_ahead(&object.components[index], from) > MAX_POINTS
+            component_access::points_ahead(&object.components[index], from, until) > MAX_POINTS
         };
         let touched = (0..object.components.len()).filter(|index| mask & 1 << index != 0);
         object.overflowing = touched

@@ -138,6 +138,13 @@ impl Network {
                     viewer.slots.mark_changed(object, mask, times.horizon);
                 });
             }
+            WorldChange::PathAhead { object } => {
+                self.for_each_follower(object, |viewer| {
+                    if viewer.avatar != object {
+                        viewer.slots.mark_changed(object, 1, times.horizon);
+                    }
+                });
+            }
             WorldChange::BecameActive { object } => {
                 self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object));
             }

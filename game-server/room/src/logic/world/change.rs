@@ -39,6 +39,10 @@ pub enum WorldChange {
         /// Bit `n` is set if component `n` has changed.
         mask: u16,
     },
+    /// The next part of an object's path is to be sent: clients are told no more than
+    /// [`PATH_TOLD_AHEAD`](super::PATH_TOLD_AHEAD) of it, and an end or a turn comes close. The
+    /// player whose avatar it is has the whole path already.
+    PathAhead { object: ObjectId },
     /// An object became active: it has another pose, and its pose did not change at the previous
     /// tick. Reported at its creation too. As long as the object stays active,
     /// [`World::active_objects`](super::World::active_objects) lists it and nothing is reported
@@ -86,6 +90,7 @@ impl WorldChange {
             | Self::Despawned { object, .. }
             | Self::ChangeCell { object, .. }
             | Self::Components { object, .. }
+            | Self::PathAhead { object }
             | Self::BecameActive { object }
             | Self::Team { object }
             | Self::Engaged { object, .. }

@@ -257,10 +257,15 @@ pub(super) fn quantised_component(component: Component) -> Component {
     }
 }
 
-/// The number of points of a component's timeline that define its values from `from` on.
-pub(super) fn points_ahead(component: &Component, from: GameTime) -> usize {
+/// The number of points of a component's timeline that define its values from `from` on, those of
+/// a path up to `path_until` and the one after that.
+pub(super) fn points_ahead(component: &Component, from: GameTime, path_until: GameTime) -> usize {
     match component {
-        Component::Path(path) => path.tail(from).len(),
+        Component::Path(path) => {
+            let mut later = path.tail(from).skip_while(|(time, _)| *time <= path_until);
+            let unsent = later.by_ref().skip(1).count();
+            path.tail(from).len() - unsent
+        }
         Component::Gauge(gauge) => gauge.tail(from).len(),
         Component::Flag(flag) => flag.tail(from).len(),
         Component::Pose(_) | Component::Number(_) | Component::Text(_) => 0,

@@ -10,7 +10,7 @@ use ambit_proto::space::Position;
 
 use super::objects::slot_of;
 use super::path_segment::PathSegment;
-use super::{World, WorldChange, component_access};
+use super::{World, WorldChange, component_access, path_ahead};
 
 impl World {
     /// The position of a new object, from its path or its pose.
@@ -27,6 +27,11 @@ impl World {
         let Some(slot) = self.objects.slot(id) else {
             return false;
         };
+        if self.objects.path_ahead_at[slot].is_some_and(|at| at <= self.now) {
+            self.objects.path_ahead_at[slot] =
+                path_ahead::next_part_at(self.object(id).path(), self.now);
+            self.changes.push(WorldChange::PathAhead { object: id });
+        }
         match self.objects.segments[slot].and_then(|leg| leg.position(self.now)) {
             Some(position) => self.set_position(id, position),
             None => self.update_segment(id),
@@ -52,6 +57,8 @@ impl World {
     pub(super) fn handle_path_change(&mut self, id: ObjectId) {
         self.update_segment(id);
         let slot = slot_of(id);
+        self.objects.path_ahead_at[slot] =
+            path_ahead::next_part_at(self.object(id).path(), self.now);
         if self.objects.segments[slot].is_some()
             && !std::mem::replace(&mut self.objects.is_listed_moving[slot], true)
         {

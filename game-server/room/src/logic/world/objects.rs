@@ -15,6 +15,7 @@ use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,7 @@ impl StoredObject {
 pub(super) type SavedObjects = (
     Vec<ObjectId>,
     Vec<u32>,
+    Vec<Option<GameTime>>,
     Vec<Option<StoredObject>>,
     Vec<usize>,
     u64,
@@ -84,6 +86,8 @@ pub(super) struct Objects {
     pub(super) cells: Vec<Cell>,
     /// The current segment of each object's path, if the path continues.
     pub(super) segments: Vec<Option<PathSegment>>,
+    /// When clients have to be sent the next part of each object's path, if they do not have all.
+    pub(super) path_ahead_at: Vec<Option<GameTime>>,
     /// Whether the object is in the world's list of moving objects.
     pub(super) is_listed_moving: Vec<bool>,
     /// Index of the object's pose, or [`NO_POSE`].
@@ -109,6 +113,7 @@ impl Objects {
         self.positions[slot] = position;
         self.cells[slot] = cell;
         self.segments[slot] = None;
+        self.path_ahead_at[slot] = None;
         self.is_listed_moving[slot] = false;
         self.pose_slots[slot] = NO_POSE;
         self.details[slot] = Some(object);
@@ -166,6 +171,7 @@ impl Objects {
         (
             &self.ids,
             &self.pose_slots,
+            &self.path_ahead_at,
             &self.details,
             &self.free,
             self.spawned_count,
@@ -174,7 +180,7 @@ impl Objects {
 
     /// Restores saved objects, each at the origin. `None` if the data is inconsistent.
     pub(super) fn from_saved(saved: SavedObjects) -> Option<Self> {
-        let (ids, pose_slots, rest, free, born) = saved;
+        let (ids, pose_slots, path_ahead_at, rest, free, born) = saved;
         let slots = ids.len();
         let is_empty = |slot: usize| ids.get(slot) == Some(&NO_OBJECT);
         let is_accurate = |(slot, id): (usize, &ObjectId)| {
@@ -185,7 +191,10 @@ impl Objects {
                 exists && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born
             }
         };
-        let fits = slots <= MAX_OBJECTS && pose_slots.len() == slots && rest.len() == slots;
+        let fits = slots <= MAX_OBJECTS
+            && pose_slots.len() == slots
+            && path_ahead_at.len() == slots
+            && rest.len() == slots;
         let empty = ids.iter().filter(|id| **id == NO_OBJECT).count();
         let freed: BTreeSet<usize> = free.iter().copied().collect();
         let is_free = freed.len() == free.len()
@@ -195,6 +204,7 @@ impl Objects {
             positions: vec![Position::default(); slots],
             cells: vec![Cell::default(); slots],
             segments: vec![None; slots],
+            path_ahead_at,
             is_listed_moving: vec![false; slots],
             ids,
             pose_slots,
@@ -219,6 +229,7 @@ impl Objects {
         self.positions.push(Position::default());
         self.cells.push(Cell::default());
         self.segments.push(None);
+        self.path_ahead_at.push(None);
         self.is_listed_moving.push(false);
         self.pose_slots.push(NO_POSE);
         self.details.push(None);

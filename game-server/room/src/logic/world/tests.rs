@@ -40,6 +40,9 @@ fn a_walk_over_a_border_changes_cell_once_at_the_right_tick() {
                 .cell_at(world.path(orc).value_at(world.now()).unwrap().position)
         );
         for change in changes(&mut world) {
+            if matches!(change, WorldChange::PathAhead { .. }) {
+                continue;
+            }
             let WorldChange::ChangeCell { object, from, to } = change else {
                 panic!("{change:?}")
             };
@@ -48,6 +51,42 @@ fn a_walk_over_a_border_changes_cell_once_at_the_right_tick() {
         }
     }
     assert_eq!(crossings, [(20, 0, 1), (60, 1, 2)]);
+}
+
+#[test]
+fn an_end_and_turns_are_reported_between_two_and_one_seconds_before() {
+    let mut world = world();
+    let long = orc(&mut world, at(5.0, 5.0));
+    let (turning, short) = (
+        orc(&mut world, at(5.0, 15.0)),
+        orc(&mut world, at(5.0, 25.0)),
+    );
+    // 100 s straight on, a turn every 0.8 s, and a way of 2 s.
+    world.walk_to(long, at(55.0, 5.0), 0.5);
+    let turns = (0..=5).map(|n| (ms(n * 800), Waypoint::walk(at(5.0 + n as f32, 15.0))));
+    world.replace_path(turning, GameTime::ZERO, turns);
+    world.walk_to(short, at(9.0, 25.0), 2.0);
+    changes(&mut world);
+    let mut reported = Vec::new();
+    for tick in 1..=2_100 {
+        world.begin_tick(ms(tick * 50));
+        let ahead = changes(&mut world)
+            .into_iter()
+            .filter_map(|change| match change {
+                WorldChange::PathAhead { object } => Some((tick * 50, object)),
+                _ => None,
+            });
+        reported.extend(ahead);
+    }
+    // The turns at 2.4 and 3.2 s, and the end at 4 s; the continuation of the long way, which would
+    // run out at 60 s, and its end.
+    let expected = [
+        (1_400, turning),
+        (3_000, turning),
+        (58_000, long),
+        (99_000, long),
+    ];
+    assert_eq!(reported, expected);
 }
 
 #[test]

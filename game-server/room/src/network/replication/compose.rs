@@ -7,15 +7,17 @@
 //! A component is sent as its present and future: its timeline from the packet's stamp on, or from
 //! when the object came into sight if that is later, with the value at that time as the first
 //! point. So each record is complete in itself, and the path on which an object came, perhaps
-//! hidden, is not revealed.
+//! hidden, is not revealed. Nor is where it goes: a path is sent for [`PATH_TOLD_AHEAD`] beyond the
+//! horizon, and whole only to the player whose avatar it moves.
 
 use ambit_proto::message::{ComponentSelection, RecordHead, RecordWriter};
+use ambit_proto::schema::SentPart;
 use ambit_proto::space::Position;
 use ambit_proto::wire::{Coder, Measure, Writer};
 
 use super::object_slots::{DueRecord, RecordContent};
 use super::records::{ComponentsKey, EncodedBits, RecordCache};
-use crate::logic::world::World;
+use crate::logic::world::{PATH_TOLD_AHEAD, World};
 
 /// The mark behind the last record of a body, and the padding to a whole byte, in bits.
 pub const END_BITS: usize = 8;
@@ -124,12 +126,16 @@ impl RecordComposer<'_> {
             object: due.object,
             mask,
             from: self.record_writer.stamp.max(due.visible_since),
+            has_whole_path: due.is_own,
         };
         cache.get_or_encode(key, |writer| {
             let parts = ComponentSelection {
                 all: self.world.components(key.object),
                 mask,
-                from: key.from,
+                part: SentPart {
+                    from: key.from,
+                    path_until: (!key.has_whole_path).then(|| self.world.now() + PATH_TOLD_AHEAD),
+                },
             };
             self.record_writer
                 .write_components(due.kind, &parts, writer);

@@ -27,6 +27,8 @@ pub struct ComponentsKey {
     /// From when on. Neither the past is sent, nor what was before the client may know of the
     /// object.
     pub from: GameTime,
+    /// Whether the client gets a whole path, as it does of its own avatar.
+    pub has_whole_path: bool,
 }
 
 /// The position of encoded bits in the cache, valid for this tick.
@@ -104,6 +106,7 @@ mod tests {
                     object: ObjectId(7),
                     mask,
                     from: GameTime::from_millis(tick),
+                    has_whole_path: false,
                 };
                 let bits = cache.get_or_encode(key, |writer| {
                     writer

@@ -1,0 +1,31 @@
+//! How far ahead clients are told an object's path.
+//!
+//! A path goes in, the time at which its next part is due comes out. What was not told cannot give
+//! away where an object goes that walks out of sight or hides on its way. Clients are told the
+//! points up to [`PATH_TOLD_AHEAD`] beyond the horizon; the segment after them is continued
+//! straight (`SentPart::path_until` of the wire), as any observer would expect. So a segment costs
+//! one more update, when its end comes close, however long it is.
+//!
+//! Invariant: while nothing is lost, a client knows a turn or the end [`LEAST_AHEAD`] and a local
+//! lag before it shows it. Cost: a search in the path for each part.
+
+use std::time::Duration;
+
+use ambit_proto::schema::CONTINUED_FOR;
+use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Timeline, Waypoint};
+
+/// The most of a path that clients are told, beyond the horizon.
+pub const PATH_TOLD_AHEAD: Duration = Duration::from_secs(2);
+/// How long before a turn or the end clients are told of it: time for a resend at a round trip of
+/// half a second.
+const LEAST_AHEAD: Duration = Duration::from_secs(1);
+/// How long a straight continuation is of use.
+const RENEWED_AFTER: Duration = CONTINUED_FOR.saturating_sub(PATH_TOLD_AHEAD);
+
+/// When clients that are sent the path at the horizon `now` need the next part of it; `None` if
+/// they have all.
+pub(super) fn next_part_at(path: &Timeline<Waypoint>, now: GameTime) -> Option<GameTime> {
+    let untold = path.next_after(now + PATH_TOLD_AHEAD)?;
+    Some(untold.saturating_sub(LEAST_AHEAD).min(now + RENEWED_AFTER))
+}
