@@ -4,8 +4,9 @@
 //! go to sessions and hosts. All decisions are made in `lobby`.
 //!
 //! Senders wait until their message is handled, so each session and each host has at most one
-//! message in the mailbox. This actor never waits for a receiver: it disconnects a session or host
-//! whose queue is full, and no other client is affected.
+//! message in the mailbox. This actor never waits for a receiver. News for a client whose queue is
+//! full are dropped, and the client learns later what it has missed; a client or host for whom more
+//! waits than it may is disconnected. No other client is affected.
 
 pub(crate) mod messages;
 
@@ -30,18 +31,21 @@ use crate::admin::snapshot::{Snapshot, add_stats};
 use crate::client_connection::ClientConnection;
 use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
+use crate::hosts::host_pulses::HostPulses;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
+use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
 use self::messages::{
-    ClientFrame, CloseSession, Connect, DirectoryProgress, Disconnect, HostConnected,
-    HostDisconnected, HostReported, Malformed, SendFrame, SessionAddress, SetServers, StartDrain,
-    TakeSnapshot,
+    CaughtUp, ClientFrame, Connect, DirectoryProgress, Disconnect, HostConnected, HostDisconnected,
+    HostReported, Malformed, RegisteredHost, SetServers, StartDrain, TakeSnapshot,
 };
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
 /// than one client is sent while a NATS broker elects a leader.
 const MAX_PENDING_FRAMES: usize = 256;
+/// Beyond this number of them, news are dropped.
+const MAX_PENDING_NEWS: usize = 64;
 /// Orders to one host that may wait for the directory; a host with more is disconnected.
 const MAX_PENDING_ORDERS: usize = 4_096;
 
@@ -49,10 +53,10 @@ const MAX_PENDING_ORDERS: usize = 4_096;
 const MAILBOX_MESSAGES: usize = 1_024;
 
 struct ConnectedClient {
-    session: SessionAddress,
     connection: ClientConnection,
+    queue: Arc<OutgoingQueue>,
     /// Messages that wait for a directory write.
-    pending: PendingWrites<Bytes>,
+    pending: PendingWrites<(FrameKind, Bytes)>,
 }
 
 struct HostLink {
@@ -76,6 +80,8 @@ pub(crate) struct WorldServer {
     children: watch::Sender<u32>,
     /// The newest state of each room, as its host sent it.
     checkpoints: Arc<RoomCheckpoints>,
+    /// When each host was heard last.
+    pulses: Arc<HostPulses>,
     last_conn: u64,
     last_host: u64,
     wakeup: Option<(LocalTime, SpawnHandle)>,
@@ -83,6 +89,8 @@ pub(crate) struct WorldServer {
     lost_host_stats: HostStats,
     /// Sessions and hosts that were disconnected because their queue was full.
     slow_sessions: u64,
+    /// News that clients have missed, by their names in metrics.
+    missed_news: BTreeMap<&'static str, u64>,
     slow_hosts: u64,
     draining: bool,
     drained: Option<oneshot::Sender<()>>,
@@ -140,11 +148,13 @@ impl WorldServer {
             waiting_clients: BTreeSet::new(),
             children,
             checkpoints: Arc::default(),
+            pulses: Arc::default(),
             last_conn: 0,
             last_host,
             wakeup: None,
             lost_host_stats: HostStats::default(),
             slow_sessions: 0,
+            missed_news: BTreeMap::new(),
             slow_hosts: 0,
             draining: false,
             drained: None,
@@ -153,12 +163,38 @@ impl WorldServer {
         }
     }
 
+    /// Calls the lobby, then carries out its outputs. If one of its timers is due, it is told first
+    /// when each host was heard; see `host_pulses`.
+    fn call_lobby(&mut self, ctx: &mut Context<Self>, call: impl FnOnce(&mut Lobby, LocalTime)) {
+        let pulses = Arc::clone(&self.pulses);
+        let next = self.lobby.next_deadline();
+        let mut held = next
+            .is_some_and(|at| at <= self.clock.now())
+            .then(|| pulses.hold());
+        // After the pulses are held, so that none is newer.
+        let now = self.clock.now();
+        for (&host, &heard_at) in held.iter().flat_map(|held| held.iter()) {
+            self.lobby.note_host_heard(host, heard_at);
+        }
+        call(&mut self.lobby, now);
+        let outputs: Vec<LobbyAction> = std::iter::from_fn(|| self.lobby.poll_output()).collect();
+        if let Some(held) = &mut held {
+            for output in &outputs {
+                if let LobbyAction::DisconnectHost { host } = output {
+                    held.remove(host);
+                }
+            }
+        }
+        drop(held);
+        self.process_outputs(outputs, ctx);
+    }
+
     /// Carries out the lobby's outputs and schedules the next timeout. Messages that confirm
     /// something, and orders to hosts, wait until the directory has stored the records of the same
     /// call.
-    fn process_outputs(&mut self, ctx: &mut Context<Self>) {
+    fn process_outputs(&mut self, all: Vec<LobbyAction>, ctx: &mut Context<Self>) {
         let (mut outputs, mut records) = (Vec::new(), Vec::new());
-        while let Some(output) = self.lobby.poll_output() {
+        for output in all {
             match output {
                 LobbyAction::Record { key, value } => records.push((key, value)),
                 output => outputs.push(output),
@@ -177,12 +213,13 @@ impl WorldServer {
                     let after = if confirms { after } else { 0 };
                     let strict =
                         matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
-                    self.send_frame(conn, after, strict, &encode(&message));
+                    let kind = FrameKind::of(&message);
+                    self.send_frame(conn, after, strict, kind, &encode(&message));
                 }
                 LobbyAction::Broadcast { conns, message } => {
-                    let frame = encode(&message);
+                    let (kind, frame) = (FrameKind::of(&message), encode(&message));
                     for conn in conns {
-                        self.send_frame(conn, 0, false, &frame);
+                        self.send_frame(conn, 0, false, kind, &frame);
                     }
                 }
                 LobbyAction::Close {
@@ -192,7 +229,10 @@ impl WorldServer {
                 } => self.close(conn, code, message),
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 // Dropping our end closes the link; a child that does not exit then is killed.
-                LobbyAction::DisconnectHost { host } => drop(self.hosts.remove(&host)),
+                LobbyAction::DisconnectHost { host } => {
+                    self.pulses.remove(host);
+                    self.hosts.remove(&host);
+                }
                 LobbyAction::SaveCondemned { header } => self.save_condemned_room(header),
                 LobbyAction::ForgetRoom { room } => self.forget_room(room),
                 LobbyAction::AdoptRoom { room, host } => {
@@ -227,7 +267,14 @@ impl WorldServer {
 
     /// Sends a frame to a client, or queues it until the directory has stored write `after`. A
     /// `strict` frame also waits while the directory is unavailable.
-    fn send_frame(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
+    fn send_frame(
+        &mut self,
+        conn: ConnId,
+        after: u64,
+        strict: bool,
+        kind: FrameKind,
+        frame: &Bytes,
+    ) {
         let progress = self.write_progress;
         let Some(client) = self.clients.get_mut(&conn) else {
             return;
@@ -235,9 +282,12 @@ impl WorldServer {
         if client.pending.is_empty()
             && (after <= progress.written || progress.unavailable && !strict)
         {
-            self.deliver(conn, frame);
+            self.deliver(conn, kind, frame);
+        } else if kind != FrameKind::Essential && client.pending.len() >= MAX_PENDING_NEWS {
+            client.queue.drop_news(kind);
+            self.count_missed(kind);
         } else if client.pending.len() < MAX_PENDING_FRAMES {
-            client.pending.push(after, strict, frame.clone());
+            client.pending.push(after, strict, (kind, frame.clone()));
             self.waiting_clients.insert(conn);
         } else {
             self.close_slow_client(conn);
@@ -298,8 +348,8 @@ impl WorldServer {
             );
             !client.pending.is_empty()
         });
-        for (conn, frame) in frames {
-            self.deliver(conn, &frame);
+        for (conn, (kind, frame)) in frames {
+            self.deliver(conn, kind, &frame);
         }
         let mut orders = Vec::new();
         for (&host, link) in &mut self.hosts {
@@ -315,32 +365,34 @@ impl WorldServer {
         }
     }
 
-    fn deliver(&mut self, conn: ConnId, frame: &Bytes) {
-        if let Some(client) = self.clients.get(&conn)
-            && client
-                .session
-                .frames
-                .try_send(SendFrame(frame.clone()))
-                .is_err()
-        {
-            self.close_slow_client(conn);
+    fn deliver(&mut self, conn: ConnId, kind: FrameKind, frame: &Bytes) {
+        let Some(client) = self.clients.get(&conn) else {
+            return;
+        };
+        match client.queue.push(kind, frame) {
+            Enqueued::Waits => {}
+            Enqueued::Dropped => self.count_missed(kind),
+            Enqueued::Full => self.close_slow_client(conn),
         }
     }
 
-    fn close(&mut self, conn: ConnId, code: ErrorCode, message: String) {
-        if let Some(client) = self.clients.get(&conn)
-            && client
-                .session
-                .close
-                .try_send(CloseSession { code, message })
-                .is_err()
-        {
-            self.close_slow_client(conn);
+    fn count_missed(&mut self, kind: FrameKind) {
+        if let Some(name) = kind.drop_name() {
+            *self.missed_news.entry(name).or_default() += 1;
         }
     }
 
-    /// Closes a client whose session mailbox is full. The session then reports the end of the
-    /// connection as usual.
+    fn close(&self, conn: ConnId, code: ErrorCode, message: String) {
+        if let Some(client) = self.clients.get(&conn)
+            && !client.queue.close(code, message.clone())
+        {
+            // There is no stream yet for a last message.
+            client.connection.close(code, &message);
+        }
+    }
+
+    /// Closes a client for whom too much waits. The session then reports the end of the connection
+    /// as usual.
     fn close_slow_client(&mut self, conn: ConnId) {
         let Some(client) = self.clients.get(&conn) else {
             return;
@@ -422,14 +474,14 @@ impl WorldServer {
         self.wakeup = deadline.map(|at| {
             let handle = ctx.run_later(at.since(self.clock.now()), |actor, ctx| {
                 actor.wakeup = None;
-                actor.lobby.handle_timeout(actor.clock.now());
-                actor.process_outputs(ctx);
+                actor.call_lobby(ctx, Lobby::handle_timeout);
             });
             (at, handle)
         });
     }
 
     fn forget_host(&mut self, host: HostId) {
+        self.pulses.remove(host);
         self.hosts.remove(&host);
         let last = self
             .lobby
@@ -446,6 +498,7 @@ impl WorldServer {
             ("lobby_mailbox/slow_session", self.slow_sessions),
             ("host_commands/slow_host", self.slow_hosts),
         ];
+        let drops = drops.into_iter().chain(self.missed_news.clone());
         Snapshot {
             lobby: self.lobby.stats(),
             rooms: self.lobby.rooms(),
@@ -456,7 +509,6 @@ impl WorldServer {
                 .collect(),
             lost_host_stats: self.lost_host_stats.clone(),
             drops: drops
-                .into_iter()
                 .map(|(name, count)| (name.to_owned(), count))
                 .collect(),
             draining: self.draining,
@@ -505,25 +557,20 @@ impl Handler<Connect> for WorldServer {
 
     fn handle(
         &mut self,
-        Connect {
-            address,
-            session,
-            connection,
-        }: Connect,
+        Connect { connection, queue }: Connect,
         ctx: &mut Self::Context,
     ) -> Self::Result {
         self.last_conn += 1;
-        let conn = ConnId(self.last_conn);
+        let (conn, address) = (ConnId(self.last_conn), connection.address());
         self.clients.insert(
             conn,
             ConnectedClient {
-                session,
                 connection,
+                queue,
                 pending: PendingWrites::default(),
             },
         );
-        self.lobby.handle_connect(self.clock.now(), conn, address);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_connect(now, conn, address));
         MessageResult(conn)
     }
 }
@@ -532,8 +579,15 @@ impl Handler<ClientFrame> for WorldServer {
     type Result = ();
 
     fn handle(&mut self, ClientFrame { conn, frame }: ClientFrame, ctx: &mut Self::Context) {
-        self.lobby.handle_frame(self.clock.now(), conn, &frame);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_frame(now, conn, &frame));
+    }
+}
+
+impl Handler<CaughtUp> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, CaughtUp { conn, missed }: CaughtUp, ctx: &mut Self::Context) {
+        self.call_lobby(ctx, |lobby, now| lobby.handle_caught_up(now, conn, missed));
     }
 }
 
@@ -541,8 +595,7 @@ impl Handler<Malformed> for WorldServer {
     type Result = ();
 
     fn handle(&mut self, Malformed { conn, code }: Malformed, ctx: &mut Self::Context) {
-        self.lobby.handle_malformed(self.clock.now(), conn, code);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_malformed(now, conn, code));
     }
 }
 
@@ -551,13 +604,13 @@ impl Handler<Disconnect> for WorldServer {
 
     fn handle(&mut self, Disconnect { conn, quit }: Disconnect, ctx: &mut Self::Context) {
         self.clients.remove(&conn);
-        let now = self.clock.now();
-        if quit {
-            self.lobby.handle_quit(now, conn);
-        } else {
-            self.lobby.handle_disconnect(now, conn);
-        }
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| {
+            if quit {
+                lobby.handle_quit(now, conn);
+            } else {
+                lobby.handle_disconnect(now, conn);
+            }
+        });
     }
 }
 
@@ -578,9 +631,14 @@ impl Handler<HostConnected> for WorldServer {
                 pending: PendingWrites::default(),
             },
         );
-        self.lobby.handle_host_start(self.clock.now(), host, origin);
-        self.process_outputs(ctx);
-        MessageResult((host, self.clock, Arc::clone(&self.checkpoints)))
+        self.pulses.add(host, self.clock.now());
+        self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));
+        MessageResult(RegisteredHost {
+            id: host,
+            clock: self.clock,
+            checkpoints: Arc::clone(&self.checkpoints),
+            pulses: Arc::clone(&self.pulses),
+        })
     }
 }
 
@@ -588,8 +646,7 @@ impl Handler<HostReported> for WorldServer {
     type Result = ();
 
     fn handle(&mut self, HostReported(host, report): HostReported, ctx: &mut Self::Context) {
-        self.lobby.handle_host(self.clock.now(), host, report);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_host(now, host, report));
     }
 }
 
@@ -602,8 +659,7 @@ impl Handler<HostDisconnected> for WorldServer {
         ctx: &mut Self::Context,
     ) {
         self.forget_host(host);
-        self.lobby.handle_host_lost(self.clock.now(), host, &reason);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_host_lost(now, host, &reason));
     }
 }
 
@@ -611,8 +667,7 @@ impl Handler<SetServers> for WorldServer {
     type Result = ();
 
     fn handle(&mut self, SetServers(servers): SetServers, ctx: &mut Self::Context) {
-        self.lobby.set_servers(servers);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, _| lobby.set_servers(servers));
     }
 }
 
@@ -639,8 +694,7 @@ impl Handler<StartDrain> for WorldServer {
     fn handle(&mut self, StartDrain(drained): StartDrain, ctx: &mut Self::Context) {
         self.draining = true;
         self.drained = Some(drained);
-        self.lobby.drain(self.clock.now());
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, Lobby::drain);
     }
 }
 

@@ -21,7 +21,7 @@ use ambit_host::protocol::HEARTBEAT_INTERVAL;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::lobby::{ChildPoolConfig, LobbyConfig, PlacementPolicy};
+use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, PlacementPolicy};
 pub use trusted::TrustedAddresses;
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
@@ -164,9 +164,9 @@ pub struct Config {
           value_parser = parse_limit, allow_negative_numbers = true)]
     pub max_connections_per_address: usize,
 
-    /// Addresses without a limit on connections per address, for bots and load tests: addresses and
-    /// ranges such as 192.0.2.0/24, separated by commas, or `off`. Limits on rooms apply to them
-    /// too. A proxy on one of them would exempt all its clients.
+    /// Addresses without limits per address on connections, chat and lists, for bots and load
+    /// tests: addresses and ranges such as 192.0.2.0/24, separated by commas, or `off`. Limits on
+    /// rooms apply to them too. A proxy on one of them would exempt all its clients.
     #[arg(
         long,
         value_name = "ADDR[,ADDR]|off",
@@ -202,6 +202,40 @@ pub struct Config {
     #[arg(long, value_name = "ROOMS", env = "AMBIT_MAX_RUNNING_ROOMS_PER_ADDRESS",
           default_value_t = LobbyConfig::default().max_running_rooms_per_address)]
     pub max_running_rooms_per_address: usize,
+
+    /// Chat messages that the server delivers in a second, counted once for each receiver; twice as
+    /// many after a pause. More are refused with `try_again`. Ten thousand cost about a tenth of a
+    /// core.
+    #[arg(long, value_name = "MESSAGES", env = "AMBIT_MAX_CHAT_DELIVERIES",
+          default_value_t = LobbyConfig::default().chat_deliveries.per_s,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+          allow_negative_numbers = true)]
+    pub max_chat_deliveries: u32,
+
+    /// The same for what players from one IPv4 address or one IPv6 /64 network send, unless it is
+    /// one of `--trusted`. More are refused with `rate_limited`. Raising it to
+    /// `--max-chat-deliveries` lets one address silence all others.
+    #[arg(long, value_name = "MESSAGES", env = "AMBIT_MAX_CHAT_DELIVERIES_PER_ADDRESS",
+          default_value_t = LobbyConfig::default().chat_deliveries.per_s_of_address,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+          allow_negative_numbers = true)]
+    pub max_chat_deliveries_per_address: u32,
+
+    /// KiB of lists of rooms and players that the server sends in a second on request; twice as
+    /// many after a pause. More requests are refused with `try_again`.
+    #[arg(long, value_name = "KIB", env = "AMBIT_MAX_LIST_KIB",
+          default_value_t = LobbyConfig::default().list_kib.per_s,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+          allow_negative_numbers = true)]
+    pub max_list_kib: u32,
+
+    /// The same for clients at one IPv4 address or one IPv6 /64 network, unless it is one of
+    /// `--trusted`. More requests are refused with `rate_limited`.
+    #[arg(long, value_name = "KIB", env = "AMBIT_MAX_LIST_KIB_PER_ADDRESS",
+          default_value_t = LobbyConfig::default().list_kib.per_s_of_address,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+          allow_negative_numbers = true)]
+    pub max_list_kib_per_address: u32,
 
     /// How long the seat and the avatar of a player whose connection broke are kept (`30s`,
     /// `500ms`, `2m`).
@@ -335,6 +369,14 @@ impl Config {
             max_rooms_per_player: self.max_rooms_per_player,
             max_rooms_per_address: self.max_rooms_per_address,
             max_running_rooms_per_address: self.max_running_rooms_per_address,
+            chat_deliveries: CostLimit {
+                per_s: self.max_chat_deliveries,
+                per_s_of_address: self.max_chat_deliveries_per_address,
+            },
+            list_kib: CostLimit {
+                per_s: self.max_list_kib,
+                per_s_of_address: self.max_list_kib_per_address,
+            },
             ..LobbyConfig::default()
         }
     }

@@ -4,8 +4,13 @@
 //! end of the host. The lobby knows no more. Whether the other end is in this process (`embedded`),
 //! in a child process (`process`) or on another machine (`remote`) matters only to the code that
 //! created the link.
+//!
+//! The lobby's actor has one mailbox for players and hosts. What keeps a host alive does not wait
+//! in it: checkpoints are stored and heartbeats answered here (`host_pulses`), and other reports
+//! queue for the mailbox without holding those up.
 
 pub(crate) mod embedded;
+pub(crate) mod host_pulses;
 pub(crate) mod process;
 pub(crate) mod remote;
 pub mod room_checkpoints;
@@ -14,15 +19,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
-use ambit_host::host_link::WorldEnd;
+use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
 use ambit_host::protocol::messages::{
-    HostReady, HostToWorld, JournalKept, WorldToHost, host_to_world, world_to_host,
+    AcknowledgeHeartbeat, HostReady, HostToWorld, JournalKept, WorldToHost, host_to_world,
+    world_to_host,
 };
+use tokio::sync::mpsc;
 
-use crate::actor::messages::{HostConnected, HostDisconnected, HostReported};
+use crate::actor::messages::{HostConnected, HostDisconnected, HostReported, RegisteredHost};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::{HostId, HostReport, Origin};
 
+use self::host_pulses::HostPulses;
 use self::room_checkpoints::RoomCheckpoints;
 
 /// How long a host may take to send its first message.
@@ -52,8 +60,9 @@ pub(crate) struct HostSession {
     world: Addr<WorldServer>,
     clock: LobbyClock,
     checkpoints: Arc<RoomCheckpoints>,
-    /// Whether the ticks of the host are acknowledged.
-    acknowledges_ticks: bool,
+    pulses: Arc<HostPulses>,
+    /// Whether the ticks and heartbeats of the host are acknowledged.
+    acknowledges: bool,
 }
 
 impl HostSession {
@@ -81,7 +90,12 @@ impl HostSession {
         admit(&ready)?;
         ready.key.clear();
         let lobby_ended = |_| "the lobby has ended".to_owned();
-        let (id, clock, checkpoints) = world
+        let RegisteredHost {
+            id,
+            clock,
+            checkpoints,
+            pulses,
+        } = world
             .send(HostConnected(link.orders.clone(), origin))
             .await
             .map_err(lobby_ended)?;
@@ -102,7 +116,8 @@ impl HostSession {
             world,
             clock,
             checkpoints,
-            acknowledges_ticks: origin == Origin::Remote,
+            pulses,
+            acknowledges: origin == Origin::Remote,
         })
     }
 
@@ -112,35 +127,12 @@ impl HostSession {
         mut self,
         why: impl FnOnce() -> W,
     ) {
-        // Only the lobby's sender keeps the link open: when the lobby drops it, the link ends.
-        let commands = self.link.orders.downgrade();
-        drop(self.link.orders);
-        while let Some(message) = self.link.messages.recv().await {
-            let serial = match &message.body {
-                Some(host_to_world::Body::RoomTick(tick)) if self.acknowledges_ticks => {
-                    Some(tick.serial)
-                }
-                _ => None,
-            };
-            // Most messages are only stored as checkpoints and do not reach the lobby.
-            let report = self.checkpoints.receive(self.clock.now(), self.id, message);
-            if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
-                // If the queue is full, a later acknowledgement covers this one.
-                let _ = commands.try_send(WorldToHost {
-                    body: Some(world_to_host::Body::JournalKept(JournalKept { serial })),
-                });
-            }
-            let Some(report) = report else { continue };
-            // Waits while the mailbox is full; the host's queue fills meanwhile.
-            if self
-                .world
-                .send(HostReported(self.id, report))
-                .await
-                .is_err()
-            {
-                return;
-            }
-        }
+        let (reports, waiting) = mpsc::channel(HOST_QUEUE);
+        let (world, id) = (self.world.clone(), self.id);
+        tokio::join!(
+            self.read_messages(reports),
+            pass_reports(world, id, waiting)
+        );
         let DisconnectCause {
             reason,
             consequence,
@@ -154,5 +146,195 @@ impl HostSession {
             tracing::info!(host = self.id.0, "host disconnected: {reason}");
         }
         let _ = self.world.send(HostDisconnected(self.id, reason)).await;
+    }
+
+    /// Reads the host's messages until the link ends. What the lobby has to know goes to `reports`.
+    async fn read_messages(&mut self, reports: mpsc::Sender<HostReport>) {
+        // Only the lobby's sender keeps the link open: when the lobby drops it, the link ends.
+        let commands = self.link.orders.downgrade();
+        self.link.orders = mpsc::channel(1).0;
+        while let Some(message) = self.link.messages.recv().await {
+            let is_served = self.pulses.note_heard(self.id, || self.clock.now());
+            let acknowledgement = match &message.body {
+                Some(host_to_world::Body::RoomTick(tick)) => {
+                    let serial = tick.serial;
+                    Some(world_to_host::Body::JournalKept(JournalKept { serial }))
+                }
+                Some(host_to_world::Body::Heartbeat(beat)) if is_served => {
+                    let number = beat.number;
+                    let acknowledgement = AcknowledgeHeartbeat { number };
+                    Some(world_to_host::Body::AcknowledgeHeartbeat(acknowledgement))
+                }
+                _ => None,
+            };
+            // Most messages are only stored as checkpoints and do not reach the lobby.
+            let report = self.checkpoints.receive(self.clock.now(), self.id, message);
+            if let (true, Some(body), Some(commands)) =
+                (self.acknowledges, acknowledgement, commands.upgrade())
+            {
+                // If the queue is full, a later acknowledgement covers this one.
+                let _ = commands.try_send(WorldToHost { body: Some(body) });
+            }
+            let is_heartbeat = matches!(
+                report,
+                Some(HostReport::Message(host_to_world::Body::Heartbeat(_)))
+            );
+            // A host with so many reports waits for the lobby.
+            if let Some(report) = report
+                && !is_heartbeat
+                && reports.send(report).await.is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// Passes reports on to the lobby, which may have a full mailbox.
+async fn pass_reports(
+    world: Addr<WorldServer>,
+    id: HostId,
+    mut reports: mpsc::Receiver<HostReport>,
+) {
+    while let Some(report) = reports.recv().await {
+        if world.send(HostReported(id, report)).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix::{Actor as _, Arbiter, System};
+    use ambit_host::host_link::{HostEnd, host_link};
+    use ambit_host::protocol::VERSION;
+    use ambit_host::protocol::messages::{Heartbeat, HostStats};
+    use ambit_transport::ticket::TicketSigner;
+    use bytes::Bytes;
+    use tokio::sync::{oneshot, watch};
+
+    use super::*;
+    use crate::actor::messages::{ClientFrame, TakeSnapshot};
+    use crate::lobby::{ConnId, Lobby, LobbyConfig};
+
+    #[test]
+    fn heartbeats_are_answered_while_the_lobby_s_mailbox_is_full() {
+        System::new().block_on(async {
+            let thread = Arbiter::new();
+            let world = WorldServer::start_in_arbiter(&thread.handle(), |_| world_server());
+            let mut host = connect_host(&world).await;
+
+            // The lobby's thread is busy, and its mailbox is full.
+            let (is_busy, busy) = oneshot::channel();
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            thread.spawn_fn(move || {
+                let _ = is_busy.send(());
+                let _ = released.recv();
+            });
+            busy.await.unwrap();
+            let request = || ClientFrame {
+                conn: ConnId(1),
+                frame: Bytes::new(),
+            };
+            while world.try_send(request()).is_ok() {}
+
+            for number in 1..=100 {
+                // Reports wait, and hold nothing up.
+                host.send(host_to_world::Body::Stats(HostStats::default()));
+                host.send(host_to_world::Body::Heartbeat(Heartbeat { number }));
+                let order = host.end.orders.recv().await.unwrap();
+                let acknowledgement = AcknowledgeHeartbeat { number };
+                let expected = world_to_host::Body::AcknowledgeHeartbeat(acknowledgement);
+                assert_eq!(order.body, Some(expected));
+            }
+            drop(release);
+            let snapshot = world.send(TakeSnapshot).await.unwrap();
+            assert_eq!(snapshot.hosts.len(), 1);
+        });
+    }
+
+    #[test]
+    fn heartbeats_of_a_host_that_was_given_up_are_not_answered() {
+        System::new().block_on(async {
+            let world = world_server().start();
+            let (world_end, end) = host_link();
+            let mut host = TestHost { end };
+            host.send(host_to_world::Body::Ready(ready()));
+            let session = HostSession::register(world_end, world, Origin::Remote, |_| Ok(()));
+            let session = session.await.unwrap();
+            let (pulses, id) = (Arc::clone(&session.pulses), session.id);
+            tokio::spawn(session.run(|| async { DisconnectCause::new("test") }));
+            host.expect_configure().await;
+            host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 1 }));
+            assert!(host.end.orders.recv().await.is_some());
+            pulses.remove(id);
+            host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 2 }));
+            // What comes later is answered, so the second heartbeat was not.
+            host.send(host_to_world::Body::RoomTick(
+                ambit_host::protocol::messages::RoomTick {
+                    serial: 7,
+                    ..Default::default()
+                },
+            ));
+            let order = host.end.orders.recv().await.unwrap();
+            let kept = world_to_host::Body::JournalKept(JournalKept { serial: 7 });
+            assert_eq!(order.body, Some(kept));
+        });
+    }
+
+    /// A host's end of its link.
+    struct TestHost {
+        end: HostEnd,
+    }
+
+    impl TestHost {
+        fn send(&self, body: host_to_world::Body) {
+            self.end
+                .messages
+                .try_send(HostToWorld { body: Some(body) })
+                .unwrap();
+        }
+
+        async fn expect_configure(&mut self) {
+            let first = self.end.orders.recv().await.unwrap();
+            assert!(matches!(
+                first.body,
+                Some(world_to_host::Body::Configure(_))
+            ));
+        }
+    }
+
+    async fn connect_host(world: &Addr<WorldServer>) -> TestHost {
+        let (world_end, end) = host_link();
+        let mut host = TestHost { end };
+        host.send(host_to_world::Body::Ready(ready()));
+        let session = HostSession::register(world_end, world.clone(), Origin::Remote, |_| Ok(()));
+        let session = session.await.unwrap();
+        tokio::spawn(session.run(|| async { DisconnectCause::new("test") }));
+        host.expect_configure().await;
+        host
+    }
+
+    fn ready() -> HostReady {
+        HostReady {
+            version: VERSION,
+            address: "127.0.0.1:7800".into(),
+            certificate_sha256: vec![0; 32],
+            capacity: 1,
+            ..HostReady::default()
+        }
+    }
+
+    fn world_server() -> WorldServer {
+        let lobby = Lobby::new(
+            LobbyConfig::default(),
+            Vec::new(),
+            Box::new(|_: &str, _: &_| Ok(())),
+            Box::new(|| [2; 16]),
+            TicketSigner::from_seed(&[1; 32]),
+        );
+        let (clock, _) = LobbyClock::start();
+        let lifeline = oneshot::channel().0;
+        WorldServer::new(lobby, clock, watch::channel(0).0, None, None, lifeline)
     }
 }

@@ -12,6 +12,7 @@ pub mod config;
 mod directory;
 mod hosts;
 mod identity;
+mod outgoing;
 mod server;
 mod session;
 

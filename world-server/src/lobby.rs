@@ -19,6 +19,8 @@
 //! `poll_output` until that returns `None`, then `handle_timeout` at `next_deadline`. Source of the
 //! messages: `proto/ambit/world.proto` and `host.proto`.
 
+mod budgets;
+mod catch_up;
 mod chat;
 mod config;
 mod directory;
@@ -48,7 +50,9 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
-pub use config::{CheckParameters, Entropy, LobbyConfig, LobbyGame};
+use budgets::LobbyBudgets;
+use catch_up::CatchUps;
+pub use config::{CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame};
 use directory::WrittenRecords;
 use fleet::heartbeats::serving_lease;
 use fleet::hosts::Hosts;
@@ -56,7 +60,7 @@ pub use fleet::hosts::{Host, HostReport, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
 pub use fleet::policy::PlacementPolicy;
 pub use fleet::pool::ChildPoolConfig;
-pub use output::{ConnId, HostId, HostOrder, LobbyAction, RecordKey, UnknownRecordKey};
+pub use output::{ConnId, HostId, HostOrder, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{OutputQueue, RequestSource};
 use refusal::LobbyRefusal;
 use request::PlayerRequest;
@@ -87,6 +91,8 @@ pub struct Lobby {
     /// Whether rooms or hosts have changed since the last `update_pool`.
     pool_changed: bool,
     listing: ListingFeed,
+    budgets: LobbyBudgets,
+    catch_ups: CatchUps,
     timers: LobbyTimers,
     outbox: OutputQueue,
     counters: LobbyCounters,
@@ -119,6 +125,7 @@ impl Lobby {
     ) -> Self {
         let children = config.children;
         let placement = config.placement.to_placement(children);
+        let budgets = LobbyBudgets::new(&config);
         Self {
             config,
             games,
@@ -133,6 +140,8 @@ impl Lobby {
             child_count: children.min,
             pool_changed: false,
             listing: ListingFeed::default(),
+            budgets,
+            catch_ups: CatchUps::default(),
             timers: LobbyTimers::default(),
             outbox: OutputQueue::default(),
             counters: LobbyCounters::default(),
@@ -279,6 +288,13 @@ impl Lobby {
         self.advance(now);
     }
 
+    /// Notes when the last message of a host arrived, which need not have been handled yet. Where
+    /// messages wait before they are handled, the shell calls this before each call in which a
+    /// timer is due: only in these the lobby gives up hosts that are silent.
+    pub fn note_host_heard(&mut self, host: HostId, heard_at: LocalTime) {
+        self.hosts.note_received(heard_at, host);
+    }
+
     /// Handles the loss of a host with all its rooms. `reason` is for people.
     pub fn handle_host_lost(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.advance(now);
@@ -366,6 +382,7 @@ impl Lobby {
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),
+                Timer::CatchUp => self.catch_up(now),
                 Timer::EndIdleChildren => self.end_idle_children(),
             }
         }
@@ -468,7 +485,11 @@ impl Lobby {
         player: PlayerId,
         request: PlayerRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        match request {
+        let is_join = matches!(request, PlayerRequest::JoinRoom(_));
+        if request.has_list() {
+            self.check_list_budget(now, from.conn, is_join)?;
+        }
+        let outcome = match request {
             PlayerRequest::ListRooms { subscribe } => {
                 Ok(self.list_rooms(now, from.conn, subscribe))
             }
@@ -478,11 +499,15 @@ impl Lobby {
             PlayerRequest::StartRoom => self.start_room(now, player, from),
             PlayerRequest::SetReady { ready } => self.set_ready(now, player, ready),
             PlayerRequest::ListPlayers { everybody } => self.list_players(player, everybody),
-            PlayerRequest::SetName(name) => self.set_name(player, name),
+            PlayerRequest::SetName(name) => self.set_name(now, player, name),
             PlayerRequest::Say(say) => self.send_chat(now, player, say),
             PlayerRequest::Kick { player: target } => self.kick(now, player, target),
             PlayerRequest::RequestTicket => self.request_ticket(now, player),
+        };
+        if let Ok(RequestOutcome::Immediate(answer)) = &outcome {
+            self.charge_list(now, from.conn, answer);
         }
+        outcome
     }
 
     fn rate_refusal(&self) -> LobbyRefusal {

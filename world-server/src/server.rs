@@ -1,9 +1,9 @@
 //! The whole WorldServer: one endpoint, the lobby, the hosts and HTTP, from the configuration to
 //! the drain.
 //!
-//! quinn and axum run on a multi-thread tokio runtime. The actors run on arbiter threads beside it:
-//! one for the lobby, one for the sessions, and one for each core for the rooms of an embedded
-//! host. So no room can delay the lobby.
+//! quinn, axum, and the tasks of sessions and hosts run on a multi-thread tokio runtime. The actors
+//! run on arbiter threads beside it: one for the lobby, and one for each core for the rooms of an
+//! embedded host. So no room can delay the lobby.
 
 #![warn(missing_docs, reason = "authors of games start the server with it")]
 

@@ -20,7 +20,14 @@ use crate::queue::Queued;
 pub enum LobbyEvent {
     /// A player, perhaps the own one, has said something.
     Chat(ChatMessage),
-    /// The rooms, as they are after the connection was restored; only while they are watched.
+    /// The server has dropped chat messages, since this client did not read them as fast as they
+    /// came.
+    ChatMissed {
+        /// How many.
+        count: u64,
+    },
+    /// The rooms, as they are after the connection was restored, or after the server has dropped
+    /// changes of them; only while they are watched.
     Rooms(Vec<RoomListing>),
     /// A room is new or has changed; only while they are watched.
     RoomChanged(RoomListing),

@@ -216,6 +216,7 @@ impl Inbox {
                 self.lobby.push(LobbyEvent::Renamed { player, name });
             }
             ViewEvent::Chat(message) => self.lobby.push(LobbyEvent::Chat(message)),
+            ViewEvent::ChatMissed { count } => self.lobby.push(LobbyEvent::ChatMissed { count }),
             ViewEvent::Done { .. } => {}
             ViewEvent::Started(started) => state.start_game(started.room, started.map_number),
             ViewEvent::Error(failure) => self.handle_failure(state, failure),

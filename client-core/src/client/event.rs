@@ -28,7 +28,8 @@ pub enum ViewEvent {
     Connection(ConnectionStatus),
     /// The lobby accepted the client: after the first connection and after each reconnect.
     Welcome(Welcome),
-    /// The answer to `ListRooms`.
+    /// The answer to `ListRooms`. As a notification (only while subscribed): the rooms after some
+    /// of their changes were dropped.
     Rooms {
         request: u64,
         rooms: Vec<RoomListing>,
@@ -74,6 +75,9 @@ pub enum ViewEvent {
     },
     /// A player, perhaps the client's own, has sent a chat message.
     Chat(ChatMessage),
+    /// The server has dropped chat messages, since this client did not read them as fast as they
+    /// came.
+    ChatMissed { count: u64 },
     /// The player is in the game.
     Started(GameStarted),
     /// The game wants its objects simulated, but this client has no physics for these kinds

@@ -79,6 +79,10 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name,
             "from_id": chat.from.0, "text": chat.text,
         }),
+        ViewEvent::ChatMissed { count } => json!({
+            "ev": "notice", "code": "chat_missed", "count": count,
+            "message": format!("{count} chat messages came too fast and are lost"),
+        }),
         ViewEvent::Started(started) => self::started(started),
         ViewEvent::PhysicsMissing { t, game, kinds } => physics_missing(*t, game, kinds),
         ViewEvent::RoomLate { t, is_late } => room_late(*t, *is_late),

@@ -29,12 +29,27 @@ impl TokenBucket {
 
     /// Takes a token; `false` if there is none.
     pub fn take(&mut self, now: LocalTime) -> bool {
-        let full_at = self.full_at.max(now) + self.interval;
-        let fits = full_at.since(now) <= self.interval * self.burst;
+        let fits = self.has_token(now);
         if fits {
-            self.full_at = full_at;
+            self.charge(now, 1);
         }
         fits
+    }
+
+    /// Whether there is a token.
+    pub fn has_token(&self, now: LocalTime) -> bool {
+        (self.full_at.max(now) + self.interval).since(now) <= self.interval * self.burst
+    }
+
+    /// Takes tokens, also more than there are: the rest is a debt, and there is no token until it
+    /// is paid. So a single item may cost more than the burst.
+    pub fn charge(&mut self, now: LocalTime, tokens: u32) {
+        self.full_at = self.full_at.max(now) + self.interval * tokens;
+    }
+
+    /// Whether all tokens are there: such a bucket is as good as a new one.
+    pub fn is_full(&self, now: LocalTime) -> bool {
+        self.full_at <= now
     }
 }
 
@@ -60,6 +75,18 @@ mod tests {
     fn a_bucket_never_holds_more_than_its_burst() {
         let mut bucket = TokenBucket::new(1, 3);
         assert_eq!((0..10).filter(|_| bucket.take(at(1_000_000))).count(), 3);
+    }
+
+    #[test]
+    fn a_debt_is_paid_before_there_is_another_token() {
+        let mut bucket = TokenBucket::new(10, 5);
+        bucket.charge(at(0), 4);
+        assert!(bucket.has_token(at(0)));
+        // One token is left, and 19 more are owed.
+        bucket.charge(at(0), 20);
+        assert!(!bucket.has_token(at(1_999)));
+        assert!(bucket.has_token(at(2_000)));
+        assert!(!bucket.is_full(at(2_399)) && bucket.is_full(at(2_400)));
     }
 
     fn at(millis: u64) -> LocalTime {

@@ -49,7 +49,7 @@ pub struct WorldToClient {
     pub request: u64,
     #[prost(
         oneof = "world_to_client::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17"
     )]
     pub body: ::core::option::Option<world_to_client::Body>,
 }
@@ -94,6 +94,9 @@ pub mod world_to_client {
         /// The WorldServers of the cluster have changed.
         #[prost(message, tag = "16")]
         Servers(super::Servers),
+        /// Chat messages are lost; see `MissedNews`.
+        #[prost(message, tag = "17")]
+        MissedNews(super::MissedNews),
     }
 }
 /// Opens a session, or resumes one.
@@ -379,6 +382,15 @@ pub struct Chat {
     /// For a whisper.
     #[prost(uint64, tag = "5")]
     pub to: u64,
+}
+/// The client did not read notifications as fast as they came, and the server has dropped some.
+/// Changes of rooms and of the room's members are not lost by that: a `RoomList` (to subscribers)
+/// and a `PlayerList` follow as notifications, with the state of that moment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MissedNews {
+    /// The number of chat messages that the client will not get.
+    #[prost(uint64, tag = "1")]
+    pub chats: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Kick {

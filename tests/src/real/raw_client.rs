@@ -32,6 +32,15 @@ impl RawClient {
     /// Connects with this protocol and opens the control stream; accepts any certificate.
     pub async fn connect(server: SocketAddr, alpn: &[u8]) -> Result<Self> {
         let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
+        Self::connect_over(endpoint, server, alpn).await
+    }
+
+    /// As [`Self::connect`], over a socket that others may share.
+    pub async fn connect_over(
+        endpoint: quinn::Endpoint,
+        server: SocketAddr,
+        alpn: &[u8],
+    ) -> Result<Self> {
         let connecting = endpoint.connect_with(trust_any_certificate(alpn), server, "ambit")?;
         let connection = tokio::time::timeout(WAIT_LIMIT, connecting).await??;
         let (send, receive) = connection.open_bi().await?;

@@ -219,6 +219,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             gone: vec![4, 300],
         }),
         Body::Servers(servers),
+        Body::MissedNews(world::MissedNews { chats: 300 }),
     ]
 }
 

@@ -1,6 +1,5 @@
-//! The messages of the lobby's actor: from sessions, hosts and the server, and to sessions.
+//! The messages of the lobby's actor: from sessions, hosts and the server.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -14,35 +13,18 @@ use super::LobbyClock;
 use crate::admin::snapshot::Snapshot;
 use crate::client_connection::ClientConnection;
 use crate::cluster::store::WriteProgress;
+use crate::hosts::host_pulses::HostPulses;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, HostId, HostReport, Origin};
-
-/// For a session: sends a frame to the client.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct SendFrame(pub(crate) Bytes);
-
-/// For a session: closes the connection after the frames that were sent before.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct CloseSession {
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
-}
-
-/// Where the messages for a session go.
-pub(crate) struct SessionAddress {
-    pub(crate) frames: Recipient<SendFrame>,
-    pub(crate) close: Recipient<CloseSession>,
-}
+use crate::lobby::{ConnId, HostId, HostReport, MissedNews, Origin};
+use crate::outgoing::OutgoingQueue;
 
 /// A client has connected.
 #[derive(Message)]
 #[rtype(result = "ConnId")]
 pub(crate) struct Connect {
-    pub(crate) address: IpAddr,
-    pub(crate) session: SessionAddress,
     pub(crate) connection: ClientConnection,
+    /// What the client is sent.
+    pub(crate) queue: Arc<OutgoingQueue>,
 }
 
 /// A client has sent a frame.
@@ -51,6 +33,14 @@ pub(crate) struct Connect {
 pub(crate) struct ClientFrame {
     pub(crate) conn: ConnId,
     pub(crate) frame: Bytes,
+}
+
+/// A client has read what waited for it, and has missed news meanwhile.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct CaughtUp {
+    pub(crate) conn: ConnId,
+    pub(crate) missed: MissedNews,
 }
 
 /// A client has sent bytes that are not a valid frame.
@@ -70,9 +60,17 @@ pub(crate) struct Disconnect {
     pub(crate) quit: bool,
 }
 
+/// A host that the lobby knows, and what its messages need beside the lobby.
+pub(crate) struct RegisteredHost {
+    pub(crate) id: HostId,
+    pub(crate) clock: LobbyClock,
+    pub(crate) checkpoints: Arc<RoomCheckpoints>,
+    pub(crate) pulses: Arc<HostPulses>,
+}
+
 /// A host has connected; its orders go to the sender.
 #[derive(Message)]
-#[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
+#[rtype(result = "RegisteredHost")]
 pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
 /// A host has reported something.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::directory::{Follow, Lead, Relay};
-use actix::{Actor as _, Addr, ArbiterHandle};
+use actix::Addr;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{Server, Servers};
 use ambit_transport::frame::encode_frame;
@@ -21,7 +21,7 @@ use crate::actor::WorldServer;
 use crate::actor::messages::SetServers;
 use crate::client_connection::ClientConnection;
 use crate::hosts::remote::secrets_match;
-use crate::session::ClientSession;
+use crate::session;
 
 /// How long a new follower may take to send its first message.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
@@ -44,12 +44,7 @@ pub(crate) struct FollowerAcceptor {
 
 impl FollowerAcceptor {
     /// Serves a follower's link until it ends.
-    pub(crate) async fn serve(
-        self,
-        connection: Connection,
-        sessions: ArbiterHandle,
-        slow_readers: Arc<AtomicU64>,
-    ) {
+    pub(crate) async fn serve(self, connection: Connection, slow_readers: Arc<AtomicU64>) {
         let remote = connection.remote_address();
         let why = match timeout(
             HELLO_TIMEOUT,
@@ -68,7 +63,7 @@ impl FollowerAcceptor {
                 .await;
                 let why = tokio::select! {
                     why = exchange_heartbeats(signs.0, signs.1) => why,
-                    () = accept_clients(&connection, &self.world, &sessions, &slow_readers) => {
+                    () = accept_clients(&connection, &self.world, &slow_readers) => {
                         "the connection ended".to_owned()
                     }
                 };
@@ -139,12 +134,10 @@ async fn accept_follower(
 async fn accept_clients(
     connection: &Connection,
     world: &Addr<WorldServer>,
-    sessions: &ArbiterHandle,
     slow_readers: &Arc<AtomicU64>,
 ) {
     while let Ok((to_client, mut from_client)) = connection.accept_bi().await {
-        let (world, sessions, slow_readers) =
-            (world.clone(), sessions.clone(), Arc::clone(slow_readers));
+        let (world, slow_readers) = (world.clone(), Arc::clone(slow_readers));
         tokio::spawn(async move {
             let Ok(Ok(relay)) =
                 timeout(HELLO_TIMEOUT, read_message::<Relay>(&mut from_client)).await
@@ -155,9 +148,7 @@ async fn accept_clients(
                 return;
             };
             let connection = ClientConnection::relayed(address, (to_client, from_client));
-            ClientSession::start_in_arbiter(&sessions, move |_| {
-                ClientSession::new(connection, world, slow_readers)
-            });
+            session::serve(connection, world, slow_readers).await;
         });
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! The sender gets its own message too, as the confirmation that it was sent. The lobby's channel
 //! reaches every connected player, also those in rooms; otherwise only idle players would read it.
+//!
+//! A message costs the server as much as it has receivers, so beside the number of a player's
+//! messages there are limits on the receivers: see `budgets`.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -28,6 +31,7 @@ impl Lobby {
             );
             return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
         }
+        self.charge_deliveries(now, player, receivers.len())?;
         let chat = world::Chat {
             channel: channel.into(),
             from: player.0,

@@ -66,6 +66,24 @@ pub struct LobbyConfig {
     /// Makes the seeds that players name this server's own. Without it they are used as they are,
     /// for tests and simulations.
     pub seed_secret: Option<SeedSecret>,
+    /// Chat messages a second that are delivered, counted once for each receiver; twice as many
+    /// after a pause. So are the messages about new names.
+    pub chat_deliveries: CostLimit,
+    /// KiB a second of lists that clients ask for; twice as many after a pause.
+    pub list_kib: CostLimit,
+    /// KiB a second of lists that a connection may get in the long run; not 0.
+    pub list_kib_per_s: u32,
+    /// KiB of lists that a connection may get at once; not 0.
+    pub list_kib_burst: u32,
+}
+
+/// How much of something is allowed; see `budgets`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostLimit {
+    /// In a second, for all together; not 0.
+    pub per_s: u32,
+    /// In a second, for players from one IPv4 address or one IPv6 /64 network; not 0.
+    pub per_s_of_address: u32,
 }
 
 impl Default for LobbyConfig {
@@ -101,6 +119,22 @@ impl Default for LobbyConfig {
             chat_per_s: 5,
             chat_burst: 20,
             seed_secret: None,
+            // A delivery takes about 10 us of a core, so all together take a fifth of one. With a
+            // thousand players that is 20 lines a second, more than anybody reads. An address takes
+            // a quarter at most.
+            chat_deliveries: CostLimit {
+                per_s: 20_000,
+                per_s_of_address: 5_000,
+            },
+            // To write 16 MiB takes about a tenth of a core. A list of all players has some 60 KiB
+            // where there are two thousand.
+            list_kib: CostLimit {
+                per_s: 16_384,
+                per_s_of_address: 2_048,
+            },
+            list_kib_per_s: 64,
+            // The longest list, twice.
+            list_kib_burst: 2_048,
         }
     }
 }

@@ -75,6 +75,31 @@ pub(super) struct RequestSource {
     pub(super) request: u64,
 }
 
+/// The news that a connection did not get, since its queue was full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MissedNews {
+    /// Whether changes of the list of rooms are among them.
+    pub rooms: bool,
+    /// Whether changes of the members of its room are among them.
+    pub players: bool,
+    /// The number of chat messages.
+    pub chats: u64,
+}
+
+impl MissedNews {
+    /// Adds further news.
+    pub fn add(&mut self, more: Self) {
+        self.rooms |= more.rooms;
+        self.players |= more.players;
+        self.chats += more.chats;
+    }
+
+    /// Whether nothing is missing.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOrder {
     /// Run this room. The shell adds the checkpoint of a room that has run on another host.

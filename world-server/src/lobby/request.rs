@@ -40,6 +40,16 @@ pub(super) enum PlayerRequest {
     RequestTicket,
 }
 
+impl PlayerRequest {
+    /// Whether the answer is a list, or has one.
+    pub(super) fn has_list(&self) -> bool {
+        matches!(
+            self,
+            Self::ListRooms { .. } | Self::ListPlayers { .. } | Self::JoinRoom(_)
+        )
+    }
+}
+
 /// The request that opens a session.
 #[derive(Debug)]
 pub(super) struct HelloRequest {

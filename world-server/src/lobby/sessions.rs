@@ -107,10 +107,14 @@ impl Lobby {
 
     pub(super) fn set_name(
         &mut self,
+        now: LocalTime,
         player: PlayerId,
         name: PlayerName,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let text = name.as_str().to_owned();
+        let room = self.players.at(player).room;
+        let told = room.map_or(0, |room| self.rooms.at(room).seats.taken() as usize);
+        self.charge_deliveries(now, player, told)?;
         if self.players.rename(player, name).is_err() {
             let message =
                 format!("another player is called {text}, or nearly so; choose another name");
@@ -233,6 +237,7 @@ impl Lobby {
         self.timers.cancel(Timer::Hello(conn));
         self.timers.cancel(Timer::Idle(conn));
         self.listing.unsubscribe(conn);
+        self.forget_catch_up(conn);
     }
 
     /// Marks the player as away; the grace period begins.

@@ -30,6 +30,8 @@ pub(super) enum Timer {
     HostSilence(HostId),
     /// Changes of the list of rooms are published.
     Listing,
+    /// Clients that have missed news get lists.
+    CatchUp,
     EndIdleChildren,
 }
 

@@ -40,7 +40,7 @@ use crate::config::{Config, HostingMode};
 use crate::hosts::process::ChildSupervisor;
 use crate::hosts::{embedded, remote};
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
-use crate::session::ClientSession;
+use crate::session;
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -113,9 +113,6 @@ impl ServerComponents {
                 certificate_sha256: addresses.fingerprint.0.to_vec(),
             },
             followers: Followers::default(),
-            sessions: Arbiter::try_new()
-                .context("cannot start a thread for sessions")?
-                .handle(),
             slow_readers: Arc::clone(&slow_readers),
             embedded,
             host_key: config.host_key.clone(),
@@ -258,7 +255,6 @@ struct ConnectionRouter {
     roles: watch::Receiver<ClusterRole>,
     own_server: OwnServer,
     followers: Followers,
-    sessions: ArbiterHandle,
     slow_readers: Arc<AtomicU64>,
     embedded: Option<GameHost>,
     host_key: Option<String>,
@@ -281,11 +277,8 @@ impl ConnectionRouter {
         };
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
-                let slow_readers = self.slow_readers;
                 let connection = ClientConnection::Direct(connection);
-                ClientSession::start_in_arbiter(&self.sessions, move |_| {
-                    ClientSession::new(connection, world, slow_readers)
-                });
+                session::serve(connection, world, self.slow_readers).await;
             }
             (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
                 relay_client(connection, link).await;
@@ -320,9 +313,7 @@ impl ConnectionRouter {
                     world,
                     followers: self.followers,
                 };
-                acceptor
-                    .serve(connection, self.sessions, self.slow_readers)
-                    .await;
+                acceptor.serve(connection, self.slow_readers).await;
             }
             (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
             // The handshake refuses all other protocols.

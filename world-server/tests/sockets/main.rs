@@ -23,7 +23,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{Leave, client_to_game};
 use ambit_proto::control::world::{
-    ClientToWorld, ListRooms, RequestTicket, client_to_world::Body as LobbyRequestBody,
+    ClientToWorld, ListRooms, RequestTicket, Say, client_to_world::Body as LobbyRequestBody,
     world_to_client::Body as LobbyMessageBody,
 };
 use ambit_transport::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame};
@@ -220,6 +220,56 @@ async fn a_client_that_does_not_read_is_closed_and_blocks_no_other_client() {
         matches!(answer, LobbyMessageBody::RoomList(_)),
         "{answer:?}"
     );
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_behind_in_its_news_stays_and_learns_what_it_has_missed() {
+    let server = RunningServer::start(&[]);
+    let mut behind = TestClient::hello_with_window(&server, "behind", 1_024).await;
+    let subscription = LobbyRequestBody::ListRooms(ListRooms { subscribe: true });
+    behind.request(subscription).await;
+    // It reads nothing now, while 30 players write as much as they may at once.
+    let line = LobbyRequestBody::Say(Say {
+        text: "x".repeat(400),
+        ..Say::default()
+    });
+    let mut talkers = Vec::new();
+    for number in 0..30 {
+        let mut talker = TestClient::hello(&server, &format!("talker {number}")).await;
+        for _ in 0..20 {
+            let said = talker.request(line.clone()).await;
+            assert!(matches!(said, LobbyMessageBody::Done(_)), "{said:?}");
+        }
+        if number == 29 {
+            talker.open_room("field").await;
+        }
+        talkers.push(talker);
+    }
+    let (mut read, mut missed) = (0, 0);
+    while read + missed < 600 {
+        match behind.next().await.body {
+            Some(LobbyMessageBody::Chat(_)) => read += 1,
+            Some(LobbyMessageBody::MissedNews(news)) => missed += news.chats,
+            other => assert!(
+                matches!(
+                    other,
+                    Some(LobbyMessageBody::RoomList(_) | LobbyMessageBody::RoomChange(_))
+                ),
+                "{other:?}"
+            ),
+        }
+    }
+    assert_eq!(read + missed, 600);
+    assert!(missed > 300, "{missed} missed");
+    let http_address = server.addresses.http.expect("HTTP is on");
+    let metrics = http(http_address, "/metrics").await;
+    let counted =
+        format!("ambit_drops_total{{queue=\"lobby_out\",reason=\"missed_chat\"}} {missed}");
+    assert!(metrics.contains(&counted), "{counted} is not in\n{metrics}");
+    // It is a client like any other.
+    let said = behind.request(line).await;
+    assert!(matches!(said, LobbyMessageBody::Done(_)), "{said:?}");
     server.end();
 }
 

@@ -72,6 +72,11 @@ impl LobbySession {
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
             LobbyMessageBody::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
+            LobbyMessageBody::MissedNews(missed) => {
+                self.emit(ViewEvent::ChatMissed {
+                    count: missed.chats,
+                });
+            }
             LobbyMessageBody::Done(_) => self.emit(ViewEvent::Done { request }),
             LobbyMessageBody::Ticket(ticket) => self.handle_ticket(ticket),
             LobbyMessageBody::Servers(servers) => self.note_servers(servers),
@@ -210,6 +215,7 @@ fn can_answer(body: &LobbyMessageBody) -> bool {
         LobbyMessageBody::RoomChange(_)
         | LobbyMessageBody::PlayerChange(_)
         | LobbyMessageBody::Chat(_)
+        | LobbyMessageBody::MissedNews(_)
         | LobbyMessageBody::Ticket(_)
         | LobbyMessageBody::Servers(_)
         | LobbyMessageBody::Welcome(_)

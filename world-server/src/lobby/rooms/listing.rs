@@ -7,7 +7,7 @@
 //! Bounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the newest
 //! ones, since these wait for players; a list of players at most [`MAX_LISTED_PLAYERS`]. A change
 //! in a room of n members costs n messages, each with what has changed. The interval grows with n,
-//! so the number of messages a second is bounded.
+//! so the number of messages a second is bounded; likewise for the list of rooms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,8 +25,10 @@ use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, RequestOutcome};
 
-/// Interval between two events for the list of rooms.
+/// Interval between two events for the list of rooms, at least.
 const LISTING_INTERVAL: Duration = Duration::from_millis(100);
+/// Additional interval for each change and each subscriber: 20,000 messages a second at most.
+const LISTING_INTERVAL_PER_DELIVERY: Duration = Duration::from_micros(50);
 /// Interval between two events for the members of a room, for each member.
 const ROSTER_INTERVAL_PER_MEMBER: Duration = Duration::from_millis(5);
 const MAX_LISTED_ROOMS: usize = 1_000;
@@ -47,6 +49,10 @@ pub(in crate::lobby) struct ListingFeed {
 }
 
 impl ListingFeed {
+    pub(in crate::lobby) fn is_subscribed(&self, conn: ConnId) -> bool {
+        self.subscribers.contains(&conn)
+    }
+
     pub(in crate::lobby) fn unsubscribe(&mut self, conn: ConnId) {
         self.subscribers.remove(&conn);
     }
@@ -88,13 +94,17 @@ impl Lobby {
                 players: players.collect(),
             }
         } else {
-            let room = self.room_of(player)?;
-            world::PlayerList {
-                room: room.0,
-                players: self.roster_for_member(room),
-            }
+            self.member_list(self.room_of(player)?)
         };
         Ok(RequestOutcome::Immediate(Body::PlayerList(list)))
+    }
+
+    /// The members of a room, for one of them.
+    pub(in crate::lobby) fn member_list(&mut self, room: RoomId) -> world::PlayerList {
+        world::PlayerList {
+            room: room.0,
+            players: self.roster_for_member(room),
+        }
     }
 
     /// The message for a player who joins the room.
@@ -125,7 +135,9 @@ impl Lobby {
         if self.listing.changed.is_empty() {
             return;
         }
-        self.listing.next_publish_at = now + LISTING_INTERVAL;
+        let deliveries = self.listing.changed.len() * self.listing.subscribers.len();
+        let interval = LISTING_INTERVAL_PER_DELIVERY.saturating_mul(deliveries as u32);
+        self.listing.next_publish_at = now + LISTING_INTERVAL.max(interval);
         for id in std::mem::take(&mut self.listing.changed) {
             let room = self.rooms.get(id).map(LobbyRoom::listing);
             let published = match &room {

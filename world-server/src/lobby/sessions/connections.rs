@@ -30,11 +30,15 @@ pub(in crate::lobby) enum Stage {
 pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) stage: Stage,
     pub(in crate::lobby) requests: TokenBucket,
+    /// The lists that it may get, in KiB.
+    pub(in crate::lobby) lists: TokenBucket,
     /// Requests refused for their rate since the last one that was allowed.
     pub(in crate::lobby) refused_in_a_row: u32,
     /// When it last sent a request, or its player returned to the lobby.
     pub(in crate::lobby) active_at: LocalTime,
     pub(in crate::lobby) address: IpAddr,
+    /// Whether it has no limits per address.
+    pub(in crate::lobby) is_trusted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -76,9 +80,11 @@ impl Connections {
         let connection = LobbyConnection {
             stage: Stage::Handshake,
             requests,
+            lists: TokenBucket::new(config.list_kib_per_s, config.list_kib_burst),
             refused_in_a_row: 0,
             active_at: now,
             address,
+            is_trusted,
         };
         let before = self.open.insert(conn, connection);
         assert!(before.is_none(), "a connection's number is used once");

@@ -15,7 +15,8 @@ use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier}
 
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
-    ConnId, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin, RecordKey,
+    ConnId, CostLimit, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame, MissedNews,
+    Origin, RecordKey,
 };
 
 pub(super) use requests::{
@@ -71,6 +72,10 @@ impl LobbyHarness {
     /// Creates a lobby with limits that no test reaches by chance.
     pub(super) fn unlimited() -> Self {
         let many = 1_000_000;
+        let all_that_is_asked_for = CostLimit {
+            per_s: many,
+            per_s_of_address: many,
+        };
         Self::with(LobbyConfig {
             rooms_per_minute: many as usize,
             max_rooms_per_player: many as usize,
@@ -80,6 +85,10 @@ impl LobbyHarness {
             request_burst: many,
             chat_per_s: many,
             chat_burst: many,
+            chat_deliveries: all_that_is_asked_for,
+            list_kib: all_that_is_asked_for,
+            list_kib_per_s: many,
+            list_kib_burst: many,
             ..LobbyConfig::default()
         })
     }
@@ -223,6 +232,12 @@ impl LobbyHarness {
         let back = self.hello(conn, "other name", &client.token);
         assert_eq!(back.id, client.id, "resumed");
         back
+    }
+
+    /// The client has read what waited for it, and has missed this.
+    pub(super) fn caught_up(&mut self, client: &Client, missed: MissedNews) {
+        self.lobby.handle_caught_up(self.now, client.conn, missed);
+        self.handle_outputs();
     }
 
     // Requests.

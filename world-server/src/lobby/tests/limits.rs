@@ -9,6 +9,7 @@ use prost::Message;
 use super::harness::{LobbyHarness, create, list_all_players, read_error, room, seconds};
 use crate::lobby::{ConnId, LobbyConfig};
 
+mod costs;
 mod rooms;
 
 #[test]

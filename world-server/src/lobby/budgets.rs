@@ -1,0 +1,281 @@
+//! Budgets of what requests cost: chat messages by their receivers, lists by their size.
+//!
+//! A request takes one token of its connection, whatever it asks for. Some cost the server a
+//! thousand times more than others: a line to the whole lobby is one message for each player, and a
+//! list may have 1 MB. These have budgets of their own, for each address and for the whole lobby,
+//! so that one address leaves most of the server to the others. The budgets for the whole lobby
+//! keep what all strangers together can cause within what the server can send.
+//!
+//! A request is accepted as long as a budget has anything left, and is charged what it has cost; a
+//! debt is paid before the next one. So a budget is exceeded by one request at most, and a request
+//! that costs more than a whole budget is still possible. A request over the budget of an address
+//! is refused with `rate_limited`, one over that of the lobby with `try_again`.
+//!
+//! Addresses of [`LobbyConfig::trusted`] have no budgets of their own: a thousand bots on one
+//! machine are a thousand players. The budgets for the whole lobby hold for them too.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::ids::PlayerId;
+use ambit_proto::time::LocalTime;
+use ambit_room::token_bucket::TokenBucket;
+use ambit_transport::address::SourceNetwork;
+use prost::Message;
+
+use crate::lobby::Lobby;
+use crate::lobby::config::{CostLimit, LobbyConfig};
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+
+/// What may be used at once after a pause, in seconds of the rate.
+const BURST_S: u32 = 2;
+
+/// A full bucket is removed once there are this many more than after the last removal.
+const SPARE_BUCKETS: usize = 1_024;
+
+/// The budgets of the lobby.
+#[derive(Debug)]
+pub(super) struct LobbyBudgets {
+    /// Messages that chat and new names cause, one for each receiver.
+    deliveries: CostBudget,
+    /// Lists that are asked for, in KiB.
+    lists: CostBudget,
+    /// Lists for clients that have missed news, in KiB. Nobody asks for them, and they must not
+    /// wait for those who do, so they have a budget of their own.
+    pub(super) catch_ups: TokenBucket,
+}
+
+/// One budget for each address, and one for all of them.
+#[derive(Debug)]
+struct CostBudget {
+    limit: CostLimit,
+    all: TokenBucket,
+    by_network: BTreeMap<SourceNetwork, TokenBucket>,
+    /// Full buckets are removed when there are more than this.
+    remove_above: usize,
+}
+
+/// The budget that has nothing left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exhausted {
+    OfAddress,
+    OfAll,
+}
+
+impl LobbyBudgets {
+    pub(super) fn new(config: &LobbyConfig) -> Self {
+        Self {
+            deliveries: CostBudget::new(config.chat_deliveries),
+            lists: CostBudget::new(config.list_kib),
+            catch_ups: bucket(config.list_kib.per_s),
+        }
+    }
+}
+
+impl CostBudget {
+    fn new(limit: CostLimit) -> Self {
+        Self {
+            limit,
+            all: bucket(limit.per_s),
+            by_network: BTreeMap::new(),
+            remove_above: SPARE_BUCKETS,
+        }
+    }
+
+    /// Checks that there is something left. No network: only the budget of all counts.
+    fn check(&self, now: LocalTime, network: Option<SourceNetwork>) -> Result<(), Exhausted> {
+        let of_network = network.and_then(|network| self.by_network.get(&network));
+        if of_network.is_some_and(|bucket| !bucket.has_token(now)) {
+            Err(Exhausted::OfAddress)
+        } else if !self.all.has_token(now) {
+            Err(Exhausted::OfAll)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Charges a request that [`Self::check`] has accepted.
+    fn charge(&mut self, now: LocalTime, network: Option<SourceNetwork>, cost: usize) {
+        let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+        self.all.charge(now, cost);
+        let Some(network) = network else {
+            return;
+        };
+        if self.by_network.len() > self.remove_above {
+            self.by_network.retain(|_, bucket| !bucket.is_full(now));
+            self.remove_above = self.by_network.len() + SPARE_BUCKETS;
+        }
+        let per_s = self.limit.per_s_of_address;
+        let of_network = self.by_network.entry(network);
+        of_network
+            .or_insert_with(|| bucket(per_s))
+            .charge(now, cost);
+    }
+}
+
+fn bucket(per_s: u32) -> TokenBucket {
+    TokenBucket::new(per_s, per_s.saturating_mul(BURST_S))
+}
+
+impl Lobby {
+    /// Takes a message to so many receivers from the budgets of chat.
+    pub(super) fn charge_deliveries(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        receivers: usize,
+    ) -> Result<(), LobbyRefusal> {
+        let network = self.charged_network(self.players.at(player).conn);
+        let budget = &mut self.budgets.deliveries;
+        let limit = budget.limit;
+        budget.check(now, network).map_err(|exhausted| match exhausted {
+            Exhausted::OfAddress => LobbyRefusal::new(
+                ErrorCode::RateLimited,
+                format!(
+                    "players at one address may send {} chat messages a second, counted once for \
+                     each receiver; wait a little",
+                    limit.per_s_of_address
+                ),
+            ),
+            Exhausted::OfAll => LobbyRefusal::new(
+                ErrorCode::TryAgain,
+                format!(
+                    "the server delivers {} chat messages a second, counted once for each \
+                     receiver, and there are more at the moment; try again in a few seconds",
+                    limit.per_s
+                ),
+            ),
+        })?;
+        budget.charge(now, network, receivers);
+        Ok(())
+    }
+
+    /// Checks that a connection may get a list. `JoinRoom` lists the members too, but it is refused
+    /// only for what the connection itself has asked for: not for others at the same address.
+    pub(super) fn check_list_budget(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        is_join: bool,
+    ) -> Result<(), LobbyRefusal> {
+        let own = self.connections.open_mut(conn);
+        if own.is_some_and(|connection| !connection.lists.has_token(now)) {
+            return Err(self.list_refusal(self.config.list_kib_per_s, "a client"));
+        }
+        if is_join {
+            return Ok(());
+        }
+        let network = self.charged_network(Some(conn));
+        let limit = self.config.list_kib;
+        self.budgets
+            .lists
+            .check(now, network)
+            .map_err(|exhausted| match exhausted {
+                Exhausted::OfAddress => {
+                    self.list_refusal(limit.per_s_of_address, "players at one address together")
+                }
+                Exhausted::OfAll => LobbyRefusal::new(
+                    ErrorCode::TryAgain,
+                    "more lists are asked for than the server can send; try again in a few \
+                     seconds, or subscribe to the list of rooms",
+                ),
+            })
+    }
+
+    /// Charges an answer by its size, if it is a list.
+    pub(super) fn charge_list(&mut self, now: LocalTime, conn: ConnId, answer: &Body) {
+        let bytes = match answer {
+            Body::RoomList(list) => list.encoded_len(),
+            Body::PlayerList(list) => list.encoded_len(),
+            Body::RoomJoined(joined) => joined.encoded_len(),
+            _ => return,
+        };
+        let kib = whole_kib(bytes);
+        if let Some(connection) = self.connections.open_mut(conn) {
+            connection.lists.charge(now, kib);
+        }
+        let network = self.charged_network(Some(conn));
+        self.budgets.lists.charge(now, network, kib as usize);
+    }
+
+    /// The network whose budgets a connection uses; `None` for trusted ones.
+    fn charged_network(&mut self, conn: Option<ConnId>) -> Option<SourceNetwork> {
+        let connection = self.connections.open_mut(conn?)?;
+        (!connection.is_trusted).then(|| SourceNetwork::of(connection.address))
+    }
+
+    fn list_refusal(&self, kib_per_s: u32, who: &str) -> LobbyRefusal {
+        let message = format!(
+            "{who} may get {kib_per_s} KiB of lists a second; wait a little, or subscribe to the \
+             list of rooms"
+        );
+        LobbyRefusal::new(ErrorCode::RateLimited, message)
+    }
+}
+
+/// KiB, begun ones included: even an empty list costs something.
+pub(super) fn whole_kib(bytes: usize) -> u32 {
+    u32::try_from(bytes / 1_024).unwrap_or(u32::MAX - 1) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_cannot_use_up_the_budget_of_all() {
+        let mut budget = CostBudget::new(CostLimit {
+            per_s: 100,
+            per_s_of_address: 25,
+        });
+        let spent = |budget: &mut CostBudget, network| {
+            let accepted = (0..1_000).take_while(|_| {
+                let accepted = budget.check(at(0), network).is_ok();
+                if accepted {
+                    budget.charge(at(0), network, 1);
+                }
+                accepted
+            });
+            accepted.count()
+        };
+        let [ann, bob] = [1, 2].map(|number| Some(network(number)));
+        assert_eq!(spent(&mut budget, ann), 50);
+        assert_eq!(budget.check(at(0), ann), Err(Exhausted::OfAddress));
+        assert_eq!(spent(&mut budget, bob), 50);
+        // A trusted one has no other limit than all together.
+        assert_eq!(spent(&mut budget, None), 100);
+        let late = Some(network(3));
+        assert_eq!(budget.check(at(0), late), Err(Exhausted::OfAll));
+        assert_eq!(budget.check(at(10), late), Ok(()));
+        assert_eq!(budget.check(at(10), ann), Err(Exhausted::OfAddress));
+        assert_eq!(budget.check(at(40), ann), Ok(()));
+    }
+
+    #[test]
+    fn only_addresses_that_have_spent_something_lately_are_kept() {
+        let mut budget = CostBudget::new(CostLimit {
+            per_s: 1_000_000,
+            per_s_of_address: 10,
+        });
+        for number in 0..20_000_u32 {
+            let now = at(u64::from(number));
+            budget.charge(now, Some(network(number)), 1);
+        }
+        // Each is full again after 100 ms.
+        assert!(
+            budget.by_network.len() <= 100 + 2 * SPARE_BUCKETS,
+            "{}",
+            budget.by_network.len()
+        );
+    }
+
+    fn network(number: u32) -> SourceNetwork {
+        SourceNetwork::of(std::net::Ipv4Addr::from_bits(number).into())
+    }
+
+    fn at(millis: u64) -> LocalTime {
+        LocalTime::from_millis(millis)
+    }
+}

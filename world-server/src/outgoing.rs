@@ -1,0 +1,315 @@
+//! The messages that wait for one client.
+//!
+//! The lobby's actor puts frames in and never waits; the task that writes to the client takes them
+//! out. If news come faster than the client reads them, they are dropped and noted, since they need
+//! not arrive one by one: once everything else is written, the writer reports what is missing, and
+//! the lobby sends what it has led to (`Lobby::handle_caught_up`). So a flood of news closes no
+//! connection.
+//!
+//! Bounds: news are dropped while [`MAX_NEWS_FRAMES`] or [`MAX_NEWS_BYTES`] wait. Everything else
+//! (answers, tickets, a way out of a room) is never dropped: the client's next request is read only
+//! when there is space for its answer, and a client for whom more than [`MAX_FRAMES`] or
+//! [`MAX_BYTES`] wait does not read, so its connection is closed.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::{WorldToClient, world_to_client::Body};
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use crate::lobby::MissedNews;
+
+/// Some seconds of a busy lobby.
+const MAX_NEWS_FRAMES: usize = 128;
+/// A frame may be larger if none waits.
+const MAX_NEWS_BYTES: usize = 1 << 18;
+/// A client gets about ten frames a second beside news.
+const MAX_FRAMES: usize = 512;
+/// The longest answer and what comes with it, beside news.
+const MAX_BYTES: usize = 1 << 21;
+/// The next request is read when no more bytes than this wait.
+const REQUEST_BYTES: usize = 1 << 18;
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrameKind {
+    /// It must arrive.
+    Essential,
+    /// A change of the list of rooms.
+    Rooms,
+    /// A change of a room's members.
+    Players,
+    Chat,
+}
+
+impl FrameKind {
+    pub(crate) fn of(message: &WorldToClient) -> Self {
+        match &message.body {
+            _ if message.request != 0 => Self::Essential,
+            Some(Body::RoomChange(_) | Body::RoomList(_)) => Self::Rooms,
+            Some(Body::PlayerChange(_) | Body::PlayerList(_) | Body::Renamed(_)) => Self::Players,
+            Some(Body::Chat(_)) => Self::Chat,
+            _ => Self::Essential,
+        }
+    }
+
+    /// What a client without this frame has missed.
+    fn as_missed(self) -> MissedNews {
+        MissedNews {
+            rooms: self == Self::Rooms,
+            players: self == Self::Players,
+            chats: u64::from(self == Self::Chat),
+        }
+    }
+
+    /// The name in metrics, if the frame may be dropped.
+    pub(crate) fn drop_name(self) -> Option<&'static str> {
+        match self {
+            Self::Essential => None,
+            Self::Rooms => Some("lobby_out/missed_rooms"),
+            Self::Players => Some("lobby_out/missed_players"),
+            Self::Chat => Some("lobby_out/missed_chat"),
+        }
+    }
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enqueued {
+    Waits,
+    /// It was dropped, and the client will learn what it has missed.
+    Dropped,
+    /// The client does not read: its connection has to be closed.
+    Full,
+}
+
+/// What the writer has to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NextOutgoing {
+    Write(Bytes),
+    /// Everything is written: report that news are missing.
+    Report(MissedNews),
+    /// Close the connection.
+    Close {
+        code: ErrorCode,
+        message: String,
+    },
+}
+
+/// The queue; see the module.
+#[derive(Debug, Default)]
+pub(crate) struct OutgoingQueue {
+    waiting: Mutex<WaitingFrames>,
+    /// Something was put in.
+    filled: Notify,
+    /// Something was taken out.
+    drained: Notify,
+}
+
+/// The contents of the queue.
+#[derive(Debug, Default)]
+struct WaitingFrames {
+    frames: VecDeque<(FrameKind, Bytes)>,
+    news_frames: usize,
+    news_bytes: usize,
+    essential_bytes: usize,
+    missed: MissedNews,
+    /// The last thing to do.
+    close: Option<(ErrorCode, String)>,
+    /// Whether the client has opened its stream, so that there is a writer.
+    has_writer: bool,
+}
+
+impl WaitingFrames {
+    fn push(&mut self, kind: FrameKind, frame: &Bytes) -> Enqueued {
+        if kind == FrameKind::Essential {
+            let essential_frames = self.frames.len() - self.news_frames;
+            let fits = self.essential_bytes == 0 || self.essential_bytes + frame.len() <= MAX_BYTES;
+            if !fits || essential_frames >= MAX_FRAMES {
+                return Enqueued::Full;
+            }
+            self.essential_bytes += frame.len();
+        } else {
+            let fits = self.news_bytes == 0 || self.news_bytes + frame.len() <= MAX_NEWS_BYTES;
+            if !fits || self.news_frames >= MAX_NEWS_FRAMES {
+                self.drop_news(kind);
+                return Enqueued::Dropped;
+            }
+            self.news_frames += 1;
+            self.news_bytes += frame.len();
+        }
+        self.frames.push_back((kind, frame.clone()));
+        Enqueued::Waits
+    }
+
+    /// Notes that a frame is missing. For lists, waiting changes are as good as missing: one list
+    /// takes the place of all.
+    fn drop_news(&mut self, kind: FrameKind) {
+        self.missed.add(kind.as_missed());
+        if kind == FrameKind::Chat {
+            return;
+        }
+        self.frames.retain(|(other, frame)| {
+            if *other == kind {
+                self.news_frames -= 1;
+                self.news_bytes -= frame.len();
+            }
+            *other != kind
+        });
+    }
+
+    fn pop(&mut self) -> Option<NextOutgoing> {
+        if let Some((kind, frame)) = self.frames.pop_front() {
+            if kind == FrameKind::Essential {
+                self.essential_bytes -= frame.len();
+            } else {
+                self.news_frames -= 1;
+                self.news_bytes -= frame.len();
+            }
+            return Some(NextOutgoing::Write(frame));
+        }
+        if let Some((code, message)) = self.close.take() {
+            return Some(NextOutgoing::Close { code, message });
+        }
+        let missed = std::mem::take(&mut self.missed);
+        (!missed.is_empty()).then_some(NextOutgoing::Report(missed))
+    }
+}
+
+impl OutgoingQueue {
+    /// Puts a frame in.
+    pub(crate) fn push(&self, kind: FrameKind, frame: &Bytes) -> Enqueued {
+        let enqueued = self.waiting().push(kind, frame);
+        self.filled.notify_one();
+        enqueued
+    }
+
+    /// Drops news that cannot wait elsewhere.
+    pub(crate) fn drop_news(&self, kind: FrameKind) {
+        self.waiting().drop_news(kind);
+        self.filled.notify_one();
+    }
+
+    /// Closes the connection after everything that waits. Returns `false` if there is no writer.
+    pub(crate) fn close(&self, code: ErrorCode, message: String) -> bool {
+        let mut waiting = self.waiting();
+        waiting.close.get_or_insert((code, message));
+        self.filled.notify_one();
+        waiting.has_writer
+    }
+
+    /// There is a writer from now on.
+    pub(crate) fn start_writer(&self) {
+        self.waiting().has_writer = true;
+    }
+
+    /// Waits for something to do.
+    pub(crate) async fn next(&self) -> NextOutgoing {
+        loop {
+            let next = self.waiting().pop();
+            if let Some(next) = next {
+                self.drained.notify_one();
+                return next;
+            }
+            self.filled.notified().await;
+        }
+    }
+
+    /// Waits until there is space for an answer.
+    pub(crate) async fn wait_for_space(&self) {
+        while self.waiting().essential_bytes > REQUEST_BYTES {
+            self.drained.notified().await;
+        }
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, WaitingFrames> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_beyond_the_limit_are_dropped_and_reported_at_the_end() {
+        let mut waiting = WaitingFrames::default();
+        assert_eq!(waiting.push(FrameKind::Rooms, &frame(8)), Enqueued::Waits);
+        for number in 1..MAX_NEWS_FRAMES + 300 {
+            let expected = if number < MAX_NEWS_FRAMES {
+                Enqueued::Waits
+            } else {
+                Enqueued::Dropped
+            };
+            assert_eq!(waiting.push(FrameKind::Chat, &frame(9)), expected);
+        }
+        assert_eq!(waiting.push(FrameKind::Rooms, &frame(8)), Enqueued::Dropped);
+        // An answer still fits.
+        assert_eq!(
+            waiting.push(FrameKind::Essential, &frame(1)),
+            Enqueued::Waits
+        );
+        let written = std::iter::from_fn(|| match waiting.pop() {
+            Some(NextOutgoing::Write(bytes)) => Some(bytes.len()),
+            Some(other) => {
+                let missed = MissedNews {
+                    rooms: true,
+                    players: false,
+                    chats: 300,
+                };
+                assert_eq!(other, NextOutgoing::Report(missed));
+                None
+            }
+            None => panic!("no report"),
+        });
+        // The change of a room that waited was dropped too: a list takes its place.
+        let mut expected = vec![9; MAX_NEWS_FRAMES - 1];
+        expected.push(1);
+        assert_eq!(written.collect::<Vec<_>>(), expected);
+        assert_eq!(waiting.pop(), None);
+        assert_eq!(
+            (
+                waiting.news_frames,
+                waiting.news_bytes,
+                waiting.essential_bytes
+            ),
+            (0, 0, 0)
+        );
+    }
+
+    #[test]
+    fn only_what_must_arrive_fills_the_queue() {
+        let mut waiting = WaitingFrames::default();
+        for _ in 0..10_000 {
+            waiting.push(FrameKind::Players, &frame(1_000));
+            waiting.push(FrameKind::Chat, &frame(1_000));
+        }
+        let count = (0..10_000)
+            .take_while(|_| waiting.push(FrameKind::Essential, &frame(10)) == Enqueued::Waits)
+            .count();
+        assert_eq!(count, MAX_FRAMES);
+        let mut waiting = WaitingFrames::default();
+        let large = frame(MAX_BYTES);
+        assert_eq!(waiting.push(FrameKind::Essential, &large), Enqueued::Waits);
+        assert_eq!(
+            waiting.push(FrameKind::Essential, &frame(1)),
+            Enqueued::Full
+        );
+    }
+
+    #[test]
+    fn the_connection_is_closed_after_what_waits() {
+        let mut waiting = WaitingFrames::default();
+        waiting.push(FrameKind::Essential, &frame(1));
+        waiting.drop_news(FrameKind::Chat);
+        waiting.close = Some((ErrorCode::Kicked, "out".into()));
+        assert!(matches!(waiting.pop(), Some(NextOutgoing::Write(_))));
+        assert!(matches!(waiting.pop(), Some(NextOutgoing::Close { .. })));
+    }
+
+    fn frame(bytes: usize) -> Bytes {
+        vec![0; bytes].into()
+    }
+}
