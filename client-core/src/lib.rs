@@ -8,10 +8,10 @@
 //!
 //! The feature `shell`, on by default, adds what needs a network and files: [`shell`] does the I/O
 //! (QUIC connections, timers, channels, sockets that simulate a bad network), [`trust`] is the
-//! known-hosts file, [`user_directory`] the place of such files. Without it the crate needs neither
-//! threads, sockets nor a source of randomness, and compiles for `wasm32-unknown-unknown`.
-//! [`command_words`] makes commands of any game, [`typed_command`] those of a game that the program
-//! knows.
+//! known-hosts file, [`resume_token`] the file of a session that can be resumed, [`user_directory`]
+//! the place of such files. Without it the crate needs neither threads, sockets nor a source of
+//! randomness, and compiles for `wasm32-unknown-unknown`. [`command_words`] makes commands of any
+//! game, [`typed_command`] those of a game that the program knows.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -22,6 +22,8 @@ pub mod client;
 pub mod command_words;
 pub mod frame;
 pub mod replica;
+#[cfg(feature = "shell")]
+pub mod resume_token;
 mod rotation;
 #[cfg(feature = "shell")]
 pub mod shell;

@@ -144,17 +144,20 @@ impl Format {
         }
     }
 
-    /// Reads arbitrary bytes; an accepted value must be one that we could have written.
-    pub fn check_bytes(&self, bytes: &[u8]) {
-        if let Ok(encoded) = self.reencode(bytes) {
-            let again = self.reencode(&encoded);
-            assert_eq!(
-                again.as_ref(),
-                Ok(&encoded),
-                "{}: read from {bytes:?}",
-                self.name
-            );
-        }
+    /// Reads arbitrary bytes; an accepted value must be one that we could have written. Returns
+    /// whether a value was accepted.
+    pub fn check_bytes(&self, bytes: &[u8]) -> bool {
+        let Ok(encoded) = self.reencode(bytes) else {
+            return false;
+        };
+        let again = self.reencode(&encoded);
+        assert_eq!(
+            again.as_ref(),
+            Ok(&encoded),
+            "{}: read from {bytes:?}",
+            self.name
+        );
+        true
     }
 }
 

@@ -9,7 +9,7 @@ mod admin;
 mod client_connection;
 mod cluster;
 pub mod config;
-mod directory;
+pub mod directory;
 mod hosts;
 mod identity;
 mod outgoing;

@@ -13,7 +13,6 @@ mod input;
 mod main_loop;
 mod printed_lines;
 mod report;
-mod resume_token;
 mod screen;
 mod script;
 mod terminal;
@@ -26,6 +25,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::user_directory::user_directory;
 use ambit_client_text::{command, flags, json};
@@ -34,7 +34,6 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::input::LineReceiver;
 use crate::main_loop::LoopSetup;
-use crate::resume_token::TokenFile;
 use crate::screen::Screen;
 use crate::terminal::Terminal;
 

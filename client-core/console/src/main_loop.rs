@@ -8,6 +8,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_text::json;
 use ambit_proto::codes::{self as protocol, ErrorCode};
@@ -18,7 +19,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use crate::human;
 use crate::input::{LineReceiver, LineTooLong};
 use crate::report;
-use crate::resume_token::TokenFile;
 use crate::screen::Screen;
 use crate::script::{Script, ScriptStep};
 

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::report::HostLoad;
 use self::report::{AgonesReporter, CallError, CallKind, ReportEvent, SidecarAnswer, SidecarCall};
+pub use self::sidecar::GameServerResource;
 use self::sidecar::Sidecar;
 use crate::host::GameHost;
 

@@ -4,7 +4,7 @@
 //! [`host`] accepts players and carries for the rooms, one actix actor each; [`protocol`] is what
 //! WorldServer and hosts say to each other.
 
-mod agones;
+pub mod agones;
 pub mod cli;
 pub mod clock_thread;
 mod dial;

@@ -1,4 +1,4 @@
 //! `ambit_tests::fuzz::config`, as a target of cargo fuzz.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ambit_tests::fuzz::config(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| drop(ambit_tests::fuzz::config(data)));

@@ -20,15 +20,17 @@ use ambit_proto::examples;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
+use ambit_proto::message::{Command, GameCommand};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::wire;
 use ambit_room::room::{RoomInput, RoomOutput};
 use bytes::Bytes;
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
-use super::{cubes_schema, header, schemas};
+use super::{Reached, cubes_schema, header, schemas};
 
 const STEPS: u8 = 8;
 const WAIT: usize = 0;
@@ -43,9 +45,11 @@ const ACT: usize = 6;
 const CUBES: u8 = 0x80;
 /// If this bit is set there, the host sends whole poses.
 const PLAIN: u8 = 0x40;
+/// The first byte for `field`, which is the second of [`schemas`].
+const FIELD: u8 = 1;
 
 /// Runs a client against an arbitrary lobby, host and network.
-pub fn client(data: &[u8]) {
+pub fn client(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
     let mut fuzzed = FuzzedClient::playing(choices.byte());
     while !choices.is_over() {
@@ -84,6 +88,7 @@ pub fn client(data: &[u8]) {
         }
         fuzzed.run_client();
     }
+    fuzzed.reached
 }
 
 struct FuzzedClient {
@@ -96,6 +101,7 @@ struct FuzzedClient {
     schema: &'static Schema,
     /// Datagrams that the client sent in the last step.
     sent: Vec<Bytes>,
+    reached: Reached,
 }
 
 impl FuzzedClient {
@@ -125,6 +131,7 @@ impl FuzzedClient {
                 &schemas()[usize::from(first & !PLAIN) % schemas().len()]
             },
             sent: Vec::new(),
+            reached: Reached::new(),
         };
         fuzzed.client.connect(fuzzed.now);
         fuzzed.run_client();
@@ -177,7 +184,17 @@ impl FuzzedClient {
             self.client.stats(),
             self.client.age(self.now),
         );
+        if self.client.own_inputs().next().is_some() {
+            self.reached.insert("an own input");
+        }
         while let Some(event) = self.client.poll_event() {
+            self.reached.extend(match event {
+                ViewEvent::Enter(_) => Some("an object enters"),
+                ViewEvent::Leave { .. } => Some("an object leaves"),
+                ViewEvent::Event(_) => Some("an event"),
+                ViewEvent::Left { .. } => Some("the game ends"),
+                _ => None,
+            });
             match event {
                 ViewEvent::Enter(enter) => {
                     assert!(self.entered.insert(enter.id), "{} entered twice", enter.id);
@@ -285,6 +302,20 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             .encode_to_vec(),
         );
     }
+    let left = pb::RoomLeft {
+        room: 7,
+        message: "left".into(),
+        ..pb::RoomLeft::default()
+    };
+    step(
+        &mut lobby,
+        WORLD,
+        &WorldToClient {
+            request: 0,
+            body: Some(world_to_client::Body::RoomLeft(left)),
+        }
+        .encode_to_vec(),
+    );
     let out = game_pb::Out {
         reason: 1,
         message: "kicked".into(),
@@ -304,9 +335,65 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         game,
         lobby,
         forged,
+        field_seed(),
         cubes_seed(PoseCoding::Auto),
         cubes_seed(PoseCoding::Plain),
     ]
+}
+
+/// What a room of `field` sends to a player beside another one, who casts a bolt and leaves.
+fn field_seed() -> Vec<u8> {
+    let parameters = [("npcs", "3"), ("obstacles", "0")];
+    let mut room = ambit_game_server::standard()
+        .create_room(&header("field", &parameters))
+        .expect("valid room parameters");
+    let mut fuzzed = FuzzedClient::playing(FIELD);
+    let mut input = vec![FIELD];
+    let [shown, other] = [3, 4].map(|player| (ClientId(player - 3), PlayerId(player.into())));
+    let join = |(client, player)| RoomInput::Join {
+        client,
+        player,
+        name: format!("{player:?}"),
+        coding: PoseCoding::Auto,
+    };
+    let mut inputs = vec![join(shown), join(other)];
+    let mut link: Link = Link::new(LinkConfig::client());
+    for tick in 1..=30 {
+        let at = GameTime::from_millis(100_000 + 50 * tick);
+        let received = |client, bytes| RoomInput::Datagram { client, at, bytes };
+        inputs.extend(fuzzed.sent.drain(..).map(|bytes| received(shown.0, bytes)));
+        if tick == 5 {
+            let GameCommand { kind, fields } = commands::cast(0, Some((100.0, 100.0)));
+            let mut bolt = Command {
+                number: 1,
+                kind,
+                fields,
+            };
+            let _ = link.send_reliable(fuzzed.now, wire::encode(&mut bolt).into(), None);
+            let mut datagram = Vec::new();
+            link.write_datagram(fuzzed.now, &mut datagram, |_, _| {});
+            inputs.push(received(other.0, datagram.into()));
+        }
+        if tick == 20 {
+            inputs.push(RoomInput::Remove { player: other.1 });
+        }
+        let mut outputs = Vec::new();
+        room.tick(at, &mut inputs, &mut outputs);
+        for output in outputs {
+            if let RoomOutput::Datagram { client, bytes } = output
+                && client == shown.0
+            {
+                input.push(RAW as u8);
+                put_bytes(&mut input, &bytes);
+                fuzzed.client.handle_datagram(fuzzed.now, &bytes);
+                fuzzed.run_client();
+            }
+        }
+        input.extend([WAIT as u8, 50, 0]);
+        fuzzed.now += Duration::from_millis(50);
+        fuzzed.run_client();
+    }
+    input
 }
 
 /// What a room of `cubes` sends to a player who pushes to the right.

@@ -12,36 +12,39 @@ use ambit_proto::message::{BodyContext, DatagramBody, read_body, write_poses};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{Reader, Writer};
 
-use super::schemas;
+use super::{Reached, schemas};
+
+const ACCEPTED: &str = "accepted";
 
 /// Any format: the first byte selects it. What is accepted can be written and read again.
-pub fn formats(data: &[u8]) {
-    if let Some((&which, bytes)) = data.split_first() {
-        let all = all_formats();
-        all[usize::from(which) % all.len()].check_bytes(bytes);
-    }
+pub fn formats(data: &[u8]) -> Reached {
+    let Some((&which, bytes)) = data.split_first() else {
+        return Reached::new();
+    };
+    let all = all_formats();
+    check(&all[usize::from(which) % all.len()], bytes)
 }
 
 /// A player's command.
-pub fn command(data: &[u8]) {
-    format_named("message.command").check_bytes(data);
+pub fn command(data: &[u8]) -> Reached {
+    check(format_named("message.command"), data)
 }
 
 /// A notice to a client.
-pub fn notice(data: &[u8]) {
-    format_named("message.notice").check_bytes(data);
+pub fn notice(data: &[u8]) -> Reached {
+    check(format_named("message.notice"), data)
 }
 
 /// The body of a client's datagram.
-pub fn uplink(data: &[u8]) {
-    format_named("message.uplink").check_bytes(data);
+pub fn uplink(data: &[u8]) -> Reached {
     let _ = ambit_proto::message::read_uplink(Reader::new(data));
+    check(format_named("message.uplink"), data)
 }
 
 /// The body of a server's datagram; the first byte selects the schema.
-pub fn body(data: &[u8]) {
+pub fn body(data: &[u8]) -> Reached {
     let Some((&which, bytes)) = data.split_first() else {
-        return;
+        return Reached::new();
     };
     let schema = &schemas()[usize::from(which) % schemas().len()];
     let context = BodyContext {
@@ -56,7 +59,9 @@ pub fn body(data: &[u8]) {
             .expect("our own encoding can be read")
             .expect("a body");
         assert_eq!(encode_body(&mut read, &context), once, "{body:?}");
+        return Reached::from([ACCEPTED]);
     }
+    Reached::new()
 }
 
 fn encode_body(body: &mut DatagramBody, context: &BodyContext<'_>) -> Vec<u8> {
@@ -70,10 +75,17 @@ fn encode_body(body: &mut DatagramBody, context: &BodyContext<'_>) -> Vec<u8> {
 }
 
 /// The static world: what is accepted is encoded to the same bytes.
-pub fn static_map(data: &[u8]) {
-    if let Ok(map) = StaticMap::decode(data) {
+pub fn static_map(data: &[u8]) -> Reached {
+    let map = StaticMap::decode(data);
+    if let Ok(map) = &map {
         assert_eq!(map.encode(), data);
     }
+    map.iter().map(|_| ACCEPTED).collect()
+}
+
+fn check(format: &Format, bytes: &[u8]) -> Reached {
+    let is_accepted = format.check_bytes(bytes);
+    is_accepted.then_some(ACCEPTED).into_iter().collect()
 }
 
 fn all_formats() -> &'static [Format] {

@@ -13,10 +13,11 @@ use ambit_proto::link::{Link, LinkConfig, LinkEvent, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
+use super::Reached;
 use super::choices::{Choices, put_bytes};
 
 /// Runs a link as a state machine.
-pub fn link(data: &[u8]) {
+pub fn link(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
     let mut pair = Pair::new();
     while !choices.is_over() {
@@ -25,7 +26,7 @@ pub fn link(data: &[u8]) {
             WAIT => pair.now += Duration::from_millis(choices.word().into()),
             RAW => {
                 pair.received_only_peer = false;
-                let _ = pair.link.handle_datagram(pair.now, choices.bytes());
+                pair.deliver(choices.bytes());
             }
             RECEIVE => pair.receive(|_| {}),
             RECEIVE_CORRUPTED => {
@@ -64,6 +65,7 @@ pub fn link(data: &[u8]) {
         }
         pair.poll();
     }
+    pair.reached
 }
 
 const STEPS: u8 = 12;
@@ -90,6 +92,7 @@ struct Pair {
     /// never sent, which the peer rejects.
     received_only_peer: bool,
     outcomes: BTreeSet<usize>,
+    reached: Reached,
 }
 
 impl Pair {
@@ -101,6 +104,7 @@ impl Pair {
             written: 0,
             received_only_peer: true,
             outcomes: BTreeSet::new(),
+            reached: Reached::new(),
         }
     }
 
@@ -109,7 +113,13 @@ impl Pair {
         let mut datagram = Vec::new();
         self.peer.write_datagram(self.now, &mut datagram, |_, _| {});
         change(&mut datagram);
-        let _ = self.link.handle_datagram(self.now, &datagram);
+        self.deliver(&datagram);
+    }
+
+    fn deliver(&mut self, datagram: &[u8]) {
+        if self.link.handle_datagram(self.now, datagram).is_err() {
+            self.reached.insert("a refused datagram");
+        }
     }
 
     /// The link writes a datagram with a body of this size; the peer receives it if `arrives`.
@@ -158,6 +168,13 @@ impl Pair {
             self.link.stats(),
         );
         while let Some(event) = self.link.poll_event() {
+            self.reached.extend(match event {
+                LinkEvent::Acked(..) => Some("an acknowledgement"),
+                LinkEvent::Lost(..) => Some("a loss"),
+                LinkEvent::Block(_) => Some("a block"),
+                LinkEvent::Message(_) => Some("a message"),
+                _ => None,
+            });
             match event {
                 LinkEvent::Acked(seq, ()) | LinkEvent::Lost(seq, ()) => {
                     let back =

@@ -13,6 +13,7 @@ use ambit_proto::pose::{
 };
 use ambit_proto::time::GameTime;
 
+use super::Reached;
 use super::choices::{Choices, put_bytes};
 
 const FORMATS: [PoseFormat; 3] = [
@@ -40,15 +41,19 @@ const LAST_NUMBER: u64 = 1_000;
 const SEND_INTERVALS: [u64; 6] = [1, 2, 5, 11, 40, 90];
 
 /// A sequence of pose sections: for each the step of the datagram number, and the bytes.
-pub fn poses(data: &[u8]) {
+pub fn poses(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
     let mut known = known_objects().clone();
     let (mut number, mut read) = (LAST_NUMBER, Vec::new());
+    let mut reached = Reached::new();
     while !choices.is_over() {
         number += 1 + u64::from(choices.byte() % 64);
         let section = choices.bytes();
         read.clear();
         let acked = read_section(section, number, stamp(number), &known, &mut read);
+        if !read.is_empty() {
+            reached.insert("a pose");
+        }
         for &(slot, pose) in &read {
             let (format, history) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
@@ -59,6 +64,7 @@ pub fn poses(data: &[u8]) {
             });
         }
     }
+    reached
 }
 
 #[derive(Clone)]

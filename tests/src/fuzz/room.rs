@@ -24,7 +24,7 @@ use bytes::Bytes;
 
 use super::choices::{Choices, put_bytes};
 use super::dance::Dance;
-use super::header;
+use super::{Reached, header};
 
 const STEPS: u8 = 8;
 const TICK: usize = 0;
@@ -43,7 +43,7 @@ const FIELD: u8 = 0;
 const DANCE: u8 = 1;
 
 /// Runs a room with arbitrary clients.
-pub fn room(data: &[u8]) {
+pub fn room(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
     let mut fuzzed = FuzzedRoom::new(choices.byte());
     while !choices.is_over() && fuzzed.ticks < MAX_TICKS {
@@ -78,6 +78,17 @@ pub fn room(data: &[u8]) {
         }
     }
     fuzzed.tick(50);
+    let stats = fuzzed.room.stats();
+    let goals = [
+        ("a command is executed", stats.commands),
+        ("a command is refused", stats.commands_refused),
+        ("a malformed command", stats.commands_malformed),
+        ("an object enters", stats.enters),
+        ("an object leaves", stats.leaves),
+        ("a pose", stats.bits.pose_contents),
+    ];
+    let reached = goals.into_iter().filter(|(_, count)| *count > 0);
+    reached.map(|(goal, _)| goal).collect()
 }
 
 struct FuzzedRoom {

@@ -15,70 +15,125 @@ use ambit_room::recording::{self, Recording};
 use ambit_room::room::RoomInput;
 use ambit_transport::frame::{self, FrameDecoder};
 use ambit_transport::ticket::{Ticket, TicketSigner, TicketVerifier};
+use ambit_world_server::directory;
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
-use super::{header, schemas};
+use super::{Reached, header, schemas};
 
 /// A stream that arrives in pieces. The first byte selects the message type of its frames.
-pub fn frames(data: &[u8]) {
+pub fn frames(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
-    let (max, read): (usize, fn(&[u8])) = match choices.below(6) {
-        0 => (frame::MAX_TO_WORLD, check_round_trip::<ClientToWorld>),
-        1 => (frame::MAX_FROM_WORLD, check_round_trip::<WorldToClient>),
-        2 => (frame::MAX_TO_GAME, check_round_trip::<ClientToGame>),
-        3 => (frame::MAX_FROM_GAME, check_round_trip::<GameToClient>),
-        4 => (frame::MAX_HOST, check_round_trip::<WorldToHost>),
-        _ => (frame::MAX_HOST, check_round_trip::<HostToWorld>),
-    };
+    let (name, max, read) = FRAMES[choices.below(FRAMES.len() as u8)];
     let mut decoder = FrameDecoder::new(max);
+    let mut reached = Reached::new();
     while !choices.is_over() {
         decoder.push(choices.bytes());
         while let Ok(Some(frame)) = decoder.poll_frame() {
             assert!(frame.len() <= max);
-            read(&frame);
+            if read(&frame) {
+                reached.insert(name);
+            }
         }
     }
     let _ = decoder.is_at_boundary();
+    reached
 }
 
-/// A decoded message can be encoded and decoded again, with the same bytes.
-fn check_round_trip<M: Message + Default + Debug>(bytes: &[u8]) {
-    if let Ok(message) = M::decode(bytes) {
-        let written = message.encode_to_vec();
-        let again = M::decode(&written[..])
-            .expect("our own encoding can be read")
-            .encode_to_vec();
-        assert_eq!(again, written, "{message:?}");
-    }
+/// The type of a frame's message, the most bytes of such a frame, and the check of one.
+type FrameKind = (&'static str, usize, fn(&[u8]) -> bool);
+
+const FRAMES: [FrameKind; 9] = [
+    (
+        "ClientToWorld",
+        frame::MAX_TO_WORLD,
+        check_round_trip::<ClientToWorld>,
+    ),
+    (
+        "WorldToClient",
+        frame::MAX_FROM_WORLD,
+        check_round_trip::<WorldToClient>,
+    ),
+    (
+        "ClientToGame",
+        frame::MAX_TO_GAME,
+        check_round_trip::<ClientToGame>,
+    ),
+    (
+        "GameToClient",
+        frame::MAX_FROM_GAME,
+        check_round_trip::<GameToClient>,
+    ),
+    (
+        "WorldToHost",
+        frame::MAX_HOST,
+        check_round_trip::<WorldToHost>,
+    ),
+    (
+        "HostToWorld",
+        frame::MAX_HOST,
+        check_round_trip::<HostToWorld>,
+    ),
+    (
+        "Follow",
+        frame::MAX_TO_WORLD,
+        check_round_trip::<directory::Follow>,
+    ),
+    (
+        "Lead",
+        frame::MAX_TO_WORLD,
+        check_round_trip::<directory::Lead>,
+    ),
+    (
+        "Relay",
+        frame::MAX_TO_WORLD,
+        check_round_trip::<directory::Relay>,
+    ),
+];
+
+/// Whether the bytes are a message that is not empty; such a message can be encoded and decoded
+/// again, with the same bytes.
+fn check_round_trip<M: Message + Default + Debug>(bytes: &[u8]) -> bool {
+    let Ok(message) = M::decode(bytes) else {
+        return false;
+    };
+    let written = message.encode_to_vec();
+    let again = M::decode(&written[..])
+        .expect("our own encoding can be read")
+        .encode_to_vec();
+    assert_eq!(again, written, "{message:?}");
+    !written.is_empty()
 }
 
 /// A schema as in `Joined`: what is accepted holds the invariants and survives a round trip.
-pub fn schema(data: &[u8]) {
-    let Ok(message) = game_pb::Schema::decode(data) else {
-        return;
+pub fn schema(data: &[u8]) -> Reached {
+    let Some(schema) = game_pb::Schema::decode(data)
+        .ok()
+        .and_then(|message| Schema::try_from(message).ok())
+    else {
+        return Reached::new();
     };
-    if let Ok(schema) = Schema::try_from(message) {
-        schema.check().expect("the conversion checks the schema");
-        assert_eq!(
-            Schema::try_from(game_pb::Schema::from(&schema)).as_ref(),
-            Ok(&schema)
-        );
-    }
+    schema.check().expect("the conversion checks the schema");
+    assert_eq!(
+        Schema::try_from(game_pb::Schema::from(&schema)).as_ref(),
+        Ok(&schema)
+    );
+    Reached::from(["accepted"])
 }
 
 /// Tickets: arbitrary bytes, valid ones, and valid ones with some bytes changed.
-pub fn ticket(data: &[u8]) {
+pub fn ticket(data: &[u8]) -> Reached {
     let signer = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(signer.public_key()).expect("a key");
     let (mut choices, mut now, mut serial) = (Choices::new(data), 1_000, 0);
     // The verifier forgets used tickets once they are expired. If the clock goes back after that,
     // it refuses all tickets that are as old as the forgotten ones.
     let mut latest = now;
+    let mut reached = Reached::new();
     // Signing is slow, and long inputs reach no additional code.
     for _ in 0..32 {
         if choices.is_over() {
-            return;
+            break;
         }
         serial += 1;
         let good = Ticket {
@@ -101,6 +156,9 @@ pub fn ticket(data: &[u8]) {
                     result.is_ok() || now < latest,
                     "a valid ticket is refused: {result:?}"
                 );
+                if result.is_ok() {
+                    reached.insert("accepted");
+                }
                 check(now, &token).expect_err("a ticket is accepted only once");
             }
             2 => {
@@ -113,6 +171,9 @@ pub fn ticket(data: &[u8]) {
                     changed == token || check(now, &changed).is_err(),
                     "a changed ticket is accepted"
                 );
+                if changed != token {
+                    reached.insert("a changed ticket is refused");
+                }
             }
             _ => {
                 latest = latest.max(now);
@@ -123,9 +184,11 @@ pub fn ticket(data: &[u8]) {
                     PlayerId(choices.byte().into()),
                     choices.byte().into(),
                 );
+                reached.insert("a revoked ticket");
             }
         }
     }
+    reached
 }
 
 const ADDRESS: &str = "127.0.0.1:7777";
@@ -143,16 +206,23 @@ fn example_ticket() -> Ticket {
 }
 
 /// A recording, up to its end or its first error.
-pub fn recording(data: &[u8]) {
+pub fn recording(data: &[u8]) -> Reached {
+    let mut reached = Reached::new();
     let Ok(mut recording) = Recording::read(data) else {
-        return;
+        return reached;
     };
     let mut again = Vec::new();
     recording::begin(&recording.header, None, &mut again);
     while let Ok(Some((now, inputs))) = recording.next_tick() {
         again.clear();
         recording::append(&JournalEntry::new(now, &inputs), &mut again);
+        reached.insert(if inputs.is_empty() {
+            "a tick without inputs"
+        } else {
+            "a tick with inputs"
+        });
     }
+    reached
 }
 
 pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
@@ -209,7 +279,19 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
             .for_each(|piece| put_bytes(&mut input, piece));
         input
     };
+    let follow = directory::Follow {
+        version: 1,
+        key: vec![9; 32],
+        address: ADDRESS.into(),
+        certificate_sha256: vec![5; 32],
+    };
+    let relay = directory::Relay {
+        address: "127.0.0.1".into(),
+    };
     let mut seeds = vec![
+        with_kind(6, &frame::encode_frame(&follow)),
+        with_kind(7, &frame::encode_frame(&directory::Lead { epoch: 12 })),
+        with_kind(8, &frame::encode_frame(&relay)),
         with_kind(0, &requests.flatten().collect::<Vec<_>>()),
         with_kind(1, &frame::encode_frame(&answer)),
         with_kind(2, &frame::encode_frame(&join)),

@@ -7,59 +7,77 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ambit_client_core::command_words;
+use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::trust::KnownHosts;
 use ambit_client_text::command::{self, ConsoleCommand};
+use ambit_host::agones::GameServerResource;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::Schema;
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
 use ambit_world_server::config::Config;
 
+use super::Reached;
+
 /// `--impair`: what is printed parses to the same value.
-pub fn impair(data: &[u8]) {
-    if let Ok(impairment) = text(data).parse::<Impairment>() {
-        assert_eq!(impairment.to_string().parse(), Ok(impairment));
-    }
+pub fn impair(data: &[u8]) -> Reached {
+    let Ok(impairment) = text(data).parse::<Impairment>() else {
+        return Reached::new();
+    };
+    assert_eq!(impairment.to_string().parse(), Ok(impairment));
+    Reached::from(["accepted"])
 }
 
 /// Lines of the console or of a script. A command of the game fits its schema.
-pub fn console(data: &[u8]) {
+pub fn console(data: &[u8]) -> Reached {
     let schema = Schema::example();
+    let mut reached = Reached::new();
     for line in text(data).lines() {
-        if let Ok(Some(ConsoleCommand::Game(line))) = command::parse(line) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if let Ok(GameCommand { kind, fields }) = command_words::parse(&schema, &words) {
-                let kind = schema.command(kind).expect("the kind exists");
-                assert!(FieldValue::all_fit(&fields, &kind.fields), "{line}");
+        match command::parse(line) {
+            Ok(Some(ConsoleCommand::Game(line))) => {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                if let Ok(GameCommand { kind, fields }) = command_words::parse(&schema, &words) {
+                    let kind = schema.command(kind).expect("the kind exists");
+                    assert!(FieldValue::all_fit(&fields, &kind.fields), "{line}");
+                    reached.insert("a command of the game");
+                }
             }
+            Ok(Some(_)) => drop(reached.insert("a command of the console")),
+            _ => {}
         }
     }
+    reached
 }
 
 /// Room parameters as a player gives them, one `key=value` a line. What is accepted makes a game.
-pub fn parameters(data: &[u8]) {
+fn parameters(data: &[u8]) -> bool {
     let text = text(data);
     let given: BTreeMap<String, String> = text
         .lines()
         .filter_map(|line| line.split_once('='))
         .map(|(key, value)| (key.into(), value.into()))
         .collect();
-    let _ = ambit_game_server::standard().check("field", &given);
+    !given.is_empty() && ambit_game_server::standard().check("field", &given).is_ok()
 }
 
 /// The server's TOML file, and room parameters.
-pub fn config(data: &[u8]) {
-    parameters(data);
+pub fn config(data: &[u8]) -> Reached {
     let scratch = Scratch::new("config", data);
-    let _ = Config::from_arguments([
+    let config = Config::from_arguments([
         PathBuf::from("world-server"),
         "--config".into(),
         scratch.0.clone(),
     ]);
+    let goals = [
+        ("room parameters", parameters(data)),
+        ("a file", !data.is_empty() && config.is_ok()),
+    ];
+    let reached = goals.into_iter().filter(|(_, is_reached)| *is_reached);
+    reached.map(|(goal, _)| goal).collect()
 }
 
 /// The known-hosts file: a server that was added is known, with that fingerprint only.
-pub fn known_hosts(data: &[u8]) {
+pub fn known_hosts(data: &[u8]) -> Reached {
     let (server, shown, other) = (
         "example.org:7777",
         Fingerprint([5; 32]),
@@ -81,9 +99,47 @@ pub fn known_hosts(data: &[u8]) {
         known
             .check(server, other)
             .expect_err("another certificate is refused");
+        Reached::from([match before {
+            Ok(Some(_)) => "a known server",
+            _ => "a new server",
+        }])
     } else {
         assert!(!matches!(before, Ok(None)), "a new server is refused");
+        Reached::from(["a refused server"])
     }
+}
+
+/// What Agones' sidecar answers.
+pub fn agones(data: &[u8]) -> Reached {
+    let Ok(resource) = GameServerResource::parse(data) else {
+        return Reached::new();
+    };
+    let health = match resource.health_period() {
+        Some(_) => "a health period",
+        None => "no health calls",
+    };
+    let address = resource.address().map(|_| "an address");
+    address.into_iter().chain([health]).collect()
+}
+
+/// The file with a session's token. A stored token replaces whatever was there.
+pub fn token(data: &[u8]) -> Reached {
+    let scratch = Scratch::new("token", &[]);
+    let folder = scratch.0.parent().expect("the file has a parent folder");
+    std::fs::remove_file(&scratch.0).expect("the temporary file can be removed");
+    let mut file = TokenFile::open(folder, "127.0.0.1:7777", "ann");
+    let path = std::fs::read_dir(folder)
+        .expect("the temporary folder can be read")
+        .flatten()
+        .next();
+    let path = path.expect("opening makes the file").path();
+    std::fs::write(path, data).expect("the temporary file can be written");
+    let found = file.token();
+    assert!(found.len() <= TokenFile::MAX_BYTES, "{} bytes", found.len());
+    file.store(&[1, 2, 3]);
+    assert_eq!(file.token(), [1, 2, 3]);
+    let is_found = !found.is_empty();
+    is_found.then_some("a token").into_iter().collect()
 }
 
 fn text(data: &[u8]) -> String {
@@ -138,9 +194,24 @@ pub(super) fn config_seeds() -> Vec<Vec<u8>> {
     ])
 }
 
+pub(super) fn agones_seeds() -> Vec<Vec<u8>> {
+    lines(&[
+        concat!(
+            r#"{"spec":{"health":{"period_seconds":7}},"#,
+            r#""status":{"address":"192.0.2.1","ports":[{"name":"game","port":7001}]}}"#
+        ),
+        r#"{"spec":{"health":{"disabled":true,"periodSeconds":3}},"status":{"ports":[]}}"#,
+    ])
+}
+
+pub(super) fn token_seeds() -> Vec<Vec<u8>> {
+    lines(&["0102fe\n", "abc", &"07".repeat(300)])
+}
+
 pub(super) fn known_hosts_seeds() -> Vec<Vec<u8>> {
     let digits = "05".repeat(32);
     lines(&[
+        &format!("example.org:7777 {}", "06".repeat(32)),
         &format!("# mine\n\nexample.org:7777 {digits}\n"),
         &format!("other.example.org:1 {digits}"),
         &digits,

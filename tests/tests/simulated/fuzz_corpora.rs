@@ -1,6 +1,7 @@
 //! Replays the fuzz corpora: every input of `tests/fuzz/corpus` goes through its target, on stable,
 //! with all other tests.
 //!
+//! `AMBIT_FUZZ_MUTATIONS` is how many changed inputs of each target run besides (200).
 //! `AMBIT_FUZZ_SEEDS=write` writes the targets' first inputs into the corpora (`tests/fuzz/run
 //! seeds`).
 
@@ -38,6 +39,61 @@ fn every_input_of_the_corpora_runs_without_panic() {
         bytes <= MAX_CORPUS_BYTES,
         "{bytes} bytes: tests/fuzz/run minimises them"
     );
+}
+
+#[test]
+fn changed_inputs_of_each_fuzz_target_run_without_panic() {
+    let count = std::env::var("AMBIT_FUZZ_MUTATIONS").map_or(200, |count| {
+        count.parse().expect("AMBIT_FUZZ_MUTATIONS is a number")
+    });
+    let mut failed = Vec::new();
+    for target in TARGETS {
+        let inputs = inputs(&corpora().join(target.name));
+        for seed in 0..count {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut input = rng.choice(&inputs).expect("a corpus").1.clone();
+            for _ in 0..rng.usize(1..4) {
+                change(&mut input, &mut rng);
+            }
+            if std::panic::catch_unwind(|| (target.run)(&input)).is_err() {
+                failed.push((target.name, seed));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "targets and seeds: {failed:?}");
+}
+
+/// Replaces, removes or repeats some bytes.
+fn change(input: &mut Vec<u8>, rng: &mut fastrand::Rng) {
+    let start = rng.usize(..=input.len());
+    let end = (start + rng.usize(..=8)).min(input.len());
+    match rng.u8(..4) {
+        0 => input[start..end].fill_with(|| rng.u8(..)),
+        1 => input[start..end]
+            .iter_mut()
+            .for_each(|byte| *byte ^= 1 << rng.u8(..8)),
+        2 => drop(input.drain(start..end)),
+        _ => {
+            let piece = input[start..end].to_vec();
+            let at = rng.usize(..=input.len());
+            input.splice(at..at, piece);
+        }
+    }
+}
+
+#[test]
+fn the_first_inputs_of_each_fuzz_target_reach_its_goals() {
+    let mut missed = Vec::new();
+    for target in TARGETS {
+        let reached: BTreeSet<_> = (target.seeds)()
+            .iter()
+            .flat_map(|seed| (target.run)(seed))
+            .collect();
+        if reached != target.goals.iter().copied().collect() {
+            missed.push((target.name, target.goals, reached));
+        }
+    }
+    assert!(missed.is_empty(), "target, its goals, reached: {missed:#?}");
 }
 
 #[test]

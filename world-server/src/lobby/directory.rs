@@ -31,7 +31,7 @@ use prost::Message as _;
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::CreateRoomRequest;
+use crate::lobby::request::{CreateRoomRequest, parse_capacity};
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
 use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
@@ -348,7 +348,7 @@ impl Lobby {
         let create = CreateRoomRequest {
             name: LobbyRoomName::parse(&record.name).ok()?,
             game: record.game,
-            capacity: record.capacity,
+            capacity: parse_capacity(record.capacity).ok()?,
             parameters: record.parameters,
             password: Password::parse(&record.password).ok()?,
             key: None,

@@ -230,7 +230,7 @@ impl TryFrom<world::Say> for ChatRequest {
     }
 }
 
-fn parse_capacity(asked: u32) -> Result<u32, LobbyRefusal> {
+pub(super) fn parse_capacity(asked: u32) -> Result<u32, LobbyRefusal> {
     match asked {
         0 => Ok(DEFAULT_CAPACITY),
         1..=MAX_CAPACITY => Ok(asked),

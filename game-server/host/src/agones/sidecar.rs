@@ -36,7 +36,7 @@ pub(super) struct Sidecar {
 /// The answer to `GET /gameserver`, as far as it is used here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct GameServerResource {
+pub struct GameServerResource {
     spec: GameServerSpec,
     status: GameServerStatus,
 }
@@ -69,8 +69,13 @@ struct StatusPort {
 }
 
 impl GameServerResource {
+    /// Reads the body of an answer.
+    pub fn parse(body: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(body)
+    }
+
     /// The public address of this server: the node's address and the first port assigned to it.
-    pub(super) fn address(&self) -> Option<(&str, u16)> {
+    pub fn address(&self) -> Option<(&str, u16)> {
         let port = self.status.ports.first()?.port;
         (!self.status.address.is_empty() && port != 0)
             .then_some((self.status.address.as_str(), port))
@@ -78,7 +83,7 @@ impl GameServerResource {
 
     /// How often Agones expects health calls; `None` if it disabled them. Without a period, the
     /// default of Agones, 5 s, applies.
-    pub(super) fn health_period(&self) -> Option<Duration> {
+    pub fn health_period(&self) -> Option<Duration> {
         let health = self.spec.health.as_ref();
         let period_s = health.map_or(0, |health| health.period_seconds);
         let period_s = if period_s == 0 { 5 } else { period_s };
@@ -111,7 +116,7 @@ impl Sidecar {
     /// Fetches what Agones knows of this server.
     pub(super) async fn fetch_game_server(&self) -> Result<GameServerResource, CallError> {
         let text = self.request(SidecarCall::GetGameServer).await?;
-        serde_json::from_slice(&text)
+        GameServerResource::parse(&text)
             .map_err(|error| CallError::Refused(format!("the answer is not a GameServer: {error}")))
     }
 

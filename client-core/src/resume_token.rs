@@ -1,39 +1,39 @@
-//! Stores a session's resume token, so that a console that died can resume the session.
+//! Stores a session's resume token, so that a program that died can resume the session.
 //!
-//! There is one file for each server and name. It holds the token while a console runs, and keeps
-//! it if the console dies. The running console holds a lock on the file. A second console of the
-//! same name would take over the session, so it runs without a token.
+//! There is one file for each server and name. It holds the token while the program runs, and keeps
+//! it if the program dies. The running program holds a lock on the file. A second one with the same
+//! name would take over the session, so it runs without a token.
 //!
 //! The token is a secret: only the user can read the file. An error of the file is logged, and the
-//! console runs without it.
+//! program runs without it.
 
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
 use std::path::Path;
 
-/// Maximum length of a token in bytes; a longer file is invalid.
-const MAX_BYTES: u64 = 256;
-
 /// The file with the token of one session; dropping it releases the lock.
 #[derive(Debug, Default)]
-pub(crate) struct TokenFile {
+pub struct TokenFile {
     file: Option<File>,
 }
 
 impl TokenFile {
+    /// Maximum length of a token in bytes; a longer file is invalid.
+    pub const MAX_BYTES: usize = 256;
+
     /// No file: for a player without a name.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         TokenFile::default()
     }
 
-    /// The file for `name` at `server`, unless another console holds it.
-    pub(crate) fn open(directory: &Path, server: &str, name: &str) -> Self {
+    /// The file for `name` at `server`, unless another program holds it.
+    pub fn open(directory: &Path, server: &str, name: &str) -> Self {
         let path = directory.join(file_name(server, name));
         match open_locked(directory, &path) {
             Ok(Some(file)) => TokenFile { file: Some(file) },
             Ok(None) => {
-                tracing::info!("another console plays as {name}: this one starts a new session");
+                tracing::info!("another program plays as {name}: this one starts a new session");
                 TokenFile::none()
             }
             Err(error) => {
@@ -47,14 +47,15 @@ impl TokenFile {
     }
 
     /// The token of a session that did not end; empty if there is none.
-    pub(crate) fn token(&mut self) -> Vec<u8> {
+    pub fn token(&mut self) -> Vec<u8> {
         self.file
             .as_mut()
             .and_then(|file| read(file).ok())
             .unwrap_or_default()
     }
 
-    pub(crate) fn store(&mut self, token: &[u8]) {
+    /// Replaces the token.
+    pub fn store(&mut self, token: &[u8]) {
         if let Some(file) = &mut self.file
             && let Err(error) = write(file, token)
         {
@@ -63,7 +64,7 @@ impl TokenFile {
     }
 
     /// Removes the token: the session has ended.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.store(&[]);
     }
 }
@@ -77,7 +78,7 @@ fn file_name(server: &str, name: &str) -> String {
     format!("session-{}", hex(&digest.as_ref()[..16]))
 }
 
-/// Makes the directory and the file if they are missing; `None` if another console holds the lock.
+/// Makes the directory and the file if they are missing; `None` if another program holds the lock.
 fn open_locked(directory: &Path, path: &Path) -> io::Result<Option<File>> {
     make_private_directory(directory)?;
     let mut options = OpenOptions::new();
@@ -105,7 +106,8 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     file.rewind()?;
     // One character more than the longest token in hex: a longer file has an odd length, which
     // `unhex` refuses.
-    file.take(2 * MAX_BYTES + 1).read_to_string(&mut text)?;
+    file.take(2 * TokenFile::MAX_BYTES as u64 + 1)
+        .read_to_string(&mut text)?;
     Ok(unhex(text.trim()).unwrap_or_default())
 }
 
