@@ -160,7 +160,7 @@ use self::chunk::{BlockReceiver, BlockSender};
 use self::duplicate_filter::DuplicateFilter;
 use self::format::MAX_HEADER_BYTES;
 use self::pings::Pings;
-use self::received_numbers::ReceivedNumbers;
+use self::received_numbers::{NumberSet, ReceivedNumbers};
 use self::reliable_queue::ReliableQueue;
 use self::rtt::RttEstimator;
 use crate::ids::Seq;
@@ -216,6 +216,22 @@ pub struct Link<P = ()> {
     /// The slice of the current datagram; kept for its storage.
     slice: Slice,
     stats: LinkStats,
+}
+
+/// What an end had received and queued at some moment: see [`Link::limit_confirmations`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfirmationMark {
+    received: NumberSet,
+    next_message: u32,
+}
+
+/// What the peer may be told for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfirmationLimit {
+    Everything,
+    /// What was known at the mark.
+    UpTo(ConfirmationMark),
+    Nothing,
 }
 
 impl Link {
@@ -400,6 +416,33 @@ impl<P: Copy + Default> Link<P> {
             || self.can_afford(TrafficClass::Control, MAX_HEADER_BYTES, now) && bare()
             || asked(self.slice_due_at())
                 && self.can_afford(TrafficClass::Slices, transmit::MAX_SLICE_DATAGRAM, now)
+    }
+
+    /// What this end has received and queued until now.
+    pub fn confirmation_mark(&self) -> ConfirmationMark {
+        ConfirmationMark {
+            received: self.received_numbers.numbers(),
+            next_message: self.reliable_queue.next_id(),
+        }
+    }
+
+    /// From now on, datagrams acknowledge only what had arrived at a mark, and carry only messages
+    /// that had been queued. For an owner that may still forget what came later. The peer repeats
+    /// meanwhile what is not acknowledged. A mark is valid until the peer has sent 8,192 more
+    /// datagrams.
+    pub fn limit_confirmations(&mut self, now: LocalTime, limit: ConfirmationLimit) {
+        let (received, held_from) = match limit {
+            ConfirmationLimit::Everything => (None, None),
+            ConfirmationLimit::UpTo(mark) => (Some(mark.received), Some(mark.next_message)),
+            ConfirmationLimit::Nothing => {
+                self.reliable_queue.hold_all();
+                return self
+                    .received_numbers
+                    .set_limit(now, Some(NumberSet::default()));
+            }
+        };
+        self.received_numbers.set_limit(now, received);
+        self.reliable_queue.hold_from(held_from);
     }
 
     /// When to call [`Link::handle_timeout`], and [`Link::write_datagram`] if the link then wants

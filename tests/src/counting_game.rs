@@ -54,7 +54,11 @@ impl ReceivedNumbers {
 }
 
 #[derive(Debug, Default)]
-pub struct CountingGame(BTreeMap<PlayerId, ReceivedNumbers>);
+pub struct CountingGame {
+    players: BTreeMap<PlayerId, ReceivedNumbers>,
+    /// A room's snapshot is longer by so many bytes.
+    ballast: usize,
+}
 
 impl CountingGame {
     pub const INFO: GameInfo = GameInfo {
@@ -69,10 +73,23 @@ impl CountingGame {
         Ok(Box::<CountingGame>::default())
     }
 
+    /// The same game, with snapshots of more than 5 MB.
+    pub const LARGE: GameInfo = GameInfo {
+        name: "counting-large",
+        ..CountingGame::INFO
+    };
+
+    pub fn create_large(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+        Ok(Box::new(CountingGame {
+            players: BTreeMap::new(),
+            ballast: 5_000_000,
+        }))
+    }
+
     /// The numbers received from the players of such a room.
     pub fn received_in(room: &Room) -> BTreeMap<PlayerId, ReceivedNumbers> {
-        saved::all(&room.game().save().expect("it can be saved"))
-            .expect("it was saved by this build")
+        let saved = room.game().save().expect("it can be saved");
+        saved::take(&mut &saved[..]).expect("it was saved by this build")
     }
 }
 
@@ -130,7 +147,7 @@ impl Game for CountingGame {
             0,
             vec![path, Component::Number(0), Component::Text(name.into())],
         );
-        self.0.insert(
+        self.players.insert(
             player,
             ReceivedNumbers {
                 avatar: Some(avatar),
@@ -141,13 +158,17 @@ impl Game for CountingGame {
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(avatar) = self.0.get(&player).and_then(|numbers| numbers.avatar) {
+        if let Some(avatar) = self.players.get(&player).and_then(|numbers| numbers.avatar) {
             world.set_text(avatar, NAME, name);
         }
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        if let Some(avatar) = self.0.remove(&player).and_then(|numbers| numbers.avatar) {
+        if let Some(avatar) = self
+            .players
+            .remove(&player)
+            .and_then(|numbers| numbers.avatar)
+        {
             world.despawn(avatar);
         }
     }
@@ -162,7 +183,7 @@ impl Game for CountingGame {
             return Err(Refusal::Code(ErrorCode::UnknownCommand));
         };
         let numbers = self
-            .0
+            .players
             .get_mut(&player)
             .ok_or(Refusal::Code(ErrorCode::OutOfState))?;
         numbers.add(number as u32);
@@ -174,11 +195,13 @@ impl Game for CountingGame {
     fn step(&mut self, _world: &mut World, _dt: Duration) {}
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(saved::of(&self.0))
+        let mut saved = saved::of(&self.players);
+        saved.resize(saved.len() + self.ballast, 0);
+        Some(saved)
     }
 
-    fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        self.0 = saved::all(saved)?;
+    fn restore(&mut self, _: &mut World, mut saved: &[u8]) -> Result<(), BadState> {
+        self.players = saved::take(&mut saved)?;
         Ok(())
     }
 }

@@ -178,6 +178,16 @@ impl Shared {
         number
     }
 
+    /// The newest journal entry of this room that can't be lost with this process any more.
+    pub(crate) fn journal_kept(&self, room: RoomId) -> u64 {
+        let kept = *self.journal_kept.borrow();
+        if kept >= self.core().saved_from(room) {
+            kept
+        } else {
+            0
+        }
+    }
+
     /// A room takes no clients any more.
     pub(crate) fn remove_room(&self, room: RoomId, incarnation: u32) {
         self.rooms

@@ -7,8 +7,8 @@
 //!   sent of it.
 //!
 //! Beside them [`lease::ServingLease`] says whether players may be served, and
-//! [`release::ReleaseGate`] when a tick's datagrams may leave. Rooms and network tasks ask both on
-//! their own threads, so the lease is not a part of the core but an argument of its calls.
+//! [`release::check_release`] when a tick's datagrams may leave. Rooms and network tasks ask both
+//! on their own threads, so the lease is not a part of the core but an argument of its calls.
 //!
 //! The shells only carry: the actors and tasks of [`crate::host`], and the simulator in `tests`.
 //! They translate what arrives, call, and carry out what [`HostCore::poll`] and
@@ -184,7 +184,19 @@ enum HostedRoom {
     },
     Running {
         incarnation: u32,
+        saved_from: SavedFrom,
     },
+}
+
+/// From which journal entry on the WorldServer can restore a room. One that is new to the host
+/// acknowledges entries of rooms whose snapshots it does not have yet; these prove nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SavedFrom {
+    /// The room's snapshot has not left yet.
+    Snapshot,
+    /// The room's next entry follows its snapshot.
+    NextEntry,
+    Entry(u64),
 }
 
 impl HostCore {
@@ -293,7 +305,11 @@ impl HostCore {
             Err(error) => self.send_opened(room, Some(error)),
             Ok(_) if is_closed => self.outputs.push_back(HostOutput::DiscardRoom(room)),
             Ok(snapshot) => {
-                self.rooms.insert(room, HostedRoom::Running { incarnation });
+                let running = HostedRoom::Running {
+                    incarnation,
+                    saved_from: SavedFrom::Entry(0),
+                };
+                self.rooms.insert(room, running);
                 let clock = clock.unwrap_or_else(|| RoomClock::start(now.local));
                 self.outputs.push_back(HostOutput::StartRoom {
                     room,
@@ -316,14 +332,30 @@ impl HostCore {
     /// the grace period is over.)
     pub fn handle_room_message(&mut self, message: HostMessage) {
         if self.link != WorldLink::Down {
+            self.note_saved(&message);
             self.send(message);
+        }
+    }
+
+    /// A journal entry of this room that was acknowledged can't be lost with this process if its
+    /// number is not below this.
+    pub fn saved_from(&self, room: RoomId) -> u64 {
+        match self.rooms.get(&room) {
+            Some(HostedRoom::Running {
+                saved_from: SavedFrom::Snapshot | SavedFrom::NextEntry,
+                ..
+            }) => u64::MAX,
+            Some(HostedRoom::Running {
+                saved_from: SavedFrom::Entry(number),
+                ..
+            }) => *number,
+            _ => 0,
         }
     }
 
     /// A room has ended. One of this number that was opened since then is another incarnation.
     pub fn handle_room_ended(&mut self, room: RoomId, incarnation: u32) {
-        let has_ended = HostedRoom::Running { incarnation };
-        if self.rooms.get(&room).is_some_and(|room| *room == has_ended) {
+        if self.running().any(|running| running == (room, incarnation)) {
             self.rooms.remove(&room);
         }
     }
@@ -464,10 +496,12 @@ impl HostCore {
         lease.configure(now.local, settings.lease, settings.silence);
         self.settings = settings;
         self.link = WorldLink::Configured;
-        let rooms: Vec<RoomId> = self.running().map(|(room, _)| room).collect();
-        for room in rooms {
-            self.outputs
-                .push_back(HostOutput::Room(room, RoomOrder::SendSnapshot));
+        for (&room, hosted) in &mut self.rooms {
+            if let HostedRoom::Running { saved_from, .. } = hosted {
+                *saved_from = SavedFrom::Snapshot;
+                self.outputs
+                    .push_back(HostOutput::Room(room, RoomOrder::SendSnapshot));
+            }
         }
         self.consider_leaving(now, lease);
     }
@@ -635,9 +669,24 @@ impl HostCore {
 
     fn running(&self) -> impl Iterator<Item = (RoomId, u32)> + '_ {
         self.rooms.iter().filter_map(|(&id, room)| match room {
-            HostedRoom::Running { incarnation } => Some((id, *incarnation)),
+            HostedRoom::Running { incarnation, .. } => Some((id, *incarnation)),
             HostedRoom::Pending { .. } => None,
         })
+    }
+
+    fn note_saved(&mut self, message: &HostMessage) {
+        let (room, reached) = match message {
+            HostMessage::Snapshot(room, _) => (room, SavedFrom::NextEntry),
+            HostMessage::Journal { room, number, .. } => (room, SavedFrom::Entry(*number)),
+            _ => return,
+        };
+        if let Some(HostedRoom::Running { saved_from, .. }) = self.rooms.get_mut(room) {
+            match (*saved_from, reached) {
+                (SavedFrom::Snapshot, SavedFrom::NextEntry)
+                | (SavedFrom::NextEntry, SavedFrom::Entry(_)) => *saved_from = reached,
+                _ => {}
+            }
+        }
     }
 
     fn take_running(&mut self) -> Vec<RoomId> {

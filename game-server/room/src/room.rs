@@ -334,6 +334,10 @@ impl Room {
                 self.network.set_load_level(*level);
                 return Ok(());
             }
+            RoomInput::ConfirmUntil(until) => {
+                self.network.set_confirm_until(*until);
+                return Ok(());
+            }
             RoomInput::Join { client, player, .. } if self.gates.departure(*player).is_some() => {
                 // The ticket is older than the transfer; the next one leads to the other map.
                 outputs.push(RoomOutput::Superseded { client: *client });

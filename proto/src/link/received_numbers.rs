@@ -21,7 +21,7 @@ pub(super) enum NumberStatus {
 }
 
 /// A number, and which of the 32 before it are members.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NumberSet {
     latest: Option<u64>,
     earlier: u32,
@@ -81,9 +81,28 @@ pub(super) struct ReceivedNumbers {
     /// them waits.
     unacknowledged: u16,
     waiting_since: LocalTime,
+    /// Only these may be acknowledged; `None` if all may be.
+    limit: Option<NumberSet>,
 }
 
 impl ReceivedNumbers {
+    pub(super) fn numbers(&self) -> NumberSet {
+        self.numbers
+    }
+
+    /// From now on acknowledges only `limit`; `None` for everything.
+    pub(super) fn set_limit(&mut self, now: LocalTime, limit: Option<NumberSet>) {
+        let before = self.acknowledgeable();
+        self.limit = limit;
+        if self.acknowledgeable() != before {
+            (self.unacknowledged, self.waiting_since) = (self.unacknowledged.max(1), now);
+        }
+    }
+
+    fn acknowledgeable(&self) -> NumberSet {
+        self.limit.unwrap_or(self.numbers)
+    }
+
     /// The full number for these lowest bits; `None` for one from before the first.
     pub(super) fn full_number(&self, short_number: ShortNumber) -> Option<u64> {
         self.numbers
@@ -100,7 +119,8 @@ impl ReceivedNumbers {
     pub(super) fn record(&mut self, now: LocalTime, number: u64, asks_for_ack: bool) {
         self.numbers.insert(number);
         self.last = Some(number);
-        if asks_for_ack {
+        // Under a limit, nothing new can be acknowledged before the limit changes.
+        if asks_for_ack && self.limit.is_none() {
             if self.unacknowledged == 0 {
                 self.waiting_since = now;
             }
@@ -114,7 +134,7 @@ impl ReceivedNumbers {
     }
 
     pub(super) fn ack(&self) -> Option<Ack> {
-        self.numbers
+        self.acknowledgeable()
             .newest_and_earlier()
             .map(|(latest, earlier)| Ack {
                 latest: ShortNumber::from_number(latest),

@@ -4,7 +4,8 @@
 //! removed when any datagram that carried it is acknowledged, or when it waits and has expired. It
 //! is *due* from its `leave_by` on, at once after a loss, and when the waiting messages fill a
 //! datagram: small messages travel together ("Optimisation des echanges de donnees"). A waiting
-//! message that is not due joins any datagram with room for it.
+//! message that is not due joins any datagram with room for it. Messages that are *held* wait
+//! without being due; they may expire meanwhile.
 //!
 //! Invariants:
 //! 1. Ids ascend (wrapping), and all are within one [`MESSAGE_WINDOW`]: the receiver detects copies
@@ -52,6 +53,8 @@ pub(super) struct ReliableQueue {
     next: u32,
     /// Waiting messages of this many bits fill a datagram.
     full_bits: usize,
+    /// Messages from this id on do not leave for now.
+    held_from: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -74,7 +77,23 @@ impl ReliableQueue {
             bound,
             next: first,
             full_bits,
+            held_from: None,
         }
+    }
+
+    /// The id of the next message.
+    pub(super) fn next_id(&self) -> u32 {
+        self.next
+    }
+
+    /// Messages from this id on do not leave; `None` if all may.
+    pub(super) fn hold_from(&mut self, id: Option<u32>) {
+        self.held_from = id;
+    }
+
+    /// No message leaves, those that are queued already included.
+    pub(super) fn hold_all(&mut self) {
+        self.held_from = Some(self.queue.front().map_or(self.next, |oldest| oldest.id));
     }
 
     pub(super) fn push(
@@ -242,7 +261,12 @@ impl ReliableQueue {
     }
 
     fn waiting(&self) -> impl Iterator<Item = &QueuedMessage> {
-        self.queue.iter().filter(|message| !message.in_flight)
+        let is_held = |message: &QueuedMessage| {
+            let from = self.held_from;
+            from.is_some_and(|from| message.id.wrapping_sub(from).cast_signed() >= 0)
+        };
+        let waiting = move |message: &&QueuedMessage| !message.in_flight && !is_held(message);
+        self.queue.iter().filter(waiting)
     }
 
     /// Whether the waiting messages fill a datagram.

@@ -1,5 +1,5 @@
 //! A game host on virtual time: the cores of the real host ([`HostCore`], a [`RoomHost`] for each
-//! room, [`ServingLease`], [`ReleaseGate`]), and code in place of the real shell.
+//! room, [`ServingLease`], [`check_release`]), and code in place of the real shell.
 //!
 //! Input: messages of the WorldServer, and messages and datagrams of clients. Output:
 //! [`SimHostOutput`], from [`SimHost::poll`]. The cores make all decisions. A host in its own
@@ -13,7 +13,7 @@ use ambit_host::host_core::lease::ServingLease;
 use ambit_host::host_core::making::{MadeRoom, RoomPlan};
 use ambit_host::host_core::messages::{HostMessage, RoomOrder};
 use ambit_host::host_core::protobuf::order_of;
-use ambit_host::host_core::release::{Release, ReleaseGate};
+use ambit_host::host_core::release::{Release, check_release};
 use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
 use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
 use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
@@ -81,8 +81,6 @@ pub struct SimRoom {
     clock: RoomClock,
     schedule: TickSchedule,
     conns: BTreeMap<ClientId, GameConn>,
-    /// Number of the room's newest journal entry.
-    journal: u64,
     /// The room's recording so far. Rooms of hosts in their own processes are not recorded, because
     /// their runs are long.
     recording: Option<Vec<u8>>,
@@ -93,13 +91,13 @@ pub struct SimRoom {
 /// Datagrams of a room that wait for the journal or the lease.
 #[derive(Default)]
 struct HeldDatagrams {
-    gate: ReleaseGate,
     batches: VecDeque<Batch>,
     check_at: Option<LocalTime>,
 }
 
 struct Batch {
     after: u64,
+    written: LocalTime,
     datagrams: Vec<(GameConn, Bytes)>,
 }
 
@@ -263,6 +261,8 @@ impl SimHost {
                 let Some(room) = self.rooms.get_mut(&id) else {
                     break;
                 };
+                let kept = kept(&self.core, id, self.journal_saved);
+                room.host.note_kept(now, kept, self.lease.has_lease());
                 if let Some(recording) = &mut room.recording {
                     recording::append(&JournalEntry::new(at, room.host.inputs()), recording);
                 }
@@ -390,22 +390,22 @@ impl SimHost {
             return;
         };
         let queue = (id, *incarnation);
-        let mut after = self.rooms[&id].journal;
+        let mut after = self.rooms[&id].host.release_after();
         while let Some(room) = self.rooms.get_mut(&id)
             && let Some(output) = room.host.poll()
         {
             match output {
                 RoomHostOutput::Journal(entry) => {
-                    after = u64::MAX;
-                    if let Some(number) = self.lease.next_journal(now) {
-                        after = number;
+                    let number = self.lease.next_journal(now);
+                    room.host.note_entry(now, number.unwrap_or(u64::MAX));
+                    after = room.host.release_after();
+                    if let Some(number) = number {
                         self.core.handle_room_message(HostMessage::Journal {
                             room: id,
                             entry,
                             number,
                         });
                     }
-                    room.journal = after;
                 }
                 RoomHostOutput::Datagram { client, bytes } => {
                     (client, &bytes).hash(&mut room.outputs);
@@ -443,7 +443,11 @@ impl SimHost {
             }
         }
         if !datagrams.is_empty() {
-            let batch = Batch { after, datagrams };
+            let batch = Batch {
+                after,
+                written: now,
+                datagrams,
+            };
             self.held.entry(queue).or_default().batches.push_back(batch);
         }
         self.handle_core_outputs(now);
@@ -452,16 +456,18 @@ impl SimHost {
     /// Sends the datagrams that the release gate permits.
     fn release(&mut self, now: LocalTime) {
         let Self {
+            core,
             held,
             lease,
             outputs: sent,
             journal_saved,
             ..
         } = self;
-        for queue in held.values_mut() {
+        for (&(id, _), queue) in held {
             queue.check_at = None;
+            let kept = kept(core, id, *journal_saved);
             while let Some(batch) = queue.batches.front() {
-                match queue.gate.check(now, batch.after, *journal_saved, lease) {
+                match check_release(now, batch.written, batch.after, kept, lease) {
                     Release::Now => {
                         let batch = queue.batches.pop_front().expect("the queue has a front");
                         let datagrams = batch.datagrams.into_iter();
@@ -501,7 +507,6 @@ impl SimRoom {
             incarnation,
             clock,
             conns: BTreeMap::new(),
-            journal: 0,
             recording,
             outputs,
         }
@@ -536,6 +541,15 @@ impl SimRoom {
 
     fn next_tick(&self) -> LocalTime {
         self.clock.local_time(self.schedule.next_deadline())
+    }
+}
+
+/// The newest journal entry of a room that survives the loss of the process.
+fn kept(core: &HostCore, room: RoomId, saved: u64) -> u64 {
+    if saved >= core.saved_from(room) {
+        saved
+    } else {
+        0
     }
 }
 

@@ -7,6 +7,7 @@ mod budget;
 mod connections;
 mod cubes;
 mod cubes_players;
+mod dark_line;
 mod dense_crowd;
 mod determinism;
 mod fuzz_corpora;

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use ambit_proto::codes::ErrorCode;
@@ -37,6 +37,9 @@ use ambit_room::stats::RoomStats;
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
 /// turn with the rest.
 pub(crate) const MAILBOX: usize = 64;
+
+/// A room logs that its confirmations are late at most once in so long.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A tick is due.
 #[derive(Message)]
@@ -92,8 +95,8 @@ pub(crate) struct RoomSetup {
 pub(crate) struct RoomActor {
     setup: RoomSetup,
     connections: BTreeMap<ClientId, GameConnection>,
-    /// The number of the room's newest journal entry; zero if it has none.
-    journal: u64,
+    /// When the log last said that confirmations are late.
+    logged_late: Option<GameTime>,
     /// Empty between ticks; kept for its memory.
     arrived: Vec<Arrived>,
     reported: RoomStats,
@@ -110,7 +113,7 @@ impl RoomActor {
         Self {
             setup,
             connections: BTreeMap::new(),
-            journal: 0,
+            logged_late: None,
             arrived: Vec::new(),
             reported: RoomStats::default(),
             load_level: LoadLevel::NONE,
@@ -128,6 +131,7 @@ impl RoomActor {
     fn tick(&mut self, due: GameTime) {
         let late = self.now().since(due);
         self.gather();
+        self.note_kept(due);
         let RoomSetup {
             id,
             room,
@@ -186,7 +190,9 @@ impl RoomActor {
             let shared = &self.setup.shared;
             match output {
                 RoomHostOutput::Journal(entry) => {
-                    self.journal = shared.send_journal(self.setup.id, entry);
+                    let number = shared.send_journal(self.setup.id, entry);
+                    let now = shared.clock.now();
+                    self.setup.room.note_entry(now, number);
                 }
                 RoomHostOutput::Datagram { client, bytes } => {
                     if let Some(to) = self.connections.get(&client) {
@@ -222,8 +228,32 @@ impl RoomActor {
                 }
             }
         }
-        let RoomSetup { outlet, shared, .. } = &mut self.setup;
-        outlet.flush(self.journal, &shared.counters);
+        let RoomSetup {
+            room,
+            outlet,
+            shared,
+            ..
+        } = &mut self.setup;
+        let (now, after) = (shared.clock.now(), room.release_after());
+        outlet.flush(now, after, &shared.counters);
+    }
+
+    /// Tells the room what it may confirm at the coming tick.
+    fn note_kept(&mut self, due: GameTime) {
+        let RoomSetup {
+            id, room, shared, ..
+        } = &mut self.setup;
+        let (was_late, has_lease) = (room.is_confirming_late(), shared.lease().has_lease());
+        room.note_kept(shared.clock.now(), shared.journal_kept(*id), has_lease);
+        let may_log = |at| due.since(at) >= LOG_INTERVAL;
+        if room.is_confirming_late() && !was_late && self.logged_late.is_none_or(may_log) {
+            self.logged_late = Some(due);
+            tracing::warn!(
+                room = id.0,
+                "the WorldServer's receipts for this room's journal are late: the room goes on, \
+                 and players' commands are confirmed when the receipts are there"
+            );
+        }
     }
 
     fn note_load_level(&mut self, level: LoadLevel) {

@@ -397,7 +397,7 @@ fn start_room(
         clock,
         ticks: Arc::clone(&ticks),
         inbox: Arc::clone(&inbox),
-        outlet: Outlet::new(Arc::clone(shared)),
+        outlet: Outlet::new(Arc::clone(shared), id),
         shared: Arc::clone(shared),
     };
     let actor = thread.run(RoomActor::new(setup));

@@ -9,12 +9,13 @@
 //! once, while what they need is still in the processor's cache, and the first client need not wait
 //! for the last one's datagram.
 //!
-//! What always holds: a client's datagrams keep their order, and leave only when the host's
-//! [`ReleaseGate`] lets them. Bounds: a tick's datagrams, [`BATCHES`] times; then the newest batch
-//! is dropped, as if the path had lost it. Cost: one allocation a tick.
+//! What always holds: a client's datagrams keep their order, and leave only when [`check_release`]
+//! lets them. Bounds: a tick's datagrams, [`BATCHES`] times; then the newest batch is dropped, as
+//! if the path had lost it. Cost: one allocation a tick.
 
 use std::sync::Arc;
 
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
@@ -23,7 +24,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::Shared;
 use super::counters::{Counters, DropReason};
-use crate::host_core::release::{Release, ReleaseGate};
+use crate::host_core::release::{Release, check_release};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor
 /// for two ticks; what would leave then is old.
@@ -38,6 +39,7 @@ type Datagrams = Vec<(Connection, Bytes)>;
 struct Batch {
     datagrams: Datagrams,
     after: u64,
+    written: LocalTime,
 }
 
 /// The room's end. When it is dropped, the task ends behind the last batch.
@@ -48,9 +50,9 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     /// Has to be called within the network's runtime.
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, room: RoomId) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, shared));
+        tokio::spawn(carry(to_send, shared, room));
         Self {
             batch: Vec::new(),
             batches,
@@ -64,7 +66,7 @@ impl Outlet {
 
     /// Sends what was put in since the last call, after the journal entry of the number `after`. So
     /// nothing is confirmed to a player that would be lost with this process.
-    pub(crate) fn flush(&mut self, after: u64, counters: &Counters) {
+    pub(crate) fn flush(&mut self, written: LocalTime, after: u64, counters: &Counters) {
         if self.batch.is_empty() {
             return;
         }
@@ -72,6 +74,7 @@ impl Outlet {
         let batch = Batch {
             datagrams: std::mem::replace(&mut self.batch, next),
             after,
+            written,
         };
         if let Err(refused) = self.batches.try_send(batch) {
             let (TrySendError::Full(batch) | TrySendError::Closed(batch)) = refused;
@@ -80,14 +83,15 @@ impl Outlet {
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>) {
-    let mut gate = BatchGate::new(&shared);
+async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>, room: RoomId) {
+    let mut gate = BatchGate::new(&shared, room);
     while let Some(Batch {
         mut datagrams,
         after,
+        written,
     }) = batches.recv().await
     {
-        if !gate.pass(&shared, after).await {
+        if !gate.pass(&shared, written, after).await {
             shared
                 .counters
                 .dropped_many(DropReason::SendBehind, datagrams.len() as u64);
@@ -102,29 +106,30 @@ async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>) {
     }
 }
 
-/// The release gate, and what it waits for.
+/// What a room's batches wait for.
 struct BatchGate {
-    gate: ReleaseGate,
+    room: RoomId,
     journal_kept: watch::Receiver<u64>,
     lease_until: watch::Receiver<Option<LocalTime>>,
 }
 
 impl BatchGate {
-    fn new(shared: &Shared) -> Self {
+    fn new(shared: &Shared, room: RoomId) -> Self {
         Self {
-            gate: ReleaseGate::default(),
+            room,
             journal_kept: shared.journal_kept.subscribe(),
             lease_until: shared.lease_until.subscribe(),
         }
     }
 
     /// Waits until a batch may leave; `false` if it never may.
-    async fn pass(&mut self, shared: &Shared, after: u64) -> bool {
+    async fn pass(&mut self, shared: &Shared, written: LocalTime, after: u64) -> bool {
         loop {
-            let kept = *self.journal_kept.borrow_and_update();
+            self.journal_kept.mark_unchanged();
             self.lease_until.mark_unchanged();
+            let kept = shared.journal_kept(self.room);
             let now = shared.clock.now();
-            let release = self.gate.check(now, after, kept, &mut shared.lease());
+            let release = check_release(now, written, after, kept, &mut shared.lease());
             let deadline = match release {
                 Release::Now => return true,
                 Release::Never => return false,

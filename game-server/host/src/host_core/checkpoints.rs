@@ -41,6 +41,8 @@ pub struct CheckpointSender {
     next_at: GameTime,
     /// Whether a snapshot was sent that journal entries can follow.
     has_begun: bool,
+    /// Whether the next snapshot is for a WorldServer that has none.
+    restarts: bool,
 }
 
 impl CheckpointSender {
@@ -50,6 +52,7 @@ impl CheckpointSender {
         let mut sender = Self {
             next_at: GameTime::ZERO,
             has_begun: false,
+            restarts: false,
         };
         room.save()?;
         let first = sender.snapshot(id, room, room.last_tick().unwrap_or_default());
@@ -74,12 +77,20 @@ impl CheckpointSender {
         self.next_at = GameTime::ZERO;
     }
 
+    /// Makes the next snapshot due, for a WorldServer that has nothing of the room. If it is too
+    /// large, no journal entries follow it.
+    pub fn restart(&mut self) {
+        self.hurry();
+        self.restarts = true;
+    }
+
     /// A snapshot of the room after its tick at `now`, if it is due.
     pub fn snapshot(&mut self, id: RoomId, room: &Room, now: GameTime) -> Option<RoomSnapshot> {
         if now < self.next_at {
             return None;
         }
         let is_first = !self.has_begun;
+        self.has_begun &= !std::mem::take(&mut self.restarts);
         let Some(state) = room.save().filter(|state| state.len() <= LARGEST) else {
             self.next_at = now + EVERY;
             return None;

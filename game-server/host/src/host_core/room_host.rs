@@ -17,12 +17,13 @@ use ambit_proto::control::game::{
 };
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::pose::PoseCoding;
-use ambit_proto::time::GameTime;
+use ambit_proto::time::{GameTime, LocalTime};
 use bytes::Bytes;
 
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::messages::{HostMessage, RoomMember, RoomOrder};
 use super::overload::OverloadGovernor;
+use super::release::RoomConfirmations;
 use ambit_room::journal::JournalEntry;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
@@ -95,6 +96,9 @@ pub struct RoomHost {
     /// Clients of players who have moved to another map, and since when: they close by themselves.
     moved_away: BTreeMap<ClientId, GameTime>,
     revoked: RevokedTickets,
+    confirmations: RoomConfirmations,
+    /// The room's limit: [`RoomInput::ConfirmUntil`].
+    confirm_until: Option<GameTime>,
     overload: OverloadGovernor,
     /// Whether the clients were told that the room is late, and when that changed.
     told_late: (bool, Option<GameTime>),
@@ -128,6 +132,8 @@ impl RoomHost {
             clients: BTreeMap::new(),
             moved_away: BTreeMap::new(),
             revoked: RevokedTickets::default(),
+            confirmations: RoomConfirmations::default(),
+            confirm_until: None,
             overload: OverloadGovernor::new(),
             told_late: (false, None),
             inputs: Vec::new(),
@@ -251,12 +257,38 @@ impl RoomHost {
             RoomOrder::Input(input) => self.inputs.push(input),
             RoomOrder::SendSnapshot => {
                 if let Some(checkpoints) = &mut self.checkpoints {
-                    checkpoints.hurry();
+                    checkpoints.restart();
                 }
             }
             RoomOrder::Close(reason) => self.close(reason, "the room was closed"),
             RoomOrder::HandOver => self.hand_over(),
         }
+    }
+
+    /// Before each tick: the WorldServer has this host's journal entries up to `kept`. A host with
+    /// a lease may lose later ones; if they are late, the room does not confirm them.
+    pub fn note_kept(&mut self, now: LocalTime, kept: u64, has_lease: bool) {
+        let limit = self.confirmations.limit(now, kept, has_lease);
+        if limit != self.confirm_until && !self.has_ended {
+            self.confirm_until = limit;
+            self.inputs.push(RoomInput::ConfirmUntil(limit));
+        }
+    }
+
+    /// The journal entry of the last tick leaves with this number.
+    pub fn note_entry(&mut self, now: LocalTime, number: u64) {
+        let at = self.room.last_tick().unwrap_or_default();
+        self.confirmations.note_entry(now, at, number);
+    }
+
+    /// The journal entry that the datagrams of the last tick have to wait for; zero for none.
+    pub fn release_after(&self) -> u64 {
+        self.confirmations.after()
+    }
+
+    /// Whether the room confirms only what is acknowledged, since that is late.
+    pub fn is_confirming_late(&self) -> bool {
+        self.confirm_until.is_some()
     }
 
     /// Ticks the room, with what has come in since the last time. The game's code may panic; then
@@ -271,6 +303,9 @@ impl RoomHost {
             .checkpoints
             .as_ref()
             .and_then(|checkpoints| checkpoints.journal(&self.room, now));
+        if journal.is_none() {
+            self.confirmations.note_unsaved();
+        }
         self.outputs.extend(journal.map(RoomHostOutput::Journal));
         let mut room_outputs = std::mem::take(&mut self.room_outputs);
         // Transfers follow the snapshot: the lobby, which is sent them, then has what led to them.

@@ -5,6 +5,8 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
 use ambit_proto::time::GameTime;
 
+use ambit_room::journal::JournalEntry;
+
 use super::messages::RoomMember;
 use super::*;
 use ambit_transport::ticket::{Ticket, TicketSigner};
@@ -367,6 +369,32 @@ fn a_world_server_of_another_version_is_refused() {
 }
 
 #[test]
+fn a_new_world_server_has_a_room_from_its_first_entry_after_a_snapshot() {
+    let mut host = Host::configured(LEASE);
+    host.open(1);
+    let entry = |number| HostMessage::Journal {
+        room: ROOM,
+        entry: JournalEntry::default(),
+        number,
+    };
+    host.core.handle_room_message(entry(1));
+    assert_eq!(host.core.saved_from(ROOM), 0);
+    host.lose_link();
+    host.core.handle_room_message(entry(2));
+    host.configure(LEASE);
+    assert_eq!(host.core.saved_from(ROOM), u64::MAX);
+    host.core.handle_room_message(entry(3));
+    assert_eq!(host.core.saved_from(ROOM), u64::MAX);
+    let snapshot = HostMessage::Snapshot(ROOM, RoomSnapshot::default());
+    host.core.handle_room_message(snapshot.clone());
+    assert_eq!(host.core.saved_from(ROOM), u64::MAX);
+    for message in [entry(4), snapshot, entry(5)] {
+        host.core.handle_room_message(message);
+        assert_eq!(host.core.saved_from(ROOM), 4);
+    }
+}
+
+#[test]
 fn only_stats_and_heartbeats_are_expendable() {
     let expendable = [
         HostMessage::Heartbeat(1),
@@ -388,10 +416,7 @@ fn orders_and_messages_survive_the_conversion() {
                 at: GameTime::ZERO,
                 state: vec![1, 2],
             },
-            journal: vec![ambit_room::journal::JournalEntry::new(
-                GameTime::from_millis(50),
-                &[],
-            )],
+            journal: vec![JournalEntry::new(GameTime::from_millis(50), &[])],
         },
         now: GameTime::from_millis(70),
         members: Some(vec![RoomMember {
@@ -408,7 +433,7 @@ fn orders_and_messages_survive_the_conversion() {
     assert_eq!(converted, Some(WorldOrder::OpenRoom(order, Some(resume))));
     let journal = HostMessage::Journal {
         room: ROOM,
-        entry: ambit_room::journal::JournalEntry::new(GameTime::from_millis(50), &[]),
+        entry: JournalEntry::new(GameTime::from_millis(50), &[]),
         number: 9,
     };
     let sent = crate::protocol::messages::HostToWorld::from(journal);

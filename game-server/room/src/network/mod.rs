@@ -63,6 +63,7 @@ pub struct Network {
     /// The coding of a client that does not ask for one.
     coding: PoseCoding,
     load_level: LoadLevel,
+    confirm_until: Option<GameTime>,
     shared_state: SharedTickState,
     /// A buffer for what `interest` reports; empty between calls.
     changes: Vec<interest::InterestChange>,
@@ -119,6 +120,7 @@ impl Network {
             budget_bytes_per_s: config.budget_bytes_per_s,
             coding: config.coding,
             load_level: LoadLevel::NONE,
+            confirm_until: None,
             shared_state: SharedTickState::new(config, schema),
             changes: Vec::new(),
             buffers: SendBuffers::default(),
@@ -249,6 +251,7 @@ impl Network {
             viewers,
             tick,
             load_level,
+            confirm_until,
             ..
         } = self;
         shared_state.records.clear();
@@ -265,6 +268,7 @@ impl Network {
             stats,
             client_count,
             load_level: *load_level,
+            confirm_until: *confirm_until,
             is_final,
         };
         viewers.for_each(|viewer| {
@@ -295,6 +299,12 @@ impl Network {
     /// How much less is sent from now on, because the room is late.
     pub fn set_load_level(&mut self, level: LoadLevel) {
         self.load_level = level;
+    }
+
+    /// From now on clients are confirmed only what ticks up to this one received; `None` for
+    /// everything.
+    pub fn set_confirm_until(&mut self, until: Option<GameTime>) {
+        self.confirm_until = until;
     }
 
     /// Which client follows which object; for checks from outside.

@@ -88,6 +88,8 @@ pub struct TickContext<'t> {
     pub client_count: usize,
     /// How much less is sent, because the room is late.
     pub load_level: LoadLevel,
+    /// Clients are confirmed only what these ticks received; `None` for everything.
+    pub confirm_until: Option<GameTime>,
     /// Whether this is the second pass of the room's last tick, for clients that got nothing in the
     /// first. No tick follows at this host.
     pub is_final: bool,

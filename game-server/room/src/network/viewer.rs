@@ -8,6 +8,7 @@
 //! [`DATAGRAMS_PER_TICK`] and the budget limit what it is sent. What does not fit waits for the
 //! next tick.
 
+mod confirmations;
 mod effects;
 mod outgoing;
 mod sent_records;
@@ -26,6 +27,7 @@ use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
+use self::confirmations::Confirmations;
 use self::effects::EffectReports;
 use self::sent_records::SentRecordLists;
 use super::command_filter::{CommandFault, CommandFilter, FilteredCommand};
@@ -101,6 +103,7 @@ pub struct Viewer {
     command_filter: CommandFilter,
     uplink_faults: UplinkFaults,
     effect_reports: EffectReports,
+    confirmations: Confirmations,
     pulse_schedule: PulseSchedule,
     pacer: Pacer,
     /// When the client last acknowledged a datagram.
@@ -169,6 +172,7 @@ impl Viewer {
             command_filter: CommandFilter::default(),
             uplink_faults: UplinkFaults::default(),
             effect_reports: EffectReports::default(),
+            confirmations: Confirmations::default(),
             pulse_schedule: PulseSchedule::new(now),
             pacer: Pacer::default(),
             last_ack_at: now,

@@ -17,10 +17,10 @@ pub const REPLAY_CLIENT: ClientId = ClientId(u32::MAX);
 /// One input of a room.
 ///
 /// The host gives a room all kinds but [`RoomInput::Command`] and [`RoomInput::Sample`]. The room's
-/// journal of a tick ([`super::Room::journal`]) has all kinds but [`RoomInput::Datagram`] and
-/// [`RoomInput::SetLoadLevel`], which concern the network alone: it holds the commands and samples
-/// that were decoded from datagrams and accepted. A recording holds what the host gave, so that a
-/// replay runs the network too.
+/// journal of a tick ([`super::Room::journal`]) has all kinds but [`RoomInput::Datagram`],
+/// [`RoomInput::SetLoadLevel`] and [`RoomInput::ConfirmUntil`], which concern the network alone: it
+/// holds the commands and samples that were decoded from datagrams and accepted. A recording holds
+/// what the host gave, so that a replay runs the network too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RoomInput {
     /// A player with a valid ticket has connected, for the first time or again.
@@ -81,6 +81,9 @@ pub enum RoomInput {
     },
     /// From this tick on, so much less is sent, because the room is late.
     SetLoadLevel(LoadLevel),
+    /// From this tick on, clients are confirmed only what the ticks up to this time received, since
+    /// the host may still lose later ones; `None` for everything.
+    ConfirmUntil(Option<GameTime>),
 }
 
 /// The lobby's number of a transfer. It grows with each transfer of a player.

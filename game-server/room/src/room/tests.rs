@@ -73,6 +73,36 @@ fn positions_off_the_map_are_refused() {
 }
 
 #[test]
+fn under_a_limit_a_room_confirms_and_refuses_only_what_came_before() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.send_command(ann, 0, walk_to(5.0, 5.0));
+    scene.ticks(1);
+    let limit = scene.now;
+    scene.send_command(ann, 1, walk_to(0.0, 16_000.0));
+    scene.inputs.push(RoomInput::ConfirmUntil(Some(limit)));
+    let outputs = scene.ticks(4);
+    assert_eq!((scene.confirmed, scene.refusals(ann)), (1, vec![]));
+    let stats = scene.room.stats();
+    assert_eq!((stats.commands, stats.commands_refused), (1, 1));
+    let is_datagram = |output: &&RoomOutput| matches!(output, RoomOutput::Datagram { .. });
+    assert!(
+        outputs.iter().filter(is_datagram).count() >= 4,
+        "state goes on"
+    );
+
+    let limit = scene.now;
+    scene.inputs.push(RoomInput::ConfirmUntil(Some(limit)));
+    scene.send_command(ann, 2, walk_to(6.0, 6.0));
+    scene.ticks(4);
+    let refused = vec![(1, ErrorCode::BadPosition)];
+    assert_eq!((scene.confirmed, scene.refusals(ann)), (2, refused));
+    scene.inputs.push(RoomInput::ConfirmUntil(None));
+    scene.ticks(1);
+    assert_eq!(scene.confirmed, 3);
+}
+
+#[test]
 fn only_objects_that_the_client_follows_can_be_named() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
@@ -469,6 +499,8 @@ struct Scene {
     inputs: Vec<RoomInput>,
     links: BTreeMap<ClientId, Link>,
     notices: Vec<(ClientId, Notice)>,
+    /// Commands that were confirmed to their clients.
+    confirmed: u32,
 }
 
 impl Scene {
@@ -480,6 +512,7 @@ impl Scene {
             inputs: Vec::new(),
             links: BTreeMap::new(),
             notices: Vec::new(),
+            confirmed: 0,
         }
     }
 
@@ -575,11 +608,13 @@ impl Scene {
         link.handle_datagram(self.now.into(), bytes)
             .expect("the room's own datagram");
         while let Some(event) = link.poll_event() {
-            if let LinkEvent::Message(message) = event {
-                self.notices.push((
+            match event {
+                LinkEvent::Message(message) => self.notices.push((
                     client,
                     wire::decode(&message).expect("the room's own message"),
-                ));
+                )),
+                LinkEvent::MessageAcked(_) => self.confirmed += 1,
+                _ => {}
             }
         }
         self.send_datagram(client);

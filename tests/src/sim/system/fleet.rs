@@ -6,6 +6,8 @@
 //!   arrives, even if the process dies.
 //! - Messages to a hung host wait until it wakes up.
 //! - Clients of a dead host notice nothing until their connections time out.
+//! - While the line between lobby and host is dark, messages wait at its ends. Those that wait at a
+//!   process that dies are lost, and the lobby does not notice the death.
 //! - A child that the lobby disconnects is killed. A host on another machine that the lobby
 //!   disconnects wakes up at some time, continues its rooms, and is notified a little later that
 //!   its link is cut.
@@ -92,6 +94,8 @@ pub(super) struct HostProcess {
     /// Arrival times of the newest message to the lobby, and from the lobby.
     up_at: LocalTime,
     down_at: LocalTime,
+    /// Until when the line to the lobby is dark.
+    dark_until: LocalTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +125,10 @@ pub(super) struct Fleet {
     placements: BTreeMap<RoomId, u32>,
     /// Rooms that were closed because they seem to crash hosts.
     condemned: Vec<RoomId>,
+    /// Hosts that died while their lines were dark.
+    lost_in_the_dark: BTreeSet<HostId>,
+    /// What the line of each host carries to the lobby; `None` for no limit.
+    line_bytes_per_s: Option<u64>,
     /// By user and room: the newest incarnation from which the user has received something.
     newest_incarnations: BTreeMap<(usize, RoomId), u32>,
 }
@@ -142,6 +150,7 @@ impl HostProcess {
             is_writing: false,
             up_at: LocalTime::ZERO,
             down_at: LocalTime::ZERO,
+            dark_until: LocalTime::ZERO,
         }
     }
 
@@ -172,6 +181,8 @@ impl Fleet {
             incarnations: BTreeMap::new(),
             placements: BTreeMap::new(),
             condemned: Vec::new(),
+            lost_in_the_dark: BTreeSet::new(),
+            line_bytes_per_s: None,
             newest_incarnations: BTreeMap::new(),
         }
     }
@@ -246,12 +257,26 @@ impl System {
         )
     }
 
+    /// From now on the lines from hosts to the lobby carry so much.
+    pub fn limit_lines(&mut self, bytes_per_s: u64) {
+        self.fleet.line_bytes_per_s = Some(bytes_per_s);
+    }
+
+    /// The line between the lobby and a host carries nothing for some time.
+    pub fn darken_line(&mut self, id: HostId, how_long: Duration) {
+        if let Some(process) = self.hosts.get_mut(&id) {
+            process.dark_until = self.now + how_long;
+        }
+    }
+
     /// Kills a process; its queued messages are lost.
     pub fn kill_host(&mut self, id: HostId) {
         let Some(process) = self.hosts.remove(&id) else {
             return;
         };
-        if process.is_linked {
+        if process.dark_until > self.now {
+            self.fleet.lost_in_the_dark.insert(id);
+        } else if process.is_linked {
             self.schedule_link_end(id, process.up_at);
         }
         self.time_out_clients(id);
@@ -357,7 +382,7 @@ impl System {
         else {
             return;
         };
-        process.down_at = process.down_at.max(at);
+        process.down_at = process.down_at.max(at).max(process.dark_until);
         let at = process.down_at;
         self.schedule_at_host(at, host, HostEvent::FromLobby(Box::new(message)));
     }
@@ -428,6 +453,7 @@ impl System {
         let now = self.now;
         match event {
             HostEvent::Started { origin, address } => return self.start_process(origin, &address),
+            HostEvent::ToLobby(_) if self.fleet.lost_in_the_dark.contains(&host) => return,
             HostEvent::ToLobby(message) => {
                 self.acknowledge_journal(host, &message);
                 return self.report(host, *message);
@@ -589,7 +615,10 @@ impl System {
             process.state == ProcessState::Ending,
         );
         if let Some(message) = message.filter(|_| process.is_linked) {
-            process.up_at = process.up_at.max(at);
+            let rate = self.fleet.line_bytes_per_s;
+            let takes = rate.map(|rate| message.encoded_len() as u64 * 1_000_000 / rate);
+            process.up_at = process.up_at.max(at).max(process.dark_until)
+                + Duration::from_micros(takes.unwrap_or_default());
             let at = process.up_at;
             self.schedule_at_host(at, host, HostEvent::ToLobby(Box::new(message)));
         }

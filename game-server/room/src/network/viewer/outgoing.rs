@@ -55,6 +55,7 @@ impl Viewer {
         }
         self.link.handle_timeout(tick.now.into());
         self.handle_link_events(tick.now, &tick.shared_state.schema, &mut Vec::new());
+        self.limit_confirmations(tick);
         self.send_static_map(tick);
         let (level, deferred) = self.collect_poses(tick);
         if !self.is_anything_due(tick) {
@@ -114,6 +115,14 @@ impl Viewer {
         for due in tick.buffers.due_records.drain(..) {
             self.slots.defer(&due);
         }
+    }
+
+    fn limit_confirmations(&mut self, tick: &TickContext<'_>) {
+        let mark = self.link.confirmation_mark();
+        let limit = self
+            .confirmations
+            .end_tick(tick.now, mark, tick.confirm_until);
+        self.link.limit_confirmations(tick.now.into(), limit);
     }
 
     /// Hands the static world to the link as a block, once the client knows its avatar. The block
@@ -474,6 +483,7 @@ mod tests {
             stats: &mut RoomStats::default(),
             client_count: 1,
             load_level: LoadLevel::NONE,
+            confirm_until: None,
             is_final: false,
         };
         let mut viewer = Viewer::new(
