@@ -209,7 +209,7 @@ impl ClusterMember {
             records = records.len(),
             "this server leads the cluster"
         );
-        let write_queue = Arc::<WriteQueue>::default();
+        let write_queue = Arc::new(WriteQueue::new(records.clone()));
         let (world, mut lobby_ended) = (self.start_lobby)(Arc::clone(&write_queue), records)?;
         let progress = watch::Sender::new(WriteProgress::default());
         let done = watch::Sender::new(false);

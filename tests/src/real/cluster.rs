@@ -20,6 +20,7 @@ pub struct Nats {
 
 struct NatsNode {
     arguments: Vec<String>,
+    store: PathBuf,
     clients: u16,
     monitor: u16,
     child: Option<Child>,
@@ -49,6 +50,7 @@ impl Nats {
                 .flat_map(|(flag, value)| [flag.to_owned(), value]);
             NatsNode {
                 arguments: arguments.chain(["-js".to_owned()]).collect(),
+                store,
                 clients,
                 monitor,
                 child: None,
@@ -93,6 +95,12 @@ impl Nats {
             child.kill()?;
             child.wait()?;
         }
+        Ok(())
+    }
+
+    /// Removes all that a node that was killed has stored.
+    pub fn wipe(&self, node: usize) -> Result<()> {
+        std::fs::remove_dir_all(&self.nodes[node].store)?;
         Ok(())
     }
 

@@ -246,6 +246,37 @@ fn if_a_nats_node_is_killed_only_new_rooms_wait() -> Result<()> {
 }
 
 #[test]
+fn an_emptied_directory_is_written_again_and_the_next_leader_has_all() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-emptied");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
+    (0..3).try_for_each(|node| cluster.nats.kill(node))?;
+    (0..3).try_for_each(|node| cluster.nats.wipe(node))?;
+    (0..3).try_for_each(|node| cluster.nats.start_node(node))?;
+    create(&mut cid, now())?;
+    chat(&mut ann, &mut bob)?;
+    // Nobody has lost the lobby or the game, so the leader still leads.
+    for console in [&mut ann, &mut bob] {
+        console.run_command("stats", "stats")?;
+        let lost = |event: &&Value| event["ev"] == "left" || event["resumed"] == true;
+        assert_eq!(console.events.iter().find(lost), None);
+    }
+    // The next leader knows them from the directory alone.
+    cluster.kill_leader()?;
+    for console in [&mut ann, &mut bob] {
+        let back = console.wait_for("welcome")?;
+        assert_eq!(
+            (&back["resumed"], &back["room"]),
+            (&true.into(), &1.into()),
+            "{back}"
+        );
+    }
+    chat(&mut ann, &mut bob)?;
+    cluster.wait_for_new_leader()
+}
+
+#[test]
 fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
     let scratch = ScratchFolder::new("cluster-outage");
     let mut cluster = Cluster::start(&scratch)?;

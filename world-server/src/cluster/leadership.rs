@@ -80,6 +80,34 @@ struct LostLeader {
     connect_failed: bool,
 }
 
+/// What a leader does whose write was not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaderRecovery {
+    /// Write again after that sequence number.
+    WriteAgain { after: u64 },
+    /// The directory was lost, or restored from a backup: it has less than this leader has written.
+    /// Take the leadership by a write after that sequence number, then write all records.
+    Restore { after: u64 },
+    /// Another server leads.
+    End,
+}
+
+impl LeaderRecovery {
+    /// Decides by the directory; `written` is the newest sequence number that was acknowledged to
+    /// this leader, `process`. Sequence numbers of a directory only grow, and another server takes
+    /// the leadership by a write after the newest. So if the newest number is lower, no server has
+    /// taken over from this one, and nobody has newer records.
+    pub(crate) fn decide(process: &[u8], written: u64, found: &LeaderLookup) -> Self {
+        let after = found.last_sequence;
+        match &found.leader {
+            _ if after < written => Self::Restore { after },
+            Some(leader) if leader.process == process => Self::WriteAgain { after },
+            Some(_) => Self::End,
+            None => Self::Restore { after },
+        }
+    }
+}
+
 impl LeaderElection {
     pub(crate) fn new(address: String) -> Self {
         Self {
@@ -289,6 +317,32 @@ mod tests {
         let mut server = LeaderElection::new("a".into());
         server.note_lookup(ms(0), found(7, leader(1)));
         assert_eq!(server.next_step(ms(0)), ElectionStep::Take { after: 7 });
+    }
+
+    #[test]
+    fn a_leader_restores_a_directory_that_has_less_than_it_has_written() {
+        let decide = |written, found| LeaderRecovery::decide(&[1], written, &found);
+        let other = Leader {
+            process: vec![2],
+            ..leader(1)
+        };
+        let again = LeaderRecovery::WriteAgain { after: 9 };
+        assert_eq!(decide(7, found(9, leader(1))), again, "a lost receipt");
+        assert_eq!(decide(9, found(9, leader(1))), again);
+        assert_eq!(decide(7, found(9, other.clone())), LeaderRecovery::End);
+        let empty = LeaderLookup {
+            last_sequence: 0,
+            leader: None,
+        };
+        assert_eq!(decide(7, empty), LeaderRecovery::Restore { after: 0 });
+        let backup = LeaderRecovery::Restore { after: 5 };
+        assert_eq!(decide(7, found(5, leader(1))), backup);
+        assert_eq!(decide(7, found(5, other.clone())), backup);
+        // A server that has led an empty directory meanwhile has less than this one, and ends.
+        assert_eq!(
+            LeaderRecovery::decide(&[2], 5, &found(80, leader(1))),
+            LeaderRecovery::End
+        );
     }
 
     fn leader(renewals: u64) -> Leader {

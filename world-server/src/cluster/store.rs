@@ -24,7 +24,7 @@ use prost::Message as _;
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, timeout};
 
-use super::leadership::{LeaderLookup, RENEW_INTERVAL};
+use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
 use crate::lobby::RecordKey;
 
 const STREAM: &str = "AMBIT_DIRECTORY";
@@ -259,12 +259,14 @@ fn is_missing(error: &InfoError) -> bool {
 struct PendingRecords {
     number: u64,
     records: RecordChanges,
+    /// All records, with those that wait, so that a directory that was lost can be written again.
+    all: BTreeMap<RecordKey, Vec<u8>>,
 }
 
 /// The newest value of each record; `None` for a removed one.
 type RecordChanges = BTreeMap<RecordKey, Option<Vec<u8>>>;
 
-/// The queue of records to write. Bound: one value for each record.
+/// The queue of records to write, and all records. Bound: two values for each record.
 #[derive(Debug, Default)]
 pub(crate) struct WriteQueue {
     pending: Mutex<PendingRecords>,
@@ -272,6 +274,18 @@ pub(crate) struct WriteQueue {
 }
 
 impl WriteQueue {
+    /// A queue of a leader that has read these records.
+    pub(crate) fn new(all: BTreeMap<RecordKey, Vec<u8>>) -> Self {
+        let pending = PendingRecords {
+            all,
+            ..PendingRecords::default()
+        };
+        Self {
+            pending: Mutex::new(pending),
+            wake: Notify::new(),
+        }
+    }
+
     /// Adds the records of one call of the lobby. Returns the number of this write.
     pub(crate) fn enqueue(
         &self,
@@ -279,7 +293,13 @@ impl WriteQueue {
     ) -> u64 {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.number += 1;
-        waiting.records.extend(records);
+        for (key, value) in records {
+            match &value {
+                Some(value) => waiting.all.insert(key, value.clone()),
+                None => waiting.all.remove(&key),
+            };
+            waiting.records.insert(key, value);
+        }
         self.wake.notify_one();
         waiting.number
     }
@@ -295,6 +315,23 @@ impl WriteQueue {
         for (key, value) in records {
             waiting.records.entry(key).or_insert(value);
         }
+    }
+}
+
+impl WriteQueue {
+    /// Queues all records, and the removal of `stored` ones that do not exist any more. Returns how
+    /// many records there are.
+    fn enqueue_all(&self, stored: impl IntoIterator<Item = RecordKey>) -> usize {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let PendingRecords { records, all, .. } = &mut *waiting;
+        for key in stored {
+            records.entry(key).or_insert(None);
+        }
+        let all = all.iter().map(|(key, value)| (*key, Some(value.clone())));
+        let count = all.len();
+        records.extend(all);
+        self.wake.notify_one();
+        count
     }
 }
 
@@ -371,7 +408,7 @@ pub(crate) async fn run_writer(
             Err(_) => {
                 progress.send_modify(|progress| progress.unavailable = true);
                 queue.requeue(records);
-                match recover(&store, &leader.process).await {
+                match recover(&store, &leader, after, &queue).await {
                     Ok(sequence) => {
                         after = sequence;
                         queue.wake.notify_one();
@@ -395,18 +432,58 @@ fn ordered_writes(records: &RecordChanges) -> Vec<(String, Bytes)> {
     kept.into_iter().chain(removed).map(write).collect()
 }
 
-/// Returns the sequence number after which to write again when a write has failed. A lost
-/// acknowledgement looks the same as a write of another leader, so the leader's record decides.
-async fn recover(store: &DirectoryStore, process: &[u8]) -> Result<u64, WriteError> {
-    match store.look_up_leader().await {
-        Ok(LeaderLookup {
-            leader: Some(found),
-            last_sequence,
-        }) if found.process == process => Ok(last_sequence),
-        Ok(_) => Err(WriteError::AnotherWriter),
-        Err(error) => {
-            tracing::warn!("the directory can't be written; trying again: {error:#}");
-            Err(WriteError::Unreachable)
+/// Returns the sequence number after which to write again when a write has failed; `written` was
+/// the last one before. A lost acknowledgement looks the same as a write of another leader or the
+/// loss of the directory, so the directory's newest number and the leader's record decide.
+async fn recover(
+    store: &DirectoryStore,
+    leader: &Leader,
+    written: u64,
+    queue: &WriteQueue,
+) -> Result<u64, WriteError> {
+    let unreachable = |error: anyhow::Error| {
+        tracing::warn!("the directory can't be written; trying again: {error:#}");
+        WriteError::Unreachable
+    };
+    let found = store.look_up_leader().await.map_err(unreachable)?;
+    match LeaderRecovery::decide(&leader.process, written, &found) {
+        LeaderRecovery::WriteAgain { after } => Ok(after),
+        LeaderRecovery::End => Err(WriteError::AnotherWriter),
+        LeaderRecovery::Restore { after } => {
+            let epoch = store.take_lead(after, leader).await.map_err(unreachable)?;
+            let stored = store.read_records(epoch).await.map_err(unreachable)?;
+            let count = queue.enqueue_all(stored.into_keys());
+            tracing::error!(
+                records = count,
+                "the directory in NATS was lost or is an old backup: this server writes all its \
+                 records again"
+            );
+            Ok(epoch)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_records_are_queued_again_and_removed_ones_stay_removed() {
+        let [kept, changed, removed, unknown] = ["player.1", "room.2", "room.3", "room.4"]
+            .map(|name| name.parse::<RecordKey>().expect("a key"));
+        let read = [kept, changed, removed].map(|key| (key, vec![1]));
+        let queue = WriteQueue::new(read.into());
+        queue.enqueue([(changed, Some(vec![2])), (removed, None)]);
+        assert_eq!(queue.take_all().1.len(), 2, "they were written");
+        queue.enqueue([(changed, Some(vec![3]))]);
+        assert_eq!(queue.enqueue_all([removed, unknown]), 2);
+        let (number, records) = queue.take_all();
+        let expected = [
+            (kept, Some(vec![1])),
+            (changed, Some(vec![3])),
+            (removed, None),
+            (unknown, None),
+        ];
+        assert_eq!((number, records), (2, expected.into()));
     }
 }
