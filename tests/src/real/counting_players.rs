@@ -35,8 +35,14 @@ pub struct CountingPlayers {
 impl CountingPlayers {
     /// Starts `count` players at a server that offers the game.
     pub fn start(scratch: &ScratchFolder, server: SocketAddr, count: usize) -> Self {
+        Self::start_at(scratch, &server.to_string(), count)
+    }
+
+    /// The same, at the servers of a cluster, with commas between them.
+    pub fn start_at(scratch: &ScratchFolder, servers: &str, count: usize) -> Self {
         let (is_over, over) = watch::channel(false);
         let known_hosts = scratch.path().join("counting_known_hosts");
+        let servers = servers.to_owned();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -45,7 +51,7 @@ impl CountingPlayers {
                 let mut players = Vec::new();
                 for index in 0..count {
                     let trust = ServerTrust::FirstUse(KnownHosts::from_path(&known_hosts));
-                    let player = CountingPlayer::join(server, trust, index).await?;
+                    let player = CountingPlayer::join(&servers, trust, index).await?;
                     players.push(tokio::spawn(player.play(over.clone())));
                 }
                 let mut counts = Vec::new();
@@ -75,9 +81,9 @@ struct CountingPlayer {
 
 impl CountingPlayer {
     /// Connects, creates a room and starts it.
-    async fn join(server: SocketAddr, trust: ServerTrust, index: usize) -> Result<Self> {
+    async fn join(servers: &str, trust: ServerTrust, index: usize) -> Result<Self> {
         let options = ClientOptions {
-            server: server.to_string(),
+            server: servers.to_owned(),
             trust,
             impairment: None,
             number: index as u64,
