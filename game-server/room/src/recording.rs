@@ -236,7 +236,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 6")
+                .starts_with("a recording of version 1, and this build runs those of version 7")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));

@@ -40,8 +40,8 @@ pub enum WorldChange {
         mask: u16,
     },
     /// The next part of an object's path is to be sent: clients are told no more than
-    /// [`PATH_TOLD_AHEAD`](super::PATH_TOLD_AHEAD) of it, and an end or a turn comes close. The
-    /// player whose avatar it is has the whole path already.
+    /// [`PATH_TOLD_AHEAD`](super::PATH_TOLD_AHEAD) of it, and the horizon is at an end or a turn
+    /// beyond that. The player whose avatar it is has the whole path already.
     PathAhead { object: ObjectId },
     /// An object became active: it has another pose, and its pose did not change at the previous
     /// tick. Reported at its creation too. As long as the object stays active,

@@ -3,11 +3,13 @@
 //! A path goes in, the time at which its next part is due comes out. What was not told cannot give
 //! away where an object goes that walks out of sight or hides on its way. Clients are told the
 //! points up to [`PATH_TOLD_AHEAD`] beyond the horizon; the segment after them is continued
-//! straight (`SentPart::path_until` of the wire), as any observer would expect. So a segment costs
-//! one more update, when its end comes close, however long it is.
+//! straight (`SentPart::path_until` of the wire), as any observer would expect. The next part is
+//! sent when the horizon reaches its first point, like the effect of a command: if the game gives
+//! the object another path there, one update has both. So a walk costs one more update at most,
+//! however long it is.
 //!
-//! Invariant: while nothing is lost, a client knows a turn or the end [`LEAST_AHEAD`] and a local
-//! lag before it shows it. Cost: a search in the path for each part.
+//! Invariant: while nothing is lost, a client knows a turn or the end a local lag, less a tick,
+//! before it shows it. Cost: a search in the path for each part.
 
 use std::time::Duration;
 
@@ -17,9 +19,6 @@ use ambit_proto::timeline::{Timeline, Waypoint};
 
 /// The most of a path that clients are told, beyond the horizon.
 pub const PATH_TOLD_AHEAD: Duration = Duration::from_secs(2);
-/// How long before a turn or the end clients are told of it: time for a resend at a round trip of
-/// half a second.
-const LEAST_AHEAD: Duration = Duration::from_secs(1);
 /// How long a straight continuation is of use.
 const RENEWED_AFTER: Duration = CONTINUED_FOR.saturating_sub(PATH_TOLD_AHEAD);
 
@@ -27,5 +26,5 @@ const RENEWED_AFTER: Duration = CONTINUED_FOR.saturating_sub(PATH_TOLD_AHEAD);
 /// they have all.
 pub(super) fn next_part_at(path: &Timeline<Waypoint>, now: GameTime) -> Option<GameTime> {
     let untold = path.next_after(now + PATH_TOLD_AHEAD)?;
-    Some(untold.saturating_sub(LEAST_AHEAD).min(now + RENEWED_AFTER))
+    Some(untold.min(now + RENEWED_AFTER))
 }
