@@ -1,7 +1,8 @@
 //! A test game that counts received commands: which numbers each player has sent, and which came
 //! twice. For tests that no command is lost or executed twice.
 //!
-//! The command `count` has a number; each player starts with 0 and counts up.
+//! The command `count` has a number; each player starts with 0 and counts up. With `ballast` the
+//! saved state is as large as a test needs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use ambit_proto::schema::{
     Codec, CommandKind, Component, ComponentSpec, FieldSpec, FieldType, ObjectKind, Schema,
 };
 use ambit_proto::space::Position;
-use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
 use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
 use ambit_room::logic::world::World;
 use ambit_room::room::Room;
@@ -55,9 +56,9 @@ impl ReceivedNumbers {
 
 #[derive(Debug, Default)]
 pub struct CountingGame {
-    players: BTreeMap<PlayerId, ReceivedNumbers>,
-    /// A room's snapshot is longer by so many bytes.
-    ballast: usize,
+    received: BTreeMap<PlayerId, ReceivedNumbers>,
+    /// Saved with the numbers, and compared when they are restored.
+    ballast: Vec<u8>,
 }
 
 impl CountingGame {
@@ -66,30 +67,27 @@ impl CountingGame {
         description: "Counts the commands of its players.",
         min_players: 1,
         join_running: true,
-        parameters: &[],
+        parameters: &[Parameter {
+            key: "ballast",
+            default: "0",
+            allowed: Allowed::Whole { min: 0, max: 32 },
+            about: "MiB that the room's saved state is larger",
+        }],
     };
 
-    pub fn create(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
-        Ok(Box::<CountingGame>::default())
-    }
-
-    /// The same game, with snapshots of more than 5 MB.
-    pub const LARGE: GameInfo = GameInfo {
-        name: "counting-large",
-        ..CountingGame::INFO
-    };
-
-    pub fn create_large(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
-        Ok(Box::new(CountingGame {
-            players: BTreeMap::new(),
-            ballast: 5_000_000,
+    #[allow(clippy::unnecessary_wraps, reason = "the signature of `MakeGame`")]
+    pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+        let bytes = (parameters.whole("ballast") << 20) as u32;
+        Ok(Box::new(Self {
+            ballast: (0..bytes).map(|byte| (byte % 251) as u8).collect(),
+            ..Self::default()
         }))
     }
 
     /// The numbers received from the players of such a room.
     pub fn received_in(room: &Room) -> BTreeMap<PlayerId, ReceivedNumbers> {
-        let saved = room.game().save().expect("it can be saved");
-        saved::take(&mut &saved[..]).expect("it was saved by this build")
+        let state = room.game().save().expect("it can be saved");
+        saved::take(&mut &state[..]).expect("it was saved by this build")
     }
 }
 
@@ -147,7 +145,7 @@ impl Game for CountingGame {
             0,
             vec![path, Component::Number(0), Component::Text(name.into())],
         );
-        self.players.insert(
+        self.received.insert(
             player,
             ReceivedNumbers {
                 avatar: Some(avatar),
@@ -158,14 +156,18 @@ impl Game for CountingGame {
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(avatar) = self.players.get(&player).and_then(|numbers| numbers.avatar) {
+        if let Some(avatar) = self
+            .received
+            .get(&player)
+            .and_then(|numbers| numbers.avatar)
+        {
             world.set_text(avatar, NAME, name);
         }
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
         if let Some(avatar) = self
-            .players
+            .received
             .remove(&player)
             .and_then(|numbers| numbers.avatar)
         {
@@ -183,7 +185,7 @@ impl Game for CountingGame {
             return Err(Refusal::Code(ErrorCode::UnknownCommand));
         };
         let numbers = self
-            .players
+            .received
             .get_mut(&player)
             .ok_or(Refusal::Code(ErrorCode::OutOfState))?;
         numbers.add(number as u32);
@@ -195,13 +197,17 @@ impl Game for CountingGame {
     fn step(&mut self, _world: &mut World, _dt: Duration) {}
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saved = saved::of(&self.players);
-        saved.resize(saved.len() + self.ballast, 0);
-        Some(saved)
+        let mut state = saved::of(&self.received);
+        state.extend_from_slice(&self.ballast);
+        Some(state)
     }
 
     fn restore(&mut self, _: &mut World, mut saved: &[u8]) -> Result<(), BadState> {
-        self.players = saved::take(&mut saved)?;
-        Ok(())
+        self.received = saved::take(&mut saved)?;
+        if saved == self.ballast {
+            Ok(())
+        } else {
+            Err(BadState::Malformed)
+        }
     }
 }

@@ -405,13 +405,14 @@ impl WorldServer {
     }
 
     fn send_to_host(&mut self, host: HostId, order: HostOrder) {
-        let message = self
+        let messages = self
             .checkpoints
-            .prepare_message(self.clock.now(), host, order);
+            .prepare_messages(self.clock.now(), host, order);
         let Some(link) = self.hosts.get(&host) else {
             return;
         };
-        if link.commands.try_send(message).is_err() {
+        let mut messages = messages.into_iter();
+        if messages.any(|message| link.commands.try_send(message).is_err()) {
             // The queue holds thousands of messages: the host does not read. Dropping our end
             // closes the link, and the end of the link is reported as usual.
             tracing::error!(
@@ -524,8 +525,9 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         HostOrder::Message(body) => body,
     };
     match body {
-        // Never sent: rooms are opened by `HostOrder::OpenRoom`.
+        // These two are never sent: rooms are opened by `HostOrder::OpenRoom`.
         world_to_host::Body::OpenRoom(order) => Some(order.room),
+        world_to_host::Body::RoomPiece(piece) => Some(piece.room),
         world_to_host::Body::CloseRoom(order) => Some(order.room),
         world_to_host::Body::RemovePlayer(order) => Some(order.room),
         world_to_host::Body::RenamePlayer(order) => Some(order.room),

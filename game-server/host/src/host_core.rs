@@ -30,6 +30,7 @@ mod overload;
 pub mod protobuf;
 pub mod release;
 pub mod room_host;
+mod room_pieces;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -51,6 +52,7 @@ use self::messages::{
     HostMessage, HostSettings, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
 };
 use self::room_host::AdmittedClient;
+use self::room_pieces::RoomPieces;
 use ambit_room::journal::RoomSnapshot;
 use ambit_transport::ticket::{TicketError, TicketVerifier};
 
@@ -143,6 +145,7 @@ pub struct HostCore {
     /// `None` until the WorldServer has sent the key.
     tickets: Option<TicketVerifier>,
     rooms: BTreeMap<RoomId, HostedRoom>,
+    pieces: RoomPieces,
     /// Since when there is no link.
     unlinked_since: LocalTime,
     heartbeat_at: LocalTime,
@@ -209,6 +212,7 @@ impl HostCore {
             settings: HostSettings::default(),
             tickets: None,
             rooms: BTreeMap::new(),
+            pieces: RoomPieces::default(),
             unlinked_since: LocalTime::ZERO,
             heartbeat_at: LocalTime::ZERO,
             stats_at: LocalTime::ZERO,
@@ -236,6 +240,7 @@ impl HostCore {
     pub fn connect(&mut self, now: HostTime, lease: &mut ServingLease) {
         lease.connect(now.local);
         self.link = WorldLink::Greeting;
+        self.pieces.clear();
         if let Leaving::AfterHeartbeat(_) = self.leaving {
             self.leaving = Leaving::Asked;
         }
@@ -257,6 +262,11 @@ impl HostCore {
         }
         match order {
             WorldOrder::Configure(settings) => self.configure(now, lease, settings),
+            WorldOrder::RoomPiece {
+                room,
+                incarnation,
+                piece,
+            } => self.pieces.add(room, incarnation, piece),
             WorldOrder::OpenRoom(order, resume) => self.make_room(now, order, resume),
             WorldOrder::CloseRoom { room, reason } => self.close_room(room, reason),
             WorldOrder::Room(room, order) => {
@@ -510,6 +520,7 @@ impl HostCore {
         let RoomAssignment {
             room, incarnation, ..
         } = order;
+        let resume = resume.map(|resume| self.pieces.complete(room, incarnation, resume));
         if let Err(error) = self.check_free(room) {
             return self.send_opened(room, Some(error));
         }

@@ -142,6 +142,15 @@ where
     M: Message,
 {
     while let Some(message) = outgoing.recv().await {
+        let bytes = message.encoded_len();
+        if bytes > MAX_HOST {
+            // The other end would give up the link, and all rooms of the host with it.
+            tracing::error!(
+                bytes,
+                "a message between a host and its WorldServer is too long; it is left out"
+            );
+            continue;
+        }
         output.write_all(&encode_frame(&message)).await?;
         output.flush().await?;
         note(&message);
@@ -175,6 +184,24 @@ mod tests {
         drop(host);
         let (world_ended, host_ended) = passing.await.unwrap();
         assert!(world_ended.is_ok() && host_ended.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_message_that_is_too_long_is_left_out_and_ends_no_link() {
+        let (output, input) = tokio::io::duplex(1 << 20);
+        let (idle_input, _open_end) = tokio::io::duplex(1);
+        let (host, passing) = host_end_over(idle_input, output, None);
+        let long = "x".repeat(MAX_HOST);
+        for label in ["first", &long, "last"] {
+            host.messages.send(ready(label)).await.unwrap();
+        }
+        drop(host);
+        passing.await.unwrap();
+        let mut reader = FrameReader::new(input, MAX_HOST);
+        for label in ["first", "last"] {
+            assert_eq!(reader.next().await.unwrap(), Some(ready(label)));
+        }
+        assert_eq!(reader.next::<HostToWorld>().await.unwrap(), None);
     }
 
     #[tokio::test]

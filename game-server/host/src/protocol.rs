@@ -8,6 +8,21 @@ use std::time::Duration;
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
 pub const VERSION: u32 = 5;
 
+/// A room is sent in pieces of so many bytes, so that no message is too long however large the room
+/// is, and none holds up others for long.
+pub const ROOM_PIECE_BYTES: usize = 1 << 20;
+/// The largest inputs of one tick that are sent; a room with more in one tick ends.
+pub const MAX_TICK_INPUT_BYTES: usize = 4 << 20;
+/// The largest state of a room that is sent. A larger room can't go on at another host.
+pub const MAX_ROOM_STATE_BYTES: usize = 64 << 20;
+/// The largest journal of a room that is kept between two snapshots. A room that sends more without
+/// a new snapshot can't go on at another host until the next snapshot.
+pub const MAX_ROOM_JOURNAL_BYTES: usize = 64 << 20;
+
+// One piece of the state, and the longest entry behind one of the journal.
+const _: () =
+    assert!(2 * ROOM_PIECE_BYTES + MAX_TICK_INPUT_BYTES < ambit_transport::frame::MAX_HOST / 2);
+
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
 /// rest.
 ///

@@ -39,6 +39,7 @@ pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
 pub use self::output::RoomOutput;
 use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
+use crate::logic::controls::SampleOutcome;
 use crate::logic::game::{Game, GameCommand, Refusal};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
 use crate::network::command_filter::CommandFault;
@@ -316,8 +317,8 @@ impl Room {
         self.publish(times);
     }
 
-    /// Carries out one input and notes it in the journal. Returns what the game answers to a
-    /// command.
+    /// Carries out one input and notes it in the journal if it has any effect. Returns what the
+    /// game answers to a command.
     fn execute(
         &mut self,
         now: GameTime,
@@ -369,7 +370,11 @@ impl Room {
                 command,
             } => answer = self.command(*player, *number, command),
             RoomInput::Sample { player, at, sample } => {
-                self.world.receive_sample(*at, *player, *sample);
+                let outcome = self.world.receive_sample(*at, *player, *sample);
+                self.stats.samples_over_rate += u64::from(outcome == SampleOutcome::OverRate);
+                if outcome != SampleOutcome::Taken {
+                    return Ok(());
+                }
             }
             RoomInput::ReleaseForTransfer { player, transfer } => {
                 self.release_for_transfer(*player, *transfer);

@@ -36,6 +36,8 @@ pub struct RoomStats {
     pub commands_over_rate: u64,
     /// Datagrams with samples of a player's controls.
     pub inputs: u64,
+    /// Samples of players' controls beyond what a player may send.
+    pub samples_over_rate: u64,
     /// Datagrams that could not be decoded.
     pub malformed: u64,
     /// Datagrams that had been received before, or were too old to be known.

@@ -80,7 +80,7 @@ impl HonestPlayers {
         };
         Ok(Self {
             rooms,
-            counting: CountingPlayers::start_at(scratch, &servers, COUNTING_PLAYERS),
+            counting: CountingPlayers::start_with_ballast(scratch, &servers, COUNTING_PLAYERS, 0),
             visits,
             is_over,
         })

@@ -194,14 +194,15 @@ impl FuzzedLobby {
                     }
                 }
                 LobbyAction::Host { host, order } => {
-                    let message = self.checkpoints.prepare_message(self.now, host, order);
-                    if let (CORRECT_HOST, Some(world_to_host::Body::OpenRoom(order))) =
-                        (host, message.body)
-                    {
-                        self.send_to_lobby(host_to_world::Body::RoomOpened(RoomOpened {
-                            room: order.room,
-                            error: None,
-                        }));
+                    for message in self.checkpoints.prepare_messages(self.now, host, order) {
+                        if let (CORRECT_HOST, Some(world_to_host::Body::OpenRoom(order))) =
+                            (host, message.body)
+                        {
+                            self.send_to_lobby(host_to_world::Body::RoomOpened(RoomOpened {
+                                room: order.room,
+                                error: None,
+                            }));
+                        }
                     }
                 }
                 LobbyAction::DisconnectHost { host } => {

@@ -35,11 +35,17 @@ pub struct CountingPlayers {
 impl CountingPlayers {
     /// Starts `count` players at a server that offers the game.
     pub fn start(scratch: &ScratchFolder, server: SocketAddr, count: usize) -> Self {
-        Self::start_at(scratch, &server.to_string(), count)
+        Self::start_with_ballast(scratch, &server.to_string(), count, 0)
     }
 
-    /// The same, at the servers of a cluster, with commas between them.
-    pub fn start_at(scratch: &ScratchFolder, servers: &str, count: usize) -> Self {
+    /// The same, at the servers of a cluster, with commas between them; the state of each room is so
+    /// many MiB larger.
+    pub fn start_with_ballast(
+        scratch: &ScratchFolder,
+        servers: &str,
+        count: usize,
+        ballast_mib: u32,
+    ) -> Self {
         let (is_over, over) = watch::channel(false);
         let known_hosts = scratch.path().join("counting_known_hosts");
         let servers = servers.to_owned();
@@ -51,7 +57,7 @@ impl CountingPlayers {
                 let mut players = Vec::new();
                 for index in 0..count {
                     let trust = ServerTrust::FirstUse(KnownHosts::from_path(&known_hosts));
-                    let player = CountingPlayer::join(&servers, trust, index).await?;
+                    let player = CountingPlayer::join(&servers, trust, index, ballast_mib).await?;
                     players.push(tokio::spawn(player.play(over.clone())));
                 }
                 let mut counts = Vec::new();
@@ -81,7 +87,12 @@ struct CountingPlayer {
 
 impl CountingPlayer {
     /// Connects, creates a room and starts it.
-    async fn join(servers: &str, trust: ServerTrust, index: usize) -> Result<Self> {
+    async fn join(
+        servers: &str,
+        trust: ServerTrust,
+        index: usize,
+        ballast_mib: u32,
+    ) -> Result<Self> {
         let options = ClientOptions {
             server: servers.to_owned(),
             trust,
@@ -107,6 +118,7 @@ impl CountingPlayer {
             name: format!("counting-{index}"),
             game: CountingGame::INFO.name.to_owned(),
             key: [index as u8 + 1; 16],
+            parameters: [("ballast".to_owned(), ballast_mib.to_string())].into(),
             ..NewRoom::default()
         };
         player.handle.request(LobbyRequest::CreateRoom(room))?;

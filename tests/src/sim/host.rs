@@ -12,7 +12,7 @@ use ambit_host::host_core::clock::RoomClock;
 use ambit_host::host_core::lease::ServingLease;
 use ambit_host::host_core::making::{MadeRoom, RoomPlan};
 use ambit_host::host_core::messages::{HostMessage, RoomOrder};
-use ambit_host::host_core::protobuf::order_of;
+use ambit_host::host_core::protobuf::{messages_of, order_of};
 use ambit_host::host_core::release::{Release, check_release};
 use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
 use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
@@ -339,7 +339,8 @@ impl SimHost {
         while let Some(output) = self.core.poll() {
             match output {
                 HostOutput::World(message) => {
-                    self.outputs.push_back(SimHostOutput::World(message.into()));
+                    let messages = messages_of(message).into_iter();
+                    self.outputs.extend(messages.map(SimHostOutput::World));
                 }
                 // The simulation sends no statistics.
                 HostOutput::SendStats => {}

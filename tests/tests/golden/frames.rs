@@ -341,6 +341,12 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             members: Some(members.clone()),
             void_tickets_until: 9_999,
         }),
+        Body::RoomPiece(host::RoomPiece {
+            room: 5,
+            incarnation: 3,
+            state: vec![1, 2, 3],
+            ticks: vec![tick()],
+        }),
     ]
 }
 
@@ -430,6 +436,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
             room: 5,
             at_us: 50_000,
             state: vec![1, 2, 3],
+            has_more: true,
         }),
         Body::RoomTick(tick()),
         Body::AtGate(host::AtGate {

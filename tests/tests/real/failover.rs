@@ -31,6 +31,27 @@ fn ten_hosts_get_sigterm_under_a_hundred_bots_and_hand_over_rooms() -> Result<()
     end_hosts("TERM", &[])
 }
 
+/// The room's state takes five messages, both to the WorldServer and to the next host.
+#[test]
+fn a_room_that_does_not_fit_into_a_message_goes_on_at_the_next_host() -> Result<()> {
+    let scratch = ScratchFolder::new("failover-large");
+    let server = Server::start_with_test_games(&scratch, &["--hosts", "process:2"])?;
+    let players = CountingPlayers::start_with_ballast(&scratch, &server.world.to_string(), 2, 5);
+    server.wait_for_metrics("both players", |metrics| {
+        metrics["ambit_host_players"] == 2.0
+    })?;
+    for _ in 0..2 {
+        std::thread::sleep(KILL_INTERVAL);
+        real::server_signal(server.children()[0], "KILL")?;
+        server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    }
+    std::thread::sleep(KILL_INTERVAL);
+    let confirmed = players.finish()?;
+    assert!(confirmed.iter().all(|count| *count > 20), "{confirmed:?}");
+    assert!(server.metrics()?["ambit_rooms_moved_total"] >= 1.0);
+    Ok(())
+}
+
 fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
     let scratch = ScratchFolder::new(&format!("failover-{signal}-{}", flags.len()));
     let server = Server::start_with_test_games(&scratch, &["--hosts", "process:3"])?;

@@ -20,7 +20,7 @@ const DARK: Duration = Duration::from_millis(500);
 fn a_host_that_dies_behind_a_dark_line_loses_no_confirmed_command() {
     let mut all = Outcome::default();
     for seed in 0..50 {
-        let mut trial = Trial::new(seed, "counting");
+        let mut trial = Trial::new(seed, "0");
         let at = Duration::from_millis(trial.rng.u64(1_000..2_500));
         trial.play_for(at);
         trial.run_into_the_dark();
@@ -33,7 +33,7 @@ fn a_host_that_dies_behind_a_dark_line_loses_no_confirmed_command() {
 fn large_snapshots_on_a_dark_line_cost_no_confirmed_command() {
     let mut all = Outcome::default();
     for seed in 100..110 {
-        let mut trial = Trial::new(seed, "counting-large");
+        let mut trial = Trial::new(seed, "5");
         // A snapshot takes 0.4 s, so all entries behind it are late.
         trial.system.limit_lines(12_500_000);
         let at = Duration::from_millis(trial.rng.u64(2_500..4_000));
@@ -51,7 +51,7 @@ fn large_snapshots_on_a_dark_line_cost_no_confirmed_command() {
 #[test]
 fn after_a_dark_line_everything_is_confirmed_to_the_players() {
     for seed in 200..210 {
-        let mut trial = Trial::new(seed, "counting");
+        let mut trial = Trial::new(seed, "0");
         trial.play_for(Duration::from_secs(1));
         let before = trial.confirmed();
         trial.system.darken_line(trial.host(), DARK);
@@ -107,10 +107,9 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(seed: u64, game: &str) -> Self {
-        let registry = ambit_game_server::standard()
-            .with(CountingGame::INFO, CountingGame::create)
-            .with(CountingGame::LARGE, CountingGame::create_large);
+    /// `ballast_mib`: by how much the room's snapshots are larger.
+    fn new(seed: u64, ballast_mib: &str) -> Self {
+        let registry = ambit_game_server::standard().with(CountingGame::INFO, CountingGame::create);
         let config = LobbyConfig {
             children: ChildPoolConfig {
                 min: 0,
@@ -132,7 +131,11 @@ impl Trial {
             system.user_mut(user).is_checked = false;
         }
         system.run_for(Duration::from_millis(500));
-        let room = system.start_room(&users, game, &[("tick", "20")]);
+        let room = system.start_room(
+            &users,
+            "counting",
+            &[("tick", "20"), ("ballast", ballast_mib)],
+        );
         Trial {
             system,
             rng: Rng::with_seed(seed),

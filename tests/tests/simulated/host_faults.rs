@@ -79,6 +79,47 @@ fn the_same_seed_gives_the_same_traffic() {
     assert_ne!(run_seed(7).traffic, run_seed(8).traffic);
 }
 
+/// The simulator checks that each message fits. The game compares the state that it is restored
+/// from with what it was.
+#[test]
+fn a_room_larger_than_a_message_goes_on_at_the_next_host() {
+    let registry = ambit_game_server::standard().with(CountingGame::INFO, CountingGame::create);
+    let children = ChildPoolConfig {
+        min: 2,
+        max: 2,
+        ..ChildPoolConfig::default()
+    };
+    let config = LobbyConfig {
+        children,
+        ..LobbyConfig::default()
+    };
+    let mut system = System::with_children(3, &registry, &config);
+    let ann = system.add_user("ann", &"delay=20ms".parse().expect("a valid impairment"));
+    system.run_for(Duration::from_secs(5)); // The children have started.
+    let given = [("ballast", "17"), ("tick", "10")];
+    let room = system.start_room(&[ann], "counting", &given);
+    let received = |system: &System| {
+        let received = CountingGame::received_in(system.room(room)?);
+        let (_, numbers) = received.first_key_value()?;
+        Some((0..3).filter(|number| numbers.has(*number)).count())
+    };
+    for number in 0..2 {
+        system.act(ann, &count(number));
+        // The command is executed, and two lost hosts are not close to each other.
+        system.run_for(Duration::from_secs(4));
+        system.run_until("the command", |system| {
+            received(system) == Some(number as usize + 1)
+        });
+        let (host, _) = system.running(room).expect("the room runs");
+        system.kill_host(host);
+        system.run_until("another host", |system| {
+            system.running(room).is_some_and(|(next, _)| next != host)
+                && system.user(ann).client.avatar().is_some()
+        });
+        assert_eq!(received(&system), Some(number as usize + 1));
+    }
+}
+
 /// Counts of one run, or of several.
 #[derive(Debug, Default)]
 struct Outcome {

@@ -5,15 +5,19 @@
 //! lobby placed a room may update its checkpoint. Messages of another host, which was given up and
 //! is still alive, are dropped.
 //!
-//! Bound: for each room its newest state and the ticks since then, at most `MAX_TICKS`. If a room
-//! sends no newer state for that long, its checkpoint is discarded.
+//! Bound: for each room its newest state and the ticks since then, at most `MAX_TICKS` and
+//! `MAX_ROOM_JOURNAL_BYTES`. If a room sends more than that without a newer state, its checkpoint
+//! is discarded. A state is at most `MAX_ROOM_STATE_BYTES`; large ones come and go in pieces.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use ambit_host::host_core::messages::{RoomMember, RoomResume};
 use ambit_host::host_core::protobuf::open_room;
-use ambit_host::protocol::messages::{HostToWorld, WorldToHost, host_to_world::Body};
+use ambit_host::protocol::messages::{
+    HostToWorld, RoomSaved, RoomTick, WorldToHost, host_to_world::Body,
+};
+use ambit_host::protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::SavedRoom;
@@ -31,6 +35,11 @@ pub struct RoomCheckpoints(Mutex<BTreeMap<RoomId, RoomCheckpoint>>);
 struct RoomCheckpoint {
     host: HostId,
     saved: Option<SavedRoom>,
+    journal_bytes: usize,
+    /// The first pieces of a state whose last piece has not arrived.
+    incoming: Vec<u8>,
+    /// The pieces up to the next last one belong to a state that is too large.
+    skips_pieces: bool,
     /// When the newest message arrived.
     received_at: LocalTime,
 }
@@ -40,17 +49,75 @@ impl RoomCheckpoint {
         Self {
             host,
             saved: None,
+            journal_bytes: 0,
+            incoming: Vec::new(),
+            skips_pieces: false,
             received_at: now,
         }
+    }
+
+    /// A snapshot, or a piece of one. Returns whether it completes the room's first one.
+    fn save(&mut self, room: RoomId, mut piece: RoomSaved) -> bool {
+        if self.skips_pieces {
+            self.skips_pieces = piece.has_more;
+            return false;
+        }
+        let bytes = self.incoming.len() + piece.state.len();
+        if bytes > MAX_ROOM_STATE_BYTES {
+            tracing::error!(
+                room = room.0,
+                "a room's state is too large to be kept: the room will end with its host"
+            );
+            (self.saved, self.incoming) = (None, Vec::new());
+            self.skips_pieces = piece.has_more;
+            return false;
+        }
+        if piece.has_more {
+            self.incoming.append(&mut piece.state);
+            return false;
+        }
+        if !self.incoming.is_empty() {
+            self.incoming.append(&mut piece.state);
+            piece.state = std::mem::take(&mut self.incoming);
+        }
+        let is_first = self.saved.is_none();
+        // The journal keeps its memory.
+        let saved = self.saved.get_or_insert_default();
+        saved.snapshot = piece.into();
+        saved.journal.clear();
+        self.journal_bytes = 0;
+        is_first
+    }
+
+    fn add_tick(&mut self, room: RoomId, tick: RoomTick) {
+        let Some(saved) = &mut self.saved else {
+            return;
+        };
+        self.journal_bytes += tick.inputs.len();
+        if saved.journal.len() >= MAX_TICKS || self.journal_bytes > MAX_ROOM_JOURNAL_BYTES {
+            tracing::error!(
+                room = room.0,
+                "a room's journal is too long to be kept: until its next snapshot the room would \
+                 end with its host"
+            );
+            self.saved = None;
+            return;
+        }
+        saved.journal.push(tick.into());
     }
 }
 
 impl RoomCheckpoints {
-    /// Prepares the message for an order to a host. An order to open a room places it there: from
-    /// now on only that host updates its checkpoint. An order to resume a room takes its checkpoint
-    /// along; without one, the host answers that it cannot resume the room, and the lobby closes
-    /// it.
-    pub fn prepare_message(&self, now: LocalTime, host: HostId, order: HostOrder) -> WorldToHost {
+    /// Prepares the messages for an order to a host, mostly a single one. An order to open a room
+    /// places it there: from now on only that host updates its checkpoint. An order to resume a
+    /// room takes its checkpoint along; without one, the host answers that it cannot resume the
+    /// room, and the lobby closes it.
+    pub fn prepare_messages(
+        &self,
+        now: LocalTime,
+        host: HostId,
+        order: HostOrder,
+    ) -> Vec<WorldToHost> {
         match order {
             HostOrder::OpenRoom {
                 assignment,
@@ -58,13 +125,15 @@ impl RoomCheckpoints {
             } => {
                 let room = assignment.room;
                 let resume = resume_with.map(|members| self.resume(now, room, members));
-                self.rooms()
-                    .entry(room)
-                    .or_insert(RoomCheckpoint::new(now, host))
-                    .host = host;
+                let mut rooms = self.rooms();
+                let checkpoint = rooms.entry(room).or_insert(RoomCheckpoint::new(now, host));
+                checkpoint.host = host;
+                checkpoint.incoming.clear();
+                checkpoint.skips_pieces = false;
+                drop(rooms);
                 open_room(assignment, resume)
             }
-            HostOrder::Message(body) => WorldToHost { body: Some(body) },
+            HostOrder::Message(body) => vec![WorldToHost { body: Some(body) }],
         }
     }
 
@@ -90,24 +159,14 @@ impl RoomCheckpoints {
         match message.body {
             Some(Body::RoomSaved(saved)) => {
                 let room = RoomId(saved.room);
-                let first = self.update_from(now, host, room, |checkpoint| {
-                    let first = checkpoint.saved.is_none();
-                    // The journal keeps its memory.
-                    let room = checkpoint.saved.get_or_insert_default();
-                    room.snapshot = saved.into();
-                    room.journal.clear();
-                    first
-                })?;
+                let first =
+                    self.update_from(now, host, room, |checkpoint| checkpoint.save(room, saved))?;
                 first.then_some(HostReport::Checkpointed(room))
             }
             Some(Body::RoomTick(tick)) => {
-                self.update_from(now, host, RoomId(tick.room), |checkpoint| {
-                    checkpoint
-                        .saved
-                        .take_if(|saved| saved.journal.len() >= MAX_TICKS);
-                    if let Some(saved) = &mut checkpoint.saved {
-                        saved.journal.push(tick.into());
-                    }
+                let room = RoomId(tick.room);
+                self.update_from(now, host, room, |checkpoint| {
+                    checkpoint.add_tick(room, tick);
                 });
                 None
             }
@@ -171,9 +230,13 @@ impl RoomCheckpoints {
 mod tests {
     use std::time::Duration;
 
-    use ambit_host::host_core::messages::RoomAssignment;
-    use ambit_host::protocol::messages::{Heartbeat, Resume, RoomSaved, RoomTick, world_to_host};
+    use ambit_host::host_core::messages::{HostMessage, RoomAssignment};
+    use ambit_host::host_core::protobuf::messages_of;
+    use ambit_host::protocol::ROOM_PIECE_BYTES;
+    use ambit_host::protocol::messages::{Heartbeat, Resume, world_to_host};
     use ambit_proto::ids::PlayerId;
+    use ambit_proto::time::GameTime;
+    use ambit_room::journal::RoomSnapshot;
 
     use super::*;
 
@@ -242,6 +305,87 @@ mod tests {
     }
 
     #[test]
+    fn a_large_state_arrives_in_pieces_and_counts_once_it_is_complete() {
+        let checkpoints = RoomCheckpoints::default();
+        place(&checkpoints, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(100, 1));
+        checkpoints.receive(NOW, FIRST, tick(150));
+        let snapshot = RoomSnapshot {
+            at: GameTime::from_millis(200),
+            state: (0..20_000_000_u32).map(|byte| byte as u8).collect(),
+        };
+        let messages = messages_of(HostMessage::Snapshot(ROOM, snapshot.clone()));
+        assert!(messages.len() > 16, "{}", messages.len());
+        for message in messages {
+            assert!(prost::Message::encoded_len(&message) < 2 * ROOM_PIECE_BYTES);
+            let before = checkpoints.saved(ROOM).expect("a checkpoint");
+            assert_eq!((before.snapshot.state.len(), before.journal.len()), (1, 1));
+            checkpoints.receive(NOW, FIRST, message);
+        }
+        let kept = checkpoints.saved(ROOM).expect("a checkpoint");
+        assert!(kept.snapshot == snapshot && kept.journal.is_empty());
+    }
+
+    #[test]
+    fn a_state_that_is_too_large_is_not_kept_and_the_next_one_is() {
+        let checkpoints = RoomCheckpoints::default();
+        place(&checkpoints, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(100, 1));
+        let piece = |has_more| HostToWorld {
+            body: Some(Body::RoomSaved(RoomSaved {
+                room: ROOM.0,
+                at_us: 0,
+                state: vec![0; MAX_ROOM_STATE_BYTES / 4],
+                has_more,
+            })),
+        };
+        for has_more in [true, true, true, true, true, true, false] {
+            checkpoints.receive(NOW, FIRST, piece(has_more));
+        }
+        assert_eq!(checkpoints.saved(ROOM), None);
+        checkpoints.receive(NOW, FIRST, saved(200, 2));
+        assert_eq!(known_ticks(&checkpoints).0, [2]);
+    }
+
+    #[test]
+    fn pieces_of_a_host_that_died_are_not_mixed_with_the_next_one_s() {
+        let checkpoints = RoomCheckpoints::default();
+        place(&checkpoints, FIRST);
+        let mut piece = saved(100, 1);
+        if let Some(Body::RoomSaved(piece)) = &mut piece.body {
+            piece.has_more = true;
+        }
+        checkpoints.receive(NOW, FIRST, piece);
+        place(&checkpoints, SECOND);
+        checkpoints.receive(NOW, SECOND, saved(200, 2));
+        assert_eq!(known_ticks(&checkpoints).0, [2]);
+    }
+
+    #[test]
+    fn a_journal_of_too_many_bytes_is_not_kept() {
+        let checkpoints = RoomCheckpoints::default();
+        place(&checkpoints, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(0, 1));
+        let long = |at_ms: u64| {
+            let mut tick = tick(at_ms);
+            if let Some(Body::RoomTick(tick)) = &mut tick.body {
+                tick.inputs = vec![0; MAX_ROOM_JOURNAL_BYTES / 4];
+            }
+            tick
+        };
+        for at_ms in 1..=4 {
+            checkpoints.receive(NOW, FIRST, long(at_ms));
+        }
+        assert!(checkpoints.saved(ROOM).is_some());
+        checkpoints.receive(NOW, FIRST, long(5));
+        assert_eq!(checkpoints.saved(ROOM), None);
+        // The next snapshot makes up for it.
+        checkpoints.receive(NOW, FIRST, saved(6, 1));
+        checkpoints.receive(NOW, FIRST, long(7));
+        assert_eq!(known_ticks(&checkpoints), (vec![1], vec![7]));
+    }
+
+    #[test]
     fn the_number_of_kept_ticks_is_bounded() {
         let checkpoints = RoomCheckpoints::default();
         place(&checkpoints, FIRST);
@@ -253,7 +397,7 @@ mod tests {
     }
 
     fn place(checkpoints: &RoomCheckpoints, host: HostId) {
-        checkpoints.prepare_message(NOW, host, order(None));
+        checkpoints.prepare_messages(NOW, host, order(None));
     }
 
     /// Places the room on `FIRST` and returns what that host gets to resume it; `None` if there is
@@ -263,11 +407,16 @@ mod tests {
             player: PlayerId(3),
             name: "ann".into(),
         }];
-        let message = checkpoints.prepare_message(now, FIRST, order(Some(members.clone())));
-        let Some(world_to_host::Body::OpenRoom(open)) = message.body else {
-            panic!("{message:?}")
+        let messages = checkpoints.prepare_messages(now, FIRST, order(Some(members.clone())));
+        let [
+            WorldToHost {
+                body: Some(world_to_host::Body::OpenRoom(open)),
+            },
+        ] = &messages[..]
+        else {
+            panic!("{messages:?}")
         };
-        let resume = open.resume.expect("an order to resume");
+        let resume = open.resume.clone().expect("an order to resume");
         assert_eq!(resume.members, Some(members.into()));
         (!resume.state.is_empty()).then_some(resume)
     }
@@ -296,6 +445,7 @@ mod tests {
             room: ROOM.0,
             at_us: at_ms * 1_000,
             state: vec![state],
+            has_more: false,
         };
         HostToWorld {
             body: Some(Body::RoomSaved(saved)),

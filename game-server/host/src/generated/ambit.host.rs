@@ -3,7 +3,7 @@
 pub struct WorldToHost {
     #[prost(
         oneof = "world_to_host::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
     )]
     pub body: ::core::option::Option<world_to_host::Body>,
 }
@@ -36,6 +36,8 @@ pub mod world_to_host {
         Admit(super::Admit),
         #[prost(message, tag = "12")]
         SyncMembers(super::SyncMembers),
+        #[prost(message, tag = "13")]
+        RoomPiece(super::RoomPiece),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -164,13 +166,27 @@ pub struct OpenRoom {
     #[prost(uint32, tag = "7")]
     pub incarnation: u32,
 }
-/// The state of a room at its last host.
+/// A part of a room's state at its last host that does not fit into one message. Pieces come in
+/// order, directly before the `OpenRoom` of this incarnation, whose `Resume` has the last one of
+/// each field.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RoomPiece {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    #[prost(uint32, tag = "2")]
+    pub incarnation: u32,
+    #[prost(bytes = "vec", tag = "3")]
+    pub state: ::prost::alloc::vec::Vec<u8>,
+    #[prost(message, repeated, tag = "4")]
+    pub ticks: ::prost::alloc::vec::Vec<RoomTick>,
+}
+/// The state of a room at its last host, or the last piece of it.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Resume {
-    /// From the newest `RoomSaved`.
+    /// From the newest `RoomSaved`, behind that of the pieces.
     #[prost(bytes = "vec", tag = "1")]
     pub state: ::prost::alloc::vec::Vec<u8>,
-    /// The ticks after it, in order.
+    /// The ticks after it, in order, behind those of the pieces.
     #[prost(message, repeated, tag = "2")]
     pub ticks: ::prost::alloc::vec::Vec<RoomTick>,
     /// The room's time when this message is sent, in microseconds.
@@ -369,6 +385,9 @@ pub struct RoomSaved {
     pub at_us: u64,
     #[prost(bytes = "vec", tag = "3")]
     pub state: ::prost::alloc::vec::Vec<u8>,
+    /// The state goes on in the next `RoomSaved` of the room.
+    #[prost(bool, tag = "4")]
+    pub has_more: bool,
 }
 /// A journal entry: the player inputs that a tick has processed. Sent for each tick, in order.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

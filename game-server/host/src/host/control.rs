@@ -29,7 +29,7 @@ use crate::clock_thread::{Progress, TickState, TickingRoom};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::making::{MadeRoom, RoomPlan};
 use crate::host_core::messages::{HostMessage, RoomOrder};
-use crate::host_core::protobuf::order_of;
+use crate::host_core::protobuf::{messages_of, order_of};
 use crate::host_core::{HostCore, HostEnding, HostOutput};
 use crate::host_link::HostEnd;
 use crate::room_files::RoomFiles;
@@ -225,7 +225,8 @@ impl<'a> ControlShell<'a> {
     fn send(&mut self, message: HostMessage) {
         let Some(link) = &self.link else { return };
         let is_expendable = message.is_expendable();
-        if link.try_send(message.into()).is_ok() {
+        let mut messages = messages_of(message).into_iter();
+        if messages.all(|message| link.try_send(message).is_ok()) {
             return;
         }
         if is_expendable {

@@ -104,7 +104,7 @@ const POSES: [Named; 3] = [
     ("deferred", |stats| stats.poses.deferred),
 ];
 
-const ROOM_DROPS: [Named; 6] = [
+const ROOM_DROPS: [Named; 7] = [
     ("game_datagrams/malformed", |stats| stats.malformed),
     ("game_datagrams/stale", |stats| stats.datagrams_stale),
     ("game_commands/malformed", |stats| stats.commands_malformed),
@@ -112,6 +112,7 @@ const ROOM_DROPS: [Named; 6] = [
     ("game_commands/rate_limited", |stats| {
         stats.commands_over_rate
     }),
+    ("game_inputs/rate_limited", |stats| stats.samples_over_rate),
     ("game_notices/full", |stats| stats.notices_dropped),
 ];
 

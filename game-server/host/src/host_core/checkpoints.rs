@@ -15,6 +15,7 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 
 use super::messages::{RoomMember, RoomResume};
+use crate::protocol::MAX_ROOM_STATE_BYTES;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::logic::game::Game;
@@ -24,8 +25,6 @@ use ambit_room::tick_schedule::TickSchedule;
 
 /// How often a snapshot is sent.
 const EVERY: Duration = Duration::from_secs(1);
-/// A larger snapshot can't be sent: the link's messages are bounded.
-const LARGEST: usize = ambit_transport::frame::MAX_HOST - 1_024;
 
 /// Of the ticks that a room has missed while it had no host, it runs so many and skips the rest:
 /// ten seconds at 20 Hz.
@@ -91,7 +90,10 @@ impl CheckpointSender {
         }
         let is_first = !self.has_begun;
         self.has_begun &= !std::mem::take(&mut self.restarts);
-        let Some(state) = room.save().filter(|state| state.len() <= LARGEST) else {
+        let Some(state) = room
+            .save()
+            .filter(|state| state.len() <= MAX_ROOM_STATE_BYTES)
+        else {
             self.next_at = now + EVERY;
             return None;
         };

@@ -21,6 +21,15 @@ use ambit_room::room::{RoomInput, TransferId};
 pub enum WorldOrder {
     /// The first one: what the WorldServer expects of a host.
     Configure(HostSettings),
+    /// A part of what the last host has sent of a room that is to go on here. [`Self::OpenRoom`]
+    /// brings the last part.
+    RoomPiece {
+        room: RoomId,
+        /// As in the order that opens the room.
+        incarnation: u32,
+        /// Goes behind the pieces before it: its state to theirs, and its journal to theirs.
+        piece: SavedRoom,
+    },
     /// Run this room: a new one, or one that has run at another host.
     OpenRoom(RoomAssignment, Option<RoomResume>),
     /// End this room.

@@ -15,10 +15,20 @@ use super::messages::{
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 use ambit_room::room::{RoomInput, TransferArrival, TransferId};
 
+use crate::protocol::ROOM_PIECE_BYTES;
+
+/// What a tick takes in a message besides its inputs, at most.
+const TICK_HEAD_BYTES: usize = 64;
+
 /// The order in a message; `None` if it is of a kind that this build does not know.
 pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
     Some(match message.body? {
         world_to_host::Body::Configure(configure) => WorldOrder::Configure(settings(configure)),
+        world_to_host::Body::RoomPiece(piece) => WorldOrder::RoomPiece {
+            room: RoomId(piece.room),
+            incarnation: piece.incarnation,
+            piece: saved_room(piece.state, piece.ticks),
+        },
         world_to_host::Body::OpenRoom(order) => {
             let (assignment, resume) = assignment(order);
             WorldOrder::OpenRoom(assignment, resume)
@@ -127,15 +137,19 @@ impl From<pb::RoomTick> for JournalEntry {
 
 fn resume(resume: pb::Resume) -> RoomResume {
     RoomResume {
-        saved: SavedRoom {
-            snapshot: RoomSnapshot {
-                at: GameTime::default(),
-                state: resume.state,
-            },
-            journal: resume.ticks.into_iter().map(JournalEntry::from).collect(),
-        },
+        saved: saved_room(resume.state, resume.ticks),
         now: GameTime::from_micros(resume.now_us),
         members: resume.members.map(members),
+    }
+}
+
+fn saved_room(state: Vec<u8>, ticks: Vec<pb::RoomTick>) -> SavedRoom {
+    SavedRoom {
+        snapshot: RoomSnapshot {
+            at: GameTime::default(),
+            state,
+        },
+        journal: ticks.into_iter().map(JournalEntry::from).collect(),
     }
 }
 
@@ -180,20 +194,75 @@ impl From<Vec<RoomMember>> for pb::Members {
     }
 }
 
-/// The message that opens a room, or lets one go on.
-pub fn open_room(order: RoomAssignment, resume: Option<RoomResume>) -> WorldToHost {
+/// The messages that open a room, or let one go on: pieces of a large room, then the order.
+pub fn open_room(order: RoomAssignment, resume: Option<RoomResume>) -> Vec<WorldToHost> {
+    let mut resume = resume.map(pb::Resume::from);
+    let pieces = resume.as_mut().map(split_off_pieces).unwrap_or_default();
+    let piece = |(state, ticks)| {
+        world_to_host::Body::RoomPiece(pb::RoomPiece {
+            room: order.room.0,
+            incarnation: order.incarnation,
+            state,
+            ticks,
+        })
+    };
+    let mut bodies: Vec<_> = pieces.into_iter().map(piece).collect();
     let open = pb::OpenRoom {
         room: order.room.0,
         game: order.game,
         parameters: order.parameters,
         seed: order.seed,
         capacity: order.capacity,
-        resume: resume.map(pb::Resume::from),
+        resume,
         incarnation: order.incarnation,
     };
-    WorldToHost {
-        body: Some(world_to_host::Body::OpenRoom(open)),
+    bodies.push(world_to_host::Body::OpenRoom(open));
+    let message = |body| WorldToHost { body: Some(body) };
+    bodies.into_iter().map(message).collect()
+}
+
+/// Takes the first pieces off, each a part of the state or of the journal, and leaves a last one of
+/// each.
+fn split_off_pieces(resume: &mut pb::Resume) -> Vec<(Vec<u8>, Vec<pb::RoomTick>)> {
+    let mut pieces = Vec::new();
+    while resume.state.len() > ROOM_PIECE_BYTES {
+        let rest = resume.state.split_off(ROOM_PIECE_BYTES);
+        pieces.push((std::mem::replace(&mut resume.state, rest), Vec::new()));
     }
+    let (mut bytes, mut last) = (0, Vec::new());
+    for tick in std::mem::take(&mut resume.ticks) {
+        bytes += TICK_HEAD_BYTES + tick.inputs.len();
+        if bytes > ROOM_PIECE_BYTES && !last.is_empty() {
+            pieces.push((Vec::new(), std::mem::take(&mut last)));
+            bytes = TICK_HEAD_BYTES + tick.inputs.len();
+        }
+        last.push(tick);
+    }
+    resume.ticks = last;
+    pieces
+}
+
+/// The message of a host, or the messages if it is a snapshot of a large room.
+pub fn messages_of(message: HostMessage) -> Vec<HostToWorld> {
+    let HostMessage::Snapshot(room, mut snapshot) = message else {
+        return vec![message.into()];
+    };
+    let mut messages = Vec::new();
+    let mut piece = |state, has_more| {
+        let body = host_to_world::Body::RoomSaved(pb::RoomSaved {
+            room: room.0,
+            at_us: snapshot.at.micros(),
+            state,
+            has_more,
+        });
+        messages.push(HostToWorld { body: Some(body) });
+    };
+    while snapshot.state.len() > ROOM_PIECE_BYTES {
+        let rest = snapshot.state.split_off(ROOM_PIECE_BYTES);
+        piece(std::mem::replace(&mut snapshot.state, rest), true);
+    }
+    piece(snapshot.state, false);
+    messages
 }
 
 impl From<HostMessage> for HostToWorld {
@@ -270,6 +339,7 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
             room: room.0,
             at_us: snapshot.at.micros(),
             state: snapshot.state,
+            has_more: false,
         }),
         HostMessage::Journal {
             room,

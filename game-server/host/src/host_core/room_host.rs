@@ -24,6 +24,7 @@ use super::checkpoints::{CheckpointSender, member_changes};
 use super::messages::{HostMessage, RoomMember, RoomOrder};
 use super::overload::OverloadGovernor;
 use super::release::RoomConfirmations;
+use crate::protocol::MAX_TICK_INPUT_BYTES;
 use ambit_room::journal::JournalEntry;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
@@ -303,10 +304,25 @@ impl RoomHost {
             .checkpoints
             .as_ref()
             .and_then(|checkpoints| checkpoints.journal(&self.room, now));
-        if journal.is_none() {
+        if let Some(entry) = journal {
+            let bytes = entry.inputs.len();
+            if bytes > MAX_TICK_INPUT_BYTES {
+                tracing::error!(
+                    room = self.id.0,
+                    bytes,
+                    "room closed: the inputs of one tick are too long to be kept, so nothing of \
+                     the tick can be confirmed"
+                );
+                self.room_outputs.clear();
+                return self.finish(
+                    ErrorCode::ServerError,
+                    "the room was sent more at once than the server can keep",
+                );
+            }
+            self.outputs.push_back(RoomHostOutput::Journal(entry));
+        } else {
             self.confirmations.note_unsaved();
         }
-        self.outputs.extend(journal.map(RoomHostOutput::Journal));
         let mut room_outputs = std::mem::take(&mut self.room_outputs);
         // Transfers follow the snapshot: the lobby, which is sent them, then has what led to them.
         let mut transfers = Vec::new();

@@ -9,6 +9,9 @@ use ambit_room::journal::JournalEntry;
 
 use super::messages::RoomMember;
 use super::*;
+use crate::protocol::MAX_TICK_INPUT_BYTES;
+use ambit_room::journal::{JournalEntry, SavedRoom};
+use ambit_transport::frame::MAX_HOST;
 use ambit_transport::ticket::{Ticket, TicketSigner};
 
 const ADDRESS: &str = "10.0.0.1:7000";
@@ -411,7 +414,7 @@ fn only_stats_and_heartbeats_are_expendable() {
 #[test]
 fn orders_and_messages_survive_the_conversion() {
     let resume = RoomResume {
-        saved: ambit_room::journal::SavedRoom {
+        saved: SavedRoom {
             snapshot: RoomSnapshot {
                 at: GameTime::ZERO,
                 state: vec![1, 2],
@@ -428,9 +431,12 @@ fn orders_and_messages_survive_the_conversion() {
         parameters: [("npcs".into(), "3".into())].into(),
         ..assignment(4)
     };
-    let message = protobuf::open_room(order.clone(), Some(resume.clone()));
-    let converted = protobuf::order_of(message);
-    assert_eq!(converted, Some(WorldOrder::OpenRoom(order, Some(resume))));
+    let messages = protobuf::open_room(order.clone(), Some(resume.clone()));
+    let converted: Vec<_> = messages
+        .into_iter()
+        .filter_map(protobuf::order_of)
+        .collect();
+    assert_eq!(converted, [WorldOrder::OpenRoom(order, Some(resume))]);
     let journal = HostMessage::Journal {
         room: ROOM,
         entry: JournalEntry::new(GameTime::from_millis(50), &[]),
@@ -441,6 +447,39 @@ fn orders_and_messages_survive_the_conversion() {
         panic!("{sent:?}")
     };
     assert_eq!((tick.room, tick.at_us, tick.serial), (7, 50_000, 9));
+}
+
+#[test]
+fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
+    let entry = |(at, bytes): (u64, usize)| JournalEntry {
+        at: GameTime::from_millis(at),
+        inputs: vec![at as u8; bytes],
+    };
+    let small = (1..40).map(|at| (at, 300_000));
+    let large = (40..43).map(|at| (at, MAX_TICK_INPUT_BYTES));
+    let resume = RoomResume {
+        saved: SavedRoom {
+            snapshot: RoomSnapshot {
+                at: GameTime::ZERO,
+                state: (0..20_000_000_u32).map(|byte| byte as u8).collect(),
+            },
+            journal: small.chain(large).map(entry).collect(),
+        },
+        ..RoomResume::default()
+    };
+    let messages = protobuf::open_room(assignment(3), Some(resume.clone()));
+    let longest = messages.iter().map(prost::Message::encoded_len).max();
+    assert!(longest < Some(MAX_HOST / 2), "{longest:?}");
+    assert!(messages.len() > 20, "{}", messages.len());
+    let mut host = Host::configured(Duration::ZERO);
+    for message in messages {
+        host.order(protobuf::order_of(message).expect("a known order"));
+    }
+    let [HostOutput::MakeRoom(plan)] = &host.poll()[..] else {
+        panic!("the room is to be made")
+    };
+    let (_, restored) = plan.resume.as_ref().expect("it goes on");
+    assert!(*restored == resume, "another room");
 }
 
 /// A host core with its time and its lease.

@@ -16,6 +16,9 @@
 //! 4. The queue is bounded: at most [`MAX_WAITING`] changes wait. If there are more, the oldest are
 //!    applied at once: a player who taps faster than the server ticks loses taps but gets no
 //!    growing delay.
+//! 5. The samples that are taken are bounded, too: [`SAMPLES_PER_TICK`], and [`SAMPLE_BURST`] at
+//!    once. What is ignored changes nothing here. So a room whose journal has the taken samples
+//!    alone is the same room, and a client that floods it makes no large journal.
 //!
 //! Source for dropping older samples: "Synchronisation par le reseau d'un monde virtuel sur Unity".
 //! Units: milliseconds. Cost: proportional to the changes.
@@ -31,6 +34,23 @@ use serde::{Deserialize, Serialize};
 pub const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
 /// Changes that may wait for a tick of their own.
 pub const MAX_WAITING: usize = 16;
+/// Samples of a player that may be taken at once: twice as many as a datagram repeats after an
+/// interruption.
+pub const SAMPLE_BURST: u8 = 64;
+/// Samples that may be taken for each tick in the long run: 80 a second at the slowest, and clients
+/// take a sample 20 or 60 times a second.
+pub const SAMPLES_PER_TICK: u8 = 8;
+
+/// What became of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleOutcome {
+    /// It counts.
+    Taken,
+    /// It is not newer than the newest one: ignored.
+    Known,
+    /// The player sends too many: ignored.
+    OverRate,
+}
 
 /// The controls of one player. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -41,6 +61,8 @@ pub struct Controls {
     sampled_keys: Keymap,
     /// Changes that no tick has applied yet, the oldest first.
     waiting: VecDeque<QueuedChange>,
+    /// How much of [`SAMPLE_BURST`] is used up.
+    samples_used: u8,
     /// Edges of the current tick.
     edges: ButtonEdges,
 }
@@ -54,7 +76,7 @@ struct QueuedChange {
 
 impl Controls {
     /// Takes a sample that arrived at `now`.
-    pub fn receive_sample(&mut self, now: GameTime, sample: KeySample) {
+    pub fn receive_sample(&mut self, now: GameTime, sample: KeySample) -> SampleOutcome {
         let at = sample.at.min(now + MAX_CLOCK_LEAD);
         // Samples too far ahead count as taken at the same time: the client's own times decide
         // which is newer.
@@ -62,8 +84,12 @@ impl Controls {
             .newest_at
             .is_some_and(|newest| (at, sample.at) <= newest)
         {
-            return;
+            return SampleOutcome::Known;
         }
+        if self.samples_used >= SAMPLE_BURST {
+            return SampleOutcome::OverRate;
+        }
+        self.samples_used += 1;
         self.newest_at = Some((at, sample.at));
         if sample.keys != std::mem::replace(&mut self.sampled_keys, sample.keys) {
             self.enqueue(QueuedChange {
@@ -71,6 +97,7 @@ impl Controls {
                 keys: sample.keys,
             });
         }
+        SampleOutcome::Taken
     }
 
     /// Sets the held keys until the next change.
@@ -88,6 +115,7 @@ impl Controls {
     /// taken effect with this tick, if any did.
     pub fn begin_tick(&mut self) -> Option<GameTime> {
         self.edges.begin_tick();
+        self.samples_used = self.samples_used.saturating_sub(SAMPLES_PER_TICK);
         let mut applied_until = None;
         while let Some(change) = self.waiting.front().copied() {
             let is_overdue = self.waiting.len() > MAX_WAITING;
@@ -257,10 +285,34 @@ mod tests {
         let mut controls = Controls::default();
         for step in 0..10_000 {
             receive(&mut controls, &[(step + 1, (step % 2) as u32)]);
+            controls.hold(Keymap((step % 2) as u32));
         }
         assert!(controls.waiting.len() <= 4 * MAX_WAITING);
         controls.begin_tick();
         assert!(controls.waiting.len() <= MAX_WAITING);
+    }
+
+    #[test]
+    fn a_flood_of_samples_is_taken_at_a_bounded_rate() {
+        let mut controls = Controls::default();
+        let mut taken = 0;
+        for tick in 0..100_u64 {
+            for step in 0..2_000 {
+                let sample = KeySample {
+                    at: ms(1 + tick * 2_000 + step),
+                    keys: Keymap((step % 2) as u32),
+                };
+                let outcome = controls.receive_sample(ms(1_000_000), sample);
+                taken += u64::from(outcome == SampleOutcome::Taken);
+                let again = controls.receive_sample(ms(1_000_000), sample);
+                assert_ne!(again, SampleOutcome::Taken, "tick {tick}");
+            }
+            controls.begin_tick();
+        }
+        assert_eq!(
+            taken,
+            u64::from(SAMPLE_BURST) + 99 * u64::from(SAMPLES_PER_TICK)
+        );
     }
 
     /// A client samples and repeats over a link that loses, duplicates and reorders; the ticks
@@ -384,9 +436,9 @@ mod tests {
                 .collect();
             self.rng.shuffle(&mut arrived);
             for (_, seq, input) in arrived {
-                input
-                    .samples(ms(now))
-                    .for_each(|sample| self.controls.receive_sample(ms(now), sample));
+                for sample in input.samples(ms(now)) {
+                    self.controls.receive_sample(ms(now), sample);
+                }
                 if self.rng.f32() >= self.loss {
                     self.acks.push((now + self.rng.u64(10..200), seq));
                 }

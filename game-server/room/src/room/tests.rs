@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{FieldValue, Notice, RefusalReason};
 use ambit_proto::pose::PoseCoding;
@@ -14,6 +15,7 @@ use ambit_proto::space::Position;
 use ambit_proto::wire;
 
 use super::*;
+use crate::logic::controls::{SAMPLE_BURST, SAMPLES_PER_TICK};
 
 mod budgets;
 mod delivery;
@@ -86,7 +88,10 @@ fn under_a_limit_a_room_confirms_and_refuses_only_what_came_before() {
     let stats = scene.room.stats();
     assert_eq!((stats.commands, stats.commands_refused), (1, 1));
     let is_datagram = |output: &&RoomOutput| matches!(output, RoomOutput::Datagram { .. });
-    assert!(outputs.iter().any(|output| is_datagram(&output)), "state goes on");
+    assert!(
+        outputs.iter().any(|output| is_datagram(&output)),
+        "state goes on"
+    );
 
     let limit = scene.now;
     scene.inputs.push(RoomInput::ConfirmUntil(Some(limit)));
@@ -268,6 +273,46 @@ fn commands_above_the_rate_are_refused_with_one_notice_a_second() {
         .filter(|notice| matches!(notice, Notice::Refused { .. }))
         .count();
     assert!((1..=2).contains(&refusals), "{refusals} refusals");
+}
+
+/// A journal has what was taken: repeats and floods are not in it, and a room that is restored from
+/// it is the same.
+#[test]
+fn a_flood_of_samples_makes_no_long_journal() {
+    const PLAYERS: u64 = 12;
+    const TICKS: usize = 60;
+    const SAMPLES: usize = 8 * 31;
+    let mut scene = Scene::new();
+    for player in 0..PLAYERS {
+        scene.join(PlayerId(player), "ann");
+    }
+    scene.ticks(1);
+    let (mut kept, mut bytes) = (0, 0);
+    for tick in 0..TICKS {
+        for player in 0..PLAYERS {
+            for step in 0..SAMPLES {
+                let sample = KeySample {
+                    at: GameTime::from_millis((tick * SAMPLES + step) as u64),
+                    keys: Keymap((step % 2) as u32),
+                };
+                scene.inputs.push(RoomInput::Sample {
+                    player: PlayerId(player),
+                    at: GameTime::from_millis(1_000_000),
+                    sample,
+                });
+            }
+        }
+        scene.ticks_without_delivery(1);
+        kept += scene.room.journal().len();
+        bytes += saved::of(scene.room.journal()).len();
+    }
+    let most = PLAYERS as usize
+        * (usize::from(SAMPLE_BURST) + (TICKS - 1) * usize::from(SAMPLES_PER_TICK));
+    assert_eq!(kept, most);
+    assert!(bytes < 24 * most, "{bytes} bytes");
+    let sent = TICKS * PLAYERS as usize * SAMPLES;
+    let over_rate = scene.room.stats().samples_over_rate;
+    assert_eq!(over_rate, (sent - kept) as u64);
 }
 
 #[test]

@@ -347,7 +347,13 @@ impl System {
     }
 
     pub(super) fn order_host(&mut self, host: HostId, order: HostOrder) {
-        let message = self.checkpoints.prepare_message(self.now, host, order);
+        for message in self.checkpoints.prepare_messages(self.now, host, order) {
+            self.send_order(host, message);
+        }
+    }
+
+    fn send_order(&mut self, host: HostId, message: WorldToHost) {
+        assert_fits_link(&message);
         if self.hosts.get(&host).is_some_and(HostProcess::is_embedded) {
             let now = self.now;
             return self
@@ -389,6 +395,7 @@ impl System {
 
     /// A host's message has arrived at the WorldServer.
     pub(super) fn report(&mut self, host: HostId, message: HostToWorld) {
+        assert_fits_link(&message);
         if let Some(report) = self.checkpoints.receive(self.now, host, message) {
             self.lobby.handle_host(self.now, host, report);
         }
@@ -661,4 +668,10 @@ impl System {
             });
         }
     }
+}
+
+/// The shells would leave a longer message out.
+fn assert_fits_link(message: &impl Message) {
+    let bytes = message.encoded_len();
+    assert!(bytes <= ambit_transport::frame::MAX_HOST, "{bytes} bytes");
 }

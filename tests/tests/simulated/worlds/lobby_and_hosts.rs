@@ -295,9 +295,9 @@ impl LobbyAndHosts {
         while let Some(output) = self.lobby.poll_output() {
             match output {
                 LobbyAction::Host { host, order } => {
-                    let message = self.checkpoints.prepare_message(self.now, host, order);
+                    let messages = self.checkpoints.prepare_messages(self.now, host, order);
                     if let Some(host) = self.hosts.get_mut(&host) {
-                        host.orders.push_back(message);
+                        host.orders.extend(messages);
                     }
                 }
                 LobbyAction::Send { message, .. } => {

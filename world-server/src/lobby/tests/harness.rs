@@ -617,8 +617,11 @@ impl LobbyHarness {
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
                 LobbyAction::Host { host, order } => {
-                    let message = RoomCheckpoints::default().prepare_message(self.now, host, order);
-                    self.orders.push((host, message.body.expect("a body")));
+                    let messages =
+                        RoomCheckpoints::default().prepare_messages(self.now, host, order);
+                    for message in messages {
+                        self.orders.push((host, message.body.expect("a body")));
+                    }
                 }
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),

@@ -617,10 +617,13 @@ impl RandomRun {
                         self.hosts.contains_key(&host) || is_lost,
                         "a lost host gets the order {order:?}"
                     );
-                    let message = RoomCheckpoints::default().prepare_message(self.now, host, order);
-                    let order = message.body.as_ref().expect("a body");
-                    self.queue_gate_answer(host, order);
-                    self.note_order(host, order);
+                    let messages =
+                        RoomCheckpoints::default().prepare_messages(self.now, host, order);
+                    for message in messages {
+                        let order = message.body.as_ref().expect("a body");
+                        self.queue_gate_answer(host, order);
+                        self.note_order(host, order);
+                    }
                 }
                 LobbyAction::DisconnectHost { host } => {
                     cut.push(host);

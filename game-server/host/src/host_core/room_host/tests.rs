@@ -313,6 +313,41 @@ fn a_late_room_sends_less_and_its_clients_are_told() {
     assert_eq!(told, (both, vec![1, 0]));
 }
 
+#[test]
+fn a_room_whose_tick_is_too_long_to_be_kept_ends_unconfirmed() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    let input = RoomInput::Rename {
+        player: BOB,
+        name: "x".repeat(MAX_TICK_INPUT_BYTES + 1),
+    };
+    host.order(RoomOrder::Input(input));
+    let outputs = host.tick();
+    let confirms = |output: &RoomHostOutput| {
+        matches!(
+            output,
+            RoomHostOutput::Journal(_) | RoomHostOutput::Datagram { .. }
+        )
+    };
+    assert!(!outputs.iter().any(confirms));
+    assert!(outputs.contains(&RoomHostOutput::Ended));
+    let closed = |output: &RoomHostOutput| {
+        matches!(
+            output,
+            RoomHostOutput::World(HostMessage::RoomClosed {
+                reason: ErrorCode::ServerError,
+                ..
+            })
+        )
+    };
+    assert!(outputs.iter().any(closed));
+    assert_eq!(
+        last_messages(outputs),
+        [(ClientId(1), ErrorCode::ServerError)]
+    );
+}
+
 fn games() -> Registry {
     Games::new().with::<FieldGame>().into()
 }

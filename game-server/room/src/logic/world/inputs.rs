@@ -5,6 +5,7 @@ use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
 
 use super::World;
+use crate::logic::controls::SampleOutcome;
 
 /// The inputs of one player that a tick has applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +59,14 @@ impl World {
     }
 
     /// Takes a sample of a player's controls that arrived when the room's clock showed `now`.
-    pub fn receive_sample(&mut self, now: GameTime, player: PlayerId, sample: KeySample) {
-        self.controls
-            .entry(player)
-            .or_default()
-            .receive_sample(now, sample);
+    pub fn receive_sample(
+        &mut self,
+        now: GameTime,
+        player: PlayerId,
+        sample: KeySample,
+    ) -> SampleOutcome {
+        let controls = self.controls.entry(player).or_default();
+        controls.receive_sample(now, sample)
     }
 
     /// Releases all controls of a player who has disconnected.
