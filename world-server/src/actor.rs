@@ -226,7 +226,7 @@ impl WorldServer {
                     conn,
                     code,
                     message,
-                } => self.close(conn, code, message),
+                } => self.close(conn, code, &message),
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 // Dropping our end closes the link; a child that does not exit then is killed.
                 LobbyAction::DisconnectHost { host } => {
@@ -382,12 +382,12 @@ impl WorldServer {
         }
     }
 
-    fn close(&self, conn: ConnId, code: ErrorCode, message: String) {
+    fn close(&self, conn: ConnId, code: ErrorCode, message: &str) {
         if let Some(client) = self.clients.get(&conn)
-            && !client.queue.close(code, message.clone())
+            && !client.queue.close(code, message)
         {
             // There is no stream yet for a last message.
-            client.connection.close(code, &message);
+            client.connection.close(code, message);
         }
     }
 

@@ -226,7 +226,7 @@ mod tests {
 
             // The lobby's thread is busy, and its mailbox is full.
             let (is_busy, busy) = oneshot::channel();
-            let (release, released) = std::sync::mpsc::channel::<()>();
+            let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
             thread.spawn_fn(move || {
                 let _ = is_busy.send(());
                 let _ = released.recv();

@@ -193,9 +193,9 @@ impl OutgoingQueue {
     }
 
     /// Closes the connection after everything that waits. Returns `false` if there is no writer.
-    pub(crate) fn close(&self, code: ErrorCode, message: String) -> bool {
+    pub(crate) fn close(&self, code: ErrorCode, message: &str) -> bool {
         let mut waiting = self.waiting();
-        waiting.close.get_or_insert((code, message));
+        waiting.close.get_or_insert((code, message.to_owned()));
         self.filled.notify_one();
         waiting.has_writer
     }

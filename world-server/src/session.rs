@@ -225,7 +225,7 @@ mod tests {
                 Some(&[7, 8][..])
             );
             queue.push(FrameKind::Essential, &vec![0, 0, 0, 1, 9].into());
-            assert!(queue.close(ErrorCode::Kicked, "out".into()));
+            assert!(queue.close(ErrorCode::Kicked, "out"));
             assert_eq!(
                 frames.next_frame().await.unwrap().as_deref(),
                 Some(&[9][..])

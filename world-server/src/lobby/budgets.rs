@@ -162,7 +162,7 @@ impl Lobby {
     ) -> Result<(), LobbyRefusal> {
         let own = self.connections.open_mut(conn);
         if own.is_some_and(|connection| !connection.lists.has_token(now)) {
-            return Err(self.list_refusal(self.config.list_kib_per_s, "a client"));
+            return Err(list_refusal(self.config.list_kib_per_s, "a client"));
         }
         if is_join {
             return Ok(());
@@ -174,7 +174,7 @@ impl Lobby {
             .check(now, network)
             .map_err(|exhausted| match exhausted {
                 Exhausted::OfAddress => {
-                    self.list_refusal(limit.per_s_of_address, "players at one address together")
+                    list_refusal(limit.per_s_of_address, "players at one address together")
                 }
                 Exhausted::OfAll => LobbyRefusal::new(
                     ErrorCode::TryAgain,
@@ -205,14 +205,14 @@ impl Lobby {
         let connection = self.connections.open_mut(conn?)?;
         (!connection.is_trusted).then(|| SourceNetwork::of(connection.address))
     }
+}
 
-    fn list_refusal(&self, kib_per_s: u32, who: &str) -> LobbyRefusal {
-        let message = format!(
-            "{who} may get {kib_per_s} KiB of lists a second; wait a little, or subscribe to the \
-             list of rooms"
-        );
-        LobbyRefusal::new(ErrorCode::RateLimited, message)
-    }
+fn list_refusal(kib_per_s: u32, who: &str) -> LobbyRefusal {
+    let message = format!(
+        "{who} may get {kib_per_s} KiB of lists a second; wait a little, or subscribe to the \
+         list of rooms"
+    );
+    LobbyRefusal::new(ErrorCode::RateLimited, message)
 }
 
 /// KiB, begun ones included: even an empty list costs something.

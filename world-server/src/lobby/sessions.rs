@@ -112,9 +112,10 @@ impl Lobby {
         name: PlayerName,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let text = name.as_str().to_owned();
-        let room = self.players.at(player).room;
-        let told = room.map_or(0, |room| self.rooms.at(room).seats.taken() as usize);
-        self.charge_deliveries(now, player, told)?;
+        if let Some(room) = self.players.at(player).room {
+            let members = self.rooms.at(room).seats.taken() as usize;
+            self.charge_deliveries(now, player, members)?;
+        }
         if self.players.rename(player, name).is_err() {
             let message =
                 format!("another player is called {text}, or nearly so; choose another name");
