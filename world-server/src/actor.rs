@@ -31,7 +31,7 @@ use crate::admin::snapshot::{Snapshot, add_stats};
 use crate::client_connection::ClientConnection;
 use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
-use crate::hosts::host_pulses::HostPulses;
+use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
@@ -81,7 +81,7 @@ pub(crate) struct WorldServer {
     /// The newest state of each room, as its host sent it.
     checkpoints: Arc<RoomCheckpoints>,
     /// When each host was heard last.
-    pulses: Arc<HostPulses>,
+    heard_hosts: Arc<HeardHosts>,
     last_conn: u64,
     last_host: u64,
     wakeup: Option<(LocalTime, SpawnHandle)>,
@@ -148,7 +148,7 @@ impl WorldServer {
             waiting_clients: BTreeSet::new(),
             children,
             checkpoints: Arc::default(),
-            pulses: Arc::default(),
+            heard_hosts: Arc::default(),
             last_conn: 0,
             last_host,
             wakeup: None,
@@ -164,17 +164,18 @@ impl WorldServer {
     }
 
     /// Calls the lobby, then carries out its outputs. If one of its timers is due, it is told first
-    /// when each host was heard; see `host_pulses`.
+    /// when each host was heard; see `heard_hosts`.
     fn call_lobby(&mut self, ctx: &mut Context<Self>, call: impl FnOnce(&mut Lobby, LocalTime)) {
-        let pulses = Arc::clone(&self.pulses);
-        let next = self.lobby.next_deadline();
-        let mut held = next
-            .is_some_and(|at| at <= self.clock.now())
-            .then(|| pulses.hold());
-        // After the pulses are held, so that none is newer.
-        let now = self.clock.now();
-        for (&host, &heard_at) in held.iter().flat_map(|held| held.iter()) {
-            self.lobby.note_host_heard(host, heard_at);
+        let heard_hosts = Arc::clone(&self.heard_hosts);
+        let mut now = self.clock.now();
+        let is_due = self.lobby.next_deadline().is_some_and(|at| at <= now);
+        let mut held = is_due.then(|| heard_hosts.hold());
+        if let Some(held) = &held {
+            // No time in the table is newer than this.
+            now = self.clock.now();
+            for (&host, &heard_at) in held.iter() {
+                self.lobby.note_host_heard(host, heard_at);
+            }
         }
         call(&mut self.lobby, now);
         let outputs: Vec<LobbyAction> = std::iter::from_fn(|| self.lobby.poll_output()).collect();
@@ -230,7 +231,7 @@ impl WorldServer {
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 // Dropping our end closes the link; a child that does not exit then is killed.
                 LobbyAction::DisconnectHost { host } => {
-                    self.pulses.remove(host);
+                    self.heard_hosts.remove(host);
                     self.hosts.remove(&host);
                 }
                 LobbyAction::SaveCondemned { header } => self.save_condemned_room(header),
@@ -482,7 +483,7 @@ impl WorldServer {
     }
 
     fn forget_host(&mut self, host: HostId) {
-        self.pulses.remove(host);
+        self.heard_hosts.remove(host);
         self.hosts.remove(&host);
         let last = self
             .lobby
@@ -633,13 +634,13 @@ impl Handler<HostConnected> for WorldServer {
                 pending: PendingWrites::default(),
             },
         );
-        self.pulses.add(host, self.clock.now());
+        self.heard_hosts.add(host, self.clock.now());
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));
         MessageResult(RegisteredHost {
             id: host,
             clock: self.clock,
             checkpoints: Arc::clone(&self.checkpoints),
-            pulses: Arc::clone(&self.pulses),
+            heard_hosts: Arc::clone(&self.heard_hosts),
         })
     }
 }

@@ -6,11 +6,11 @@
 //! created the link.
 //!
 //! The lobby's actor has one mailbox for players and hosts. What keeps a host alive does not wait
-//! in it: checkpoints are stored and heartbeats answered here (`host_pulses`), and other reports
+//! in it: checkpoints are stored and heartbeats answered here (`heard_hosts`), and other reports
 //! queue for the mailbox without holding those up.
 
 pub(crate) mod embedded;
-pub(crate) mod host_pulses;
+pub(crate) mod heard_hosts;
 pub(crate) mod process;
 pub(crate) mod remote;
 pub mod room_checkpoints;
@@ -30,7 +30,7 @@ use crate::actor::messages::{HostConnected, HostDisconnected, HostReported, Regi
 use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::{HostId, HostReport, Origin};
 
-use self::host_pulses::HostPulses;
+use self::heard_hosts::HeardHosts;
 use self::room_checkpoints::RoomCheckpoints;
 
 /// How long a host may take to send its first message.
@@ -60,7 +60,7 @@ pub(crate) struct HostSession {
     world: Addr<WorldServer>,
     clock: LobbyClock,
     checkpoints: Arc<RoomCheckpoints>,
-    pulses: Arc<HostPulses>,
+    heard_hosts: Arc<HeardHosts>,
     /// Whether the ticks and heartbeats of the host are acknowledged.
     acknowledges: bool,
 }
@@ -94,7 +94,7 @@ impl HostSession {
             id,
             clock,
             checkpoints,
-            pulses,
+            heard_hosts,
         } = world
             .send(HostConnected(link.orders.clone(), origin))
             .await
@@ -116,7 +116,7 @@ impl HostSession {
             world,
             clock,
             checkpoints,
-            pulses,
+            heard_hosts,
             acknowledges: origin == Origin::Remote,
         })
     }
@@ -154,7 +154,7 @@ impl HostSession {
         let commands = self.link.orders.downgrade();
         self.link.orders = mpsc::channel(1).0;
         while let Some(message) = self.link.messages.recv().await {
-            let is_served = self.pulses.note_heard(self.id, || self.clock.now());
+            let is_served = self.heard_hosts.note(self.id, || self.clock.now());
             let acknowledgement = match &message.body {
                 Some(host_to_world::Body::RoomTick(tick)) => {
                     let serial = tick.serial;
@@ -262,12 +262,12 @@ mod tests {
             host.send(host_to_world::Body::Ready(ready()));
             let session = HostSession::register(world_end, world, Origin::Remote, |_| Ok(()));
             let session = session.await.unwrap();
-            let (pulses, id) = (Arc::clone(&session.pulses), session.id);
+            let (heard_hosts, id) = (Arc::clone(&session.heard_hosts), session.id);
             tokio::spawn(session.run(|| async { DisconnectCause::new("test") }));
             host.expect_configure().await;
             host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 1 }));
             assert!(host.end.orders.recv().await.is_some());
-            pulses.remove(id);
+            heard_hosts.remove(id);
             host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 2 }));
             // What comes later is answered, so the second heartbeat was not.
             host.send(host_to_world::Body::RoomTick(

@@ -538,6 +538,15 @@ mod tests {
     }
 
     #[test]
+    fn missed_chat_is_a_notice_with_the_number_of_messages() {
+        let json = event(&ViewEvent::ChatMissed { count: 3 }).expect("scripts get it");
+        assert_eq!(
+            (&json["ev"], &json["code"], &json["count"]),
+            (&json!("notice"), &json!("chat_missed"), &json!(3))
+        );
+    }
+
+    #[test]
     fn errors_have_a_code_and_a_message() {
         assert_eq!(
             error("room_full", "no seat left"),

@@ -13,7 +13,7 @@ use super::LobbyClock;
 use crate::admin::snapshot::Snapshot;
 use crate::client_connection::ClientConnection;
 use crate::cluster::store::WriteProgress;
-use crate::hosts::host_pulses::HostPulses;
+use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, HostReport, MissedNews, Origin};
 use crate::outgoing::OutgoingQueue;
@@ -65,7 +65,7 @@ pub(crate) struct RegisteredHost {
     pub(crate) id: HostId,
     pub(crate) clock: LobbyClock,
     pub(crate) checkpoints: Arc<RoomCheckpoints>,
-    pub(crate) pulses: Arc<HostPulses>,
+    pub(crate) heard_hosts: Arc<HeardHosts>,
 }
 
 /// A host has connected; its orders go to the sender.

@@ -97,6 +97,22 @@ fn a_silent_host_is_disconnected_and_its_players_are_notified() {
 }
 
 #[test]
+fn a_host_whose_messages_wait_for_the_lobby_is_not_silent() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.child(1, 8);
+    for _ in 0..20 {
+        harness.advance(Duration::from_millis(1_900));
+        // Its heartbeat has arrived, but is not handled.
+        harness.lobby.note_host_heard(host, harness.now);
+    }
+    assert_eq!(harness.take_disconnected_hosts(), []);
+    harness.advance(Duration::from_millis(1_900));
+    assert_eq!(harness.take_disconnected_hosts(), []);
+    harness.advance(Duration::from_millis(200));
+    assert_eq!(harness.take_disconnected_hosts(), [host]);
+}
+
+#[test]
 fn a_lobby_that_was_suspended_disconnects_no_host() {
     let mut harness = LobbyHarness::new();
     let host = harness.child(1, 8);
