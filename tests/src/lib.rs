@@ -1,9 +1,9 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
 //! ([`oracle`]), test games ([`bouncing_balls`], [`counting_game`], [`crowd_game`],
-//! [`greeting_game`], [`rolling_cubes`], [`walking_crowd`]), a room with measurements of its
-//! clients ([`measured_room`]), `cubes` with scripted players ([`cube_players`]), the comparison of
-//! schemes that synchronise physics ([`physics_sync`]), fuzz targets ([`fuzz`]) and real processes
-//! ([`real`]).
+//! [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`walking_crowd`]), a room with
+//! measurements of its clients ([`measured_room`]), `cubes` with scripted players
+//! ([`cube_players`]), the comparison of schemes that synchronise physics ([`physics_sync`]), fuzz
+//! targets ([`fuzz`]) and real processes ([`real`]).
 
 pub mod bouncing_balls;
 pub mod counting_game;
@@ -11,6 +11,7 @@ pub mod crowd_game;
 pub mod cube_players;
 pub mod fuzz;
 pub mod greeting_game;
+pub mod hoarding_game;
 pub mod measured_room;
 pub mod oracle;
 pub mod physics_sync;

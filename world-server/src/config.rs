@@ -16,8 +16,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ambit_host::cli::Advertise;
+use ambit_host::cli::{Advertise, MemoryLimit};
 use ambit_host::protocol::HEARTBEAT_INTERVAL;
+use ambit_room::logic::registry::Registry;
+use ambit_room::room_limits::{RoomLimit, RoomLimits};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
@@ -203,6 +205,28 @@ pub struct Config {
           default_value_t = LobbyConfig::default().max_running_rooms_per_address)]
     pub max_running_rooms_per_address: usize,
 
+    /// The most that a room may ask for, of each parameter: KEY=NUMBER for all games,
+    /// GAME.KEY=NUMBER for one, KEY=off for no limit; separated by commas, or in several flags
+    /// (`tick=30`, `field.npcs=500`). Limits that are not named keep their defaults. Beside
+    /// parameters: `capacity` (seats), `objects` (that a game creates by its parameters), `pairs`
+    /// (of players and objects in their sight, if the seats are taken and all are spread evenly).
+    /// A room that asks for more is refused with `bad_parameter`.
+    #[arg(long, value_name = "KEY=MAX[,KEY=MAX]", env = "AMBIT_ROOM_LIMIT",
+          value_delimiter = ',', default_value = RoomLimits::default().to_string())]
+    pub room_limit: Vec<RoomLimit>,
+
+    /// For `process`: memory of each child process, in MiB, or `off`. A child that needs more ends;
+    /// its rooms resume on others, and a room that ends two hosts so is closed. Each child counts
+    /// what it reserves to write to, about 2 MiB for each room more than it uses.
+    #[arg(
+        long,
+        value_name = "MIB|off",
+        env = "AMBIT_CHILD_MEMORY",
+        default_value = "4096",
+        allow_hyphen_values = true
+    )]
+    pub child_memory: MemoryLimit,
+
     /// Chat messages that the server delivers in a second, counted once for each receiver; twice as
     /// many after a pause. More are refused with `try_again`. Ten thousand cost about a tenth of a
     /// core.
@@ -318,9 +342,11 @@ impl Config {
     fn check_hosting(&self, matches: &ArgMatches, from_file: &FileKeys) -> Result<(), ConfigError> {
         let hosting = self.hosts;
         let has_pool = matches!(hosting, HostingMode::Process { min, max } if min < max);
+        let has_children = matches!(hosting, HostingMode::Process { .. });
         let is_cluster = hosting == HostingMode::Cluster;
         for (flag, applies, used_by) in [
             ("spare-hosts", has_pool, "process:MIN..MAX"),
+            ("child-memory", has_children, "process:N"),
             ("nats", is_cluster, "cluster"),
             ("peer-address", is_cluster, "cluster"),
         ] {
@@ -379,6 +405,17 @@ impl Config {
             },
             ..LobbyConfig::default()
         }
+    }
+
+    /// What a room may ask for.
+    pub fn room_limits(&self) -> RoomLimits {
+        RoomLimits::with(&self.room_limit)
+    }
+
+    /// Checks the settings that name parameters of games.
+    pub(crate) fn check_games(&self, registry: &Registry) -> Result<(), String> {
+        let problem = registry.check_limit_names(&self.room_limits());
+        problem.map_err(|problem| format!("`--room-limit`: {problem}"))
     }
 
     /// The limits for child processes.
@@ -777,6 +814,8 @@ mod tests {
             ("embedded", &["--peer-address", "a:1"], false),
             ("process:2", &["--peer-address", "a:1"], false),
             ("embedded", &["--spare-hosts", "1"], false),
+            ("embedded", &["--child-memory", "512"], false),
+            ("process:2", &["--child-memory", "512"], true),
             ("process:2", &["--spare-hosts", "1"], false),
             ("process:2..3", &["--spare-hosts", "1"], true),
             ("embedded", &["--host-key", "0123456789abcdef"], true),
@@ -818,6 +857,36 @@ mod tests {
                 .to_string()
                 .starts_with("the environment variable `AMBIT_PEER_ADDRESS` is for"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn limits_of_rooms_are_added_to_the_defaults_and_are_for_parameters() {
+        let limits = |flags: &[&str]| {
+            let arguments = [&["world-server"], flags].concat();
+            Config::from_arguments(arguments).unwrap().room_limits()
+        };
+        assert_eq!(limits(&[]), RoomLimits::default());
+        assert_eq!(
+            limits(&[
+                "--room-limit",
+                "tick=30,objects=off",
+                "--room-limit",
+                "field.npcs=9"
+            ])
+            .to_string(),
+            "budget=10000,pairs=2000000,tick=30,objects=off,field.npcs=9"
+        );
+        let error = error_of(&["--room-limit", "tick=fast"]);
+        assert!(
+            error.contains("--room-limit") && error.contains("tick=30"),
+            "{error}"
+        );
+        let config = Config::from_arguments(["world-server", "--room-limit", "tik=30"]).unwrap();
+        let problem = config.check_games(&Registry::default()).unwrap_err();
+        assert!(
+            problem.contains("--room-limit") && problem.contains("tik=30"),
+            "{problem}"
         );
     }
 

@@ -329,7 +329,7 @@ mod tests {
         let lobby = Lobby::new(
             LobbyConfig::default(),
             Vec::new(),
-            Box::new(|_: &str, _: &_| Ok(())),
+            Box::new(|_: &str, _, _: &_| Ok(())),
             Box::new(|| [2; 16]),
             TicketSigner::from_seed(&[1; 32]),
         );

@@ -150,6 +150,10 @@ pub fn run(registry: Registry) -> ExitCode {
             return ExitCode::from(USAGE_EXIT_STATUS);
         }
     };
+    if let Err(problem) = config.check_games(&registry) {
+        eprintln!("world-server: {problem}");
+        return ExitCode::from(USAGE_EXIT_STATUS);
+    }
     if let Err(problem) = start_logging() {
         eprintln!("world-server: {problem}");
         return ExitCode::from(USAGE_EXIT_STATUS);

@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn world() -> Addr<WorldServer> {
-        let check = Box::new(|_: &str, _: &_| Ok(()));
+        let check = Box::new(|_: &str, _, _: &_| Ok(()));
         let signer = TicketSigner::from_seed(&[1; 32]);
         let lobby = Lobby::new(
             LobbyConfig::default(),

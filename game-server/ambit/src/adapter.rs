@@ -68,6 +68,10 @@ impl<G: Game> RoomGame for Typed<G> {
         adjusted
     }
 
+    fn planned_objects(&self) -> u64 {
+        self.0.planned_objects()
+    }
+
     fn start(&mut self, world: &mut RoomWorld) {
         self.0.start(World::of_room_mut(world));
     }

@@ -69,6 +69,13 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         let _ = schema;
     }
 
+    /// How many objects the game creates in addition to avatars, as far as its parameters say it.
+    /// An operator may limit them, and the pairs of objects and players (`--room-limit`), so a game
+    /// with such a parameter should return its value. Called after `configure`.
+    fn planned_objects(&self) -> u64 {
+        0
+    }
+
     /// Starts the room: creates the obstacles and objects of the world.
     fn start(&mut self, world: &mut World<Self>) {
         let _ = world;

@@ -68,6 +68,18 @@ pub struct Options {
           allow_negative_numbers = true)]
     pub capacity: u32,
 
+    /// Memory of this process, in MiB, or `off`. If it needs more it ends, and its rooms resume on
+    /// other hosts. It counts what it reserves to write to, about 2 MiB for each room more than it
+    /// uses.
+    #[arg(
+        long,
+        value_name = "MIB|off",
+        env = "AMBIT_MEMORY",
+        default_value = "off",
+        allow_hyphen_values = true
+    )]
+    pub memory: MemoryLimit,
+
     /// The name of this build of the games. Rooms that change hosts go to hosts of the same build,
     /// new rooms to the newest build: so a new build can be started beside an old one, whose rooms
     /// go on. By default the version of Ambit.
@@ -112,6 +124,27 @@ impl Options {
                 Err(Self::command().error(ErrorKind::MissingRequiredArgument, message))
             }
             _ => Ok(options),
+        }
+    }
+}
+
+/// A limit of memory in MiB; `None` for `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimit(pub Option<u32>);
+
+/// A host without rooms needs less.
+const LEAST_MEMORY_MIB: u32 = 128;
+
+impl std::str::FromStr for MemoryLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        match text.parse() {
+            Ok(mib @ LEAST_MEMORY_MIB..) => Ok(Self(Some(mib))),
+            _ => Err(format!("either `off`, or MiB from {LEAST_MEMORY_MIB} up")),
         }
     }
 }
@@ -220,6 +253,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Options::command().debug_assert();
+    }
+
+    #[test]
+    fn a_memory_limit_leaves_space_for_a_host() {
+        assert_eq!("off".parse(), Ok(MemoryLimit(None)));
+        assert_eq!("128".parse(), Ok(MemoryLimit(Some(128))));
+        for text in ["", "127", "-1", "1g", "none"] {
+            assert!(text.parse::<MemoryLimit>().is_err(), "{text:?}");
+        }
     }
 
     #[test]

@@ -14,13 +14,14 @@ use std::time::Duration;
 use ambit_transport::accept::accept;
 use ambit_transport::quic::ALPN_GAME;
 use anyhow::{Context as _, bail};
+use nix::sys::resource::{Resource, setrlimit};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::agones::Agones;
-use crate::cli::{Advertise, Options, WorldAddress};
+use crate::cli::{Advertise, MemoryLimit, Options, WorldAddress};
 use crate::dial::{WorldAddresses, dial};
 use crate::endpoint;
 use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
@@ -51,6 +52,10 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
         eprintln!("game-server: {problem}");
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
+    if let Err(error) = limit_memory(options.memory) {
+        eprintln!("game-server: {error:#}");
+        return ExitCode::FAILURE;
+    }
     match host_rooms(options, registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -58,6 +63,17 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
             ExitCode::FAILURE
         }
     }
+}
+
+/// Limits what the process may reserve to write to (`RLIMIT_DATA`). An allocation beyond it fails,
+/// which ends the process; so the machine's memory is there for all others.
+fn limit_memory(limit: MemoryLimit) -> anyhow::Result<()> {
+    let Some(mib) = limit.0 else {
+        return Ok(());
+    };
+    let bytes = u64::from(mib) << 20;
+    setrlimit(Resource::RLIMIT_DATA, bytes, bytes)
+        .with_context(|| format!("cannot limit the memory to {mib} MiB (`--memory`)"))
 }
 
 /// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.

@@ -10,6 +10,7 @@ pub mod logic;
 pub mod network;
 pub mod recording;
 pub mod room;
+pub mod room_limits;
 pub mod saved;
 pub mod stats;
 pub mod tick_schedule;

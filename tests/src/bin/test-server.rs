@@ -6,12 +6,14 @@ use ambit::Game as _;
 use ambit::Typed;
 use ambit_tests::counting_game::CountingGame;
 use ambit_tests::greeting_game::GreetingGame;
+use ambit_tests::hoarding_game::HoardingGame;
 use ambit_tests::walking_crowd::WalkingCrowd;
 
 fn main() -> ExitCode {
     let registry = ambit_game_server::standard()
         .with(WalkingCrowd::INFO, WalkingCrowd::create)
         .with(CountingGame::INFO, CountingGame::create)
-        .with(GreetingGame::INFO, Typed::<GreetingGame>::make);
+        .with(GreetingGame::INFO, Typed::<GreetingGame>::make)
+        .with(HoardingGame::INFO, Typed::<HoardingGame>::make);
     ambit_world_server::run(registry)
 }

@@ -117,7 +117,13 @@ impl FuzzedLobby {
             ..LobbyConfig::default()
         };
         let signer = TicketSigner::from_seed(&[7; 32]);
-        let lobby = Lobby::new(config, vec![game], Box::new(|_, _| Ok(())), entropy, signer);
+        let lobby = Lobby::new(
+            config,
+            vec![game],
+            Box::new(|_, _, _| Ok(())),
+            entropy,
+            signer,
+        );
         let mut fuzzed = FuzzedLobby {
             lobby,
             checkpoints: RoomCheckpoints::default(),

@@ -109,7 +109,7 @@ impl System {
         });
         let check = {
             let registry = registry.clone();
-            Box::new(move |game: &str, given: &BTreeMap<String, String>| {
+            Box::new(move |game: &str, _, given: &BTreeMap<String, String>| {
                 registry
                     .check(game, given)
                     .map_err(|error| error.to_string())

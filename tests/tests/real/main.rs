@@ -9,6 +9,7 @@ mod cluster;
 mod consoles;
 mod deploy;
 mod failover;
+mod memory;
 mod plain_client;
 mod processes;
 mod server;

@@ -159,9 +159,10 @@ pub struct LobbyGame {
     pub join_running: bool,
 }
 
-/// Checks the parameters of a game of the list; the error says what is wrong and what is allowed.
+/// Checks the seats and the parameters of a room of a game of the list; the error says what is
+/// wrong and what is allowed.
 pub type CheckParameters =
-    Box<dyn Fn(&str, &BTreeMap<String, String>) -> Result<(), String> + Send>;
+    Box<dyn Fn(&str, u32, &BTreeMap<String, String>) -> Result<(), String> + Send>;
 
 /// 16 unpredictable bytes a call: resume tokens, nonces, seeds.
 pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;

@@ -78,6 +78,7 @@ impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         // A caller may have changed what `Config::from_arguments` has checked.
         config.check_complete().map_err(anyhow::Error::msg)?;
+        config.check_games(&registry).map_err(anyhow::Error::msg)?;
         let identity = crate::identity::load(config)?;
         let endpoint = endpoint::listen(config.listen, &identity, &alpn_protocols(config))?;
         let http = match config.http.0 {
@@ -425,9 +426,10 @@ fn start_lobby(
     let signer = TicketSigner::from_seed(&seed);
     let games = registry.games().map(lobby_game).collect();
     let checker = registry.clone();
-    let check = move |game: &str, parameters: &_| {
+    let limits = config.room_limits();
+    let check = move |game: &str, capacity, parameters: &_| {
         checker
-            .check(game, parameters)
+            .check_within(&limits, game, capacity, parameters)
             .map_err(|error| error.to_string())
     };
     let lobby_config = LobbyConfig {
@@ -545,6 +547,9 @@ fn child_arguments(config: &Config) -> Vec<OsString> {
     add("--capacity", config.host_capacity.to_string().into());
     if let Some(Advertise { ip, .. }) = config.advertise {
         add("--advertise", ip.to_string().into());
+    }
+    if let Some(mib) = config.child_memory.0 {
+        add("--memory", mib.to_string().into());
     }
     if let Some(directory) = &config.trace {
         add("--trace", directory.into());

@@ -23,8 +23,8 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{Leave, client_to_game};
 use ambit_proto::control::world::{
-    ClientToWorld, ListRooms, RequestTicket, Say, client_to_world::Body as LobbyRequestBody,
-    world_to_client::Body as LobbyMessageBody,
+    ClientToWorld, CreateRoom, ListRooms, RequestTicket, Say,
+    client_to_world::Body as LobbyRequestBody, world_to_client::Body as LobbyMessageBody,
 };
 use ambit_transport::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame};
 use ambit_transport::quic::ALPN_WORLD;
@@ -270,6 +270,42 @@ async fn a_client_behind_in_its_news_stays_and_learns_what_it_has_missed() {
     // It is a client like any other.
     let said = behind.request(line).await;
     assert!(matches!(said, LobbyMessageBody::Done(_)), "{said:?}");
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_that_asks_for_more_than_the_operator_allows_is_refused() {
+    let server = RunningServer::start(&["--room-limit", "tick=30,field.npcs=50"]);
+    let mut ann = TestClient::hello(&server, "ann").await;
+    for (parameters, capacity, refusal) in [
+        (&[("tick", "60")][..], 0, Some("allows 30")),
+        (&[("npcs", "51")], 0, Some("allows 50")),
+        (&[("budget", "20000")], 0, Some("allows 10000")),
+        // Everything is in sight of everybody.
+        (&[("size", "20x20")], 2_000, Some("pairs")),
+        (&[("tick", "30"), ("npcs", "50")], 2_000, None),
+    ] {
+        let given = parameters.iter();
+        let given = given.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let create = CreateRoom {
+            name: "den".into(),
+            game: "field".into(),
+            capacity,
+            parameters: given.collect(),
+            ..CreateRoom::default()
+        };
+        match (
+            ann.request(LobbyRequestBody::CreateRoom(create)).await,
+            refusal,
+        ) {
+            (LobbyMessageBody::RoomCreated(_), None) => {}
+            (LobbyMessageBody::Error(error), Some(reason)) => {
+                assert_eq!(error.code(), ErrorCode::BadParameter);
+                assert!(error.message.contains(reason), "{}", error.message);
+            }
+            (other, _) => panic!("{parameters:?}, {capacity} seats: {other:?}"),
+        }
+    }
     server.end();
 }
 

@@ -60,6 +60,10 @@ impl CubeLayout {
         Ok(layout)
     }
 
+    pub(super) fn cubes(&self) -> u32 {
+        self.cubes
+    }
+
     pub(super) fn arena(&self) -> Arena {
         self.arena
     }

@@ -238,6 +238,10 @@ impl Game for CubesGame {
         Ok(())
     }
 
+    fn planned_objects(&self) -> u64 {
+        self.layout.cubes().into()
+    }
+
     fn schema(&self, schema: &mut Schema) {
         schema::present(schema, self.sync);
     }

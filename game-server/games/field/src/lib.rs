@@ -190,6 +190,10 @@ impl Game for FieldGame {
         Ok(())
     }
 
+    fn planned_objects(&self) -> u64 {
+        self.npcs.into()
+    }
+
     fn start(&mut self, world: &mut FieldWorld) {
         let mut rng = world.rng_for(RngDomain::Map as u64, 0);
         let arrivals = if self.maps > 1 {

@@ -56,6 +56,15 @@ pub enum BadParameter {
         value: String,
         allowed: String,
     },
+    /// The server allows less.
+    #[error("{what} is too much for this server, which allows {max}: {hint}")]
+    OverLimit {
+        /// The value, or what follows from the parameters.
+        what: String,
+        max: String,
+        /// What to do.
+        hint: String,
+    },
     /// The value conflicts with another one.
     #[error("{key} does not fit: {problem}")]
     Conflict {
@@ -164,6 +173,17 @@ impl Parameters {
         }
     }
 
+    /// A number, or the longer side of a size. `None` if the key is not declared, has no value or
+    /// is no number.
+    pub fn largest(&self, key: &str) -> Option<f64> {
+        match self.values.get(key)?.value? {
+            ParameterValue::Whole(number) => Some(number as f64),
+            ParameterValue::Decimal(number) => Some(number.into()),
+            ParameterValue::Size(width, height) => Some(width.max(height).into()),
+            ParameterValue::Word(_) => None,
+        }
+    }
+
     /// Whether a table declares this parameter.
     pub fn is_declared(&self, key: &str) -> bool {
         self.values.contains_key(key)
@@ -201,6 +221,10 @@ impl Parameter {
 }
 
 impl Allowed {
+    pub(crate) fn is_number(self) -> bool {
+        !matches!(self, Self::Word(_))
+    }
+
     fn parse(self, text: &str) -> Option<ParameterValue> {
         match self {
             Self::Whole { min, max } => {

@@ -230,6 +230,12 @@ pub trait Game: Send {
     /// is the same at every call.
     fn schema(&self) -> Schema;
 
+    /// How many objects the game creates in addition to avatars, as far as its parameters say it:
+    /// an operator may limit them.
+    fn planned_objects(&self) -> u64 {
+        0
+    }
+
     /// Starts the room: creates the obstacles and objects of the world. Called once, at the first
     /// tick, before anything else.
     fn start(&mut self, world: &mut World);

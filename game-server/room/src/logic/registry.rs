@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::game::Game;
 use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
 use crate::room::Room;
+use crate::room_limits::RoomLimits;
 
 pub use super::game::GameInfo;
 
@@ -113,6 +114,33 @@ impl Registry {
             ..Header::default()
         };
         self.prepare(&header).map(|_| ())
+    }
+
+    /// Whether a room of this game with so many seats can be created, within these limits.
+    pub fn check_within(
+        &self,
+        limits: &RoomLimits,
+        game: &str,
+        capacity: u32,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<(), OpenRoomError> {
+        let header = Header {
+            game: game.to_owned(),
+            capacity,
+            parameters: parameters.clone(),
+            ..Header::default()
+        };
+        let (config, made) = self.prepare(&header)?;
+        let (info, _) = self.find(game)?;
+        let parameters = Parameters::parse(parameters, &[ROOM_PARAMETERS, info.parameters])?;
+        limits.check(game, &parameters, &config, made.planned_objects())?;
+        Ok(())
+    }
+
+    /// Checks that each limit is for a parameter that a game has.
+    pub fn check_limit_names(&self, limits: &RoomLimits) -> Result<(), String> {
+        let games = self.games.iter();
+        limits.check_names(games.map(|(info, _)| (info.name, info.parameters)))
     }
 
     /// The configuration and the game of the room that a header describes.

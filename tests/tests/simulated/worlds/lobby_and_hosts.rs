@@ -75,7 +75,7 @@ impl LobbyAndHosts {
         let lobby = Lobby::new(
             config,
             vec![game],
-            Box::new(|_, _| Ok(())),
+            Box::new(|_, _, _| Ok(())),
             Box::new(move || entropy.u128(..).to_le_bytes()),
             TicketSigner::from_seed(&[7; 32]),
         );

@@ -400,7 +400,7 @@ impl Lobby {
         check_map_seats(&create.parameters).map_err(bad)?;
         let mut of_room = create.parameters.clone();
         of_room.remove(READY);
-        (self.check_parameters)(&game.name, &of_room).map_err(bad)
+        (self.check_parameters)(&game.name, create.capacity, &of_room).map_err(bad)
     }
 
     /// Checks whether rooms can be created and started: the other servers have to know what is

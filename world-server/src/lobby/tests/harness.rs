@@ -111,7 +111,7 @@ impl LobbyHarness {
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             (u128::from(mixed) << 64 | u128::from(calls)).to_be_bytes()
         };
-        let check = |game: &str, parameters: &BTreeMap<String, String>| match parameters
+        let check = |game: &str, _, parameters: &BTreeMap<String, String>| match parameters
             .keys()
             .find(|name| !["size", "seed", "map-seats"].contains(&name.as_str()))
         {

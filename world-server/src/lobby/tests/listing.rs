@@ -135,7 +135,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    harness.lobby.check_parameters = Box::new(|_, _| Ok(()));
+    harness.lobby.check_parameters = Box::new(|_, _, _| Ok(()));
     for number in 0..1_005 {
         let client = harness.connect_as("");
         let parameters = if number < 500 {

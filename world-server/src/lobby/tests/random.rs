@@ -196,7 +196,7 @@ impl RandomRun {
         Lobby::new(
             config,
             games,
-            Box::new(|_, _| Ok(())),
+            Box::new(|_, _, _| Ok(())),
             Box::new(entropy),
             signer,
         )
