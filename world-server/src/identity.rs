@@ -219,12 +219,15 @@ mod tests {
         let other = scratch("other-seeds");
         assert_ne!(secret(&other, &[]), first);
 
-        let in_cluster = ["--hosts", "cluster", "--host-key", "0123456789abcdef"];
-        let shared = secret(&directory, &in_cluster);
-        assert_eq!(secret(&other, &in_cluster), shared);
+        let in_cluster = |directory: &Path, key: &str| {
+            let nats = ["--nats", "nats://127.0.0.1:4222"];
+            let cluster = ["--hosts", "cluster", "--host-key", key];
+            secret(directory, &[cluster.as_slice(), &nats].concat())
+        };
+        let shared = in_cluster(&directory, "0123456789abcdef");
+        assert_eq!(in_cluster(&other, "0123456789abcdef"), shared);
         assert_ne!(shared, first);
-        let of_another = ["--hosts", "cluster", "--host-key", "0123456789abcdeg"];
-        assert_ne!(secret(&directory, &of_another), shared);
+        assert_ne!(in_cluster(&directory, "0123456789abcdeg"), shared);
 
         // A damaged file is not overwritten, and no constant takes its place.
         fs::write(directory.join("seeds.key"), "short").unwrap();

@@ -275,6 +275,7 @@ impl Lobby {
                 Body::Stats(mut stats) => {
                     let unplayed = std::mem::take(&mut stats.unplayed_rooms);
                     self.hosts.note_stats(now, host, stats);
+                    self.check_clock(now, host);
                     self.handle_unplayed_rooms(now, host, &unplayed);
                 }
                 Body::AtGate(request) => self.handle_gate_request(now, host, &request),

@@ -88,6 +88,8 @@ pub(crate) struct Shared {
     pub(crate) config: HostConfig,
     pub(crate) registry: Registry,
     pub(crate) clock: HostClock,
+    /// The time since 1970 when `clock` began: the system's clock is read once, since it may step.
+    started_unix: Duration,
     core: Mutex<HostCore>,
     /// Locked after `core`, if both are.
     lease: Mutex<ServingLease>,
@@ -128,17 +130,12 @@ impl Shared {
         self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a shell's clock; tickets expire by the wall clock of two machines"
-    )]
     pub(crate) fn time(&self) -> HostTime {
+        let local = self.clock.now();
+        let ticket_time = self.started_unix + local.since(LocalTime::ZERO);
         HostTime {
-            local: self.clock.now(),
-            unix_s: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default()
-                .as_secs(),
+            local,
+            ticket_unix_s: ticket_time.as_secs(),
         }
     }
 
@@ -231,6 +228,7 @@ impl GameHost {
             config,
             registry,
             clock,
+            started_unix: time_since_1970(),
             core: Mutex::new(HostCore::new(profile)),
             lease: Mutex::default(),
             rooms: DashMap::new(),
@@ -319,4 +317,11 @@ fn random_bytes() -> anyhow::Result<[u8; 16]> {
         .fill(&mut bytes)
         .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
     Ok(bytes)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn time_since_1970() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }

@@ -86,8 +86,9 @@ pub struct HostProfile {
 pub struct HostTime {
     /// By its own clock.
     pub local: LocalTime,
-    /// Seconds since 1970: tickets expire by the clocks of two machines.
-    pub unix_s: u64,
+    /// The time by which tickets expire, in seconds since 1970. It may be wrong, but it only runs
+    /// forward, as `local` does: the WorldServer learns it from the host and signs tickets for it.
+    pub ticket_unix_s: u64,
 }
 
 /// What the shell is to do, in this order.
@@ -245,7 +246,7 @@ impl HostCore {
             self.leaving = Leaving::Asked;
         }
         (self.heartbeat_at, self.stats_at) = (now.local, now.local);
-        self.send(HostMessage::Ready(self.ready()));
+        self.send(HostMessage::Ready(self.ready(now)));
         self.consider_leaving(now, lease);
     }
 
@@ -423,7 +424,7 @@ impl HostCore {
         };
         let runs = |room| matches!(self.rooms.get(&room), Some(HostedRoom::Running { .. }));
         let ticket = tickets
-            .verify(now.unix_s, &join.ticket, &self.profile.address, runs)
+            .verify(now.ticket_unix_s, &join.ticket, &self.profile.address, runs)
             .map_err(|refused| codes::error(refused.code(), refused.to_string()))?;
         Ok(AdmittedClient { ticket, coding })
     }
@@ -592,13 +593,13 @@ impl HostCore {
                 player,
                 revoked_until,
                 ..
-            } => tickets.revoke(now.unix_s, room, *player, *revoked_until),
+            } => tickets.revoke(now.ticket_unix_s, room, *player, *revoked_until),
             RoomOrder::SyncMembers {
                 members,
                 revoked_until,
             } => {
                 let members = members.iter().map(|member| member.player).collect();
-                tickets.revoke_all_but(now.unix_s, room, members, *revoked_until);
+                tickets.revoke_all_but(now.ticket_unix_s, room, members, *revoked_until);
             }
             _ => {}
         }
@@ -725,7 +726,7 @@ impl HostCore {
         self.outputs.push_back(HostOutput::World(message));
     }
 
-    fn ready(&self) -> HostReady {
+    fn ready(&self, now: HostTime) -> HostReady {
         let HostProfile {
             address,
             fingerprint,
@@ -751,6 +752,7 @@ impl HostCore {
             instance: instance.to_vec(),
             rooms: self.running().map(room_here).collect(),
             build,
+            ticket_time_unix_s: now.ticket_unix_s,
         }
     }
 }

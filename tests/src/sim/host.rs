@@ -554,10 +554,11 @@ fn kept(core: &HostCore, room: RoomId, saved: u64) -> u64 {
     }
 }
 
+/// The clocks of hosts are an hour ahead of the lobby's.
 fn time(now: LocalTime) -> HostTime {
     HostTime {
         local: now,
-        unix_s: now.micros() / 1_000_000,
+        ticket_unix_s: 3_600 + now.micros() / 1_000_000,
     }
 }
 

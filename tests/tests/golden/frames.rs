@@ -367,6 +367,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
             incarnation: 2,
         }],
         build: "blue".into(),
+        ticket_time_unix_s: 1_800_000_000,
     };
     let figures = |p50_us| {
         Some(host::TickFigures {
@@ -413,6 +414,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         room_loads: vec![load],
         rooms_late: 22,
         unplayed_rooms: vec![5, 300],
+        ticket_time_unix_s: 1_800_000_001,
     };
     vec![
         Body::Ready(ready),

@@ -78,6 +78,11 @@ impl MetricsCollector {
         out.encode_counter("rooms_made", "Rooms created", lobby.rooms_made)?;
         out.encode_counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.encode_gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
+        out.encode_gauge(
+            "hosts_with_wrong_clock",
+            "Hosts whose clock differed from this server's by seconds when they started",
+            lobby.hosts_with_wrong_clock as u64,
+        )?;
         out.encode_counter(
             "rooms_moved",
             "Rooms that lost their host and had to resume elsewhere",
@@ -92,6 +97,11 @@ impl MetricsCollector {
             "rooms_abandoned",
             "Rooms closed because nobody played them",
             lobby.rooms_abandoned,
+        )?;
+        out.encode_counter(
+            "password_guesses_refused",
+            "Attempts to join a room during a pause after wrong passwords",
+            lobby.password_guesses_refused,
         )?;
         out.encode_counter(
             "crossings",

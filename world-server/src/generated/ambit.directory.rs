@@ -76,8 +76,6 @@ pub struct Room {
     /// In the order in which the players joined.
     #[prost(message, repeated, tag = "7")]
     pub seats: ::prost::alloc::vec::Vec<Seat>,
-    #[prost(uint64, repeated, tag = "8")]
-    pub kicked: ::prost::alloc::vec::Vec<u64>,
     #[prost(uint64, tag = "9")]
     pub seed: u64,
     #[prost(uint32, tag = "10")]
@@ -101,6 +99,22 @@ pub struct Room {
     pub made_by: u64,
     #[prost(string, tag = "16")]
     pub made_from: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "17")]
+    pub bans: ::prost::alloc::vec::Vec<Ban>,
+}
+/// A player who was put out of a room and may not join it again.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Ban {
+    #[prost(uint64, tag = "1")]
+    pub player: u64,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// As `Room.made_from`.
+    #[prost(string, tag = "3")]
+    pub network: ::prost::alloc::string::String,
+    /// The newest session at that time: later ones from that network are barred, too.
+    #[prost(uint64, tag = "4")]
+    pub newest_session: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MapIdentity {

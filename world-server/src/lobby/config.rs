@@ -3,6 +3,7 @@
 //! Values only; the shell parses them from flags, variables and files before it creates a lobby.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use ambit_transport::address::AddressRange;
@@ -40,7 +41,7 @@ pub struct LobbyConfig {
     pub max_connections: usize,
     /// Maximum number of connections from one IPv4 address or one IPv6 /64 network.
     pub max_per_address: usize,
-    /// Addresses without that limit.
+    /// Addresses without that limit, and which no ban bars.
     pub trusted: Vec<AddressRange>,
     pub max_rooms: usize,
     /// Maximum number of rooms that one player has made.
@@ -84,6 +85,13 @@ pub struct CostLimit {
     pub per_s: u32,
     /// In a second, for players from one IPv4 address or one IPv6 /64 network; not 0.
     pub per_s_of_address: u32,
+}
+
+impl LobbyConfig {
+    /// Whether the address is one of the operator's.
+    pub(in crate::lobby) fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|range| range.contains(address))
+    }
 }
 
 impl Default for LobbyConfig {

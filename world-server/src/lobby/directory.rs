@@ -32,6 +32,7 @@ use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
+use crate::lobby::rooms::bans::Ban;
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
 use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
@@ -153,6 +154,15 @@ fn network_record(network: Option<SourceNetwork>) -> String {
     network.map_or(String::new(), |network| network.first_address().to_string())
 }
 
+fn ban_record(ban: &Ban) -> pb::Ban {
+    pb::Ban {
+        player: ban.player.0,
+        name: ban.name.as_str().to_owned(),
+        network: network_record(ban.network),
+        newest_session: ban.newest_session.0,
+    }
+}
+
 fn network_from_record(record: &str) -> Option<SourceNetwork> {
     record.parse().ok().map(SourceNetwork::of)
 }
@@ -203,7 +213,7 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
                 ready: seat.ready,
             })
             .collect(),
-        kicked: room.banned_players().map(|player| player.0).collect(),
+        bans: room.bans.iter().map(ban_record).collect(),
         seed: room.seed,
         incarnation: room.incarnation,
         runs_on,
@@ -365,8 +375,13 @@ impl Lobby {
         if room.seats.contains(PlayerId(record.host)) {
             room.host = PlayerId(record.host);
         }
-        for player in record.kicked {
-            room.ban(PlayerId(player));
+        for ban in record.bans {
+            room.bans.add(Ban {
+                player: PlayerId(ban.player),
+                name: PlayerName::parse(&ban.name).ok()?,
+                network: network_from_record(&ban.network),
+                newest_session: PlayerId(ban.newest_session),
+            });
         }
         (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
         room.world = WorldState::from_record(record.world.unwrap_or_default(), &room.seats);

@@ -3,6 +3,7 @@
 
 pub(super) mod failover;
 pub(super) mod heartbeats;
+mod host_ticket_time;
 pub(super) mod hosts;
 pub(super) mod placement;
 pub(super) mod policy;

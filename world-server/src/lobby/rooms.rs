@@ -1,8 +1,10 @@
 //! Rooms as the lobby knows them: members, seats, phases, listings, and the way into a game.
 
+pub(super) mod bans;
 mod limits;
 pub(super) mod listing;
 pub(super) mod membership;
+pub(super) mod password_guesses;
 pub(super) mod room;
 pub(super) mod running;
 pub(super) mod seats;

@@ -36,10 +36,14 @@ pub struct LobbyStats {
     pub rooms_condemned: u64,
     /// Rooms closed because nobody played them, so far.
     pub rooms_abandoned: u64,
+    /// Attempts to join during a pause after wrong passwords, so far.
+    pub password_guesses_refused: u64,
     /// Players who have moved through a gate to another map, so far.
     pub transfers_completed: u64,
     /// Hosts that are ready now.
     pub hosts: usize,
+    /// Of these, hosts whose clock differs from this server's by seconds.
+    pub hosts_with_wrong_clock: usize,
     /// Hosts refused so far.
     pub hosts_refused: u64,
     /// Tickets issued so far.
@@ -62,6 +66,7 @@ pub(super) struct LobbyCounters {
     pub(super) rooms_moved: u64,
     pub(super) rooms_condemned: u64,
     pub(super) rooms_abandoned: u64,
+    pub(super) password_guesses_refused: u64,
     /// The number of the last transfer, from which the next number is derived.
     pub(super) last_transfer: u64,
     pub(super) transfers_completed: u64,
@@ -101,8 +106,14 @@ impl Lobby {
             rooms_moved: self.counters.rooms_moved,
             rooms_condemned: self.counters.rooms_condemned,
             rooms_abandoned: self.counters.rooms_abandoned,
+            password_guesses_refused: self.counters.password_guesses_refused,
             transfers_completed: self.counters.transfers_completed,
             hosts: self.hosts.len(),
+            hosts_with_wrong_clock: self
+                .hosts
+                .iter()
+                .filter(|(_, host)| host.has_wrong_clock)
+                .count(),
             hosts_refused: self.counters.hosts_refused,
             tickets: self.counters.tickets,
             chats: self.counters.chats,

@@ -13,4 +13,5 @@ mod records;
 mod rooms;
 mod running;
 mod sessions;
+mod strangers;
 mod worlds;

@@ -6,13 +6,16 @@
 //! Invariants of every text here: NFC; no white space at its ends; not empty; within its length in
 //! characters; nothing that controls a terminal or changes the direction of the text around it;
 //! nothing invisible that could make two names look the same. Chat may contain joining characters
-//! (emoji and Persian need them); names may not. Source: Unicode Technical Report 36 (security),
-//! Annex 15 (normalisation).
+//! (emoji and Persian need them); names may not. Names have single spaces, few marks on a letter,
+//! and nothing that ends a name in a line of chat. Source: Unicode Technical Report 36 (security),
+//! Standard 39 (names that look the same), Annex 15 (normalisation).
 
 use std::fmt;
 
 use ambit_proto::codes::ErrorCode;
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+use unicode_security::confusable_detection::skeleton;
 
 use crate::lobby::refusal::LobbyRefusal;
 
@@ -20,14 +23,34 @@ const MAX_PLAYER_NAME: usize = 24;
 const MAX_ROOM_NAME: usize = 32;
 const MAX_CHAT: usize = 500;
 const MAX_PASSWORD: usize = 64;
+/// Maximum number of marks on one letter of a name. Languages need up to three; more reach into the
+/// lines above and below.
+const MAX_MARKS: usize = 3;
+/// Colons and square brackets, and characters that look like them but have another skeleton: in
+/// `[lobby] ann: hello` they are around the name, so a name with them could look like a line of its
+/// own.
+const AROUND_NAMES: &str = ":[]【】〔〕〖〗〘〙〚〛⟦⟧⁅⁆⦋⦌⦍⦎⦏⦐⎡⎣⎤⎦︰";
 
 /// A player's name: 1 to 24 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlayerName(String);
 
-/// The key of a name: equal for names that people would confuse. NFKC, lower case.
+/// The key of a name: equal for names that differ in case or in how they are encoded. NFKC, lower
+/// case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NameKey(String);
+
+/// What a name looks like: equal for names of any scripts whose characters look the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NameSkeleton(String);
+
+/// Both keys of a name. People confuse two names if one of the keys is the same: `IAN` and `ian`
+/// have the same key, `Ian` and `lan` the same skeleton.
+#[derive(Clone, Debug)]
+pub(super) struct NameKeys {
+    pub(super) folded: NameKey,
+    pub(super) skeleton: NameSkeleton,
+}
 
 /// A room's name: 1 to 32 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +81,11 @@ impl PlayerName {
         Self(format!("{stem}-{suffix}"))
     }
 
-    pub(super) fn key(&self) -> NameKey {
-        NameKey::of(&self.0)
+    pub(super) fn keys(&self) -> NameKeys {
+        NameKeys {
+            folded: NameKey::of(&self.0),
+            skeleton: NameSkeleton::of(&self.0),
+        }
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -70,9 +96,23 @@ impl PlayerName {
 impl NameKey {
     /// Returns the key of any text, valid name or not, for a search.
     pub(super) fn of(text: &str) -> Self {
-        let lower: String = text.trim().nfkc().flat_map(char::to_lowercase).collect();
+        let text = collapse_spaces(text);
+        let lower: String = text.nfkc().flat_map(char::to_lowercase).collect();
         // The lower case of a normalised text may not be normalised.
         Self(lower.nfkc().collect())
+    }
+}
+
+impl NameSkeleton {
+    fn of(name: &str) -> Self {
+        let shown: String = name.nfkc().collect();
+        Self(skeleton(&shown).flat_map(char::to_lowercase).collect())
+    }
+}
+
+impl NameKeys {
+    pub(super) fn are_confusable_with(&self, other: &Self) -> bool {
+        self.folded == other.folded || self.skeleton == other.skeleton
     }
 }
 
@@ -129,6 +169,9 @@ enum TextFault {
     Empty,
     TooLong,
     Forbidden(char),
+    /// Could end the name in a line of chat.
+    AroundNames(char),
+    TooManyMarks,
 }
 
 impl TextFault {
@@ -137,16 +180,57 @@ impl TextFault {
             Self::Empty => format!("{what} has 1 to {max} characters; this one is empty"),
             Self::TooLong => format!("{what} has 1 to {max} characters; this one has more"),
             Self::Forbidden(c) => format!("{what} may not hold the character U+{:04X}", c as u32),
+            Self::AroundNames(c) => format!(
+                "{what} may not hold the character U+{:04X}: colons and square brackets stand \
+                 around names in chat",
+                c as u32
+            ),
+            Self::TooManyMarks => format!(
+                "{what} may hold up to {MAX_MARKS} combining marks on a letter, and none at its \
+                 start"
+            ),
         };
         LobbyRefusal::new(code, message)
     }
 }
 
 fn parse_name(what: &str, text: &str, max: usize) -> Result<String, LobbyRefusal> {
-    normalise(text, max, |c| {
-        !is_control(c) && !changes_direction(c) && !is_invisible(c)
-    })
-    .map_err(|fault| fault.into_refusal(ErrorCode::BadName, what, max))
+    // Spaces collapse after the check for controls: tabs and new lines are white space, too.
+    let may_show = |c| c == ' ' || !is_control(c) && !changes_direction(c) && !is_invisible(c);
+    let checked = match text.trim().chars().find(|c| !may_show(*c)) {
+        Some(forbidden) => Err(TextFault::Forbidden(forbidden)),
+        None => normalise(&collapse_spaces(text), max, may_show),
+    };
+    checked
+        .and_then(|name| check_name(&name).map(|()| name))
+        .map_err(|fault| fault.into_refusal(ErrorCode::BadName, what, max))
+}
+
+/// Checks what holds for names alone.
+fn check_name(name: &str) -> Result<(), TextFault> {
+    if let Some(c) = name.chars().find(|c| stands_around_names(*c)) {
+        return Err(TextFault::AroundNames(c));
+    }
+    // A mark at the start is on what stands before the name.
+    let mut marks = MAX_MARKS;
+    for c in name.chars() {
+        marks = if is_combining_mark(c) { marks + 1 } else { 0 };
+        if marks > MAX_MARKS {
+            return Err(TextFault::TooManyMarks);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the character is, or looks like, one of those around a name in a line of chat.
+fn stands_around_names(c: char) -> bool {
+    let shown: String = c.nfkc().collect();
+    AROUND_NAMES.contains(c) || skeleton(&shown).any(|c| AROUND_NAMES.contains(c))
+}
+
+/// One plain space for each run of white space of any kind, and none at the ends.
+fn collapse_spaces(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn normalise(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<String, TextFault> {
@@ -253,10 +337,71 @@ mod tests {
             ("ÄRGER", "a\u{308}rger"),
             ("a\u{a0}b", "A B"),
             ("ﬁn", "FIN"),
+            ("a  b", "a b"),
         ] {
             assert_eq!(NameKey::of(one), NameKey::of(other), "{one} {other}");
         }
         assert_ne!(NameKey::of("ann"), NameKey::of("anna"));
+    }
+
+    #[test]
+    fn names_that_people_confuse_are_found_across_scripts() {
+        let confusable = |one: &str, other: &str| {
+            let keys = |text| PlayerName::parse(text).expect("a name").keys();
+            keys(one).are_confusable_with(&keys(other))
+        };
+        for (one, other) in [
+            ("admin", "аdmin"), // Cyrillic а.
+            ("ΑΝΝ", "ann"),     // Greek capitals.
+            ("Ian", "lan"),
+            ("IAN", "ian"),
+            ("b0b", "BOB"),
+            ("bot1", "botl"),
+            ("нина", "НИНА"),
+            ("modern", "modem"),
+            ("scope", "ѕсоре"), // All Cyrillic.
+        ] {
+            assert!(confusable(one, other), "{one} {other}");
+        }
+        for (one, other) in [("ian", "lan"), ("ann", "anne"), ("李", "季"), ("e", "é")] {
+            assert!(!confusable(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn spaces_within_a_name_collapse() {
+        assert_eq!(parsed("a  \u{a0}\u{3000} b"), Ok("a b".into()));
+        assert_eq!(
+            LobbyRoomName::parse("the   den").map(|name| name.0),
+            Ok("the den".to_owned())
+        );
+        assert_eq!(parsed("a\t b"), Err(ErrorCode::BadName));
+    }
+
+    #[test]
+    fn a_name_cannot_look_like_a_line_of_chat() {
+        for forbidden in [
+            ':', '[', ']', '：', '［', '］', '꞉', '∶', 'ː', '˸', '։', '׃', '︰', '﹕', '⦋', '【',
+            '⟧',
+        ] {
+            let text = format!("ann{forbidden} hello");
+            let refusal = PlayerName::parse(&text).expect_err(&text);
+            assert_eq!(refusal.code, ErrorCode::BadName);
+            assert!(refusal.message.contains("chat"), "{}", refusal.message);
+            assert!(LobbyRoomName::parse(&text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_stacks_at_most_three_marks_on_a_letter() {
+        let stacked = |marks| format!("z{}y", "\u{30d}".repeat(marks));
+        assert!(parsed(&stacked(3)).is_ok());
+        assert_eq!(parsed(&stacked(4)), Err(ErrorCode::BadName));
+        assert_eq!(parsed("\u{301}ann"), Err(ErrorCode::BadName));
+        // Vietnamese, Hindi, Thai, and Hebrew with points.
+        for name in ["Nguyễn", "हिन्दी", "ที่นี่", "שָׁלוֹם"] {
+            assert!(parsed(name).is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -136,6 +136,10 @@ pub struct HostReady {
     /// the rooms over.
     #[prost(string, tag = "10")]
     pub build: ::prost::alloc::string::String,
+    /// The time by which this host judges tickets, in seconds since 1970. It was right by the host's
+    /// clock when the process began, and has not followed steps of that clock since.
+    #[prost(uint64, tag = "12")]
+    pub ticket_time_unix_s: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RoomHere {
@@ -511,6 +515,9 @@ pub struct HostStats {
     /// The rooms to which no client is connected now.
     #[prost(uint64, repeated, tag = "28")]
     pub unplayed_rooms: ::prost::alloc::vec::Vec<u64>,
+    /// As in `HostReady`.
+    #[prost(uint64, tag = "30")]
+    pub ticket_time_unix_s: u64,
 }
 /// The load of the regions of a room's map: squares of cells, at most 8 x 8 of them, row by row from
 /// the south-west.

@@ -298,6 +298,7 @@ impl<'a> ControlShell<'a> {
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
             unplayed_rooms: self.unplayed_rooms(),
+            ticket_time_unix_s: self.shared.time().ticket_unix_s,
             ..self.shared.counters.read()
         }
     }

@@ -507,7 +507,7 @@ impl Host {
             lease: ServingLease::default(),
             time: HostTime {
                 local: LocalTime::from_millis(5_000),
-                unix_s: 1_000_000,
+                ticket_unix_s: 1_000_000,
             },
             signer: TicketSigner::from_seed(&[7; 32]),
         }
@@ -565,7 +565,7 @@ impl Host {
             player,
             name: "ann".into(),
             host: ADDRESS.into(),
-            expires_unix_s: self.time.unix_s + 30,
+            expires_unix_s: self.time.ticket_unix_s + 30,
             serial,
             nonce: u128::from(serial * 100 + player.0).to_le_bytes(),
         };

@@ -69,6 +69,36 @@ impl Lobby {
     }
 }
 
+/// The clocks of hosts.
+impl Lobby {
+    /// The time since 1970 by this server's clock, which was read when the server started.
+    pub(in crate::lobby) fn unix_time(&self, now: LocalTime) -> Duration {
+        self.config.epoch_unix + now.since(LocalTime::ZERO)
+    }
+
+    /// Warns of a host whose clock differs from this server's, once.
+    pub(in crate::lobby) fn check_clock(&mut self, now: LocalTime, id: HostId) {
+        let own = self.unix_time(now);
+        let Some(host) = self.hosts.ready_mut(id) else {
+            return;
+        };
+        let skew = host.ticket_time.and_then(|time| time.skew_s(now, own));
+        if let Some(ahead_s) = skew
+            && !host.has_wrong_clock
+        {
+            tracing::warn!(
+                host = id.0,
+                label = host.label,
+                address = host.address,
+                ahead_s,
+                "the clock of this host differed from the clock of this server when they started; \
+                 tickets allow for it, but logs and certificates do not: set the clocks"
+            );
+        }
+        host.has_wrong_clock = skew.is_some();
+    }
+}
+
 /// How long a host may serve players after an acknowledged heartbeat. It stops before its rooms are
 /// given to another host, also if clocks drift.
 pub(in crate::lobby) fn serving_lease(silence: Duration) -> Duration {

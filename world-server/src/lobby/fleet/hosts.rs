@@ -7,6 +7,7 @@ use ambit_host::protocol::messages::{HostReady, HostStats, host_to_world};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
+use crate::lobby::fleet::host_ticket_time::HostTicketTime;
 use crate::lobby::fleet::placement::{BookedLoad, HostCandidate, ReportedLoad};
 use crate::lobby::output::HostId;
 use crate::lobby::rooms::room::LobbyRooms;
@@ -44,6 +45,10 @@ pub struct Host {
     pub instance: Vec<u8>,
     pub stats: HostStats,
     pub measured: ReportedLoad,
+    /// `None` if it has not said it.
+    pub(crate) ticket_time: Option<HostTicketTime>,
+    /// Whether its clock differs from this server's by seconds, which was logged.
+    pub(crate) has_wrong_clock: bool,
     /// Whether it gets no more rooms, since it is about to end or has fallen silent.
     pub leaving: bool,
 }
@@ -86,6 +91,15 @@ impl TryFrom<HostReady> for Host {
 }
 
 impl Host {
+    /// The host has said by which time it judges tickets; 0 if it has not.
+    pub(in crate::lobby) fn note_ticket_time(&mut self, now: LocalTime, unix_s: u64) {
+        match &mut self.ticket_time {
+            _ if unix_s == 0 => {}
+            Some(known) => known.update(now, unix_s),
+            unknown => *unknown = Some(HostTicketTime::new(now, unix_s)),
+        }
+    }
+
     /// Checks the sizes of what a host has sent or a record holds.
     pub(in crate::lobby) fn check(&self) -> Result<(), String> {
         if self.address.is_empty() || self.address.len() > MAX_ADDRESS_BYTES {
@@ -251,8 +265,13 @@ impl Hosts {
     pub(in crate::lobby) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {
         if let Some(host) = self.ready.get_mut(&id) {
             host.measured.add_report(now, &stats, host.cores);
+            host.note_ticket_time(now, stats.ticket_time_unix_s);
             host.stats = stats;
         }
+    }
+
+    pub(in crate::lobby) fn ready_mut(&mut self, id: HostId) -> Option<&mut Host> {
+        self.ready.get_mut(&id)
     }
 
     pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = (HostId, &Host)> {

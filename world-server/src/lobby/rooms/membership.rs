@@ -7,11 +7,14 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::LobbyGame;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest};
+use crate::lobby::rooms::bans::{Ban, BarredBy};
+use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::{MAP_SEATS, check_map_seats};
@@ -78,7 +81,7 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         if self.players.at(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
-            self.check_join(player, join)?;
+            self.check_join(now, player, join)?;
             self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
             room.seats.take(player).map_err(|_| {
@@ -125,7 +128,7 @@ impl Lobby {
         Ok(DONE)
     }
 
-    /// Removes a member from the room and bans it.
+    /// Removes a member from the room and bans it; see `bans`.
     pub(in crate::lobby) fn kick(
         &mut self,
         now: LocalTime,
@@ -133,7 +136,7 @@ impl Lobby {
         target: PlayerId,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let id = self.room_of(player)?;
-        let room = self.rooms.at_mut(id);
+        let room = self.rooms.at(id);
         if room.host != player {
             return Err(LobbyRefusal::new(
                 ErrorCode::NotHost,
@@ -146,10 +149,17 @@ impl Lobby {
                 format!("no other member of room {id} has the id {target}"),
             ));
         }
-        room.ban(target);
+        let ban = Ban {
+            player: target,
+            name: self.players.at(target).name().clone(),
+            network: self.network_of_player(target),
+            newest_session: PlayerId(self.players.last_id()),
+        };
+        self.rooms.at_mut(id).bans.add(ban);
         let why = LobbyRefusal::new(
             ErrorCode::Kicked,
-            "the room's host put you out; you can't come back to this room",
+            "the room's host put you out; your session and your name are barred from this room, \
+             and so are new sessions from your address",
         );
         self.remove_player(now, target, why);
         Ok(DONE)
@@ -415,7 +425,12 @@ impl Lobby {
     }
 
     /// Checks whether the player may join, apart from free seats.
-    fn check_join(&self, player: PlayerId, join: &JoinRoomRequest) -> Result<(), LobbyRefusal> {
+    fn check_join(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &JoinRoomRequest,
+    ) -> Result<(), LobbyRefusal> {
         let Some(room) = self
             .rooms
             .get(join.room)
@@ -426,18 +441,9 @@ impl Lobby {
                 format!("there is no room {}", join.room),
             ));
         };
-        if room.is_banned(player) {
-            return Err(LobbyRefusal::new(
-                ErrorCode::Kicked,
-                format!("the host of room {} put you out", join.room),
-            ));
-        }
-        if room.password.is_some() && room.password != join.password {
-            return Err(LobbyRefusal::new(
-                ErrorCode::WrongPassword,
-                format!("that is not the password of room {}", join.room),
-            ));
-        }
+        self.check_bans(player, room)?;
+        self.check_password(now, player, join)?;
+        let room = self.rooms.at(join.room);
         let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
         if room.has_started() && !may_join_running {
             let message = format!(
@@ -447,6 +453,89 @@ impl Lobby {
             return Err(LobbyRefusal::new(ErrorCode::AlreadyRunning, message));
         }
         Ok(())
+    }
+}
+
+/// Who may not join.
+impl Lobby {
+    /// Where the player's connection comes from; while it is away, where its session was opened.
+    fn network_of_player(&self, player: PlayerId) -> Option<SourceNetwork> {
+        let player = self.players.at(player);
+        let connection = player.conn.and_then(|conn| self.connections.get(conn));
+        connection
+            .map(|connection| SourceNetwork::of(connection.address))
+            .or(player.network)
+    }
+
+    /// Checks that nobody like the player was put out of the room. People from a network that is
+    /// known to be shared are not barred for where they come from: a trusted one, and one that
+    /// another member comes from.
+    fn check_bans(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
+        let network = self.network_of_player(player);
+        let name = self.players.at(player).name();
+        let id = room.id;
+        let message = match room.bans.check(player, name, network) {
+            None => return Ok(()),
+            Some(BarredBy::Session) => format!("the host of room {id} put you out"),
+            Some(BarredBy::Name) => format!(
+                "the host of room {id} put out a player with your name, or one that looks like it"
+            ),
+            Some(BarredBy::Network) => {
+                let is_shared = room
+                    .seats
+                    .players()
+                    .any(|member| self.network_of_player(member) == network);
+                if is_shared || self.is_trusted(player) {
+                    return Ok(());
+                }
+                format!("the host of room {id} put out a player who came from your address")
+            }
+        };
+        Err(LobbyRefusal::new(ErrorCode::Kicked, message))
+    }
+
+    fn is_trusted(&self, player: PlayerId) -> bool {
+        let connection = self.players.at(player).conn;
+        connection
+            .and_then(|conn| self.connections.get(conn))
+            .is_some_and(|connection| self.config.trusts(connection.address))
+    }
+
+    /// Checks the password, and counts wrong ones; see `password_guesses`.
+    fn check_password(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &JoinRoomRequest,
+    ) -> Result<(), LobbyRefusal> {
+        let id = join.room;
+        let network = self.network_of_player(player);
+        let room = self.rooms.at(id);
+        if room.password.is_none() {
+            return Ok(());
+        }
+        let wrong = format!("that is not the password of room {id}");
+        let wrong = LobbyRefusal::new(ErrorCode::WrongPassword, wrong);
+        if join.password.is_none() {
+            // Not a guess: a client asks without one first.
+            return Err(wrong);
+        }
+        let of_session = self.players.at(player).password_guesses;
+        let of_network = network.and_then(|network| room.guesses.pause_left(now, network));
+        if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
+            self.counters.password_guesses_refused += 1;
+            let seconds = pause.as_millis().div_ceil(1_000);
+            let message = format!("too many wrong passwords; try again in {seconds} s");
+            return Err(LobbyRefusal::new(ErrorCode::TryAgain, message));
+        }
+        if room.password == join.password {
+            return Ok(());
+        }
+        self.players.at_mut(player).password_guesses.note_wrong(now);
+        if let Some(network) = network {
+            self.rooms.at_mut(id).guesses.note_wrong(now, network);
+        }
+        Err(wrong)
     }
 }
 

@@ -19,13 +19,12 @@ use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::output::{HostId, RequestSource};
 use crate::lobby::request::CreateRoomRequest;
+use crate::lobby::rooms::bans::Bans;
+use crate::lobby::rooms::password_guesses::GuessesByNetwork;
 use crate::lobby::rooms::seats::Seats;
 use crate::lobby::text::{LobbyRoomName, Password};
 use crate::lobby::worlds::{MapIdentity, WorldState};
 
-/// Maximum number of banned players of a room; beyond it the player with the lowest id may join
-/// again. A room's host has to kick that many players to reach it, and each has to join first.
-const MAX_BANNED: usize = 1_024;
 /// Maximum number of recent leavers of a running room; beyond it the one with the lowest id is
 /// forgotten.
 const MAX_RECENT_LEAVERS: usize = 256;
@@ -65,6 +64,8 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) game: String,
     pub(in crate::lobby) parameters: BTreeMap<String, String>,
     pub(in crate::lobby) password: Option<Password>,
+    pub(in crate::lobby) guesses: GuessesByNetwork,
+    pub(in crate::lobby) bans: Bans,
     /// The player who may start it and kick others.
     pub(in crate::lobby) host: PlayerId,
     pub(in crate::lobby) seats: Seats,
@@ -94,7 +95,6 @@ pub(in crate::lobby) struct LobbyRoom {
     /// For a first map: its world.
     pub(in crate::lobby) world: WorldState,
     name: LobbyRoomName,
-    banned: BTreeSet<PlayerId>,
     /// When players left it while it ran.
     recent_leavers: BTreeMap<PlayerId, LocalTime>,
 }
@@ -132,7 +132,8 @@ impl LobbyRoom {
             map_identity: None,
             world: WorldState::default(),
             name: create.name,
-            banned: BTreeSet::new(),
+            bans: Bans::default(),
+            guesses: GuessesByNetwork::default(),
             recent_leavers: BTreeMap::new(),
         }
     }
@@ -163,7 +164,8 @@ impl LobbyRoom {
             }),
             world: WorldState::default(),
             name: world.name.clone(),
-            banned: BTreeSet::new(),
+            bans: Bans::default(),
+            guesses: GuessesByNetwork::default(),
             recent_leavers: BTreeMap::new(),
         }
     }
@@ -195,23 +197,8 @@ impl LobbyRoom {
         self.has_started() || self.map_identity.is_some()
     }
 
-    pub(in crate::lobby) fn banned_players(&self) -> impl Iterator<Item = PlayerId> + '_ {
-        self.banned.iter().copied()
-    }
-
     pub(in crate::lobby) fn name(&self) -> &LobbyRoomName {
         &self.name
-    }
-
-    pub(in crate::lobby) fn ban(&mut self, player: PlayerId) {
-        self.banned.insert(player);
-        if self.banned.len() > MAX_BANNED {
-            self.banned.pop_first();
-        }
-    }
-
-    pub(in crate::lobby) fn is_banned(&self, player: PlayerId) -> bool {
-        self.banned.contains(&player)
     }
 
     /// Records that `player` left through the lobby while the room ran.

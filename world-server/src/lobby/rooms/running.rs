@@ -131,13 +131,16 @@ impl Lobby {
 
     pub(in crate::lobby) fn add_host(&mut self, now: LocalTime, id: HostId, mut ready: HostReady) {
         let here = std::mem::take(&mut ready.rooms);
+        let ticket_time = ready.ticket_time_unix_s;
         match Host::try_from(ready) {
-            Ok(host) if !self.draining => {
+            Ok(mut host) if !self.draining => {
+                host.note_ticket_time(now, ticket_time);
                 let since = self.hosts.build_since(&host);
                 let unopened = self.reattach_host(id, &host.instance);
                 self.hosts
                     .note_build(&host.build, if since > 0 { since } else { id.0 });
                 self.hosts.add(id, host);
+                self.check_clock(now, id);
                 self.reconcile_rooms(now, id, &here);
                 for room in unopened {
                     self.send_open_room(now, room, id, None);
@@ -362,14 +365,15 @@ impl Lobby {
             .hosts
             .get(host)
             .expect("a running room has a known host");
+        let host_time = host.ticket_time.map(|time| time.at(now));
+        let host_time = host_time.unwrap_or_else(|| self.unix_time(now));
         self.counters.tickets += 1;
         let ticket = Ticket {
             room: id,
             player,
             name: known.name().as_str().to_owned(),
             host: host.address.clone(),
-            expires_unix_s: (self.config.epoch_unix + now.since(LocalTime::ZERO)).as_secs()
-                + LIFETIME_S,
+            expires_unix_s: host_time.as_secs().saturating_add(LIFETIME_S),
             serial: self.counters.tickets,
             nonce,
         };

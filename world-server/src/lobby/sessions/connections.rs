@@ -66,8 +66,7 @@ impl Connections {
             );
             return Err(LobbyRefusal::new(ErrorCode::TooManyConnections, message));
         }
-        let is_trusted = config.trusted.iter().any(|range| range.contains(address));
-        if !is_trusted && self.by_address.of(address) >= config.max_per_address {
+        if !config.trusts(address) && self.by_address.of(address) >= config.max_per_address {
             let message = format!(
                 "there are {} connections from this address already, as many as one address may \
                  have; close one of them",
@@ -103,6 +102,10 @@ impl Connections {
         self.open
             .get_mut(&conn)
             .filter(|connection| connection.stage != Stage::Closing)
+    }
+
+    pub(in crate::lobby) fn get(&self, conn: ConnId) -> Option<&LobbyConnection> {
+        self.open.get(&conn)
     }
 
     /// All connections in order of their ids, also those that were told to close.

@@ -1,7 +1,7 @@
 //! The players: ids, names, and the tokens that resume their sessions.
 //!
 //! Invariants:
-//! 1. No two players have names with the same key.
+//! 1. No two players have names that people would confuse: each key belongs to one player.
 //! 2. A resume token belongs to one player. A player has one token, or two between a welcome and
 //!    the first request after it: when a connection breaks before the welcome arrives, the client
 //!    comes back with the previous token.
@@ -15,8 +15,9 @@ use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::{Entropy, LobbyConfig};
 use crate::lobby::output::ConnId;
+use crate::lobby::rooms::password_guesses::PasswordGuesses;
 use crate::lobby::sessions::creations::RecentCreations;
-use crate::lobby::text::{NameKey, PlayerName};
+use crate::lobby::text::{NameKey, NameSkeleton, PlayerName};
 
 /// Names get suffixes up to this number; then random digits, to avoid a long search.
 const HIGHEST_NUMBER: u32 = 99;
@@ -35,6 +36,7 @@ pub(in crate::lobby) struct LobbyPlayer {
     /// elsewhere. `None` until the first resume if the record of another lobby does not say it.
     pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) chat: TokenBucket,
+    pub(in crate::lobby) password_guesses: PasswordGuesses,
     name: PlayerName,
     token: ResumeToken,
     previous_token: Option<ResumeToken>,
@@ -62,6 +64,7 @@ pub(in crate::lobby) struct NameTaken;
 pub(in crate::lobby) struct LobbyPlayers {
     by_id: BTreeMap<PlayerId, LobbyPlayer>,
     by_name: BTreeMap<NameKey, PlayerId>,
+    by_skeleton: BTreeMap<NameSkeleton, PlayerId>,
     by_token: BTreeMap<ResumeToken, PlayerId>,
     entropy: Entropy,
     last_id: u64,
@@ -74,6 +77,7 @@ impl LobbyPlayers {
         Self {
             by_id: BTreeMap::new(),
             by_name: BTreeMap::new(),
+            by_skeleton: BTreeMap::new(),
             by_token: BTreeMap::new(),
             entropy,
             last_id: 0,
@@ -100,7 +104,7 @@ impl LobbyPlayers {
         let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
         let token = self.random_bytes();
         self.changed.insert(id);
-        self.by_name.insert(name.key(), id);
+        self.add_name(&name, id);
         self.by_token.insert(token, id);
         let player = LobbyPlayer {
             id,
@@ -109,6 +113,7 @@ impl LobbyPlayers {
             creations: RecentCreations::default(),
             network: Some(network),
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+            password_guesses: PasswordGuesses::default(),
             name,
             token,
             previous_token: None,
@@ -136,7 +141,7 @@ impl LobbyPlayers {
             saved.name = self.free_name(saved.name);
             self.changed.insert(id);
         }
-        self.by_name.insert(saved.name.key(), id);
+        self.add_name(&saved.name, id);
         self.by_token
             .extend(tokens.into_iter().flatten().map(|token| (token, id)));
         let player = LobbyPlayer {
@@ -146,6 +151,7 @@ impl LobbyPlayers {
             creations: saved.creations,
             network: saved.network,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+            password_guesses: PasswordGuesses::default(),
             name: saved.name,
             token: saved.token,
             previous_token: saved.previous_token,
@@ -173,7 +179,7 @@ impl LobbyPlayers {
         let Some(player) = self.by_id.remove(&id) else {
             return;
         };
-        self.by_name.remove(&player.name.key());
+        self.remove_name(&player.name);
         self.by_token.remove(&player.token);
         if let Some(previous) = player.previous_token {
             self.by_token.remove(&previous);
@@ -236,13 +242,18 @@ impl LobbyPlayers {
         id: PlayerId,
         name: PlayerName,
     ) -> Result<(), NameTaken> {
-        let key = name.key();
-        if self.by_name.get(&key).is_some_and(|owner| *owner != id) {
+        if self
+            .owners(&name)
+            .into_iter()
+            .flatten()
+            .any(|owner| owner != id)
+        {
             return Err(NameTaken);
         }
-        let before = std::mem::replace(&mut self.at_mut(id).name, name);
-        self.by_name.remove(&before.key());
-        self.by_name.insert(key, id);
+        let before = self.at(id).name.clone();
+        self.remove_name(&before);
+        self.add_name(&name, id);
+        self.at_mut(id).name = name;
         Ok(())
     }
 
@@ -283,7 +294,28 @@ impl LobbyPlayers {
     }
 
     fn is_free(&self, name: &PlayerName) -> bool {
-        !self.by_name.contains_key(&name.key())
+        self.owners(name) == [None, None]
+    }
+
+    /// The players whose names people would confuse with this one.
+    fn owners(&self, name: &PlayerName) -> [Option<PlayerId>; 2] {
+        let keys = name.keys();
+        [
+            self.by_name.get(&keys.folded).copied(),
+            self.by_skeleton.get(&keys.skeleton).copied(),
+        ]
+    }
+
+    fn add_name(&mut self, name: &PlayerName, id: PlayerId) {
+        let keys = name.keys();
+        self.by_name.insert(keys.folded, id);
+        self.by_skeleton.insert(keys.skeleton, id);
+    }
+
+    fn remove_name(&mut self, name: &PlayerName) {
+        let keys = name.keys();
+        self.by_name.remove(&keys.folded);
+        self.by_skeleton.remove(&keys.skeleton);
     }
 }
 
@@ -302,6 +334,28 @@ mod tests {
         let second = players.find_by_name("ann-2").expect("a player");
         players.remove(second);
         assert_eq!(add(&mut players, "ann"), "ann-2");
+    }
+
+    #[test]
+    fn a_name_that_looks_like_another_gets_a_number_or_is_refused() {
+        let mut players = players();
+        add(&mut players, "admin");
+        assert_eq!(
+            add(&mut players, "аdmin"),
+            "аdmin-2",
+            "with a Cyrillic letter"
+        );
+        add(&mut players, "bob");
+        assert_eq!(players.rename(PlayerId(3), name("Admln")), Ok(()));
+        assert_eq!(players.rename(PlayerId(3), name("ADMIN")), Err(NameTaken));
+        assert_eq!(players.rename(PlayerId(3), name("аdmin")), Err(NameTaken));
+        assert_eq!(
+            players.rename(PlayerId(1), name("аdmin")),
+            Ok(()),
+            "its own"
+        );
+        assert_eq!(players.by_name.len(), 3);
+        assert_eq!(players.by_skeleton.len(), 3);
     }
 
     #[test]
@@ -339,6 +393,7 @@ mod tests {
         assert_eq!(players.find_by_token(b"short"), None);
         players.remove(PlayerId(1));
         assert!(players.by_token.is_empty() && players.by_name.is_empty());
+        assert!(players.by_skeleton.is_empty());
     }
 
     #[test]

@@ -364,6 +364,31 @@ impl LobbyHarness {
         self.host_with_build("", number, capacity)
     }
 
+    /// Adds a host that judges tickets by this time.
+    pub(super) fn host_with_clock(&mut self, number: u64, unix_s: u64) -> HostId {
+        let host = HostId(number);
+        self.lobby
+            .handle_host_start(self.now, host, Origin::Embedded);
+        let ready = messages::HostReady {
+            version: ambit_host::protocol::VERSION,
+            address: format!("127.0.0.1:{}", 8_000 + number),
+            certificate_sha256: vec![number as u8; 32],
+            capacity: 8,
+            ticket_time_unix_s: unix_s,
+            ..messages::HostReady::default()
+        };
+        self.send_from_host(host, host_to_world::Body::Ready(ready));
+        host
+    }
+
+    pub(super) fn report_ticket_time(&mut self, host: HostId, unix_s: u64) {
+        let stats = messages::HostStats {
+            ticket_time_unix_s: unix_s,
+            ..messages::HostStats::default()
+        };
+        self.send_from_host(host, host_to_world::Body::Stats(stats));
+    }
+
     /// Adds a host of this build.
     pub(super) fn host_with_build(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
         let host = HostId(number);

@@ -3,8 +3,10 @@
 use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::time::LocalTime;
+use ambit_transport::ticket::{TicketSigner, TicketVerifier};
 
-use super::harness::{Client, LobbyHarness, start};
+use super::harness::{Client, EPOCH_UNIX_S, LobbyHarness, seconds, start};
 use crate::lobby::{HostId, Origin};
 
 #[test]
@@ -191,4 +193,41 @@ fn place_room(harness: &mut LobbyHarness, clients: &[Client]) -> HostId {
     assert_eq!((opens.len(), opens[0].1.room), (1, room));
     harness.opened(opens[0].0, room, None);
     opens[0].0
+}
+
+#[test]
+fn tickets_expire_by_the_clock_of_their_host_whatever_it_shows() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
+    let host = harness.host_with_clock(1, EPOCH_UNIX_S + 1 + 3_600);
+    harness.running_room_of(host, &[&ann]);
+    assert_eq!(harness.lobby.stats().hosts_with_wrong_clock, 1);
+    let expiry = |harness: &mut LobbyHarness, host_unix_s: u64| {
+        let ticket = harness.request_new_ticket(&ann);
+        let key = TicketSigner::from_seed(&[7; 32]);
+        let mut verifier = TicketVerifier::new(key.public_key()).expect("a key");
+        let ticket = verifier.verify(host_unix_s, &ticket.ticket, &ticket.address, |_| true);
+        ticket.map(|ticket| ticket.expires_unix_s - host_unix_s)
+    };
+    let shown = |harness: &LobbyHarness, ahead: u64| {
+        EPOCH_UNIX_S + harness.now.since(LocalTime::ZERO).as_secs() + ahead
+    };
+    let ahead = shown(&harness, 3_600);
+    assert_eq!(expiry(&mut harness, ahead), Ok(30));
+    harness.advance(seconds(100));
+    let ahead = shown(&harness, 3_600);
+    assert_eq!(expiry(&mut harness, ahead), Ok(30));
+    // The host was started again after its clock was set.
+    harness.report_ticket_time(host, shown(&harness, 7_200));
+    let ahead = shown(&harness, 7_200);
+    assert_eq!(expiry(&mut harness, ahead), Ok(30));
+}
+
+#[test]
+fn a_host_with_the_right_clock_is_not_counted_as_wrong() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.host_with_clock(1, EPOCH_UNIX_S + 3);
+    assert_eq!(harness.lobby.stats().hosts_with_wrong_clock, 0);
+    harness.report_ticket_time(host, EPOCH_UNIX_S + 60);
+    assert_eq!(harness.lobby.stats().hosts_with_wrong_clock, 1);
 }

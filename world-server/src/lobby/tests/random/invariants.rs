@@ -63,16 +63,17 @@ impl RandomRun {
             }
         }
         self.check_makers(context);
-        let mut names = BTreeSet::new();
+        let (mut names, mut looks) = (BTreeSet::new(), BTreeSet::new());
         for player in lobby.players.iter() {
             assert_eq!(
                 seated.remove(&player.id),
                 player.room,
                 "{context}: rooms and players disagree"
             );
+            let keys = player.name().keys();
             assert!(
-                names.insert(player.name().key()),
-                "{context}: two players with the same name"
+                names.insert(keys.folded) && looks.insert(keys.skeleton),
+                "{context}: two players with names that people confuse"
             );
             let connection = player
                 .conn

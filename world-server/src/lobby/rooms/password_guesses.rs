@@ -1,0 +1,110 @@
+//! Limits for wrong passwords.
+//!
+//! Some wrong passwords are free. Each further one is followed by a pause, which doubles each time:
+//! 1 s, 2 s, and so on up to 60 s. During a pause the right password is refused as well, otherwise
+//! guesses would go on. Ten minutes without a wrong password end it all.
+//!
+//! Both a session and, for each room, a network have such a limit, since whoever guesses can open
+//! many sessions.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
+
+/// Wrong passwords of a session without a pause.
+pub(in crate::lobby) const FREE_OF_SESSION: u32 = 5;
+/// Wrong passwords for one room from one network without a pause: people may share it.
+const FREE_OF_NETWORK: u32 = 20;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How long wrong passwords are remembered.
+const MEMORY: Duration = Duration::from_mins(10);
+/// Maximum number of networks that a room remembers; beyond it the one that was longest without a
+/// wrong password is forgotten.
+const MAX_NETWORKS: usize = 256;
+
+/// The wrong passwords of one peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::lobby) struct PasswordGuesses {
+    wrong: u32,
+    last: LocalTime,
+}
+
+impl PasswordGuesses {
+    /// The rest of the pause, if there is one.
+    pub(in crate::lobby) fn pause_left(self, now: LocalTime, free: u32) -> Option<Duration> {
+        let doublings = self.wrong.checked_sub(free)?.min(31);
+        let pause = (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE);
+        let end = self.last + pause;
+        (now < end).then(|| end.since(now))
+    }
+
+    pub(in crate::lobby) fn note_wrong(&mut self, now: LocalTime) {
+        if now > self.last + MEMORY {
+            self.wrong = 0;
+        }
+        self.wrong = self.wrong.saturating_add(1);
+        self.last = now;
+    }
+}
+
+/// The wrong passwords for one room, by the network that they came from.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct GuessesByNetwork(BTreeMap<SourceNetwork, PasswordGuesses>);
+
+impl GuessesByNetwork {
+    pub(in crate::lobby) fn pause_left(
+        &self,
+        now: LocalTime,
+        network: SourceNetwork,
+    ) -> Option<Duration> {
+        self.0.get(&network)?.pause_left(now, FREE_OF_NETWORK)
+    }
+
+    pub(in crate::lobby) fn note_wrong(&mut self, now: LocalTime, network: SourceNetwork) {
+        if !self.0.contains_key(&network) && self.0.len() >= MAX_NETWORKS {
+            let oldest = self.0.iter().min_by_key(|(_, guesses)| guesses.last);
+            let oldest = *oldest.expect("there are networks").0;
+            self.0.remove(&oldest);
+        }
+        self.0.entry(network).or_default().note_wrong(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn five_wrong_passwords_are_free_then_pauses_double_to_a_minute() {
+        let mut guesses = PasswordGuesses::default();
+        let mut now = LocalTime::from_millis(1_000);
+        let mut pauses = Vec::new();
+        for _ in 0..13 {
+            guesses.note_wrong(now);
+            let pause = guesses.pause_left(now, FREE_OF_SESSION);
+            pauses.push(pause.map_or(0, |pause| pause.as_secs()));
+            now += pause.unwrap_or_default();
+            assert_eq!(guesses.pause_left(now, FREE_OF_SESSION), None);
+        }
+        assert_eq!(pauses, [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        guesses.note_wrong(now + MEMORY + Duration::from_secs(1));
+        assert_eq!(guesses.wrong, 1);
+    }
+
+    #[test]
+    fn a_room_remembers_a_bounded_number_of_networks() {
+        let mut guesses = GuessesByNetwork::default();
+        for number in 0..=MAX_NETWORKS as u32 {
+            let network = SourceNetwork::of(Ipv4Addr::from_bits(number).into());
+            guesses.note_wrong(LocalTime::from_millis(u64::from(number)), network);
+        }
+        assert_eq!(guesses.0.len(), MAX_NETWORKS);
+        let first = SourceNetwork::of(Ipv4Addr::from_bits(0).into());
+        assert!(!guesses.0.contains_key(&first), "the oldest is forgotten");
+    }
+}
