@@ -38,7 +38,7 @@ use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
 use self::messages::{
     CaughtUp, ClientFrame, Connect, DirectoryProgress, Disconnect, HostConnected, HostDisconnected,
-    HostReported, Malformed, RegisteredHost, SetServers, StartDrain, TakeSnapshot,
+    HostRefused, HostReported, Malformed, RegisteredHost, SetServers, StartDrain, TakeSnapshot,
 };
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
@@ -642,6 +642,14 @@ impl Handler<HostConnected> for WorldServer {
             checkpoints: Arc::clone(&self.checkpoints),
             heard_hosts: Arc::clone(&self.heard_hosts),
         })
+    }
+}
+
+impl Handler<HostRefused> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, HostRefused: HostRefused, _: &mut Self::Context) {
+        self.lobby.count_refused_host();
     }
 }
 

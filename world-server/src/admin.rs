@@ -1,8 +1,10 @@
 //! HTTP for operators: `/healthz`, `/metrics`, and a page for people.
 //!
 //! Each request asks the lobby's actor for a snapshot; a server whose lobby does not answer within
-//! a second is not healthy. There is no login: the port is for a private network.
+//! a second is not healthy. There is no login: the port is for a private network. Each connection
+//! serves one request; see `listener` for its limits.
 
+pub(crate) mod listener;
 mod metrics;
 mod page;
 pub(crate) mod snapshot;
@@ -17,13 +19,15 @@ use ambit_host::endpoint;
 use ambit_transport::accept::AcceptanceCounters;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use self::listener::{HttpCounters, HttpListener};
 use self::snapshot::Snapshot;
 use crate::actor::messages::TakeSnapshot;
 use crate::cluster::ClusterRole;
@@ -37,6 +41,7 @@ pub(crate) struct AdminState {
     pub(crate) roles: watch::Receiver<ClusterRole>,
     pub(crate) acceptance: Arc<AcceptanceCounters>,
     pub(crate) slow_readers: Arc<AtomicU64>,
+    pub(crate) http: Arc<HttpCounters>,
 }
 
 /// Binds the listener. The returned address has the port that was chosen.
@@ -50,10 +55,12 @@ pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, So
 
 /// Serves HTTP until `stop` is cancelled.
 pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: CancellationToken) {
+    let listener = HttpListener::new(listener, Arc::clone(&admin.http));
     let router = Router::new()
         .route("/", get(show_page))
         .route("/healthz", get(show_health))
         .route("/metrics", get(show_metrics))
+        .layer(map_response(close_after))
         .with_state(admin);
     // Open connections are dropped at the end.
     tokio::select! {
@@ -65,6 +72,13 @@ pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: Cancel
             }
         }
     }
+}
+
+/// Ends the connection after its request.
+async fn close_after(mut response: Response) -> Response {
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
 }
 
 impl AdminState {
@@ -95,6 +109,10 @@ impl AdminState {
                 .drops()
                 .map(|(name, count)| (name.to_owned(), count)),
         );
+        let http = self.http.drops().into_iter();
+        snapshot
+            .drops
+            .extend(http.map(|(name, count)| (name.to_owned(), count)));
         snapshot.drops.insert(
             "lobby_out/slow_reader".into(),
             self.slow_readers.load(Relaxed),

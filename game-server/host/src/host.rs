@@ -46,6 +46,7 @@ use crate::host_core::lease::ServingLease;
 use crate::host_core::messages::HostMessage;
 use crate::host_core::{HostCore, HostProfile, HostTime};
 use crate::host_link::HostEnd;
+use crate::room_files::check_directory;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
 
@@ -209,8 +210,7 @@ impl GameHost {
     /// A host without rooms.
     pub fn new(config: HostConfig, registry: Registry) -> anyhow::Result<(Self, HostControl)> {
         for directory in [&config.trace, &config.record].into_iter().flatten() {
-            std::fs::create_dir_all(directory)
-                .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+            check_directory(directory)?;
         }
         let profile = HostProfile {
             address: config.address.clone(),

@@ -18,6 +18,7 @@ pub mod protocol;
 mod room_files;
 
 pub use process::run;
+pub use room_files::check_directory;
 
 // Datagrams of one tick wait in the connection's buffer: what is dropped there was paid for.
 const _: () = assert!(

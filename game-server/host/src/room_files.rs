@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use ambit_proto::time::GameTime;
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::host::counters::{Counters, DropReason};
@@ -35,6 +36,16 @@ const QUEUE: usize = 64;
 enum Block {
     Trace(Vec<TraceLine>),
     Record(Vec<u8>),
+}
+
+/// Makes the directory if it does not exist, and checks that files can be made in it.
+pub fn check_directory(directory: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    let probe = directory.join(format!(".ambit-{}", std::process::id()));
+    File::create(&probe)
+        .and_then(|_| fs::remove_file(&probe))
+        .with_context(|| format!("cannot write to the directory {}", directory.display()))
 }
 
 /// See the module. Costs nothing if no files are asked for.
@@ -292,6 +303,20 @@ mod tests {
             "the first run"
         );
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_directory_that_takes_no_files_is_refused() {
+        // Nobody can make files there, not even root.
+        let error = check_directory(Path::new("/proc")).unwrap_err().to_string();
+        assert_eq!(error, "cannot write to the directory /proc");
+        let error = check_directory(Path::new("/proc/none/deep")).unwrap_err();
+        assert!(error.to_string().contains("cannot make"), "{error}");
+        let directory = std::env::temp_dir().join(format!("ambit-check-{}", std::process::id()));
+        check_directory(&directory).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::remove_dir(&directory).unwrap();
     }
 
     #[cfg(target_os = "linux")]

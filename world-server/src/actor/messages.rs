@@ -73,6 +73,11 @@ pub(crate) struct RegisteredHost {
 #[rtype(result = "RegisteredHost")]
 pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
+/// A host was refused before it got to the lobby.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HostRefused;
+
 /// A host has reported something.
 #[derive(Message)]
 #[rtype(result = "()")]

@@ -110,7 +110,7 @@ impl MetricsCollector {
         )?;
         out.encode_counter(
             "hosts_refused",
-            "Hosts refused for their version or an invalid first message",
+            "Hosts refused for their key, their version or an invalid first message",
             lobby.hosts_refused,
         )?;
         out.encode_counter("tickets_issued", "Tickets issued", lobby.tickets)?;

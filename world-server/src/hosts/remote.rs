@@ -14,6 +14,7 @@ use ring::digest::{SHA256, digest};
 
 use super::{DisconnectCause, HostSession};
 use crate::actor::WorldServer;
+use crate::actor::messages::HostRefused;
 use crate::lobby::Origin;
 
 /// How long a new connection may take to open its stream.
@@ -48,7 +49,7 @@ pub(crate) async fn serve(
             Err("it does not have the key of `--host-key`".into())
         }
     };
-    match HostSession::register(link, world, Origin::Remote, admit).await {
+    match HostSession::register(link, world.clone(), Origin::Remote, admit).await {
         Ok(session) => {
             drop(greeting);
             session.run(|| wait_for_end(&connection, silence)).await;
@@ -56,6 +57,8 @@ pub(crate) async fn serve(
         }
         Err(reason) => {
             tracing::warn!(%remote, "host refused: {reason}");
+            // An ended lobby counts nothing.
+            let _ = world.send(HostRefused).await;
             close(&connection, ErrorCode::BadTicket);
         }
     }

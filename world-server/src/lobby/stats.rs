@@ -122,6 +122,11 @@ impl Lobby {
         }
     }
 
+    /// Counts a host that was refused before it was registered: it has no key, for example.
+    pub fn count_refused_host(&mut self) {
+        self.counters.hosts_refused += 1;
+    }
+
     /// The hosts that are ready, in the order in which they were started.
     pub fn hosts(&self) -> impl Iterator<Item = (HostId, &Host)> {
         self.hosts.iter()

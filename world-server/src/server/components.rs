@@ -79,6 +79,9 @@ impl ServerComponents {
         // A caller may have changed what `Config::from_arguments` has checked.
         config.check_complete().map_err(anyhow::Error::msg)?;
         config.check_games(&registry).map_err(anyhow::Error::msg)?;
+        for directory in [&config.trace, &config.record].into_iter().flatten() {
+            ambit_host::check_directory(directory)?;
+        }
         let identity = crate::identity::load(config)?;
         let endpoint = endpoint::listen(config.listen, &identity, &alpn_protocols(config))?;
         let http = match config.http.0 {
@@ -131,6 +134,7 @@ impl ServerComponents {
                     roles: roles.clone(),
                     acceptance,
                     slow_readers,
+                    http: Arc::default(),
                 },
                 listener,
                 &http_stop,

@@ -353,12 +353,15 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
             &prepared,
             Arc::clone(&shared.counters),
         );
-        let mut files = files.map_err(|error| {
-            codes::error(
-                ErrorCode::ServerError,
-                format!("the room's files can't be made: {error}"),
-            )
-        })?;
+        // A full disk ends no game.
+        let mut files = files.unwrap_or_else(|error| {
+            tracing::error!(
+                room = id.0,
+                "the room runs without a trace and a recording: its files can't be made: {error}"
+            );
+            shared.counters.dropped(DropReason::FilesNotMade);
+            RoomFiles::default()
+        });
         let new = prepared.finish(|now| files.record(now, &[]));
         files.trace(new.host.room().trace());
         let thread = RoomThread::start(id).map_err(|error| {

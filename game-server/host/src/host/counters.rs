@@ -42,6 +42,8 @@ pub(crate) enum DropReason {
     PostsFull,
     /// Ticks that are missing in a room's files since the disk failed.
     FilesFailed,
+    /// Rooms that run without their files since these could not be made.
+    FilesNotMade,
     /// Messages that the WorldServer did not read.
     MessagesFull,
     /// Figures and heartbeats that the WorldServer did not read.
@@ -49,7 +51,7 @@ pub(crate) enum DropReason {
 }
 
 impl DropReason {
-    const ALL: [(DropReason, &'static str); 13] = [
+    const ALL: [(DropReason, &'static str); 14] = [
         (DropReason::InboxFull, "game_inbox/full"),
         (
             DropReason::SendBufferFull,
@@ -67,6 +69,7 @@ impl DropReason {
         ),
         (DropReason::PostsFull, "room_posts/full"),
         (DropReason::FilesFailed, "room_files/failed"),
+        (DropReason::FilesNotMade, "room_files/not_made"),
         (DropReason::MessagesFull, "host_news/full"),
         (DropReason::StatsFull, "host_stats/full"),
     ];

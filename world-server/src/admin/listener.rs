@@ -1,0 +1,264 @@
+//! The TCP listener behind the HTTP port: bounded in connections and in time.
+//!
+//! A connection takes one request and has a bounded time for it, so who opens connections and sends
+//! nothing holds nothing for long. Above a bound, for all together and for each address, new
+//! connections are closed at once. When the process has no file descriptors left (or the system no
+//! memory), accepting fails: this is logged and counted, and tried again.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ambit_transport::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
+use axum::serve::Listener;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Sleep;
+
+/// HTTP connections at a time: some monitors and browsers.
+const CONNECTIONS: usize = 64;
+/// Those of one address: browsers open six.
+const CONNECTIONS_PER_ADDRESS: usize = 32;
+/// How long a connection may last. A page takes milliseconds.
+const LIFETIME: Duration = Duration::from_secs(10);
+/// How long to wait after a failure to accept.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Failures to accept in a row, of which one is logged: about one a minute.
+const FAILURES_PER_LINE: u64 = 60;
+
+/// What went wrong with HTTP connections, since the start.
+#[derive(Debug, Default)]
+pub(crate) struct HttpCounters {
+    full: AtomicU64,
+    address_full: AtomicU64,
+    timed_out: AtomicU64,
+    accept_failed: AtomicU64,
+}
+
+impl HttpCounters {
+    /// Their names as drops, `queue/reason`, and their values.
+    pub(super) fn drops(&self) -> [(&'static str, u64); 4] {
+        [
+            ("http/full", self.full.load(Relaxed)),
+            ("http/address_full", self.address_full.load(Relaxed)),
+            ("http/timed_out", self.timed_out.load(Relaxed)),
+            ("http/accept_failed", self.accept_failed.load(Relaxed)),
+        ]
+    }
+}
+
+pub(super) struct HttpListener {
+    listener: TcpListener,
+    limits: AcceptanceLimits,
+    lifetime: Duration,
+    failures_in_a_row: u64,
+    counters: Arc<HttpCounters>,
+}
+
+impl HttpListener {
+    pub(super) fn new(listener: TcpListener, counters: Arc<HttpCounters>) -> Self {
+        Self {
+            listener,
+            limits: AcceptanceLimits::new(CONNECTIONS, CONNECTIONS_PER_ADDRESS),
+            lifetime: LIFETIME,
+            failures_in_a_row: 0,
+            counters,
+        }
+    }
+
+    /// Counts a failure to accept. Returns whether to wait before the next attempt.
+    fn note_failure(&mut self, error: &io::Error) -> bool {
+        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        if let ConnectionAborted | ConnectionRefused | ConnectionReset = error.kind() {
+            // The peer's fault.
+            return false;
+        }
+        self.counters.accept_failed.fetch_add(1, Relaxed);
+        if self.failures_in_a_row.is_multiple_of(FAILURES_PER_LINE) {
+            tracing::error!(
+                "HTTP connections can't be accepted; if too many files are open, raise the \
+                 process's limit (`ulimit -n`, `LimitNOFILE`): {error}"
+            );
+        }
+        self.failures_in_a_row += 1;
+        true
+    }
+}
+
+impl Listener for HttpListener {
+    type Io = HttpStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (HttpStream, SocketAddr) {
+        loop {
+            let (stream, address) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    if self.note_failure(&error) {
+                        tokio::time::sleep(RETRY_AFTER).await;
+                    }
+                    continue;
+                }
+            };
+            self.failures_in_a_row = 0;
+            let permit = match self.limits.take(address.ip()) {
+                Ok(permit) => permit,
+                Err(limit) => {
+                    let counter = match limit {
+                        LimitReached::Total => &self.counters.full,
+                        LimitReached::Share => &self.counters.address_full,
+                    };
+                    counter.fetch_add(1, Relaxed);
+                    continue;
+                }
+            };
+            let stream = HttpStream {
+                stream,
+                deadline: Box::pin(tokio::time::sleep(self.lifetime)),
+                is_over: false,
+                counters: Arc::clone(&self.counters),
+                _permit: permit,
+            };
+            return (stream, address);
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection that fails when its time is over.
+pub(super) struct HttpStream {
+    stream: TcpStream,
+    deadline: Pin<Box<Sleep>>,
+    is_over: bool,
+    counters: Arc<HttpCounters>,
+    _permit: AcceptancePermit,
+}
+
+impl HttpStream {
+    /// Fails once the time is over; otherwise the task is woken then.
+    fn check_time(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if !self.is_over && self.deadline.as_mut().poll(context).is_ready() {
+            self.is_over = true;
+            self.counters.timed_out.fetch_add(1, Relaxed);
+        }
+        if self.is_over {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+}
+
+impl AsyncRead for HttpStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.check_time(context)?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for HttpStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.check_time(context)?;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::IntoFuture as _;
+
+    use axum::Router;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_sends_nothing_is_closed() {
+        let (address, counters) = serve(Duration::from_millis(20), 64).await;
+        for sent in ["", "GET / HTTP/1.1\r\nHost: x\r\n"] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(sent.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            // Ends when the server closes the connection.
+            let _ = stream.read_to_end(&mut answer).await;
+            assert_eq!(answer, b"");
+        }
+        assert_eq!(drops(&counters, "http/timed_out"), 2);
+    }
+
+    #[tokio::test]
+    async fn connections_above_the_limit_are_closed_and_counted() {
+        let (address, counters) = serve(LIFETIME, 2).await;
+        let first = TcpStream::connect(address).await.unwrap();
+        let _second = TcpStream::connect(address).await.unwrap();
+        let mut third = TcpStream::connect(address).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = third.read_to_end(&mut answer).await;
+        assert_eq!(drops(&counters, "http/address_full"), 1);
+        // Places of connections that have ended are free again.
+        drop(first);
+        loop {
+            let mut next = TcpStream::connect(address).await.unwrap();
+            let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+            let _ = next.write_all(request).await;
+            let mut answer = String::new();
+            let _ = next.read_to_string(&mut answer).await;
+            if answer.ends_with("fine") {
+                break;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn failures_to_accept_are_counted_unless_they_are_the_peer_s() {
+        let counters = Arc::<HttpCounters>::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut listener = HttpListener::new(listener, Arc::clone(&counters));
+        // EMFILE on Unix.
+        assert!(listener.note_failure(&io::Error::from_raw_os_error(24)));
+        assert!(!listener.note_failure(&io::ErrorKind::ConnectionAborted.into()));
+        assert_eq!(drops(&counters, "http/accept_failed"), 1);
+    }
+
+    async fn serve(lifetime: Duration, per_address: usize) -> (SocketAddr, Arc<HttpCounters>) {
+        let counters = Arc::<HttpCounters>::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = HttpListener {
+            limits: AcceptanceLimits::new(CONNECTIONS, per_address),
+            lifetime,
+            ..HttpListener::new(listener, Arc::clone(&counters))
+        };
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().route("/", get(|| async { "fine" }));
+        tokio::spawn(axum::serve(listener, router).into_future());
+        (address, counters)
+    }
+
+    fn drops(counters: &HttpCounters, name: &str) -> u64 {
+        let drops = counters.drops();
+        drops.iter().find(|(known, _)| *known == name).unwrap().1
+    }
+}
