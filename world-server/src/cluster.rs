@@ -41,7 +41,10 @@ use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::RecordKey;
 
 /// Version of the protocol between the servers of a cluster.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// Roles of servers that prove to each other that they have the key.
+const FOLLOWER: &str = "follower";
+const LEADER: &str = "leader";
 /// How often both ends of a link send a heartbeat, and the silence after which an end counts as
 /// lost.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(250);

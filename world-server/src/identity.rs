@@ -16,7 +16,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::{Config, HostingMode};
-use crate::lobby::SeedSecret;
+use crate::lobby::ServerSecret;
 
 /// File modes of the key and of the certificate, which is public.
 const OWNER_ONLY: u32 = 0o600;
@@ -34,12 +34,12 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
 /// The secret that is mixed into the seeds of rooms: in a cluster it follows from the key that the
 /// servers share, otherwise it is in the data directory. A server that cannot keep one has another
 /// one after each start.
-pub(crate) fn seed_secret(config: &Config) -> anyhow::Result<SeedSecret> {
+pub(crate) fn server_secret(config: &Config) -> anyhow::Result<ServerSecret> {
     if let (HostingMode::Cluster, Some(key)) = (config.hosts, &config.host_key) {
-        return Ok(SeedSecret::from_shared_key(key.as_bytes()));
+        return Ok(ServerSecret::from_shared_key(key.as_bytes()));
     }
     let directory = config.data_dir();
-    let mut fresh = [0; SeedSecret::LENGTH];
+    let mut fresh = [0; ServerSecret::LENGTH];
     SystemRandom::new()
         .fill(&mut fresh)
         .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
@@ -52,14 +52,14 @@ pub(crate) fn seed_secret(config: &Config) -> anyhow::Result<SeedSecret> {
         );
         fresh
     });
-    Ok(SeedSecret::new(secret))
+    Ok(ServerSecret::new(secret))
 }
 
 /// The secret in the directory; `fresh`, which is stored there, if there is none.
 fn keep_secret(
     directory: &Path,
-    fresh: [u8; SeedSecret::LENGTH],
-) -> io::Result<[u8; SeedSecret::LENGTH]> {
+    fresh: [u8; ServerSecret::LENGTH],
+) -> io::Result<[u8; ServerSecret::LENGTH]> {
     let path = directory.join("seeds.key");
     let read = || fs::read(&path).map(|bytes| bytes.try_into().ok());
     if let Ok(Some(secret)) = read() {
@@ -74,7 +74,7 @@ fn keep_secret(
             format!(
                 "{} does not have {} bytes",
                 path.display(),
-                SeedSecret::LENGTH
+                ServerSecret::LENGTH
             ),
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -211,7 +211,7 @@ mod tests {
         let secret = |directory: &Path, more: &[&str]| {
             let arguments = ["world-server", "--data-dir", directory.to_str().unwrap()];
             let config = Config::from_arguments([&arguments, more].concat()).unwrap();
-            seed_secret(&config).unwrap()
+            server_secret(&config).unwrap()
         };
         let first = secret(&directory, &[]);
         assert_eq!(secret(&directory, &[]), first);

@@ -66,7 +66,7 @@ use refusal::LobbyRefusal;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
 use rooms::room::LobbyRooms;
-pub use rooms::seed::SeedSecret;
+pub use rooms::seed::ServerSecret;
 use rooms::unplayed::UnplayedRooms;
 use sessions::connections::{Connections, Stage};
 use sessions::players::LobbyPlayers;

@@ -11,5 +11,6 @@ pub mod address;
 pub mod frame;
 pub mod frame_reader;
 pub mod impair;
+pub mod key_proof;
 pub mod quic;
 pub mod ticket;

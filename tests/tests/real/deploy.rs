@@ -359,6 +359,50 @@ fn ports_and_addresses_agree_among_the_files() {
 }
 
 #[test]
+fn in_kubernetes_only_world_servers_reach_nats() {
+    let policies = yaml("kubernetes/network-policy.yaml");
+    let policy = |name: &str| {
+        let found = policies.iter().find(|it| it["metadata"]["name"] == name);
+        found.expect(name)["spec"].clone()
+    };
+    let pods = |file: &str, name: &str| {
+        let all = yaml(file);
+        let is_set = |it: &&Value| it["kind"] == "StatefulSet" && it["metadata"]["name"] == name;
+        all.iter().find(is_set).expect(name)["spec"]["template"].clone()
+    };
+    let ports = |pod: &Value| -> BTreeSet<String> {
+        let ports = pod["spec"]["containers"][0]["ports"].as_array().cloned();
+        let names = ports
+            .expect("ports")
+            .into_iter()
+            .map(|port| port["name"].clone());
+        names
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect()
+    };
+    for (file, name) in [("nats.yaml", "nats"), ("world-server.yaml", "world")] {
+        let (policy, pod) = (policy(name), pods(&format!("kubernetes/{file}"), name));
+        assert_eq!(
+            policy["podSelector"]["matchLabels"], pod["metadata"]["labels"],
+            "{name}"
+        );
+        for rule in policy["ingress"].as_array().expect("rules") {
+            let port = rule["ports"][0]["port"].as_str().expect("a port");
+            assert!(ports(&pod).contains(port), "{name} has no port {port}");
+            let from = rule["from"][0]["podSelector"]["matchLabels"]["app"].as_str();
+            let expected = match port {
+                "client" => Some("world"),
+                "cluster" => Some("nats"),
+                "quic" | "http" => None,
+                _ => panic!("{port}"),
+            };
+            assert_eq!(from, expected, "{port}");
+            assert_eq!(rule["from"].is_null(), port == "quic", "{port}");
+        }
+    }
+}
+
+#[test]
 fn nothing_runs_as_root_and_everything_has_time_to_end() {
     for (name, stage) in stages()
         .into_iter()

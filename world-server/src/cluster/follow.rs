@@ -6,13 +6,14 @@ use std::time::Duration;
 use crate::directory::{Follow, Lead, Leader, Relay};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_transport::frame::encode_frame;
+use ambit_transport::key_proof::KeyProof;
 use ambit_transport::quic::{self, ALPN_PEER, Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;
 use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream, VarInt};
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
-use super::{ClusterMember, VERSION, exchange_heartbeats, read_message};
+use super::{ClusterMember, FOLLOWER, LEADER, VERSION, exchange_heartbeats, read_message};
 
 /// How long the leader may take to accept a follower.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
@@ -65,15 +66,22 @@ impl ClusterMember {
         let verifier: Arc<FingerprintVerifier> = FingerprintVerifier::pinned(fingerprint);
         endpoint.set_default_client_config(quic::relay_client_config(ALPN_PEER, verifier));
         let connection = endpoint.connect(address, "ambit")?.await?;
+        let proof = KeyProof::new(&connection, self.key.as_bytes());
+        let proof = proof.context("the connection has ended")?;
         let mut signs = connection.open_bi().await?;
         let follow = Follow {
             version: VERSION,
-            key: self.key.clone().into_bytes(),
+            key_proof: proof.make(FOLLOWER),
             address: self.public_address.clone(),
             certificate_sha256: self.fingerprint.0.to_vec(),
         };
         signs.0.write_all(&encode_frame(&follow)).await?;
-        let Lead { epoch } = read_message(&mut signs.1).await?;
+        let Lead { epoch, key_proof } = read_message(&mut signs.1).await?;
+        // Whoever can write to the directory can name any address in it.
+        anyhow::ensure!(
+            proof.check(LEADER, &key_proof),
+            "the server at the leader's address does not have the key of `--host-key`"
+        );
         tracing::debug!(epoch, "the leader accepted this server as a follower");
         Ok(LeaderLink {
             connection,

@@ -11,16 +11,17 @@ use actix::Addr;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{Server, Servers};
 use ambit_transport::frame::encode_frame;
+use ambit_transport::key_proof::KeyProof;
 use ambit_transport::quic;
+use anyhow::Context as _;
 use quinn::{Connection, VarInt};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::{PROBE_INTERVAL, VERSION, exchange_heartbeats, read_message};
+use super::{FOLLOWER, LEADER, PROBE_INTERVAL, VERSION, exchange_heartbeats, read_message};
 use crate::actor::WorldServer;
 use crate::actor::messages::SetServers;
 use crate::client_connection::ClientConnection;
-use crate::hosts::remote::secrets_match;
 use crate::session;
 
 /// How long a new follower may take to send its first message.
@@ -115,12 +116,17 @@ async fn accept_follower(
         "it speaks version {}, this server {VERSION}",
         follow.version
     );
+    let proof = KeyProof::new(connection, key.as_bytes()).context("the connection has ended")?;
     anyhow::ensure!(
-        secrets_match(&follow.key, key.as_bytes()),
+        proof.check(FOLLOWER, &follow.key_proof),
         "it does not have the key of `--host-key`"
     );
     quic::allow_relayed_streams(connection);
-    signs.0.write_all(&encode_frame(&Lead { epoch })).await?;
+    let lead = Lead {
+        epoch,
+        key_proof: proof.make(LEADER),
+    };
+    signs.0.write_all(&encode_frame(&lead)).await?;
     Ok((
         Server {
             address: follow.address,

@@ -66,8 +66,10 @@ pub struct Room {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    #[prost(string, tag = "4")]
-    pub password: ::prost::alloc::string::String,
+    /// 16 bytes of salt, and 32 of an HMAC of the password with a secret that follows from the key of
+    /// `--host-key`; empty without a password.
+    #[prost(bytes = "vec", tag = "18")]
+    pub password: ::prost::alloc::vec::Vec<u8>,
     /// The player who may start the room.
     #[prost(uint64, tag = "5")]
     pub host: u64,
@@ -215,9 +217,10 @@ pub struct Creation {
 pub struct Follow {
     #[prost(uint32, tag = "1")]
     pub version: u32,
-    /// The key in the file of `--host-key`.
+    /// Proves that the server has the key of `--host-key`: an HMAC with the key over 32 bytes of the
+    /// exporter of this connection (RFC 8446; label `EXPORTER-ambit-key-proof`) and `follower`.
     #[prost(bytes = "vec", tag = "2")]
-    pub key: ::prost::alloc::vec::Vec<u8>,
+    pub key_proof: ::prost::alloc::vec::Vec<u8>,
     /// Where clients reach it.
     #[prost(string, tag = "3")]
     pub address: ::prost::alloc::string::String,
@@ -225,10 +228,13 @@ pub struct Follow {
     pub certificate_sha256: ::prost::alloc::vec::Vec<u8>,
 }
 /// The answer to `Follow`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Lead {
     #[prost(uint64, tag = "1")]
     pub epoch: u64,
+    /// As `Follow.key_proof`, with `leader`.
+    #[prost(bytes = "vec", tag = "2")]
+    pub key_proof: ::prost::alloc::vec::Vec<u8>,
 }
 /// Heartbeat, four times a second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

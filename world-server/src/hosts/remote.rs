@@ -84,7 +84,7 @@ async fn wait_for_end(connection: &Connection, silence: Duration) -> DisconnectC
 }
 
 /// Compares digests, so that the time of the comparison reveals nothing about the secret.
-pub(crate) fn secrets_match(shown: &[u8], secret: &[u8]) -> bool {
+fn secrets_match(shown: &[u8], secret: &[u8]) -> bool {
     digest(&SHA256, shown).as_ref() == digest(&SHA256, secret).as_ref()
 }
 

@@ -10,7 +10,7 @@ use ambit_transport::address::AddressRange;
 
 use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
-use crate::lobby::rooms::seed::SeedSecret;
+use crate::lobby::rooms::seed::ServerSecret;
 
 /// Limits and times. Each limit has an error code for the peer that exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,9 +64,9 @@ pub struct LobbyConfig {
     pub chat_per_s: u32,
     /// Chat messages that a player may send at once; not 0.
     pub chat_burst: u32,
-    /// Makes the seeds that players name this server's own. Without it they are used as they are,
-    /// for tests and simulations.
-    pub seed_secret: Option<SeedSecret>,
+    /// Makes the seeds that players name this server's own, and protects passwords in the
+    /// directory. Without it seeds are used as they are, for tests and simulations.
+    pub server_secret: Option<ServerSecret>,
     /// Chat messages a second that are delivered, counted once for each receiver; twice as many
     /// after a pause. So are the messages about new names.
     pub chat_deliveries: CostLimit,
@@ -126,7 +126,7 @@ impl Default for LobbyConfig {
             refused_in_a_row: 200,
             chat_per_s: 5,
             chat_burst: 20,
-            seed_secret: None,
+            server_secret: None,
             // A delivery takes about 10 us of a core, so all together take a fifth of one. With a
             // thousand players that is 20 lines a second, more than anybody reads. An address takes
             // a quarter at most.

@@ -34,9 +34,10 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
 use crate::lobby::rooms::bans::Ban;
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
+use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
-use crate::lobby::text::{LobbyRoomName, Password, PlayerName};
+use crate::lobby::text::{LobbyRoomName, PlayerName};
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::WorldState;
 use crate::lobby::{Lobby, LobbyAction};
@@ -201,7 +202,7 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
         password: room
             .password
             .as_ref()
-            .map(|password| password.as_str().to_owned())
+            .map(StoredPassword::to_record)
             .unwrap_or_default(),
         host: room.host.0,
         capacity: room.seats.capacity(),
@@ -360,7 +361,7 @@ impl Lobby {
             game: record.game,
             capacity: parse_capacity(record.capacity).ok()?,
             parameters: record.parameters,
-            password: Password::parse(&record.password).ok()?,
+            password: None,
             key: None,
         };
         let maker = RoomMaker {
@@ -382,6 +383,9 @@ impl Lobby {
                 network: network_from_record(&ban.network),
                 newest_session: PlayerId(ban.newest_session),
             });
+        }
+        if !record.password.is_empty() {
+            room.password = Some(StoredPassword::from_record(&record.password)?);
         }
         (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
         room.world = WorldState::from_record(record.world.unwrap_or_default(), &room.seats);

@@ -9,4 +9,5 @@ pub(super) mod room;
 pub(super) mod running;
 pub(super) mod seats;
 pub(super) mod seed;
+pub(super) mod stored_password;
 pub(super) mod unplayed;

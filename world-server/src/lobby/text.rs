@@ -151,7 +151,7 @@ impl Password {
             .map_err(|fault| fault.into_refusal(ErrorCode::BadText, "a password", MAX_PASSWORD))
     }
 
-    /// Only for the directory.
+    /// Only to compute what is kept of it.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

@@ -437,7 +437,7 @@ fn start_lobby(
             .map_err(|error| error.to_string())
     };
     let lobby_config = LobbyConfig {
-        seed_secret: Some(crate::identity::seed_secret(config)?),
+        server_secret: Some(crate::identity::server_secret(config)?),
         ..config.lobby(epoch_unix)
     };
     let mut lobby = Lobby::new(

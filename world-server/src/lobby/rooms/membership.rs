@@ -16,6 +16,7 @@ use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest};
 use crate::lobby::rooms::bans::{Ban, BarredBy};
 use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
+use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::{MAP_SEATS, check_map_seats};
 use crate::lobby::{DONE, Lobby, RequestOutcome, output};
@@ -59,7 +60,12 @@ impl Lobby {
 
         let key = create.key;
         let network = self.players.at(player).network;
+        let salt = self.players.random_bytes();
+        let secret = self.config.server_secret.as_ref();
+        let password = create.password.as_ref();
+        let password = password.map(|password| StoredPassword::new(secret, salt, password));
         let room = self.rooms.add(RoomMaker { player, network }, create);
+        room.password = password;
         let (id, answer) = (room.id, room_created(room));
         let maker = self.players.at_mut(player);
         maker.room = Some(id);
@@ -511,15 +517,15 @@ impl Lobby {
         let id = join.room;
         let network = self.network_of_player(player);
         let room = self.rooms.at(id);
-        if room.password.is_none() {
+        let Some(password) = &room.password else {
             return Ok(());
-        }
+        };
         let wrong = format!("that is not the password of room {id}");
         let wrong = LobbyRefusal::new(ErrorCode::WrongPassword, wrong);
-        if join.password.is_none() {
+        let Some(shown) = &join.password else {
             // Not a guess: a client asks without one first.
             return Err(wrong);
-        }
+        };
         let of_session = self.players.at(player).password_guesses;
         let of_network = network.and_then(|network| room.guesses.pause_left(now, network));
         if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
@@ -528,7 +534,7 @@ impl Lobby {
             let message = format!("too many wrong passwords; try again in {seconds} s");
             return Err(LobbyRefusal::new(ErrorCode::TryAgain, message));
         }
-        if room.password == join.password {
+        if password.is(self.config.server_secret.as_ref(), shown) {
             return Ok(());
         }
         self.players.at_mut(player).password_guesses.note_wrong(now);

@@ -22,7 +22,8 @@ use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::bans::Bans;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
 use crate::lobby::rooms::seats::Seats;
-use crate::lobby::text::{LobbyRoomName, Password};
+use crate::lobby::rooms::stored_password::StoredPassword;
+use crate::lobby::text::LobbyRoomName;
 use crate::lobby::worlds::{MapIdentity, WorldState};
 
 /// Maximum number of recent leavers of a running room; beyond it the one with the lowest id is
@@ -63,7 +64,7 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) maker: Option<RoomMaker>,
     pub(in crate::lobby) game: String,
     pub(in crate::lobby) parameters: BTreeMap<String, String>,
-    pub(in crate::lobby) password: Option<Password>,
+    pub(in crate::lobby) password: Option<StoredPassword>,
     pub(in crate::lobby) guesses: GuessesByNetwork,
     pub(in crate::lobby) bans: Bans,
     /// The player who may start it and kick others.
@@ -100,7 +101,7 @@ pub(in crate::lobby) struct LobbyRoom {
 }
 
 impl LobbyRoom {
-    /// Creates a room with `first` as its first member and its host.
+    /// Creates a room with `first` as its first member and its host, and without a password.
     pub(in crate::lobby) fn new(
         id: RoomId,
         maker: RoomMaker,
@@ -116,7 +117,7 @@ impl LobbyRoom {
             maker: Some(maker),
             game: create.game,
             parameters: create.parameters,
-            password: create.password,
+            password: None,
             host: first,
             seats,
             phase: RoomPhase::Waiting,

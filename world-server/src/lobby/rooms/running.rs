@@ -53,7 +53,7 @@ impl Lobby {
             host,
             starter: Some(from),
         };
-        room.choose_seed(self.config.seed_secret.as_ref(), random);
+        room.choose_seed(self.config.server_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
         Ok(RequestOutcome::Deferred)
     }

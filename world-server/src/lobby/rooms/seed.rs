@@ -19,11 +19,12 @@ const SEED: &str = "seed";
 /// What the key of a cluster's hosts is used for here: no other use of it gives the same bytes.
 const PURPOSE: &[u8] = b"ambit: secret of seeds";
 
-/// A server's secret: who knows it can compute the random numbers of rooms with named seeds.
+/// A server's secret: who knows it can compute the random numbers of rooms with named seeds, and try
+/// out passwords of rooms that the directory holds.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SeedSecret([u8; SeedSecret::LENGTH]);
+pub struct ServerSecret([u8; ServerSecret::LENGTH]);
 
-impl SeedSecret {
+impl ServerSecret {
     /// Its length in bytes.
     pub const LENGTH: usize = 32;
 
@@ -39,25 +40,26 @@ impl SeedSecret {
 
     /// The seed that a room gets for the one that its player named.
     fn mix(&self, named: u64) -> u64 {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
-        let tag = hmac::sign(&key, &named.to_be_bytes());
-        u64::from_be_bytes(
-            *tag.as_ref()
-                .first_chunk()
-                .expect("SHA-256 gives more than 8 bytes"),
-        )
+        let tag = self.sign(&named.to_be_bytes());
+        u64::from_be_bytes(*tag.first_chunk().expect("32 bytes are more than 8"))
+    }
+
+    /// Bytes that only servers with this secret can compute from these (HMAC-SHA256).
+    pub(in crate::lobby) fn sign(&self, bytes: &[u8]) -> [u8; Self::LENGTH] {
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0), bytes);
+        tag.as_ref().try_into().expect("SHA-256 gives 32 bytes")
     }
 }
 
-impl fmt::Debug for SeedSecret {
+impl fmt::Debug for ServerSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SeedSecret(..)")
+        f.write_str("ServerSecret(..)")
     }
 }
 
 impl LobbyRoom {
     /// Sets the seed for the start of the game: from the one that the player named, or `random`.
-    pub(in crate::lobby) fn choose_seed(&mut self, secret: Option<&SeedSecret>, random: u64) {
+    pub(in crate::lobby) fn choose_seed(&mut self, secret: Option<&ServerSecret>, random: u64) {
         self.seed = match self.named_seed() {
             Some(named) => secret.map_or(named, |secret| secret.mix(named)),
             None => random,
@@ -90,10 +92,10 @@ mod tests {
     #[test]
     fn each_secret_and_each_seed_give_other_numbers() {
         let secrets = [
-            SeedSecret::new([1; 32]),
-            SeedSecret::new([2; 32]),
-            SeedSecret::from_shared_key(b"a key of the hosts"),
-            SeedSecret::from_shared_key(b"another key of theirs"),
+            ServerSecret::new([1; 32]),
+            ServerSecret::new([2; 32]),
+            ServerSecret::from_shared_key(b"a key of the hosts"),
+            ServerSecret::from_shared_key(b"another key of theirs"),
         ];
         let mut seeds: Vec<u64> = secrets
             .iter()
@@ -105,6 +107,6 @@ mod tests {
         assert_eq!(seeds.len(), 20);
         // The maps that players know stay the same.
         assert_eq!(secrets[0].mix(7), 0xa913_e036_6a51_3a14);
-        assert_eq!(format!("{:?}", secrets[0]), "SeedSecret(..)");
+        assert_eq!(format!("{:?}", secrets[0]), "ServerSecret(..)");
     }
 }

@@ -39,6 +39,8 @@ fn players_resume_at_another_server_and_find_their_room() {
     let eve = add_member(&mut first, &den, "eve");
     first.expect_done(ann.conn, ask::Body::Kick(world::Kick { player: eve.id }));
 
+    let has_password = |record: &Vec<u8>| record.windows(6).any(|bytes| bytes == b"s3cret");
+    assert!(!first.records.values().any(has_password));
     let mut second = first.start_successor(seconds(5));
     let conn = second.connect();
     let welcome = second.welcome(conn, "x", &ann.token);

@@ -8,7 +8,7 @@ use super::harness::{
     Client, LobbyHarness, join, kick, leave, parameters, read_error, request_ticket, room, seconds,
     start, ticket_in, verify_ticket,
 };
-use crate::lobby::{HostId, LobbyConfig, SeedSecret};
+use crate::lobby::{HostId, LobbyConfig, ServerSecret};
 
 #[test]
 fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
@@ -82,7 +82,7 @@ fn nobody_is_shown_a_room_s_seed() {
 fn a_named_seed_gives_the_same_room_again_here_and_another_one_elsewhere() {
     let seeds = |secret: Option<[u8; 32]>| {
         let mut harness = LobbyHarness::with(LobbyConfig {
-            seed_secret: secret.map(SeedSecret::new),
+            server_secret: secret.map(ServerSecret::new),
             ..LobbyConfig::default()
         });
         harness.host(1, 8);

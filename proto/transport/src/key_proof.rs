@@ -1,0 +1,68 @@
+//! Proof that a peer has a key, without the key.
+//!
+//! The proof is an HMAC with the key over bytes that both ends of one TLS connection derive from it
+//! (its exporter, RFC 8446, section 7.5). So whoever a peer has connected to learns nothing that it
+//! could show to somebody else, and a proof is worth nothing on another connection. Each role has a
+//! proof of its own, so that none is sent back. A key of few possible values could still be guessed
+//! from a proof: it should be random.
+
+use quinn::Connection;
+use ring::hmac;
+
+/// Names the bytes of the exporter.
+const LABEL: &[u8] = b"EXPORTER-ambit-key-proof";
+
+/// The key with which proofs are made and checked on one connection.
+pub struct KeyProof {
+    key: hmac::Key,
+    /// The connection's own bytes.
+    binding: [u8; 32],
+}
+
+impl KeyProof {
+    /// `None` if the connection has no TLS session any more.
+    pub fn new(connection: &Connection, key: &[u8]) -> Option<Self> {
+        let mut binding = [0; 32];
+        connection
+            .export_keying_material(&mut binding, LABEL, &[])
+            .ok()?;
+        Some(Self {
+            key: hmac::Key::new(hmac::HMAC_SHA256, key),
+            binding,
+        })
+    }
+
+    /// The proof of the peer with that role.
+    pub fn make(&self, role: &str) -> Vec<u8> {
+        hmac::sign(&self.key, &self.message(role)).as_ref().to_vec()
+    }
+
+    /// Whether a peer with that role has the key. Takes the same time whatever is wrong.
+    pub fn check(&self, role: &str, proof: &[u8]) -> bool {
+        hmac::verify(&self.key, &self.message(role), proof).is_ok()
+    }
+
+    fn message(&self, role: &str) -> Vec<u8> {
+        [&self.binding, role.as_bytes()].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_is_for_one_key_one_connection_and_one_role() {
+        let proof = |key: &[u8], binding| KeyProof {
+            key: hmac::Key::new(hmac::HMAC_SHA256, key),
+            binding: [binding; 32],
+        };
+        let shown = proof(b"a key", 1).make("follower");
+        assert!(proof(b"a key", 1).check("follower", &shown));
+        assert!(!proof(b"a key", 1).check("leader", &shown), "sent back");
+        assert!(!proof(b"a key", 2).check("follower", &shown), "passed on");
+        assert!(!proof(b"other", 1).check("follower", &shown));
+        assert!(!proof(b"a key", 1).check("follower", &shown[1..]));
+        assert!(!proof(b"a key", 1).check("follower", b"a key"));
+    }
+}
