@@ -38,7 +38,8 @@ use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
 use self::messages::{
     CaughtUp, ClientFrame, Connect, DirectoryProgress, Disconnect, HostConnected, HostDisconnected,
-    HostRefused, HostReported, Malformed, RegisteredHost, SetServers, StartDrain, TakeSnapshot,
+    HostProcessEnded, HostRefused, HostReported, Malformed, RegisteredHost, SetServers, StartDrain,
+    TakeSnapshot,
 };
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
@@ -671,6 +672,15 @@ impl Handler<HostDisconnected> for WorldServer {
     ) {
         self.forget_host(host);
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_lost(now, host, &reason));
+    }
+}
+
+impl Handler<HostProcessEnded> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, HostProcessEnded(instance): HostProcessEnded, ctx: &mut Self::Context) {
+        self.lobby.handle_process_ended(self.clock.now(), &instance);
+        self.process_outputs(ctx);
     }
 }
 

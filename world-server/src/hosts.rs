@@ -74,18 +74,20 @@ impl HostSession {
         origin: Origin,
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
-        let first = tokio::time::timeout(READY_TIMEOUT, link.messages.recv()).await;
-        let Ok(first) = first else {
-            return Err(format!(
-                "it sent no `Ready` within {} s",
-                READY_TIMEOUT.as_secs()
-            ));
-        };
-        let Some(HostToWorld {
-            body: Some(host_to_world::Body::Ready(mut ready)),
-        }) = first
-        else {
-            return Err("its first message was not `Ready`, or it ended before".into());
+        let first = first_message(&mut link).await?;
+        Self::register_with(first, link, world, origin, admit).await
+    }
+
+    /// Registers a host that has sent its first message.
+    pub(crate) async fn register_with(
+        first: host_to_world::Body,
+        link: WorldEnd,
+        world: Addr<WorldServer>,
+        origin: Origin,
+        admit: impl FnOnce(&HostReady) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        let host_to_world::Body::Ready(mut ready) = first else {
+            return Err("its first message was not `Ready`".into());
         };
         admit(&ready)?;
         ready.key.clear();
@@ -201,6 +203,17 @@ async fn pass_reports(
             return;
         }
     }
+}
+
+/// Waits for a host's first message.
+pub(crate) async fn first_message(link: &mut WorldEnd) -> Result<host_to_world::Body, String> {
+    let first = tokio::time::timeout(READY_TIMEOUT, link.messages.recv()).await;
+    let first = first.map_err(|_| {
+        let seconds = READY_TIMEOUT.as_secs();
+        format!("it sent no `Ready` within {seconds} s")
+    })?;
+    let body = first.and_then(|message| message.body);
+    body.ok_or_else(|| "it ended before its first message".into())
 }
 
 #[cfg(test)]

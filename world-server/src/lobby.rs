@@ -282,8 +282,9 @@ impl Lobby {
                 Body::Departed(departed) => self.handle_departed(now, host, departed),
                 Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
                 Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
-                // The shell stores checkpoints.
-                Body::RoomSaved(_) | Body::RoomTick(_) => {}
+                // The shell stores checkpoints, and gets the reports of watchers on their own
+                // connections.
+                Body::RoomSaved(_) | Body::RoomTick(_) | Body::ProcessEnded(_) => {}
             },
         }
         self.advance(now);
@@ -300,6 +301,24 @@ impl Lobby {
     pub fn handle_host_lost(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.advance(now);
         self.remove_host(now, host, reason);
+        self.advance(now);
+    }
+
+    /// The process of a host on another machine has ended, as its watcher reports. It serves
+    /// players no more, so its rooms need not wait for the end of its lease.
+    pub fn handle_process_ended(&mut self, now: LocalTime, instance: &[u8]) {
+        self.advance(now);
+        let ended: Vec<HostId> = self.hosts.with_instance(instance).collect();
+        for host in ended {
+            tracing::warn!(
+                host = host.0,
+                "the host's process has ended; its rooms resume"
+            );
+            if !self.hosts.is_absent(host) {
+                self.outbox.push(LobbyAction::DisconnectHost { host });
+            }
+            self.remove_host(now, host, "its process has ended");
+        }
         self.advance(now);
     }
 

@@ -187,7 +187,7 @@ async fn serve_once(
     result
 }
 
-async fn connect(
+pub(crate) async fn connect(
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
 ) -> anyhow::Result<(Endpoint, Connection)> {

@@ -46,6 +46,7 @@ use crate::host_core::lease::ServingLease;
 use crate::host_core::messages::HostMessage;
 use crate::host_core::{HostCore, HostProfile, HostTime};
 use crate::host_link::HostEnd;
+use crate::protocol::messages::ProcessEnded;
 use crate::room_files::check_directory;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
@@ -296,6 +297,16 @@ impl HostControl {
             .wait(&mut self.messages, pause)
             .await;
         self.has_rooms()
+    }
+
+    /// What the WorldServer is told when this process has ended.
+    pub(crate) fn process_ended(&self) -> ProcessEnded {
+        let core = self.shared.core();
+        let profile = core.profile();
+        ProcessEnded {
+            instance: profile.instance.to_vec(),
+            key: profile.key.clone(),
+        }
     }
 
     pub fn has_rooms(&self) -> bool {

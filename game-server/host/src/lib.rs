@@ -14,6 +14,7 @@ pub mod host_core;
 pub mod host_link;
 pub mod identity;
 pub mod process;
+mod process_watcher;
 pub mod protocol;
 mod room_files;
 

@@ -1,8 +1,8 @@
 //! The process `game-server`: an endpoint, a host and its link to the WorldServer.
 //!
 //! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
-//! On its own (`--world ADDR`) it dials again whenever the link is lost. On SIGTERM it hands its
-//! rooms over and ends.
+//! On its own (`--world ADDR`) it dials again whenever the link is lost, and has a second process
+//! that reports its end ([`crate::process_watcher`]). On SIGTERM it hands its rooms over and ends.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -27,6 +27,7 @@ use crate::endpoint;
 use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
 use crate::host_link::host_end_over;
 use crate::identity::ServerIdentity;
+use crate::process_watcher::{ProcessWatcher, run_if_watcher};
 use ambit_room::logic::registry::Registry;
 
 /// The exit status for an invalid command line or variable.
@@ -47,6 +48,9 @@ pub fn run(registry: Registry) -> ExitCode {
 
 /// As [`run`], with the arguments (the first one is the program's name).
 pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    if let Some(status) = run_if_watcher() {
+        return status;
+    }
     let options = Options::from_arguments(arguments).unwrap_or_else(|error| error.exit());
     if let Err(problem) = start_logging() {
         eprintln!("game-server: {problem}");
@@ -266,7 +270,10 @@ async fn serve_worlds(
     stop: &CancellationToken,
 ) -> anyhow::Result<ProcessEnd> {
     control.journal_written();
-    match dial(control, worlds, stop).await? {
+    let mut watcher = ProcessWatcher::start(control.process_ended(), worlds);
+    let ended = dial(control, worlds, stop).await;
+    watcher.dismiss();
+    match ended? {
         HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
         HostEnding::Refused(why) => bail!(why),
         HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),

@@ -181,15 +181,22 @@ pub struct Cluster {
 impl Cluster {
     /// Starts all processes and waits until the hosts are connected.
     pub fn start(scratch: &ScratchFolder) -> Result<Self> {
+        Self::start_with(scratch, &[])
+    }
+
+    /// As [`Cluster::start`], with these further flags for the WorldServers.
+    pub fn start_with(scratch: &ScratchFolder, flags: &[&str]) -> Result<Self> {
         let nats = Nats::start(scratch)?;
-        let arguments = [
+        let urls = nats.urls();
+        let mut arguments = vec![
             "--hosts",
             "cluster",
             "--nats",
-            &nats.urls(),
+            &urls,
             "--host-key",
             CLUSTER_KEY,
         ];
+        arguments.extend(flags);
         let worlds = vec![
             Server::start(scratch, &arguments)?,
             Server::start(scratch, &arguments)?,

@@ -112,6 +112,32 @@ fn a_host_ended_without_a_leader_hands_rooms_to_the_next_leader() -> Result<()> 
 }
 
 #[test]
+fn rooms_of_a_killed_host_resume_before_its_silence_is_noticed() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-killed");
+    // No test waits for so long.
+    let mut cluster = Cluster::start_with(&scratch, &["--host-silence", "1h"])?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let before = host_address_of(&ann)?;
+    let host = cluster.host_at(&before)?;
+    let killed = now();
+    server_signal(cluster.hosts[host].id(), "KILL")?;
+    for console in [&mut ann, &mut bob] {
+        console.wait_until("the room elsewhere", |event| {
+            event["ev"] == "started" && event["address"] != before.as_str()
+        })?;
+        println!("elsewhere after {} ms", killed.elapsed().as_millis());
+    }
+    chat(&mut ann, &mut bob)?;
+    for console in [ann, bob] {
+        assert_eq!(
+            console.events.iter().find(|event| event["ev"] == "left"),
+            None
+        );
+    }
+    Ok(())
+}
+
+#[test]
 fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
     let scratch = ScratchFolder::new("cluster-waits");
     let mut command = Command::new(binary("world-server"));

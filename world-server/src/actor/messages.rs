@@ -88,6 +88,11 @@ pub(crate) struct HostReported(pub(crate) HostId, pub(crate) HostReport);
 #[rtype(result = "()")]
 pub(crate) struct HostDisconnected(pub(crate) HostId, pub(crate) String);
 
+/// The process of the host with this instance has ended, as its watcher reports.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HostProcessEnded(pub(crate) Vec<u8>);
+
 /// The server shuts down. The sender is notified once every connection is closed.
 #[derive(Message)]
 #[rtype(result = "()")]

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::host_link::world_end_over;
+use ambit_host::protocol::messages::HostReady;
+use ambit_host::protocol::messages::host_to_world::Body;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_transport::acceptance_limits::AcceptancePermit;
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
 
-use super::{DisconnectCause, HostSession};
+use super::{DisconnectCause, HostSession, first_message};
 use crate::actor::WorldServer;
-use crate::actor::messages::HostRefused;
+use crate::actor::messages::{HostProcessEnded, HostRefused};
 use crate::lobby::Origin;
 
 /// How long a new connection may take to open its stream.
@@ -36,20 +38,28 @@ pub(crate) async fn serve(
     else {
         return close(&connection, ErrorCode::Idle);
     };
-    let (link, carrying) = world_end_over(input, output);
+    let (mut link, carrying) = world_end_over(input, output);
     tokio::spawn(async move {
         if let Err(error) = carrying.await {
             tracing::debug!(%remote, "the stream of a host failed: {error}");
         }
     });
-    let admit = |ready: &ambit_host::protocol::messages::HostReady| {
-        if secrets_match(&ready.key, key.as_bytes()) {
-            Ok(())
-        } else {
-            Err("it does not have the key of `--host-key`".into())
+    let has_key = |shown: &[u8]| secrets_match(shown, key.as_bytes());
+    let no_key = || "it does not have the key of `--host-key`".to_owned();
+    let registered = match first_message(&mut link).await {
+        // From a host's watcher, which asks again until this server closes the connection.
+        Ok(Body::ProcessEnded(ended)) if has_key(&ended.key) => {
+            let _ = world.send(HostProcessEnded(ended.instance)).await;
+            return close(&connection, ErrorCode::ErrorUnspecified);
         }
+        Ok(Body::ProcessEnded(_)) => Err(no_key()),
+        Ok(first) => {
+            let admit = |ready: &HostReady| has_key(&ready.key).then_some(()).ok_or_else(no_key);
+            HostSession::register_with(first, link, world.clone(), Origin::Remote, admit).await
+        }
+        Err(reason) => Err(reason),
     };
-    match HostSession::register(link, world.clone(), Origin::Remote, admit).await {
+    match registered {
         Ok(session) => {
             drop(greeting);
             session.run(|| wait_for_end(&connection, silence)).await;

@@ -42,7 +42,7 @@ pub mod world_to_host {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HostToWorld {
-    #[prost(oneof = "host_to_world::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11")]
+    #[prost(oneof = "host_to_world::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
 /// Nested message and enum types in `HostToWorld`.
@@ -71,6 +71,8 @@ pub mod host_to_world {
         Departed(super::Departed),
         #[prost(message, tag = "11")]
         Arrived(super::Arrived),
+        #[prost(message, tag = "12")]
+        ProcessEnded(super::ProcessEnded),
     }
 }
 /// The first message to a host.
@@ -407,6 +409,18 @@ pub struct RoomTick {
     /// entry has left.
     #[prost(uint64, tag = "4")]
     pub serial: u64,
+}
+/// Instead of `HostReady`, on a connection of its own: a host's watcher, a process on the same
+/// machine, reports that the host's process has ended. All of it is gone: its lease counts no more.
+/// The WorldServer closes the connection.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProcessEnded {
+    /// `HostReady.instance` of the host.
+    #[prost(bytes = "vec", tag = "1")]
+    pub instance: ::prost::alloc::vec::Vec<u8>,
+    /// `HostReady.key`.
+    #[prost(bytes = "vec", tag = "2")]
+    pub key: ::prost::alloc::vec::Vec<u8>,
 }
 /// Heartbeat of the host, four times a second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -470,6 +470,12 @@ impl LobbyHarness {
         self.handle_outputs();
     }
 
+    /// The watcher of a host reports that the host's process has ended.
+    pub(super) fn end_process(&mut self, instance: &[u8]) {
+        self.lobby.handle_process_ended(self.now, instance);
+        self.handle_outputs();
+    }
+
     /// Adds a child that is ready, with this capacity.
     pub(super) fn child(&mut self, number: u64, capacity: u32) -> HostId {
         self.lobby

@@ -46,6 +46,27 @@ fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
 }
 
 #[test]
+fn rooms_of_a_host_whose_process_has_ended_resume_at_once() {
+    let mut harness = LobbyHarness::new();
+    let first = harness.reconnecting_host(1, 7, &[]);
+    let second = harness.host(2, 8);
+    let ann = harness.connect_as("ann");
+    let room = running(&mut harness, first, &[&ann]);
+    for other in [&[][..], &[8; 16]] {
+        harness.end_process(other);
+    }
+    assert_eq!(harness.take_open_orders(), [], "they are no hosts");
+    harness.end_process(&[7; 16]);
+    assert_eq!(resume_order_for(&mut harness, second).room, room);
+    assert_eq!(harness.take_disconnected_hosts(), [first]);
+    // A second report, and the end of the connection.
+    harness.end_process(&[7; 16]);
+    harness.lose_host(first, "its connection broke");
+    harness.opened(second, room, None);
+    assert_eq!(harness.ticket(&ann).incarnation, 2);
+}
+
+#[test]
 fn a_room_without_a_checkpoint_is_lost_with_its_host() {
     let mut harness = LobbyHarness::new();
     let (first, second) = (harness.host(1, 8), harness.host(2, 8));
