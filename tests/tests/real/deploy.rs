@@ -470,12 +470,18 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
         .filter(|name| name.ends_with(".service"))
     {
         assert_eq!(unit_value(&name, "DynamicUser"), "yes");
+        // The watcher of a host outlives it for a moment; children of a WorldServer do not.
+        let mode = if name.ends_with("game-server.service") {
+            "process"
+        } else {
+            "mixed"
+        };
         assert_eq!(
             (
                 unit_value(&name, "KillSignal"),
                 unit_value(&name, "KillMode")
             ),
-            ("SIGTERM".into(), "mixed".into())
+            ("SIGTERM".into(), mode.into())
         );
         assert!(
             unit_value(&name, "TimeoutStopSec")
