@@ -74,10 +74,13 @@
 //!
 //! - `earlier`, its bits in their order, is 1 if all 32 were received; 01 if all but one, and the
 //!   next 5 bits are n for the missing one, `latest - 1 - n`; 001 if 32 bits follow, of which bit
-//!   `i`, from the lowest, says whether `latest - 1 - i` was received; 000 if nothing was received
-//!   yet. The third form is valid for every set, so a simple client may use it alone; [`Link`]
-//!   writes the shortest. Numbers before the peer's first datagram count as missing: a datagram
-//!   that acknowledges what was never sent is invalid as a whole.
+//!   `i`, from the lowest, says whether `latest - 1 - i` was received; 000 if nothing is
+//!   acknowledged, since nothing was received yet or the sender may still forget it
+//!   ([`Link::limit_confirmations`]). For the second reason, `latest` may also go back for a while:
+//!   what was acknowledged before stays acknowledged. The third form is valid for every set, so a
+//!   simple client may use it alone; [`Link`] writes the shortest. Numbers before the peer's first
+//!   datagram count as missing: a datagram that acknowledges what was never sent is invalid as a
+//!   whole.
 //! - `received` is in microseconds of the answering side's clock (the server's is room time).
 //! - `runs` is their number in 5 bits, then the length of each but the last as a `varint`, see
 //!   [`crate::message`]. Runs of received and of missing slices alternate; the first is of received
