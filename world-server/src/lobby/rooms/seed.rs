@@ -19,8 +19,8 @@ const SEED: &str = "seed";
 /// What the key of a cluster's hosts is used for here: no other use of it gives the same bytes.
 const PURPOSE: &[u8] = b"ambit: secret of seeds";
 
-/// A server's secret: who knows it can compute the random numbers of rooms with named seeds, and try
-/// out passwords of rooms that the directory holds.
+/// A server's secret: who knows it can compute the random numbers of rooms with named seeds, and
+/// try out passwords of rooms that the directory holds.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerSecret([u8; ServerSecret::LENGTH]);
 
