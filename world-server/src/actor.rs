@@ -679,8 +679,7 @@ impl Handler<HostProcessEnded> for WorldServer {
     type Result = ();
 
     fn handle(&mut self, HostProcessEnded(instance): HostProcessEnded, ctx: &mut Self::Context) {
-        self.lobby.handle_process_ended(self.clock.now(), &instance);
-        self.process_outputs(ctx);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, &instance));
     }
 }
 

@@ -21,8 +21,7 @@ use std::time::Duration;
 use actix::Addr;
 use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
 use ambit_host::protocol::messages::{
-    AcknowledgeHeartbeat, HostReady, HostToWorld, JournalKept, WorldToHost, host_to_world,
-    world_to_host,
+    AcknowledgeHeartbeat, HostReady, JournalKept, WorldToHost, host_to_world, world_to_host,
 };
 use tokio::sync::mpsc;
 
@@ -221,7 +220,7 @@ mod tests {
     use actix::{Actor as _, Arbiter, System};
     use ambit_host::host_link::{HostEnd, host_link};
     use ambit_host::protocol::VERSION;
-    use ambit_host::protocol::messages::{Heartbeat, HostStats};
+    use ambit_host::protocol::messages::{Heartbeat, HostStats, HostToWorld};
     use ambit_transport::ticket::TicketSigner;
     use bytes::Bytes;
     use tokio::sync::{oneshot, watch};

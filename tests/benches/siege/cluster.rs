@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use ambit_tests::real::cluster::Nats;
-use ambit_tests::real::{self, Host, ScratchFolder, Server};
+
+use ambit_tests::real::{self, Host, Nats, ScratchFolder, Server};
 use anyhow::{Context, Result};
 
 pub(crate) const NATS_NODES: usize = 3;

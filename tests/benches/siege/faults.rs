@@ -66,9 +66,9 @@ pub(crate) fn inflict(
 }
 
 fn pause(process: u32, length: Duration) -> Result<()> {
-    real::signal(process, "STOP")?;
+    real::server_signal(process, "STOP")?;
     std::thread::sleep(length);
     // A host that was given up meanwhile may have ended.
-    let _ = real::signal(process, "CONT");
+    let _ = real::server_signal(process, "CONT");
     Ok(())
 }

@@ -101,7 +101,7 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
     let mut lobby = Lobby::new(
         config,
         vec![game],
-        Box::new(|_, _| Ok(())),
+        Box::new(|_, _, _| Ok(())),
         Box::new(move || entropy.u128(..).to_le_bytes()),
         TicketSigner::from_seed(&[7; 32]),
     );
@@ -198,7 +198,11 @@ pub(super) fn directory_seeds() -> Vec<Vec<u8>> {
         host: 1,
         capacity: 4,
         seats: vec![seat(1), seat(2)],
-        kicked: vec![7],
+        bans: vec![pb::Ban {
+            player: 7,
+            name: "player7".into(),
+            ..pb::Ban::default()
+        }],
         seed: 3,
         incarnation: 2,
         runs_on: Some(1),

@@ -281,16 +281,20 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
     };
     let follow = directory::Follow {
         version: 1,
-        key: vec![9; 32],
+        key_proof: vec![9; 32],
         address: ADDRESS.into(),
         certificate_sha256: vec![5; 32],
+    };
+    let lead = directory::Lead {
+        epoch: 12,
+        key_proof: vec![9; 32],
     };
     let relay = directory::Relay {
         address: "127.0.0.1".into(),
     };
     let mut seeds = vec![
         with_kind(6, &frame::encode_frame(&follow)),
-        with_kind(7, &frame::encode_frame(&directory::Lead { epoch: 12 })),
+        with_kind(7, &frame::encode_frame(&lead)),
         with_kind(8, &frame::encode_frame(&relay)),
         with_kind(0, &requests.flatten().collect::<Vec<_>>()),
         with_kind(1, &frame::encode_frame(&answer)),

@@ -66,7 +66,8 @@ impl Connections {
             );
             return Err(LobbyRefusal::new(ErrorCode::TooManyConnections, message));
         }
-        if !config.trusts(address) && self.by_address.of(address) >= config.max_per_address {
+        let is_trusted = config.trusts(address);
+        if !is_trusted && self.by_address.of(address) >= config.max_per_address {
             let message = format!(
                 "there are {} connections from this address already, as many as one address may \
                  have; close one of them",
