@@ -12,7 +12,7 @@ pub(crate) mod snapshot;
 use std::future::IntoFuture as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ambit_host::endpoint;
@@ -31,6 +31,7 @@ use self::listener::{HttpCounters, HttpListener};
 use self::snapshot::Snapshot;
 use crate::actor::messages::TakeSnapshot;
 use crate::cluster::ClusterRole;
+use crate::session::CommonToSessions;
 
 /// A lobby that does not answer within this time is stuck.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -40,7 +41,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct AdminState {
     pub(crate) roles: watch::Receiver<ClusterRole>,
     pub(crate) acceptance: Arc<AcceptanceCounters>,
-    pub(crate) slow_readers: Arc<AtomicU64>,
+    pub(crate) sessions: Arc<CommonToSessions>,
     pub(crate) http: Arc<HttpCounters>,
 }
 
@@ -115,7 +116,7 @@ impl AdminState {
             .extend(http.map(|(name, count)| (name.to_owned(), count)));
         snapshot.drops.insert(
             "lobby_out/slow_reader".into(),
-            self.slow_readers.load(Relaxed),
+            self.sessions.slow_readers.load(Relaxed),
         );
         Ok(snapshot)
     }

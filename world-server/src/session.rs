@@ -2,7 +2,9 @@
 //!
 //! Frames from the client go to the lobby one at a time: the next one is read once the lobby has
 //! handled the last, and there is space for its answer. QUIC's flow control therefore slows down a
-//! client that sends too fast, and no other client is affected. Frames to the client wait in an
+//! client that sends too fast, and no other client is affected. Few requests of all sessions wait
+//! for the lobby at once, in their turn: what else waits for it, such as reports of hosts and the
+//! check of its health, waits for no more than these. Frames to the client wait in an
 //! [`OutgoingQueue`]. A client that does not read is disconnected with `slow_reader`.
 
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_transport::frame::MAX_TO_WORLD;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 use quinn::{RecvStream, SendStream};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::actor::WorldServer;
@@ -31,12 +34,32 @@ const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
 
 const LOBBY_ENDED: &str = "the lobby has ended";
 
-/// Serves a new connection until it ends. `slow_readers` counts the clients that are disconnected
-/// for not reading.
+/// Requests of all sessions that may wait for the lobby at once. The longest take it a millisecond.
+const WAITING_REQUESTS: usize = 64;
+
+/// What all sessions share.
+#[derive(Debug)]
+pub(crate) struct CommonToSessions {
+    /// Clients that were disconnected for not reading.
+    pub(crate) slow_readers: AtomicU64,
+    /// Places for requests in the lobby's mailbox; given in the order of asking.
+    places: Semaphore,
+}
+
+impl Default for CommonToSessions {
+    fn default() -> Self {
+        Self {
+            slow_readers: AtomicU64::new(0),
+            places: Semaphore::new(WAITING_REQUESTS),
+        }
+    }
+}
+
+/// Serves a new connection until it ends.
 pub(crate) async fn serve(
     connection: ClientConnection,
     world: Addr<WorldServer>,
-    slow_readers: Arc<AtomicU64>,
+    common: Arc<CommonToSessions>,
 ) {
     let queue = Arc::new(OutgoingQueue::default());
     let connect = Connect {
@@ -52,7 +75,7 @@ pub(crate) async fn serve(
         world,
         queue,
         write_timeout: WRITE_TIMEOUT,
-        slow_readers,
+        common,
     };
     session.run().await;
 }
@@ -64,7 +87,7 @@ struct ClientSession {
     world: Addr<WorldServer>,
     queue: Arc<OutgoingQueue>,
     write_timeout: Duration,
-    slow_readers: Arc<AtomicU64>,
+    common: Arc<CommonToSessions>,
 }
 
 impl ClientSession {
@@ -96,7 +119,10 @@ impl ClientSession {
             };
             match next {
                 Ok(Some(frame)) => {
-                    if self.world.send(ClientFrame { conn, frame }).await.is_err() {
+                    let place = self.common.places.acquire().await;
+                    let handled = self.world.send(ClientFrame { conn, frame }).await;
+                    drop(place);
+                    if handled.is_err() {
                         connection.close(ErrorCode::ServerError, LOBBY_ENDED);
                         break None;
                     }
@@ -135,7 +161,7 @@ impl ClientSession {
     /// connection.
     async fn write_all_frames(&self, to_client: SendStream) {
         if !self.write_frames(to_client).await && !self.connection.is_closed() {
-            self.slow_readers.fetch_add(1, Relaxed);
+            self.common.slow_readers.fetch_add(1, Relaxed);
             self.connection
                 .close(ErrorCode::SlowReader, "messages were not read");
         }
@@ -183,6 +209,7 @@ mod tests {
 
     use super::*;
     use crate::actor::LobbyClock;
+    use crate::actor::messages::TakeSnapshot;
     use crate::lobby::{Lobby, LobbyConfig};
     use crate::outgoing::FrameKind;
 
@@ -190,8 +217,8 @@ mod tests {
     fn a_client_that_does_not_read_is_closed_as_slow_and_counted() {
         System::new().block_on(async {
             let (near, far) = connect().await;
-            let slow_readers = Arc::new(AtomicU64::new(0));
-            let queue = serve_connection(far, Arc::clone(&slow_readers));
+            let common = Arc::new(CommonToSessions::default());
+            let queue = serve_connection(far, Arc::clone(&common));
             let (mut to_server, _unread) = near.open_bi().await.unwrap();
             to_server.write_all(&[0]).await.unwrap();
             // More than the client's window and QUIC's buffer can hold.
@@ -206,7 +233,7 @@ mod tests {
                 close.error_code,
                 VarInt::from_u32(ErrorCode::SlowReader as u32)
             );
-            assert_eq!(slow_readers.load(Relaxed), 1);
+            assert_eq!(common.slow_readers.load(Relaxed), 1);
         });
     }
 
@@ -241,10 +268,52 @@ mod tests {
         });
     }
 
+    #[test]
+    fn few_requests_of_all_sessions_wait_in_the_lobby_s_mailbox() {
+        System::new().block_on(async {
+            let thread = actix::Arbiter::new();
+            let world = WorldServer::start_in_arbiter(&thread.handle(), |_| world_server());
+            let (is_busy, busy) = oneshot::channel();
+            let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
+            thread.spawn_fn(move || {
+                let _ = is_busy.send(());
+                let _ = released.recv();
+            });
+            busy.await.unwrap();
+
+            let common = Arc::new(CommonToSessions::default());
+            let mut clients = Vec::new();
+            for number in 0..WAITING_REQUESTS + 4 {
+                let (near, far) = connect().await;
+                let session = ClientSession {
+                    conn: ConnId(number as u64),
+                    connection: ClientConnection::Direct(far),
+                    world: world.clone(),
+                    queue: Arc::default(),
+                    write_timeout: WRITE_TIMEOUT,
+                    common: Arc::clone(&common),
+                };
+                tokio::spawn(session.run());
+                let (mut to_server, from_server) = near.open_bi().await.unwrap();
+                to_server.write_all(&[0, 0, 0, 0]).await.unwrap();
+                clients.push((near, to_server, from_server));
+            }
+            while common.places.available_permits() > 0 {
+                tokio::task::yield_now().await;
+            }
+            // There is space for everything else.
+            assert!(world.try_send(TakeSnapshot).is_ok());
+            drop(release);
+            while common.places.available_permits() < WAITING_REQUESTS {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
     /// Serves the connection with a short time limit for writes. Returns what waits for the client.
     fn serve_connection(
         connection: Connection,
-        slow_readers: Arc<AtomicU64>,
+        common: Arc<CommonToSessions>,
     ) -> Arc<OutgoingQueue> {
         let queue = Arc::new(OutgoingQueue::default());
         let session = ClientSession {
@@ -253,13 +322,17 @@ mod tests {
             world: world(),
             queue: Arc::clone(&queue),
             write_timeout: Duration::from_millis(200),
-            slow_readers,
+            common,
         };
         tokio::spawn(session.run());
         queue
     }
 
     fn world() -> Addr<WorldServer> {
+        world_server().start()
+    }
+
+    fn world_server() -> WorldServer {
         let check = Box::new(|_: &str, _, _: &_| Ok(()));
         let signer = TicketSigner::from_seed(&[1; 32]);
         let lobby = Lobby::new(
@@ -277,7 +350,6 @@ mod tests {
             None,
             oneshot::channel().0,
         )
-        .start()
     }
 
     /// The client's end and the server's end of a new connection. Their endpoints live as long as

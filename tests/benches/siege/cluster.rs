@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-
 use ambit_tests::real::{self, Host, Nats, ScratchFolder, Server};
 use anyhow::{Context, Result};
 

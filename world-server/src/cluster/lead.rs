@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::directory::{Follow, Lead, Relay};
@@ -22,7 +21,7 @@ use super::{FOLLOWER, LEADER, PROBE_INTERVAL, VERSION, exchange_heartbeats, read
 use crate::actor::WorldServer;
 use crate::actor::messages::SetServers;
 use crate::client_connection::ClientConnection;
-use crate::session;
+use crate::session::{self, CommonToSessions};
 
 /// How long a new follower may take to send its first message.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
@@ -45,7 +44,7 @@ pub(crate) struct FollowerAcceptor {
 
 impl FollowerAcceptor {
     /// Serves a follower's link until it ends.
-    pub(crate) async fn serve(self, connection: Connection, slow_readers: Arc<AtomicU64>) {
+    pub(crate) async fn serve(self, connection: Connection, common: Arc<CommonToSessions>) {
         let remote = connection.remote_address();
         let why = match timeout(
             HELLO_TIMEOUT,
@@ -64,7 +63,7 @@ impl FollowerAcceptor {
                 .await;
                 let why = tokio::select! {
                     why = exchange_heartbeats(signs.0, signs.1) => why,
-                    () = accept_clients(&connection, &self.world, &slow_readers) => {
+                    () = accept_clients(&connection, &self.world, &common) => {
                         "the connection ended".to_owned()
                     }
                 };
@@ -140,10 +139,10 @@ async fn accept_follower(
 async fn accept_clients(
     connection: &Connection,
     world: &Addr<WorldServer>,
-    slow_readers: &Arc<AtomicU64>,
+    common: &Arc<CommonToSessions>,
 ) {
     while let Ok((to_client, mut from_client)) = connection.accept_bi().await {
-        let (world, slow_readers) = (world.clone(), Arc::clone(slow_readers));
+        let (world, common) = (world.clone(), Arc::clone(common));
         tokio::spawn(async move {
             let Ok(Ok(relay)) =
                 timeout(HELLO_TIMEOUT, read_message::<Relay>(&mut from_client)).await
@@ -154,7 +153,7 @@ async fn accept_clients(
                 return;
             };
             let connection = ClientConnection::relayed(address, (to_client, from_client));
-            session::serve(connection, world, slow_readers).await;
+            session::serve(connection, world, common).await;
         });
     }
 }

@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
@@ -40,7 +39,7 @@ use crate::config::{Config, HostingMode};
 use crate::hosts::process::ChildSupervisor;
 use crate::hosts::{embedded, remote};
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
-use crate::session;
+use crate::session::{self, CommonToSessions};
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -109,7 +108,7 @@ impl ServerComponents {
         }
 
         let acceptance = Arc::new(AcceptanceCounters::default());
-        let slow_readers = Arc::new(AtomicU64::new(0));
+        let sessions = Arc::new(CommonToSessions::default());
         let entry = ConnectionRouter {
             roles: roles.clone(),
             own_server: OwnServer {
@@ -117,7 +116,7 @@ impl ServerComponents {
                 certificate_sha256: addresses.fingerprint.0.to_vec(),
             },
             followers: Followers::default(),
-            slow_readers: Arc::clone(&slow_readers),
+            sessions: Arc::clone(&sessions),
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
@@ -133,7 +132,7 @@ impl ServerComponents {
                 AdminState {
                     roles: roles.clone(),
                     acceptance,
-                    slow_readers,
+                    sessions,
                     http: Arc::default(),
                 },
                 listener,
@@ -260,7 +259,7 @@ struct ConnectionRouter {
     roles: watch::Receiver<ClusterRole>,
     own_server: OwnServer,
     followers: Followers,
-    slow_readers: Arc<AtomicU64>,
+    sessions: Arc<CommonToSessions>,
     embedded: Option<GameHost>,
     host_key: Option<String>,
     host_silence: Duration,
@@ -283,7 +282,7 @@ impl ConnectionRouter {
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
                 let connection = ClientConnection::Direct(connection);
-                session::serve(connection, world, self.slow_readers).await;
+                session::serve(connection, world, self.sessions).await;
             }
             (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
                 relay_client(connection, link).await;
@@ -318,7 +317,7 @@ impl ConnectionRouter {
                     world,
                     followers: self.followers,
                 };
-                acceptor.serve(connection, self.slow_readers).await;
+                acceptor.serve(connection, self.sessions).await;
             }
             (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
             // The handshake refuses all other protocols.
