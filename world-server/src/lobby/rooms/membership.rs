@@ -165,7 +165,7 @@ impl Lobby {
         let why = LobbyRefusal::new(
             ErrorCode::Kicked,
             "the room's host put you out; your session and your name are barred from this room, \
-             and so are new sessions from your address",
+             and, unless other players share it, your address",
         );
         self.remove_player(now, target, why);
         Ok(DONE)
