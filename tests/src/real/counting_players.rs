@@ -38,8 +38,8 @@ impl CountingPlayers {
         Self::start_with_ballast(scratch, &server.to_string(), count, 0)
     }
 
-    /// The same, at the servers of a cluster, with commas between them; the state of each room is so
-    /// many MiB larger.
+    /// The same, at the servers of a cluster, with commas between them; the state of each room is
+    /// so many MiB larger.
     pub fn start_with_ballast(
         scratch: &ScratchFolder,
         servers: &str,

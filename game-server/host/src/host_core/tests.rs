@@ -5,8 +5,6 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
 use ambit_proto::time::GameTime;
 
-use ambit_room::journal::JournalEntry;
-
 use super::messages::RoomMember;
 use super::*;
 use crate::protocol::MAX_TICK_INPUT_BYTES;
