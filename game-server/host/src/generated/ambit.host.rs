@@ -436,7 +436,7 @@ pub struct AcknowledgeHeartbeat {
     pub number: u64,
 }
 /// Acknowledges the `RoomTick`s up to this serial. Hosts on other machines confirm nothing to
-/// players before they receive it, unless it is overdue by 100 ms.
+/// players before they receive it. If it is overdue by 100 ms, they send state alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JournalKept {
     #[prost(uint64, tag = "1")]
