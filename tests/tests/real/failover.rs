@@ -31,12 +31,12 @@ fn ten_hosts_get_sigterm_under_a_hundred_bots_and_hand_over_rooms() -> Result<()
     end_hosts("TERM", &[])
 }
 
-/// The room's state takes five messages, both to the WorldServer and to the next host.
+/// The room's state is larger than any message, both to the WorldServer and to the next host.
 #[test]
 fn a_room_that_does_not_fit_into_a_message_goes_on_at_the_next_host() -> Result<()> {
     let scratch = ScratchFolder::new("failover-large");
     let server = Server::start_with_test_games(&scratch, &["--hosts", "process:2"])?;
-    let players = CountingPlayers::start_with_ballast(&scratch, &server.world.to_string(), 2, 5);
+    let players = CountingPlayers::start_with_ballast(&scratch, &server.world.to_string(), 2, 17);
     server.wait_for_metrics("both players", |metrics| {
         metrics["ambit_host_players"] == 2.0
     })?;
