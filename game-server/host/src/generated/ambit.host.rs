@@ -42,7 +42,10 @@ pub mod world_to_host {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HostToWorld {
-    #[prost(oneof = "host_to_world::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
+    #[prost(
+        oneof = "host_to_world::Body",
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12"
+    )]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
 /// Nested message and enum types in `HostToWorld`.

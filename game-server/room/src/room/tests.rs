@@ -100,7 +100,8 @@ fn under_a_limit_a_room_confirms_and_refuses_only_what_came_before() {
     let refused = vec![(1, ErrorCode::BadPosition)];
     assert_eq!((scene.confirmed, scene.refusals(ann)), (2, refused));
     scene.inputs.push(RoomInput::ConfirmUntil(None));
-    scene.ticks(1);
+    // An acknowledgement waits for 25 ms, as always.
+    scene.ticks(2);
     assert_eq!(scene.confirmed, 3);
 }
 
