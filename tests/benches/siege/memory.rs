@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::cluster::BesiegedCluster;
+use ambit_tests::real::Server;
+
+use crate::cluster::{BesiegedCluster, HostProcess};
 
 /// The largest resident size of each kind of process, in KiB, by time.
 #[derive(Default)]
@@ -13,8 +15,8 @@ pub(crate) struct MemoryLog {
 
 impl MemoryLog {
     pub(crate) fn note(&mut self, elapsed: Duration, cluster: &BesiegedCluster) {
-        let worlds = cluster.worlds.iter().flatten().map(|world| world.id());
-        let hosts = cluster.hosts.iter().map(|host| host.id());
+        let worlds = cluster.worlds.iter().flatten().map(Server::id);
+        let hosts = cluster.hosts.iter().map(HostProcess::id);
         for (kind, largest) in [
             ("WorldServer", worlds.filter_map(resident_kib).max()),
             ("host", hosts.filter_map(resident_kib).max()),
