@@ -1,6 +1,6 @@
 //! The host as a `GameServer` of Agones (`--agones`).
 //!
-//! A shell: it sends the calls that [`report`] decides on through [`sidecar`] and writes events to
+//! A shell: it sends the calls that `report` decides on through `sidecar` and writes events to
 //! the log. A slow or missing sidecar costs the rooms nothing: this is a task of its own. The host
 //! waits for it only if it does not know its own address yet, and at shutdown.
 

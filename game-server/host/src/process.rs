@@ -2,7 +2,7 @@
 //!
 //! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
 //! On its own (`--world ADDR`) it dials again whenever the link is lost, and has a second process
-//! that reports its end ([`crate::process_watcher`]). On SIGTERM it hands its rooms over and ends.
+//! that reports its end (`process_watcher`). On SIGTERM it hands its rooms over and ends.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
