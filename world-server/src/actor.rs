@@ -679,6 +679,11 @@ impl Handler<HostProcessEnded> for WorldServer {
     type Result = ();
 
     fn handle(&mut self, HostProcessEnded(instance): HostProcessEnded, ctx: &mut Self::Context) {
+        // The lobby forgets these hosts; the ends of their links come later.
+        let ended = self.lobby.hosts();
+        for (_, host) in ended.filter(|(_, host)| host.instance == instance) {
+            add_stats(&mut self.lost_host_stats, &host.stats);
+        }
         self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, &instance));
     }
 }

@@ -216,8 +216,9 @@ pub struct Config {
     pub room_limit: Vec<RoomLimit>,
 
     /// For `process`: memory of each child process, in MiB, or `off`. A child that needs more ends;
-    /// its rooms resume on others, and a room that ends two hosts so is closed. Each child counts
-    /// what it reserves to write to, about 2 MiB for each room more than it uses.
+    /// its rooms resume on others, and a room that ends two hosts so within three seconds is
+    /// closed. Each child counts what it reserves to write to, about 2 MiB for each room more than
+    /// it uses.
     #[arg(
         long,
         value_name = "MIB|off",

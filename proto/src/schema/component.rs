@@ -12,8 +12,8 @@
 //! 2. At most [`MAX_POINTS`] points of a timeline are sent at once: the earliest of the tail. A
 //!    game that plans farther ahead sends the rest later.
 //! 3. Of a path that is sent up to a time ([`SentPart::path_until`]), no bit depends on the points
-//!    after the end of the segment at that time, and none on how long that segment is: it is
-//!    continued straight for [`CONTINUED_FOR`].
+//!    after the end of the segment at that time, and none on how long that segment is, but for the
+//!    rounding of its end: it is continued straight for [`CONTINUED_FOR`].
 //!
 //! Units: metres, values of the gauge, milliseconds on the wire.
 

@@ -9,7 +9,8 @@
 //! A request is accepted as long as a budget has anything left, and is charged what it has cost; a
 //! debt is paid before the next one. So a budget is exceeded by one request at most, and a request
 //! that costs more than a whole budget is still possible. A request over the budget of an address
-//! is refused with `rate_limited`, one over that of the lobby with `try_again`.
+//! is refused with `rate_limited`, one over that of the lobby with `try_again`. A player may join a
+//! room even so: that uses up what is left, makes no debt, and is limited for each connection.
 //!
 //! Addresses of [`LobbyConfig::trusted`] have no budgets of their own: a thousand bots on one
 //! machine are a thousand players. The budgets for the whole lobby hold for them too.
@@ -96,10 +97,10 @@ impl CostBudget {
         }
     }
 
-    /// Charges a request that [`Self::check`] has accepted.
+    /// Charges a request. What is used up is not charged further.
     fn charge(&mut self, now: LocalTime, network: Option<SourceNetwork>, cost: usize) {
         let cost = u32::try_from(cost).unwrap_or(u32::MAX);
-        self.all.charge(now, cost);
+        charge_if_left(&mut self.all, now, cost);
         let Some(network) = network else {
             return;
         };
@@ -109,9 +110,13 @@ impl CostBudget {
         }
         let per_s = self.limit.per_s_of_address;
         let of_network = self.by_network.entry(network);
-        of_network
-            .or_insert_with(|| bucket(per_s))
-            .charge(now, cost);
+        charge_if_left(of_network.or_insert_with(|| bucket(per_s)), now, cost);
+    }
+}
+
+fn charge_if_left(budget: &mut TokenBucket, now: LocalTime, cost: u32) {
+    if budget.has_token(now) {
+        budget.charge(now, cost);
     }
 }
 
@@ -251,6 +256,21 @@ mod tests {
         assert_eq!(budget.check(at(10), late), Ok(()));
         assert_eq!(budget.check(at(10), ann), Err(Exhausted::OfAddress));
         assert_eq!(budget.check(at(40), ann), Ok(()));
+    }
+
+    #[test]
+    fn what_is_used_up_makes_no_further_debt() {
+        let mut budget = CostBudget::new(CostLimit {
+            per_s: 100,
+            per_s_of_address: 100,
+        });
+        let ann = Some(network(1));
+        for _ in 0..1_000 {
+            budget.charge(at(0), ann, 300);
+        }
+        // One charge goes 100 below zero.
+        assert!(budget.check(at(1_000), ann).is_err());
+        assert_eq!(budget.check(at(1_020), ann), Ok(()));
     }
 
     #[test]

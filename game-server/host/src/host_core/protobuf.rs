@@ -225,10 +225,9 @@ pub fn open_room(order: RoomAssignment, resume: Option<RoomResume>) -> Vec<World
 /// each.
 fn split_off_pieces(resume: &mut pb::Resume) -> Vec<(Vec<u8>, Vec<pb::RoomTick>)> {
     let mut pieces = Vec::new();
-    while resume.state.len() > ROOM_PIECE_BYTES {
-        let rest = resume.state.split_off(ROOM_PIECE_BYTES);
-        pieces.push((std::mem::replace(&mut resume.state, rest), Vec::new()));
-    }
+    let (first, last) = pieces_of(&resume.state);
+    pieces.extend(first.map(|piece| (piece.to_vec(), Vec::new())));
+    resume.state = last.to_vec();
     let (mut bytes, mut last) = (0, Vec::new());
     for tick in std::mem::take(&mut resume.ticks) {
         bytes += TICK_HEAD_BYTES + tick.inputs.len();
@@ -242,9 +241,16 @@ fn split_off_pieces(resume: &mut pb::Resume) -> Vec<(Vec<u8>, Vec<pb::RoomTick>)
     pieces
 }
 
+/// All pieces of a room's state but the last, and the last, which is empty only if the state is.
+fn pieces_of(state: &[u8]) -> (std::slice::Chunks<'_, u8>, &[u8]) {
+    let last = state.len().saturating_sub(1) / ROOM_PIECE_BYTES * ROOM_PIECE_BYTES;
+    let (first, last) = state.split_at(last);
+    (first.chunks(ROOM_PIECE_BYTES), last)
+}
+
 /// The message of a host, or the messages if it is a snapshot of a large room.
 pub fn messages_of(message: HostMessage) -> Vec<HostToWorld> {
-    let HostMessage::Snapshot(room, mut snapshot) = message else {
+    let HostMessage::Snapshot(room, snapshot) = message else {
         return vec![message.into()];
     };
     let mut messages = Vec::new();
@@ -257,11 +263,9 @@ pub fn messages_of(message: HostMessage) -> Vec<HostToWorld> {
         });
         messages.push(HostToWorld { body: Some(body) });
     };
-    while snapshot.state.len() > ROOM_PIECE_BYTES {
-        let rest = snapshot.state.split_off(ROOM_PIECE_BYTES);
-        piece(std::mem::replace(&mut snapshot.state, rest), true);
-    }
-    piece(snapshot.state, false);
+    let (first, last) = pieces_of(&snapshot.state);
+    first.for_each(|first| piece(first.to_vec(), true));
+    piece(last.to_vec(), false);
     messages
 }
 

@@ -1,6 +1,6 @@
 //! The host core alone: orders, joins, tickets, the lease, the end of a link.
 
-use crate::protocol::messages::host_to_world;
+use crate::protocol::messages::{host_to_world, world_to_host};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
 use ambit_proto::time::GameTime;
@@ -469,6 +469,14 @@ fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
     let longest = messages.iter().map(prost::Message::encoded_len).max();
     assert!(longest < Some(MAX_HOST / 2), "{longest:?}");
     assert!(messages.len() > 20, "{}", messages.len());
+    let held = messages.iter().map(|message| match &message.body {
+        Some(world_to_host::Body::RoomPiece(piece)) => piece.state.capacity(),
+        _ => 0,
+    });
+    assert!(
+        held.sum::<usize>() < 25_000_000,
+        "pieces hold no more than they send"
+    );
     let mut host = Host::configured(Duration::ZERO);
     for message in messages {
         host.order(protobuf::order_of(message).expect("a known order"));

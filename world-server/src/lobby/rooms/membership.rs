@@ -515,7 +515,10 @@ impl Lobby {
         join: &JoinRoomRequest,
     ) -> Result<(), LobbyRefusal> {
         let id = join.room;
-        let network = self.network_of_player(player);
+        // People share a trusted network: there only sessions are limited.
+        let network = self
+            .network_of_player(player)
+            .filter(|_| !self.is_trusted(player));
         let room = self.rooms.at(id);
         let Some(password) = &room.password else {
             return Ok(());

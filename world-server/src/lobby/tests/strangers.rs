@@ -158,6 +158,14 @@ fn new_sessions_of_a_network_do_not_guess_on() {
         guess(&mut harness, &bob, other, "wrong"),
         ErrorCode::WrongPassword
     );
+    // Nor are the many players of a trusted address.
+    for number in 0..6 {
+        let local = harness.connect_as(&format!("local {number}"));
+        for _ in 0..4 {
+            let code = guess(&mut harness, &local, room, "wrong");
+            assert_eq!(code, ErrorCode::WrongPassword);
+        }
+    }
 }
 
 fn from(harness: &mut LobbyHarness, address: &str, name: &str) -> Client {
