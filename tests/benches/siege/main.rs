@@ -70,7 +70,7 @@ fn main() -> Result<ExitCode> {
     println!("| length | {minutes} min, seed {seed} |");
     fault_counts.print();
     attacks.print();
-    memory.print(time);
+    memory.print(time.saturating_sub(LAST_CALM));
     report.print();
     cluster.print_drops()?;
     Ok(if report.is_good() {
