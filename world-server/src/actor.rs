@@ -174,8 +174,8 @@ impl WorldServer {
         if let Some(held) = &held {
             // No time in the table is newer than this.
             now = self.clock.now();
-            for (&host, &heard_at) in held.iter() {
-                self.lobby.note_host_heard(host, heard_at);
+            for (&host, &silence) in held.iter() {
+                self.lobby.set_host_silence(host, silence);
             }
         }
         call(&mut self.lobby, now);
@@ -635,7 +635,8 @@ impl Handler<HostConnected> for WorldServer {
                 pending: PendingWrites::default(),
             },
         );
-        self.heard_hosts.add(host, self.clock.now());
+        let silence = self.lobby.new_silence(self.clock.now(), origin);
+        self.heard_hosts.add(host, silence);
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));
         MessageResult(RegisteredHost {
             id: host,

@@ -103,7 +103,8 @@ pub struct Config {
     pub peer_address: Option<String>,
 
     /// How long a host may be silent before it counts as hung: its rooms resume elsewhere, and a
-    /// child is killed. Hosts send a heartbeat every 250 ms; with a value not much longer, a busy
+    /// child is killed. A host on another machine only for half of it, if it had no such pauses in
+    /// the last minutes. Hosts send a heartbeat every 250 ms; with a value not much longer, a busy
     /// machine is taken for a hung one.
     #[arg(
         long,

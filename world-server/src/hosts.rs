@@ -21,7 +21,7 @@ use std::time::Duration;
 use actix::Addr;
 use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
 use ambit_host::protocol::messages::{
-    AcknowledgeHeartbeat, HostReady, JournalKept, WorldToHost, host_to_world, world_to_host,
+    HostReady, JournalKept, WorldToHost, host_to_world, world_to_host,
 };
 use tokio::sync::mpsc;
 
@@ -155,16 +155,15 @@ impl HostSession {
         let commands = self.link.orders.downgrade();
         self.link.orders = mpsc::channel(1).0;
         while let Some(message) = self.link.messages.recv().await {
-            let is_served = self.heard_hosts.note(self.id, || self.clock.now());
+            self.heard_hosts.note(self.id, || self.clock.now());
             let acknowledgement = match &message.body {
                 Some(host_to_world::Body::RoomTick(tick)) => {
                     let serial = tick.serial;
                     Some(world_to_host::Body::JournalKept(JournalKept { serial }))
                 }
-                Some(host_to_world::Body::Heartbeat(beat)) if is_served => {
-                    let number = beat.number;
-                    let acknowledgement = AcknowledgeHeartbeat { number };
-                    Some(world_to_host::Body::AcknowledgeHeartbeat(acknowledgement))
+                Some(host_to_world::Body::Heartbeat(beat)) => {
+                    let answer = self.heard_hosts.acknowledge(self.id, *beat);
+                    answer.map(world_to_host::Body::AcknowledgeHeartbeat)
                 }
                 _ => None,
             };
@@ -220,7 +219,7 @@ mod tests {
     use actix::{Actor as _, Arbiter, System};
     use ambit_host::host_link::{HostEnd, host_link};
     use ambit_host::protocol::VERSION;
-    use ambit_host::protocol::messages::{Heartbeat, HostStats, HostToWorld};
+    use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat, HostStats, HostToWorld};
     use ambit_transport::ticket::TicketSigner;
     use bytes::Bytes;
     use tokio::sync::{oneshot, watch};
@@ -255,7 +254,10 @@ mod tests {
                 host.send(host_to_world::Body::Stats(HostStats::default()));
                 host.send(host_to_world::Body::Heartbeat(Heartbeat { number }));
                 let order = host.end.orders.recv().await.unwrap();
-                let acknowledgement = AcknowledgeHeartbeat { number };
+                let acknowledgement = AcknowledgeHeartbeat {
+                    number,
+                    lease_ms: 1_500,
+                };
                 let expected = world_to_host::Body::AcknowledgeHeartbeat(acknowledgement);
                 assert_eq!(order.body, Some(expected));
             }

@@ -54,12 +54,13 @@ use budgets::LobbyBudgets;
 use catch_up::CatchUps;
 pub use config::{CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame};
 use directory::WrittenRecords;
-use fleet::heartbeats::serving_lease;
 use fleet::hosts::Hosts;
 pub use fleet::hosts::{Host, HostReport, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
 pub use fleet::policy::PlacementPolicy;
 pub use fleet::pool::ChildPoolConfig;
+pub use fleet::silence::HostSilence;
+use fleet::silence::serving_lease_ms;
 pub use output::{ConnId, HostId, HostOrder, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{OutputQueue, RequestSource};
 use refusal::LobbyRefusal;
@@ -238,7 +239,8 @@ impl Lobby {
     /// after its `Ready`.
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
-        self.hosts.expect(now, host, origin);
+        self.hosts
+            .expect(host, origin, self.new_silence(now, origin));
         let configure = Configure {
             version: protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
@@ -246,7 +248,7 @@ impl Lobby {
             // An embedded host ends with this process.
             saves_rooms: origin != Origin::Embedded,
             lease_ms: if origin == Origin::Remote {
-                to_millis(serving_lease(self.config.host_silence))
+                serving_lease_ms(self.config.host_silence)
             } else {
                 0
             },
@@ -263,7 +265,7 @@ impl Lobby {
 
     /// Handles what a host reports.
     pub fn handle_host(&mut self, now: LocalTime, host: HostId, report: HostReport) {
-        self.hosts.note_received(now, host);
+        self.note_host_message(now, host);
         self.advance(now);
         match report {
             HostReport::Checkpointed(room) => self.mark_checkpointed(host, room),
@@ -290,11 +292,13 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// Notes when the last message of a host arrived, which need not have been handled yet. Where
+    /// Sets when the messages of a host arrived, which need not have been handled yet. Where
     /// messages wait before they are handled, the shell calls this before each call in which a
     /// timer is due: only in these the lobby gives up hosts that are silent.
-    pub fn note_host_heard(&mut self, host: HostId, heard_at: LocalTime) {
-        self.hosts.note_received(heard_at, host);
+    pub fn set_host_silence(&mut self, host: HostId, silence: HostSilence) {
+        if let Some(known) = self.hosts.silence_mut(host) {
+            *known = silence;
+        }
     }
 
     /// Handles the loss of a host with all its rooms. `reason` is for people.
@@ -424,12 +428,7 @@ impl Lobby {
         };
         connection.active_at = now;
         let in_time = connection.requests.take(now);
-        connection.refused_in_a_row = if in_time {
-            0
-        } else {
-            connection.refused_in_a_row + 1
-        };
-        let too_many_refused = connection.refused_in_a_row >= self.config.refused_in_a_row;
+        let too_many_refused = !in_time && !connection.refusals.take(now);
 
         let place = self.outbox.position();
         let answer = if in_time {

@@ -274,8 +274,11 @@ impl HostCore {
                 self.revoke_tickets(now, room, &order);
                 self.order(room, order);
             }
-            WorldOrder::AcknowledgeHeartbeat(number) => {
-                lease.acknowledge(now.local, number);
+            WorldOrder::AcknowledgeHeartbeat {
+                number,
+                lease: length,
+            } => {
+                lease.acknowledge(now.local, number, length);
                 if matches!(self.leaving, Leaving::AfterHeartbeat(last) if number >= last) {
                     self.end(now, lease, HostEnding::HandedOver);
                 }

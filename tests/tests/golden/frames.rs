@@ -319,7 +319,10 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             player: 3,
             name: "bob".into(),
         }),
-        Body::AcknowledgeHeartbeat(host::AcknowledgeHeartbeat { number: 7 }),
+        Body::AcknowledgeHeartbeat(host::AcknowledgeHeartbeat {
+            number: 7,
+            lease_ms: 750,
+        }),
         Body::JournalKept(host::JournalKept { serial: 300 }),
         Body::ReleaseForTransfer(host::ReleaseForTransfer {
             room: 5,

@@ -13,18 +13,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat};
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::HostId;
+use crate::lobby::{HostId, HostSilence};
 
 /// The table; see the module.
 #[derive(Debug, Default)]
-pub(crate) struct HeardHosts(Mutex<BTreeMap<HostId, LocalTime>>);
+pub(crate) struct HeardHosts(Mutex<BTreeMap<HostId, HostSilence>>);
 
 impl HeardHosts {
     /// Adds a host that has just been heard.
-    pub(crate) fn add(&self, host: HostId, now: LocalTime) {
-        self.hold().insert(host, now);
+    pub(crate) fn add(&self, host: HostId, silence: HostSilence) {
+        self.hold().insert(host, silence);
     }
 
     /// The host was given up or is gone: its heartbeats are not answered from now on.
@@ -33,15 +34,24 @@ impl HeardHosts {
     }
 
     /// Notes that a message of the host has arrived. Reads the clock once the table is held.
-    /// Returns whether the host's heartbeats are answered.
-    pub(crate) fn note(&self, host: HostId, clock: impl FnOnce() -> LocalTime) -> bool {
+    pub(crate) fn note(&self, host: HostId, clock: impl FnOnce() -> LocalTime) {
+        if let Some(silence) = self.hold().get_mut(&host) {
+            silence.note_heard(clock());
+        }
+    }
+
+    /// The answer to a heartbeat of the host, unless it was given up.
+    pub(crate) fn acknowledge(
+        &self,
+        host: HostId,
+        beat: Heartbeat,
+    ) -> Option<AcknowledgeHeartbeat> {
         let mut all = self.hold();
-        let known = all.get_mut(&host);
-        known.map(|heard_at| *heard_at = clock()).is_some()
+        all.get_mut(&host).map(|silence| silence.acknowledge(beat))
     }
 
     /// The table, which nobody else can change meanwhile.
-    pub(crate) fn hold(&self) -> MutexGuard<'_, BTreeMap<HostId, LocalTime>> {
+    pub(crate) fn hold(&self) -> MutexGuard<'_, BTreeMap<HostId, HostSilence>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

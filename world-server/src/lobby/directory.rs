@@ -29,6 +29,7 @@ use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
 
 use crate::lobby::fleet::hosts::Host;
+use crate::lobby::fleet::silence::HostSilence;
 use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
@@ -306,7 +307,8 @@ impl Lobby {
         };
         host.check().ok()?;
         self.hosts.note_build(&host.build, host_since);
-        self.hosts.expect_back(now, id, host);
+        self.hosts
+            .expect_back(id, host, HostSilence::fixed(now, reconnect_time));
         self.timers
             .set(Timer::HostSilence(id), now + reconnect_time);
         Some(())

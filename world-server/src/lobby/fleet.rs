@@ -9,3 +9,4 @@ pub(super) mod placement;
 pub(super) mod policy;
 pub(super) mod pool;
 mod room_placement;
+pub(super) mod silence;

@@ -14,4 +14,5 @@ mod rooms;
 mod running;
 mod sessions;
 mod strangers;
+mod vanished_machines;
 mod worlds;

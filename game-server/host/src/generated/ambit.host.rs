@@ -81,7 +81,7 @@ pub mod host_to_world {
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 4. A host of another version refuses and exits.
+    /// 6. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.
@@ -94,11 +94,10 @@ pub struct Configure {
     /// another host can take them over.
     #[prost(bool, tag = "4")]
     pub saves_rooms: bool,
-    /// The host's lease, in milliseconds: by its own clock, it serves players for this long after it
-    /// sent the newest `Heartbeat` that was answered with `AcknowledgeHeartbeat`. Then it holds back
-    /// its output until the next `AcknowledgeHeartbeat`. The lease is shorter than the silence after
-    /// which the WorldServer gives its rooms to another host. 0 for a host that ends with the
-    /// connection.
+    /// The longest lease of the host, in milliseconds. It serves players only while it has a lease,
+    /// which each `AcknowledgeHeartbeat` renews; otherwise it holds back its output. A lease is
+    /// shorter than the silence after which the WorldServer gives its rooms to another host. 0 for a
+    /// host that ends with the connection.
     #[prost(uint32, tag = "5")]
     pub lease_ms: u32,
     /// After how much silence the WorldServer gives the host up, in milliseconds; 0 for never, or if
@@ -437,6 +436,10 @@ pub struct Heartbeat {
 pub struct AcknowledgeHeartbeat {
     #[prost(uint64, tag = "1")]
     pub number: u64,
+    /// By its own clock, the host may serve players for so many milliseconds since it sent that
+    /// `Heartbeat`, and never more than `Configure.lease_ms`.
+    #[prost(uint32, tag = "2")]
+    pub lease_ms: u32,
 }
 /// Acknowledges the `RoomTick`s up to this serial. Hosts on other machines confirm nothing to
 /// players before they receive it. If it is overdue by 100 ms, they send state alone.

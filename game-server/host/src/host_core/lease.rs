@@ -30,8 +30,8 @@ const UNDER_WAY: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub struct ServingLease {
-    /// Zero for a host that ends with its link and needs no lease.
-    length: Duration,
+    /// The longest one. Zero for a host that ends with its link and needs no lease.
+    longest: Duration,
     /// Heartbeats that are not acknowledged, by number, and when they were sent.
     sent: VecDeque<(u64, LocalTime)>,
     until: Option<LocalTime>,
@@ -47,26 +47,26 @@ pub struct ServingLease {
 impl ServingLease {
     /// A new link, to a WorldServer that has not sent its settings; until then they are as before.
     pub fn connect(&mut self, now: LocalTime) {
-        self.begin(now, self.length);
+        self.begin(now, self.longest);
     }
 
-    /// The WorldServer's settings: how long the lease is, and after how much silence a host without
-    /// a lease is given up. Zero if it does not apply.
-    pub fn configure(&mut self, now: LocalTime, length: Duration, silence: Duration) {
-        self.begin(now, length);
-        let longest = silence
+    /// The WorldServer's settings: how long a lease is at most, and after how much silence a host
+    /// without a lease is given up. Zero if it does not apply.
+    pub fn configure(&mut self, now: LocalTime, longest: Duration, silence: Duration) {
+        self.begin(now, longest);
+        let longest_stop = silence
             .saturating_sub(2 * HEARTBEAT_INTERVAL)
             .max(silence / 2);
-        self.longest_stop = (!silence.is_zero()).then_some(longest);
+        self.longest_stop = (!silence.is_zero()).then_some(longest_stop);
         (self.checked_at, self.has_stalled) = (None, false);
     }
 
     /// Heartbeats of an earlier link prove nothing: that may have been another WorldServer.
-    fn begin(&mut self, now: LocalTime, length: Duration) {
-        self.length = length;
+    fn begin(&mut self, now: LocalTime, longest: Duration) {
+        self.longest = longest;
         self.sent.clear();
         self.acknowledged_at = Some(now);
-        if length > Duration::ZERO && self.until.is_none() {
+        if longest > Duration::ZERO && self.until.is_none() {
             self.until = Some(now);
         }
     }
@@ -81,12 +81,14 @@ impl ServingLease {
         self.last_heartbeat
     }
 
-    /// The WorldServer acknowledges the heartbeats up to this number.
-    pub fn acknowledge(&mut self, now: LocalTime, number: u64) {
+    /// The WorldServer acknowledges the heartbeats up to this number, with a lease of that length
+    /// since the heartbeat was sent.
+    pub fn acknowledge(&mut self, now: LocalTime, number: u64, length: Duration) {
+        let length = length.min(self.longest);
         while let Some(&(sent, at)) = self.sent.front().filter(|(sent, _)| *sent <= number) {
             self.sent.pop_front();
             if sent == number {
-                self.until = self.until.max(Some(at + self.length));
+                self.until = self.until.max(Some(at + length));
                 self.acknowledged_at = Some(now);
             }
         }
@@ -128,7 +130,7 @@ impl ServingLease {
 
     /// Whether this host keeps its rooms without a link for a while.
     pub fn has_lease(&self) -> bool {
-        self.length > Duration::ZERO
+        self.longest > Duration::ZERO
     }
 }
 
@@ -151,15 +153,25 @@ mod tests {
         assert!(!lease.may_serve(BEGIN));
         let first = lease.next_heartbeat(BEGIN);
         let second = lease.next_heartbeat(at(250));
-        lease.acknowledge(at(900), first);
+        lease.acknowledge(at(900), first, LENGTH);
         assert_eq!(lease.until(), Some(BEGIN + LENGTH));
-        lease.acknowledge(at(1_200), second);
+        lease.acknowledge(at(1_200), second, LENGTH);
         assert_eq!(lease.until(), Some(at(250) + LENGTH));
         assert_eq!(lease.silence(at(1_300)), Duration::from_millis(100));
         // A repeated or an unknown number changes nothing.
-        lease.acknowledge(at(1_400), second);
-        lease.acknowledge(at(1_400), 99);
+        lease.acknowledge(at(1_400), second, LENGTH);
+        lease.acknowledge(at(1_400), 99, LENGTH);
         assert_eq!(lease.until(), Some(at(250) + LENGTH));
+        // A shorter lease does not end a longer one, and none is longer than the longest.
+        let third = lease.next_heartbeat(at(500));
+        lease.acknowledge(at(1_500), third, LENGTH / 2);
+        assert_eq!(lease.until(), Some(at(250) + LENGTH));
+        let fourth = lease.next_heartbeat(at(1_250));
+        lease.acknowledge(at(1_500), fourth, LENGTH / 2);
+        assert_eq!(lease.until(), Some(at(1_250) + LENGTH / 2));
+        let fifth = lease.next_heartbeat(at(1_500));
+        lease.acknowledge(at(1_600), fifth, LENGTH * 2);
+        assert_eq!(lease.until(), Some(at(1_500) + LENGTH));
     }
 
     #[test]
@@ -167,12 +179,12 @@ mod tests {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
         let first = lease.next_heartbeat(BEGIN);
-        lease.acknowledge(at(10), first);
+        lease.acknowledge(at(10), first, LENGTH);
         assert!(lease.may_serve(at(1_499)));
         assert!(!lease.may_serve(at(1_500)));
         let late = lease.next_heartbeat(at(60_000));
         assert!(!lease.may_serve(at(60_001)));
-        lease.acknowledge(at(60_010), late);
+        lease.acknowledge(at(60_010), late, LENGTH);
         assert!(lease.may_serve(at(60_010)));
     }
 
@@ -182,14 +194,14 @@ mod tests {
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
         let old = lease.next_heartbeat(BEGIN);
         lease.configure(at(5_000), LENGTH, Duration::ZERO);
-        lease.acknowledge(at(5_001), old);
+        lease.acknowledge(at(5_001), old, LENGTH);
         assert_eq!(
             lease.until(),
             Some(BEGIN),
             "the heartbeat was sent on another link"
         );
         let new = lease.next_heartbeat(at(5_002));
-        lease.acknowledge(at(5_003), new);
+        lease.acknowledge(at(5_003), new, LENGTH);
         assert_eq!(lease.until(), Some(at(5_002) + LENGTH));
     }
 

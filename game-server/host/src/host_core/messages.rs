@@ -40,8 +40,8 @@ pub enum WorldOrder {
     },
     /// Something for one of the rooms.
     Room(RoomId, RoomOrder),
-    /// The heartbeats up to this number have arrived.
-    AcknowledgeHeartbeat(u64),
+    /// The heartbeats up to this number have arrived. The lease counts from when it was sent.
+    AcknowledgeHeartbeat { number: u64, lease: Duration },
     /// The journal entries up to this number have arrived.
     AcknowledgeJournal(u64),
     /// Close all rooms, and end.

@@ -82,9 +82,10 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 carried: order.carried,
             }),
         ),
-        world_to_host::Body::AcknowledgeHeartbeat(heard) => {
-            WorldOrder::AcknowledgeHeartbeat(heard.number)
-        }
+        world_to_host::Body::AcknowledgeHeartbeat(heard) => WorldOrder::AcknowledgeHeartbeat {
+            number: heard.number,
+            lease: Duration::from_millis(heard.lease_ms.into()),
+        },
         world_to_host::Body::JournalKept(kept) => WorldOrder::AcknowledgeJournal(kept.serial),
         world_to_host::Body::Drain(_) => WorldOrder::Drain,
     })

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(check(999, &mut lease), Release::Now);
         assert_eq!(check(1_000, &mut lease), Release::Wait(None));
         let heartbeat = lease.next_heartbeat(at(4_990));
-        lease.acknowledge(at(5_000), heartbeat);
+        lease.acknowledge(at(5_000), heartbeat, Duration::from_secs(1));
         assert_eq!(check(5_000, &mut lease), Release::Now);
     }
 
@@ -241,9 +241,10 @@ mod tests {
     /// The lease of a remote host whose heartbeat at time zero is acknowledged.
     fn remote(lease_ms: u64) -> ServingLease {
         let mut lease = ServingLease::default();
-        lease.configure(at(0), Duration::from_millis(lease_ms), Duration::ZERO);
+        let length = Duration::from_millis(lease_ms);
+        lease.configure(at(0), length, Duration::ZERO);
         let heartbeat = lease.next_heartbeat(at(0));
-        lease.acknowledge(at(0), heartbeat);
+        lease.acknowledge(at(0), heartbeat, length);
         lease
     }
 

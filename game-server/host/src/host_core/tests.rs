@@ -258,7 +258,7 @@ fn a_host_disconnects_a_world_server_that_acknowledges_nothing() {
                 HostOutput::World(HostMessage::Heartbeat(number)) => {
                     heartbeats += 1;
                     if heartbeats < 20 {
-                        host.order(WorldOrder::AcknowledgeHeartbeat(number));
+                        host.order(acknowledge(number));
                     }
                 }
                 HostOutput::End(ending) => {
@@ -315,7 +315,7 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
         [HostOutput::World(HostMessage::Heartbeat(number))] => *number,
         other => panic!("{other:?}"),
     };
-    host.order(WorldOrder::AcknowledgeHeartbeat(heartbeat - 1));
+    host.order(acknowledge(heartbeat - 1));
     assert_eq!(host.poll(), [], "the answer is to an earlier heartbeat");
     // The link is lost. The next WorldServer must take over the rooms first.
     host.lose_link();
@@ -326,9 +326,7 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
         HostOutput::World(HostMessage::Heartbeat(number)) => Some(number),
         _ => None,
     });
-    host.order(WorldOrder::AcknowledgeHeartbeat(
-        heartbeat.expect("a heartbeat"),
-    ));
+    host.order(acknowledge(heartbeat.expect("a heartbeat")));
     assert_eq!(
         host.poll(),
         [
@@ -486,6 +484,13 @@ fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
     };
     let (_, restored) = plan.resume.as_ref().expect("it goes on");
     assert!(*restored == resume, "another room");
+}
+
+fn acknowledge(number: u64) -> WorldOrder {
+    WorldOrder::AcknowledgeHeartbeat {
+        number,
+        lease: LEASE,
+    }
 }
 
 /// A host core with its time and its lease.

@@ -3,15 +3,24 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat, world_to_host};
+use ambit_host::protocol::messages::{Heartbeat, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;
+use crate::lobby::fleet::silence::HostSilence;
 use crate::lobby::output::HostId;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, LobbyAction};
 
 impl Lobby {
+    /// What is known of the silence of a host that has just been heard for the first time.
+    pub fn new_silence(&self, now: LocalTime, origin: Origin) -> HostSilence {
+        match origin {
+            Origin::Remote => HostSilence::adaptive(now, self.config.host_silence),
+            Origin::Child | Origin::Embedded => HostSilence::fixed(now, self.config.host_silence),
+        }
+    }
+
     /// Starts the silence timer of a host.
     pub(in crate::lobby) fn watch_host(&mut self, now: LocalTime, id: HostId) {
         if self.hosts.origin(id) != Origin::Embedded {
@@ -20,29 +29,32 @@ impl Lobby {
         }
     }
 
+    /// A message of the host has arrived.
+    pub(in crate::lobby) fn note_host_message(&mut self, now: LocalTime, id: HostId) {
+        if let Some(silence) = self.hosts.silence_mut(id) {
+            silence.note_heard(now);
+        }
+    }
+
     /// The silence timer that was due at `due` has expired. If the host has sent nothing since, it
     /// hangs or its connection does: moves its rooms, closes the link, and kills a child, so that
     /// players cannot use the old rooms.
     pub(in crate::lobby) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
-        let Some(heard_at) = self.hosts.received_at(id) else {
+        let Some(silence) = self.hosts.silence(id) else {
             return;
         };
-        let silence = self.config.host_silence;
         let again_at = if now.since(due) > STALL_THRESHOLD {
             // This process was stopped or starved itself, and messages of hosts wait in its queues.
-            now + silence
-        } else if self.hosts.is_absent(id) {
-            // Its time to reconnect is over.
-            now
+            now + self.config.host_silence
         } else {
-            heard_at + silence
+            silence.ends_at()
         };
         if again_at > now {
             return self.timers.set(Timer::HostSilence(id), again_at);
         }
         let reason = format!(
             "it has sent nothing for {} ms",
-            now.since(heard_at).as_millis()
+            now.since(silence.heard_at()).as_millis()
         );
         tracing::warn!(
             host = id.0,
@@ -58,13 +70,12 @@ impl Lobby {
 
     /// Acknowledges a heartbeat: the host's serving lease starts again.
     pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Heartbeat) {
-        if self.hosts.origin(id) == Origin::Remote {
-            self.outbox.send_to_host(
-                id,
-                world_to_host::Body::AcknowledgeHeartbeat(AcknowledgeHeartbeat {
-                    number: beat.number,
-                }),
-            );
+        if self.hosts.origin(id) != Origin::Remote {
+            return;
+        }
+        if let Some(silence) = self.hosts.silence_mut(id) {
+            let answer = world_to_host::Body::AcknowledgeHeartbeat(silence.acknowledge(beat));
+            self.outbox.send_to_host(id, answer);
         }
     }
 }
@@ -99,11 +110,5 @@ impl Lobby {
     }
 }
 
-/// How long a host may serve players after an acknowledged heartbeat. It stops before its rooms are
-/// given to another host, also if clocks drift.
-pub(in crate::lobby) fn serving_lease(silence: Duration) -> Duration {
-    silence * 3 / 4
-}
-
 /// A timer this late means that this process was stopped or starved.
-const STALL_THRESHOLD: Duration = Duration::from_millis(500);
+const STALL_THRESHOLD: Duration = Duration::from_millis(250);

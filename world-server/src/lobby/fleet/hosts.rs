@@ -9,6 +9,7 @@ use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::host_ticket_time::HostTicketTime;
 use crate::lobby::fleet::placement::{BookedLoad, HostCandidate, ReportedLoad};
+use crate::lobby::fleet::silence::HostSilence;
 use crate::lobby::output::HostId;
 use crate::lobby::rooms::room::LobbyRooms;
 
@@ -146,20 +147,20 @@ pub(in crate::lobby) struct Hosts {
 #[derive(Clone, Copy, Debug)]
 struct HostContact {
     origin: Origin,
-    received_at: LocalTime,
+    silence: HostSilence,
     /// It was connected to another lobby, and has not reconnected to this one yet.
     is_absent: bool,
 }
 
 impl Hosts {
     /// Registers a host before its `Ready`.
-    pub(in crate::lobby) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
+    pub(in crate::lobby) fn expect(&mut self, id: HostId, origin: Origin, silence: HostSilence) {
         self.last_id = self.last_id.max(id.0);
         self.contacts.insert(
             id,
             HostContact {
                 origin,
-                received_at: now,
+                silence,
                 is_absent: false,
             },
         );
@@ -167,12 +168,12 @@ impl Hosts {
 
     /// Registers a host of another lobby, which may reconnect to this one. Until then it gets no
     /// rooms.
-    pub(in crate::lobby) fn expect_back(&mut self, now: LocalTime, id: HostId, host: Host) {
+    pub(in crate::lobby) fn expect_back(&mut self, id: HostId, host: Host, silence: HostSilence) {
         self.contacts.insert(
             id,
             HostContact {
                 origin: Origin::Remote,
-                received_at: now,
+                silence,
                 is_absent: true,
             },
         );
@@ -244,15 +245,13 @@ impl Hosts {
             .unwrap_or_default()
     }
 
-    /// Records the time of a host's message.
-    pub(in crate::lobby) fn note_received(&mut self, now: LocalTime, id: HostId) {
-        if let Some(known) = self.contacts.get_mut(&id) {
-            known.received_at = now;
-        }
+    /// When the host was heard; `None` if there is no such host.
+    pub(in crate::lobby) fn silence(&self, id: HostId) -> Option<HostSilence> {
+        self.contacts.get(&id).map(|known| known.silence)
     }
 
-    pub(in crate::lobby) fn received_at(&self, id: HostId) -> Option<LocalTime> {
-        self.contacts.get(&id).map(|known| known.received_at)
+    pub(in crate::lobby) fn silence_mut(&mut self, id: HostId) -> Option<&mut HostSilence> {
+        self.contacts.get_mut(&id).map(|known| &mut known.silence)
     }
 
     /// Excludes the host from further placements.

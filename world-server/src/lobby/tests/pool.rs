@@ -100,10 +100,12 @@ fn a_silent_host_is_disconnected_and_its_players_are_notified() {
 fn a_host_whose_messages_wait_for_the_lobby_is_not_silent() {
     let mut harness = LobbyHarness::new();
     let host = harness.child(1, 8);
+    let mut silence = harness.lobby.new_silence(harness.now, Origin::Child);
     for _ in 0..20 {
         harness.advance(Duration::from_millis(1_900));
         // Its heartbeat has arrived, but is not handled.
-        harness.lobby.note_host_heard(host, harness.now);
+        silence.note_heard(harness.now);
+        harness.lobby.set_host_silence(host, silence);
     }
     assert_eq!(harness.take_disconnected_hosts(), []);
     harness.advance(Duration::from_millis(1_900));

@@ -1,29 +1,29 @@
 //! A small generator (splitmix64), so that a failing seed stays the same test with any library
 //! version.
 
-pub(super) struct RandomSource(u64);
+pub(in crate::lobby::tests) struct RandomSource(u64);
 
 impl RandomSource {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::lobby::tests) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(in crate::lobby::tests) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(in crate::lobby::tests) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    pub(super) fn chance(&mut self, percent: u64) -> bool {
+    pub(in crate::lobby::tests) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+    pub(in crate::lobby::tests) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let index = self.next() as usize;
         if items.is_empty() {
             None
