@@ -96,7 +96,7 @@ impl Direction {
     fn arrival(&mut self, now: LocalTime, random: &mut RandomSource) -> LocalTime {
         let mut sent_at = now;
         while random.chance(LOSS_PERCENT) {
-            sent_at = sent_at + SENT_AGAIN_AFTER;
+            sent_at += SENT_AGAIN_AFTER;
         }
         let jitter = Duration::from_micros(random.below(JITTER_MS * 1_000));
         self.last_arrival = self.last_arrival.max(sent_at + ONE_WAY + jitter);
