@@ -128,7 +128,7 @@ pub struct Out {
 pub struct RoomLate {
     #[prost(bool, tag = "1")]
     pub is_late: bool,
-    /// It also loses ticks: a tenth of them in a second, and none is lost for 5 s before this ends.
+    /// It also loses ticks: a fifth of them in a second, and none is lost for 5 s before this ends.
     #[prost(bool, tag = "2")]
     pub loses_ticks: bool,
     /// How much less it sends, from 0 to 7; higher levels may follow.

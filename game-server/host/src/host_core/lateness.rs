@@ -82,8 +82,8 @@ impl Lateness {
         let is_worse = state(&news) > state(&self.told);
         let has_changed =
             (state(&news), news.load_level) != (state(&self.told), self.told.load_level);
-        let may_tell = |at| now.since(at) >= TELL_INTERVAL;
-        if !is_worse && !(has_changed && self.told_at.is_none_or(may_tell)) {
+        let is_time = self.told_at.is_none_or(|at| now.since(at) >= TELL_INTERVAL);
+        if !(is_worse || has_changed && is_time) {
             return None;
         }
         (self.told, self.told_at) = (news, Some(now));

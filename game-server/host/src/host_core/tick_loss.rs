@@ -2,7 +2,7 @@
 //!
 //! The ticks that run go in, with the number that was skipped before each; [`TickLoss::is_losing`]
 //! and the count of the last second come out. A room is losing ticks from a second in which it
-//! skipped a tenth of them until five seconds have passed in which it skipped none. So a single
+//! skipped a fifth of them until five seconds have passed in which it skipped none. So a single
 //! pause of the machine is soon over, and a room at the edge does not change all the time.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use ambit_proto::time::GameTime;
 /// The time over which ticks are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 /// A room that skips this share of its ticks, in per cent, is losing ticks.
-const LOSING_PERCENT: u64 = 10;
+const LOSING_PERCENT: u64 = 20;
 /// Windows in a row without a skipped tick after which it is not any more.
 const WHOLE_WINDOWS: u32 = 5;
 
