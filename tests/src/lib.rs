@@ -1,6 +1,7 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
 //! ([`oracle`]), test games ([`bouncing_balls`], [`counting_game`], [`crowd_game`],
-//! [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`walking_crowd`]), a room with
+//! [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`],
+//! [`walking_crowd`]), a room with
 //! measurements of its clients ([`measured_room`]), `cubes` with scripted players
 //! ([`cube_players`]), the comparison of schemes that synchronise physics ([`physics_sync`]), fuzz
 //! targets ([`fuzz`]) and real processes ([`real`]).
@@ -18,4 +19,5 @@ pub mod physics_sync;
 pub mod real;
 pub mod rolling_cubes;
 pub mod sim;
+pub mod slow_game;
 pub mod walking_crowd;

@@ -7,6 +7,7 @@ pub use ambit_client_core::client::event::{
     ComponentValue, GameEvent as SchemaEvent, NamedField, NamedValue, ObjectEntered, ObjectUpdated,
 };
 use ambit_client_core::client::model::{ChatMessage, PlayerListing, RoomListing};
+use ambit_client_core::client::stats::RoomLateness;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 pub use ambit_proto::message::FieldValue;
@@ -136,12 +137,9 @@ pub enum GameEvent {
         /// Names of the kinds.
         kinds: Vec<String>,
     },
-    /// The room has more to do than its host can, or not any more. Meanwhile it sends far objects
-    /// less often, and may skip ticks.
-    RoomLate {
-        /// Whether it is late.
-        is_late: bool,
-    },
+    /// The room has more to do than its host can, or not any more; or it begins to lose ticks, or
+    /// loses none any more.
+    RoomLate(RoomLateness),
     /// The static map has arrived; [`Game::map`](crate::Game::map) returns it, too.
     Map(Arc<StaticMap>),
     /// So many bytes of the static map have arrived. Dropped first when events are not read.

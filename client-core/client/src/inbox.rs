@@ -227,8 +227,8 @@ impl Inbox {
             ViewEvent::PhysicsMissing { kinds, .. } => {
                 state.push_game(GameEvent::PhysicsMissing { kinds });
             }
-            ViewEvent::RoomLate { is_late, .. } => {
-                state.push_game(GameEvent::RoomLate { is_late });
+            ViewEvent::RoomLate { lateness, .. } => {
+                state.push_game(GameEvent::RoomLate(lateness));
             }
             ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
             ViewEvent::MapProgress {

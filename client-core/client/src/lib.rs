@@ -61,7 +61,7 @@ pub use ambit_client_core::client::config::{ClientConfig, InputRate};
 pub use ambit_client_core::client::model::{
     ChatChannel, ChatMessage, GameListing, PlayerListing, RoomListing,
 };
-pub use ambit_client_core::client::stats::ClientStats;
+pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
 pub use ambit_proto::ids::{PlayerId, RoomId};

@@ -33,8 +33,11 @@ pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
 /// one.
 pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Json {
     let stats = client.stats();
+    let lateness = stats.room_lateness;
     json!({
-        "ev": "stats", "t": client.room_time(now).map(ms), "room_late": stats.is_room_late,
+        "ev": "stats", "t": client.room_time(now).map(ms), "room_late": lateness.is_late,
+        "room_load_level": lateness.load_level, "room_ticks_run": lateness.ticks_run,
+        "room_ticks_due": lateness.ticks_due,
         "rtt_ms": stats.rtt.map(fractional_ms), "late_share": stats.late_share(),
         "events": stats.events, "late_events": stats.late_events, "updates": stats.updates,
         "late_updates": stats.late_updates, "enters": stats.enters, "leaves": stats.leaves,

@@ -18,6 +18,7 @@ use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
 
 use super::model::{ChatMessage, GameListing, PlayerListing, RoomListing};
+use super::stats::RoomLateness;
 
 /// An event that a view may want to show. `request` is the number of the request that the event
 /// answers, or 0.
@@ -91,13 +92,13 @@ pub enum ViewEvent {
         /// The names of the kinds.
         kinds: Vec<String>,
     },
-    /// The room's ticks take longer than they may, or not any more. A late room sends far objects
-    /// less often, and perhaps near ones; if that is not enough, it skips ticks.
+    /// The room's ticks take longer than they may, or not any more; or it begins to lose ticks, or
+    /// loses none any more.
     RoomLate {
         /// Room time at which this event was emitted.
         t: GameTime,
-        /// Whether it is late.
-        is_late: bool,
+        /// How late it is.
+        lateness: RoomLateness,
     },
     /// Progress of the transfer of the static map. May be dropped if the view does not read.
     MapProgress {

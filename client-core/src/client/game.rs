@@ -43,7 +43,7 @@ use super::lobby::CloseReason;
 use super::model::GameTicket;
 use super::rules::Rules;
 use super::running_game::{GameSettings, RunningGame};
-use super::stats::ClientStats;
+use super::stats::{ClientStats, RoomLateness};
 use crate::replica::PoseDecoding;
 use crate::replica::factory::ViewFactory;
 
@@ -370,10 +370,12 @@ impl<F: ViewFactory> GameClient<F> {
                     message: error.message,
                 }));
             }
-            (GameState::Playing(game), Some(GameMessageBody::Late(pb::RoomLate { is_late }))) => {
-                let t = game.room_time(now);
-                self.out.stats.is_room_late = is_late;
-                self.emit(ViewEvent::RoomLate { t, is_late });
+            (GameState::Playing(game), Some(GameMessageBody::Late(late))) => {
+                let (t, lateness) = (game.room_time(now), RoomLateness::from(late));
+                let before = std::mem::replace(&mut self.out.stats.room_lateness, lateness);
+                if !lateness.is_like(before) {
+                    self.emit(ViewEvent::RoomLate { t, lateness });
+                }
             }
             // The player left by request: the lobby's answer follows and reports it to the views.
             (
@@ -530,7 +532,7 @@ impl<F: ViewFactory> GameClient<F> {
         }
         self.out.stats.starts += 1;
         // A late room says so again after `Joined`.
-        self.out.stats.is_room_late = false;
+        self.out.stats.room_lateness = RoomLateness::default();
         self.out.last_fresh_at.get_or_insert(now);
         if let Some(keys) = self.held_keys.filter(|_| again) {
             game.input(now, keys, &mut self.out);

@@ -7,6 +7,43 @@
 
 use std::time::Duration;
 
+use ambit_proto::control::game::RoomLate;
+
+/// How late a room is. A late room sends far objects less often, and perhaps near ones, but never
+/// those that the player is engaged with; if that is not enough, it loses ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoomLateness {
+    /// Whether it sends less.
+    pub is_late: bool,
+    /// Whether it also loses ticks.
+    pub loses_ticks: bool,
+    /// How much less it sends, from 0.
+    pub load_level: u32,
+    /// Ticks that ran in a recent second; 0 if that is not known.
+    pub ticks_run: u32,
+    /// Ticks that should have run in that second.
+    pub ticks_due: u32,
+}
+
+impl RoomLateness {
+    /// Whether there is nothing new to tell a player.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        (self.is_late, self.loses_ticks) == (other.is_late, other.loses_ticks)
+    }
+}
+
+impl From<RoomLate> for RoomLateness {
+    fn from(late: RoomLate) -> Self {
+        Self {
+            is_late: late.is_late,
+            loses_ticks: late.loses_ticks,
+            load_level: late.load_level,
+            ticks_run: late.ticks_run,
+            ticks_due: late.ticks_due,
+        }
+    }
+}
+
 /// Counters of one client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientStats {
@@ -51,8 +88,8 @@ pub struct ClientStats {
     pub events_dropped: u64,
     /// Game starts, including reconnects.
     pub starts: u64,
-    /// Whether the room is late, and so sends less.
-    pub is_room_late: bool,
+    /// Whether the room is late, and how much.
+    pub room_lateness: RoomLateness,
     /// Round trip to the game, if known.
     pub rtt: Option<Duration>,
     /// Times between datagrams with new data.

@@ -20,7 +20,7 @@ use ambit_client_core::client::event::{
 };
 use ambit_client_core::client::model::{PlayerListing, RoomListing};
 use ambit_client_core::client::stats::{
-    AgeByClass, Distribution, LengthDistribution, SimulationStats,
+    AgeByClass, Distribution, LengthDistribution, RoomLateness, SimulationStats,
 };
 use ambit_client_core::command_words;
 
@@ -85,7 +85,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         }),
         ViewEvent::Started(started) => self::started(started),
         ViewEvent::PhysicsMissing { t, game, kinds } => physics_missing(*t, game, kinds),
-        ViewEvent::RoomLate { t, is_late } => room_late(*t, *is_late),
+        ViewEvent::RoomLate { t, lateness } => room_late(*t, *lateness),
         ViewEvent::Map { t, map, bytes } => {
             json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
         }
@@ -191,16 +191,35 @@ fn physics_missing(t: GameTime, game: &str, kinds: &[String]) -> Json {
     })
 }
 
-fn room_late(t: GameTime, is_late: bool) -> Json {
-    let (code, message) = if is_late {
+fn room_late(t: GameTime, lateness: RoomLateness) -> Json {
+    let RoomLateness {
+        is_late,
+        loses_ticks,
+        load_level,
+        ticks_run,
+        ticks_due,
+    } = lateness;
+    let (code, message) = if loses_ticks {
+        (
+            "room_overloaded",
+            format!(
+                "the room is overloaded: it ran {ticks_run} of {ticks_due} ticks in the last \
+                 second, and objects far away are updated less often"
+            ),
+        )
+    } else if is_late {
         (
             "room_late",
-            "the room has more to do than its host can: objects far away are updated less often",
+            "the room has more to do than its host can: objects far away are updated less often"
+                .into(),
         )
     } else {
-        ("room_in_time", "the room is in time again")
+        ("room_in_time", "the room is in time again".into())
     };
-    json!({ "ev": "notice", "t": ms(t), "code": code, "message": message })
+    json!({
+        "ev": "notice", "t": ms(t), "code": code, "message": message, "load_level": load_level,
+        "ticks_run": ticks_run, "ticks_due": ticks_due,
+    })
 }
 
 fn enter(enter: &ObjectEntered) -> Json {
@@ -535,6 +554,31 @@ mod tests {
             )
         );
         assert!(KINDS.contains(&"notice"));
+    }
+
+    #[test]
+    fn a_late_room_is_a_notice_that_says_what_is_lost() {
+        let notice = |is_late, loses_ticks| {
+            let lateness = RoomLateness {
+                is_late,
+                loses_ticks,
+                load_level: 2,
+                ticks_run: 15,
+                ticks_due: 20,
+            };
+            let t = GameTime::from_millis(5);
+            event(&ViewEvent::RoomLate { t, lateness }).expect("scripts get it")
+        };
+        let codes = [(false, false), (true, false), (true, true)]
+            .map(|(is_late, loses_ticks)| notice(is_late, loses_ticks)["code"].clone());
+        assert_eq!(codes, ["room_in_time", "room_late", "room_overloaded"]);
+        let lost = notice(true, true);
+        let message = lost["message"].as_str().unwrap_or_default();
+        assert!(message.contains("15 of 20 ticks"), "{lost}");
+        assert_eq!(
+            (&lost["ticks_run"], &lost["load_level"]),
+            (&json!(15), &json!(2))
+        );
     }
 
     #[test]

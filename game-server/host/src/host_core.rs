@@ -23,6 +23,7 @@
 
 pub mod checkpoints;
 pub mod clock;
+mod lateness;
 pub mod lease;
 pub mod making;
 pub mod messages;
@@ -31,6 +32,7 @@ pub mod protobuf;
 pub mod release;
 pub mod room_host;
 mod room_pieces;
+pub mod tick_loss;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -121,12 +121,24 @@ pub struct Out {
 }
 /// The room's ticks take longer than they may, or not any more. A late room sends far objects less
 /// often, then near ones; never those that the player is engaged with, nor events. If that is not
-/// enough, it skips ticks. Sent when that changes, at most every 5 s, and after `Joined` to clients
-/// that join a late room. A client may tell its player.
+/// enough, it loses ticks. Sent at once when the room becomes late and when it begins to lose ticks,
+/// otherwise when something changes, at most every 5 s; and after `Joined` to clients that join a
+/// late room. A client may tell its player when one of the first two fields changes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RoomLate {
     #[prost(bool, tag = "1")]
     pub is_late: bool,
+    /// It also loses ticks: a fifth of them in a second, and none is lost for 5 s before this ends.
+    #[prost(bool, tag = "2")]
+    pub loses_ticks: bool,
+    /// How much less it sends, from 0 to 7; higher levels may follow.
+    #[prost(uint32, tag = "3")]
+    pub load_level: u32,
+    /// Of the `ticks_due` of the last second, so many ran. Both are 0 in the room's first second.
+    #[prost(uint32, tag = "4")]
+    pub ticks_run: u32,
+    #[prost(uint32, tag = "5")]
+    pub ticks_due: u32,
 }
 /// The kinds of object, event, command and refusal of the game, and how their contents are encoded.
 /// Kinds, components, events, commands, refusals, fields and choices are referenced by their index

@@ -7,6 +7,7 @@ use ambit::Typed;
 use ambit_tests::counting_game::CountingGame;
 use ambit_tests::greeting_game::GreetingGame;
 use ambit_tests::hoarding_game::HoardingGame;
+use ambit_tests::slow_game::SlowGame;
 use ambit_tests::walking_crowd::WalkingCrowd;
 
 fn main() -> ExitCode {
@@ -14,6 +15,7 @@ fn main() -> ExitCode {
         .with(WalkingCrowd::INFO, WalkingCrowd::create)
         .with(CountingGame::INFO, CountingGame::create)
         .with(GreetingGame::INFO, Typed::<GreetingGame>::make)
-        .with(HoardingGame::INFO, Typed::<HoardingGame>::make);
+        .with(HoardingGame::INFO, Typed::<HoardingGame>::make)
+        .with(SlowGame::INFO, Typed::<SlowGame>::make);
     ambit_world_server::run(registry)
 }

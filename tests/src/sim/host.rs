@@ -434,7 +434,7 @@ impl SimHost {
                     }
                 }
                 // No tick of the simulator takes time.
-                RoomHostOutput::LoadLevel(_) => {}
+                RoomHostOutput::LoadLevel(_) | RoomHostOutput::TickLoss { .. } => {}
                 RoomHostOutput::World(message) => self.core.handle_room_message(message),
                 RoomHostOutput::Ended | RoomHostOutput::HandedOver => {
                     let incarnation = room.incarnation;

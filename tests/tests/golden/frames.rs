@@ -257,7 +257,13 @@ fn from_game() -> Vec<game::game_to_client::Body> {
             reason: 29,
             message: "kicked".into(),
         }),
-        Body::Late(game::RoomLate { is_late: true }),
+        Body::Late(game::RoomLate {
+            is_late: true,
+            loses_ticks: true,
+            load_level: 3,
+            ticks_run: 15,
+            ticks_due: 20,
+        }),
     ]
 }
 
@@ -388,6 +394,11 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         players: vec![1, 0],
         changes: vec![20, 0],
     };
+    let late_room = host::LateRoom {
+        room: 5,
+        ticks_skipped: 300,
+        load_level: 2,
+    };
     let stats = host::HostStats {
         rooms: 1,
         players: 2,
@@ -418,6 +429,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         rooms_late: 22,
         unplayed_rooms: vec![5, 300],
         ticket_time_unix_s: 1_800_000_001,
+        late_rooms: vec![late_room],
     };
     vec![
         Body::Ready(ready),

@@ -9,6 +9,7 @@ mod cluster;
 mod consoles;
 mod deploy;
 mod failover;
+mod late_rooms;
 mod memory;
 mod operators;
 mod plain_client;

@@ -146,6 +146,7 @@ impl MetricsCollector {
         )?;
         encode_traffic(&hosts, out)?;
         encode_ticks_of_hosts(&hosts, out)?;
+        self.encode_late_rooms(out)?;
         self.encode_each_host(out)?;
         let refused = hosts
             .tickets_refused
@@ -174,6 +175,25 @@ impl MetricsCollector {
             "Rooms of a host",
             "host",
             self.0.hosts.iter().map(|(id, host)| (id.0, rooms(host))),
+        )
+    }
+
+    /// Only of the rooms with the most skipped ticks, so that the number of labels is limited.
+    fn encode_late_rooms(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
+        let late_rooms = self.0.late_rooms();
+        let skipped = late_rooms.iter();
+        out.encode_counters(
+            "room_ticks_skipped",
+            "Ticks that a room skipped on its host; the 64 rooms that skipped the most",
+            "room",
+            skipped.map(|late| (late.room.to_string(), late.ticks_skipped)),
+        )?;
+        let levels = late_rooms.iter();
+        out.encode_gauges(
+            "room_load_level",
+            "How much less a room sends because it is late; the same rooms",
+            "room",
+            levels.map(|late| (late.room, f64::from(late.load_level))),
         )
     }
 }

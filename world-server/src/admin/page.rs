@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use ambit_host::protocol::messages::RoomLoad;
+use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::WINDOW_S;
 
 use super::snapshot::Snapshot;
@@ -85,6 +86,19 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
             100 * most / changes.max(1)
         ));
     }
+    put(format_args!(
+        "</table>\n<h2>Late rooms</h2>\n<table><tr><th>room<th>ticks lost<th>sends less</tr>\n"
+    ));
+    for late in snapshot.late_rooms() {
+        let less = match late.load_level {
+            0 => "no".to_owned(),
+            level => format!("level {level} of {}", LoadLevel::MAX.number()),
+        };
+        put(format_args!(
+            "<tr><td>{}<td>{}<td>{less}</tr>",
+            late.room, late.ticks_skipped
+        ));
+    }
     put(format_args!("</table></html>\n"));
     page
 }
@@ -113,7 +127,10 @@ fn escape_html(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ambit_host::protocol::messages::{HostReady, HostStats, LateRoom};
     use ambit_proto::control::world::Room;
+
+    use crate::lobby::{Host, HostId};
 
     use super::*;
 
@@ -133,5 +150,31 @@ mod tests {
             "{page}"
         );
         assert!(!page.contains("<script"));
+    }
+
+    #[test]
+    fn rooms_that_lost_ticks_or_send_less_are_listed() {
+        let late = |room, ticks_skipped, load_level| LateRoom {
+            room,
+            ticks_skipped,
+            load_level,
+        };
+        let ready = HostReady {
+            version: ambit_host::protocol::VERSION,
+            address: "127.0.0.1:7777".into(),
+            certificate_sha256: vec![0; 32],
+            ..HostReady::default()
+        };
+        let mut host = Host::try_from(ready).expect("a host that is ready");
+        host.stats = HostStats {
+            late_rooms: vec![late(7, 0, 1), late(8, 40, 0)],
+            ..HostStats::default()
+        };
+        let page = render(&Snapshot {
+            hosts: vec![(HostId(1), host)],
+            ..Snapshot::default()
+        });
+        assert!(page.contains("<td>7<td>0<td>level 1 of 7</tr>"), "{page}");
+        assert!(page.contains("<td>8<td>40<td>no</tr>"), "{page}");
     }
 }

@@ -1,11 +1,15 @@
 //! A copy of the lobby's statistics and lists, taken between two messages of the lobby's actor.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use ambit_host::protocol::messages::{HostStats, TickFigures};
+use ambit_host::protocol::messages::{HostStats, LateRoom, TickFigures};
 use ambit_proto::control::world;
 
 use crate::lobby::{Host, HostId, LobbyStats};
+
+/// Rooms that are shown as late at most: each is a label of two metrics.
+const MOST_LATE_ROOMS: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
@@ -30,6 +34,7 @@ impl Snapshot {
             sum.rooms += host.stats.rooms;
             sum.players += host.stats.players;
             sum.clients += host.stats.clients;
+            sum.rooms_late += host.stats.rooms_late;
             sum.cpu_permille += host.stats.cpu_permille;
             sum.amplification_permille = sum
                 .amplification_permille
@@ -38,6 +43,26 @@ impl Snapshot {
             merge_worst(&mut sum.recent_lateness, host.stats.recent_lateness);
         }
         sum
+    }
+
+    /// Of the rooms that are late or were so, those that have skipped the most ticks. During a
+    /// failover two hosts may have the same room.
+    pub(crate) fn late_rooms(&self) -> Vec<LateRoom> {
+        let mut by_room = BTreeMap::<u64, LateRoom>::new();
+        for late in self
+            .hosts
+            .iter()
+            .flat_map(|(_, host)| &host.stats.late_rooms)
+        {
+            let sum = by_room.entry(late.room).or_default();
+            sum.room = late.room;
+            sum.ticks_skipped += late.ticks_skipped;
+            sum.load_level = sum.load_level.max(late.load_level);
+        }
+        let mut rooms: Vec<LateRoom> = by_room.into_values().collect();
+        rooms.sort_by_key(|late| Reverse((late.ticks_skipped, late.load_level)));
+        rooms.truncate(MOST_LATE_ROOMS);
+        rooms
     }
 
     /// Drops here and on all hosts. Some queues exist in both (`handshakes`); these are summed
@@ -62,7 +87,6 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     sum.commands_refused += stats.commands_refused;
     sum.late_events += stats.late_events;
     sum.ticks_skipped += stats.ticks_skipped;
-    sum.rooms_late += stats.rooms_late;
     sum.tick_seconds_sum += stats.tick_seconds_sum;
     if sum.tick_buckets.len() < stats.tick_buckets.len() {
         sum.tick_buckets.resize(stats.tick_buckets.len(), 0);
@@ -121,6 +145,38 @@ mod tests {
         assert_eq!(sum.drops["inbox/full"], 3);
         snapshot.drops.insert("inbox/full".into(), 10);
         assert_eq!(snapshot.all_drops()["inbox/full"], 13);
+    }
+
+    #[test]
+    fn late_rooms_of_all_hosts_are_listed_by_their_lost_ticks_up_to_a_limit() {
+        let late = |room, ticks_skipped, load_level| LateRoom {
+            room,
+            ticks_skipped,
+            load_level,
+        };
+        let host = |late_rooms| HostStats {
+            rooms_late: 1,
+            late_rooms,
+            ..HostStats::default()
+        };
+        let mut snapshot = Snapshot::default();
+        add_stats(&mut snapshot.lost_host_stats, &host(vec![late(9, 9, 9)]));
+        let many = (100..200).map(|room| late(room, 1, 0)).collect();
+        snapshot.hosts = vec![
+            (HostId(2), host_with_stats(host(vec![late(5, 30, 2)]))),
+            (
+                HostId(3),
+                host_with_stats(host(vec![late(7, 50, 0), late(5, 30, 4)])),
+            ),
+            (HostId(4), host_with_stats(host(many))),
+        ];
+        let rooms = snapshot.late_rooms();
+        assert_eq!(
+            rooms[..3],
+            [late(5, 60, 4), late(7, 50, 0), late(100, 1, 0)]
+        );
+        assert_eq!(rooms.len(), MOST_LATE_ROOMS);
+        assert_eq!(snapshot.all_hosts().rooms_late, 3, "of those that run");
     }
 
     fn host_with_stats(stats: HostStats) -> Host {

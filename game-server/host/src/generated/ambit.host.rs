@@ -538,6 +538,21 @@ pub struct HostStats {
     /// As in `HostReady`.
     #[prost(uint64, tag = "30")]
     pub ticket_time_unix_s: u64,
+    /// Of the rooms that have lost ticks or send less now, the 16 that have lost the most ticks.
+    #[prost(message, repeated, tag = "31")]
+    pub late_rooms: ::prost::alloc::vec::Vec<LateRoom>,
+}
+/// A room that has lost ticks, or sends less, since its ticks take too long.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LateRoom {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    /// Since it runs on this host.
+    #[prost(uint64, tag = "2")]
+    pub ticks_skipped: u64,
+    /// How much less it sends, from 0 (everything is sent).
+    #[prost(uint32, tag = "3")]
+    pub load_level: u32,
 }
 /// The load of the regions of a room's map: squares of cells, at most 8 x 8 of them, row by row from
 /// the south-west.

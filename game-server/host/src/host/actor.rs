@@ -30,6 +30,7 @@ use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::messages::RoomOrder;
 use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
+use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
@@ -148,7 +149,12 @@ impl RoomActor {
         let work = started.elapsed();
         shared.counters.ticked(work, late);
         let skipped = ticks.take_skipped();
-        shared.counters.skipped(skipped);
+        if skipped > 0 {
+            shared.counters.skipped(skipped);
+            if let Some(inlet) = shared.rooms.get(id) {
+                inlet.add_skipped(skipped);
+            }
+        }
         match ticked {
             Ok(()) => {
                 files.trace(room.room().trace());
@@ -220,6 +226,9 @@ impl RoomActor {
                 }
                 RoomHostOutput::World(message) => shared.send(message),
                 RoomHostOutput::LoadLevel(level) => self.note_load_level(level),
+                RoomHostOutput::TickLoss { is_losing, ticks } => {
+                    self.log_tick_loss(is_losing, ticks);
+                }
                 RoomHostOutput::Ended => self.end(ctx),
                 RoomHostOutput::HandedOver => {
                     // The connections stay as they are until the process has ended.
@@ -260,17 +269,30 @@ impl RoomActor {
         let before = std::mem::replace(&mut self.load_level, level);
         let RoomSetup { id, shared, .. } = &self.setup;
         if let Some(inlet) = shared.rooms.get(id) {
-            inlet.set_late(level > LoadLevel::NONE);
+            inlet.set_load_level(level);
         }
         let room = id.0;
         match (before, level) {
             (LoadLevel::NONE, _) => tracing::warn!(
                 room,
                 "the room's ticks take longer than they may: it sends far objects less often, and \
-                 skips ticks if that is not enough"
+                 loses ticks if that is not enough"
             ),
             (_, LoadLevel::NONE) => tracing::info!(room, "the room is in time again"),
             (_, level) => tracing::debug!(room, level = level.number(), "the room's load level"),
+        }
+    }
+
+    fn log_tick_loss(&self, is_losing: bool, TickCount { run, due }: TickCount) {
+        let room = self.setup.id.0;
+        if is_losing {
+            tracing::warn!(
+                room,
+                "the room is overloaded: it ran {run} of {due} ticks in the last second, and sends \
+                 less; its players are told, and other rooms have threads of their own"
+            );
+        } else {
+            tracing::info!(room, "the room loses no ticks any more");
         }
     }
 

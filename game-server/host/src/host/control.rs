@@ -4,12 +4,13 @@
 //! Rooms are made on a thread of their own, so that a large map holds up nothing else: neither the
 //! other rooms' ticks nor the next message.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::messages::{HostStats, HostToWorld, RoomLoad};
+use crate::protocol::messages::{HostStats, HostToWorld, LateRoom, RoomLoad};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
@@ -33,11 +34,15 @@ use crate::host_core::protobuf::{messages_of, order_of};
 use crate::host_core::{HostCore, HostEnding, HostOutput};
 use crate::host_link::HostEnd;
 use crate::room_files::RoomFiles;
+use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::{CellLoad, RegionLoads};
 use ambit_room::tick_schedule::TickSchedule;
 
 /// Rooms of which a report has the cost of their regions: those that a cut would be for.
 const MOST_LOADS: usize = 16;
+
+/// Rooms of which a report has the skipped ticks: each of them is a label of a metric.
+const MOST_LATE_ROOMS: usize = 16;
 
 /// How long a host that ends its rooms waits until their clients have been told.
 const ROOMS_WITHIN: Duration = Duration::from_secs(2);
@@ -294,7 +299,8 @@ impl<'a> ControlShell<'a> {
             rooms: rooms.len() as u32,
             players: rooms.iter().map(|inlet| inlet.players()).sum(),
             tickets_refused,
-            rooms_late: rooms.iter().filter(|inlet| inlet.is_late()).count() as u32,
+            rooms_late: rooms.iter().filter(|inlet| is_late(inlet)).count() as u32,
+            late_rooms: self.late_rooms(),
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
             unplayed_rooms: self.unplayed_rooms(),
@@ -310,6 +316,21 @@ impl<'a> ControlShell<'a> {
         unplayed.map(|inlet| inlet.key().0).collect()
     }
 
+    /// Of the rooms that have skipped ticks or send less, those that have skipped the most.
+    fn late_rooms(&self) -> Vec<LateRoom> {
+        let rooms = self.shared.rooms.iter();
+        let late = rooms.filter(|inlet| is_late(inlet) || inlet.ticks_skipped() > 0);
+        let late = late.map(|inlet| LateRoom {
+            room: inlet.key().0,
+            ticks_skipped: inlet.ticks_skipped(),
+            load_level: inlet.load_level().number().into(),
+        });
+        let mut late: Vec<_> = late.collect();
+        late.sort_by_key(|late| (Reverse((late.ticks_skipped, late.load_level)), late.room));
+        late.truncate(MOST_LATE_ROOMS);
+        late
+    }
+
     /// The loads of the rooms with the most changes.
     fn room_loads(&self) -> Vec<RoomLoad> {
         let loads = self
@@ -322,7 +343,7 @@ impl<'a> ControlShell<'a> {
             .collect();
         loads.sort_by_key(|(room, regions)| {
             let total = regions.total();
-            (std::cmp::Reverse((total.changes, total.objects)), *room)
+            (Reverse((total.changes, total.objects)), *room)
         });
         loads.truncate(MOST_LOADS);
         let figures = |regions: &RegionLoads, of: fn(&CellLoad) -> u32| {
@@ -339,6 +360,10 @@ impl<'a> ControlShell<'a> {
         });
         reported.collect()
     }
+}
+
+fn is_late(inlet: &RoomInlet) -> bool {
+    inlet.load_level() > LoadLevel::NONE
 }
 
 /// Everything about a new room that takes time. The game's code may panic here too.

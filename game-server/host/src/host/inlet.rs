@@ -1,6 +1,6 @@
 //! What connections need of a room: its actor, its clock, a number for each new client.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix::{Addr, Handler, Message};
@@ -12,6 +12,7 @@ use super::actor::RoomActor;
 use super::counters::{Counters, DropReason};
 use super::inbox::Inbox;
 use crate::host_core::clock::RoomClock;
+use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::RegionLoads;
 
 /// Orders that may wait for the room. Only a room that is stuck for good takes none for so long;
@@ -31,7 +32,8 @@ pub(crate) struct RoomInlet {
     /// Players at most.
     pub(crate) seats: u32,
     players: AtomicU32,
-    is_late: AtomicBool,
+    load_level: AtomicU8,
+    ticks_skipped: AtomicU64,
     clients: AtomicU32,
     load: Mutex<RegionLoads>,
 }
@@ -55,7 +57,8 @@ impl RoomInlet {
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
             players: AtomicU32::new(0),
-            is_late: AtomicBool::new(false),
+            load_level: AtomicU8::new(0),
+            ticks_skipped: AtomicU64::new(0),
             clients: AtomicU32::new(0),
             load: Mutex::default(),
         }
@@ -100,13 +103,22 @@ impl RoomInlet {
         *self.load.lock().unwrap_or_else(PoisonError::into_inner) = load;
     }
 
-    /// Whether the room sends less because it is late.
-    pub(crate) fn is_late(&self) -> bool {
-        self.is_late.load(Relaxed)
+    /// How much less the room sends because it is late.
+    pub(crate) fn load_level(&self) -> LoadLevel {
+        LoadLevel::from(self.load_level.load(Relaxed))
     }
 
-    pub(crate) fn set_late(&self, is_late: bool) {
-        self.is_late.store(is_late, Relaxed);
+    pub(crate) fn set_load_level(&self, level: LoadLevel) {
+        self.load_level.store(level.number(), Relaxed);
+    }
+
+    /// Ticks that the room has skipped on this host.
+    pub(crate) fn ticks_skipped(&self) -> u64 {
+        self.ticks_skipped.load(Relaxed)
+    }
+
+    pub(crate) fn add_skipped(&self, ticks: u64) {
+        self.ticks_skipped.fetch_add(ticks, Relaxed);
     }
 
     /// Players in the room at its last tick.

@@ -1,10 +1,16 @@
 //! How much less a room sends while its ticks take too long.
 //!
 //! The work of each tick goes in, and the ticks that were skipped; a [`LoadLevel`] comes out when
-//! it changes. A level is raised after half a second in which ticks were skipped or took most of
-//! their time, and lowered after some seconds in which they took less than half of it. If that
-//! turns out to be too early, the next attempt waits twice as long. So a room that is busy all the
-//! time changes its level about once a minute.
+//! it changes. What decides is the *demand*: the share of the time that all ticks would take,
+//! skipped ones included, over half a second. Above [`HIGH_PERCENT`], and whenever ticks were
+//! skipped, the level is raised: the more the higher the demand is, so that a room is in time again
+//! within about two seconds.
+//!
+//! A level is lowered after three seconds in which the level below would be low as well. The
+//! governor learns what the level below costs from each change. If that seems to be too much, it
+//! tries it nevertheless after half a minute, since the room may have changed; each try that fails
+//! ends with the first skipped tick, and doubles the time to the next one. So a room that is busy
+//! all the time rarely changes its level, and loses next to no ticks by tries.
 
 use std::time::Duration;
 
@@ -13,14 +19,25 @@ use ambit_room::network::load_level::LoadLevel;
 
 /// The time over which work is added up.
 const WINDOW: Duration = Duration::from_millis(500);
-/// Above this share of the time, in per cent, a room is late soon.
-const HIGH_PERCENT: u32 = 85;
-/// Below this share, a room may send more.
-const LOW_PERCENT: u32 = 50;
-/// How long the work has to be low before a level is lowered.
+/// A demand above this, in per cent of the time, is too much.
+const HIGH_PERCENT: u64 = 85;
+/// Demands above these raise the level by two, and by three.
+const STEEP_PERCENTS: [u64; 2] = [130, 250];
+/// Below this demand, a level below of unknown cost is tried.
+const LOW_PERCENT: u64 = 50;
+/// A level below is low if it would demand less than this.
+const FITTING_PERCENT: u64 = 70;
+/// The most that a level can cost, in per cent of the next one: it sends twice as much, or codes
+/// each pose for one client alone.
+const MOST_PERCENT: u64 = 250;
+const MOST_FOR_CODING_PERCENT: u64 = 1_500;
+/// How long the level below has to be low before the level is lowered; and how long the lower level
+/// has to hold then.
 const LOWER_AFTER: Duration = Duration::from_secs(3);
-/// The same after many attempts that were too early.
-const LOWER_AFTER_MOST: Duration = Duration::from_secs(48);
+/// How long a level is kept although the demand is low, if the level below cost too much before.
+const TRY_AFTER: Duration = Duration::from_secs(24);
+/// The same after many tries that failed.
+const TRY_AFTER_MOST: Duration = Duration::from_mins(10);
 
 /// A room's work, and the level that follows from it.
 #[derive(Debug)]
@@ -28,13 +45,34 @@ pub(super) struct OverloadGovernor {
     level: LoadLevel,
     /// When the window began; `None` before the first tick.
     window_since: Option<GameTime>,
-    work: Duration,
-    skipped: u64,
-    /// Since when all windows were low.
+    window: WindowWork,
+    /// Since when the level below is low, or might be.
     low_since: Option<GameTime>,
-    lower_after: Duration,
-    /// When the level was lowered the last time.
-    lowered_at: Option<GameTime>,
+    /// By level: the demand of the level below, in per cent of the level's own; `None` if not
+    /// known.
+    cost_below_percent: [Option<u64>; LoadLevel::COUNT],
+    /// The last change, until a window has shown its effect: the level before, and its demand.
+    unmeasured: Option<(LoadLevel, u64)>,
+    trial: Option<LevelTrial>,
+    try_after: Duration,
+}
+
+/// What happened in a window.
+#[derive(Debug, Default)]
+struct WindowWork {
+    time: Duration,
+    ticks: u64,
+    skipped: u64,
+}
+
+/// A lower level that has not held for long yet.
+#[derive(Debug)]
+struct LevelTrial {
+    /// The level before.
+    from: LoadLevel,
+    since: GameTime,
+    /// Whether it was expected to cost too much.
+    is_doubtful: bool,
 }
 
 impl OverloadGovernor {
@@ -42,11 +80,12 @@ impl OverloadGovernor {
         Self {
             level: LoadLevel::NONE,
             window_since: None,
-            work: Duration::ZERO,
-            skipped: 0,
+            window: WindowWork::default(),
             low_since: None,
-            lower_after: LOWER_AFTER,
-            lowered_at: None,
+            cost_below_percent: [None; LoadLevel::COUNT],
+            unmeasured: None,
+            trial: None,
+            try_after: TRY_AFTER,
         }
     }
 
@@ -66,123 +105,106 @@ impl OverloadGovernor {
             self.window_since = Some(now);
             return None;
         };
-        self.work += work;
-        self.skipped += skipped;
-        let window = now.since(since);
-        if window < WINDOW {
+        self.window.time += work;
+        self.window.ticks += 1;
+        self.window.skipped += skipped;
+        let length = now.since(since);
+        let has_failed = self.trial.is_some() && skipped > 0;
+        if length < WINDOW && !has_failed {
             return None;
         }
-        let is_late = self.skipped > 0 || self.work * 100 > window * HIGH_PERCENT;
-        let is_low = !is_late && self.work * 100 < window * LOW_PERCENT;
-        (self.window_since, self.work, self.skipped) = (Some(now), Duration::ZERO, 0);
+        let window = std::mem::take(&mut self.window);
+        self.window_since = Some(now);
+        let demand = window.demand_percent(length);
+        self.learn(demand);
         let before = self.level;
-        if is_late {
-            self.raise(now);
-        } else if is_low {
-            self.consider_lowering(now);
+        if window.skipped > 0 || demand > HIGH_PERCENT {
+            self.raise(demand);
         } else {
-            self.low_since = None;
+            self.end_trial(now);
+            self.consider_lowering(now, demand);
+        }
+        if self.level != before {
+            (self.unmeasured, self.low_since) = (Some((before, demand)), None);
         }
         (self.level != before).then_some(self.level)
     }
 
-    fn raise(&mut self, now: GameTime) {
-        self.low_since = None;
-        if let Some(lowered_at) = self.lowered_at.take() {
-            let was_too_early = now.since(lowered_at) < self.lower_after;
-            self.lower_after = if was_too_early {
-                (self.lower_after * 2).min(LOWER_AFTER_MOST)
-            } else {
-                LOWER_AFTER
-            };
-        }
-        self.level = self.level.raised();
+    /// Notes what the last change of the level has done to the demand.
+    fn learn(&mut self, demand: u64) {
+        let Some((before, demand_before)) = self.unmeasured.take() else {
+            return;
+        };
+        let (upper, high, low) = if before > self.level {
+            (before, demand, demand_before)
+        } else {
+            // After several levels at once this is more than the lowest of them costs.
+            (before.raised(), demand_before, demand)
+        };
+        // A rush that is over in the same moment must not count.
+        let saves_coding = upper.is_coding_shared() && !upper.lowered().is_coding_shared();
+        let most = if saves_coding {
+            MOST_FOR_CODING_PERCENT
+        } else {
+            MOST_PERCENT
+        };
+        self.cost_below_percent[upper.index()] = Some((100 * high / low.max(1)).min(most));
     }
 
-    fn consider_lowering(&mut self, now: GameTime) {
-        let since = *self.low_since.get_or_insert(now);
-        if self.level > LoadLevel::NONE && now.since(since) >= self.lower_after {
-            self.level = self.level.lowered();
-            (self.low_since, self.lowered_at) = (None, Some(now));
+    fn raise(&mut self, demand: u64) {
+        self.low_since = None;
+        if let Some(trial) = self.trial.take() {
+            self.level = trial.from;
+            if trial.is_doubtful {
+                self.try_after = (self.try_after * 2).min(TRY_AFTER_MOST);
+            }
+            return;
         }
+        let more = STEEP_PERCENTS.iter().filter(|&&steep| demand > steep);
+        for _ in 0..=more.count() {
+            self.level = self.level.raised();
+        }
+    }
+
+    /// A lower level has held for long enough.
+    fn end_trial(&mut self, now: GameTime) {
+        let has_held = |trial: &mut LevelTrial| now.since(trial.since) >= LOWER_AFTER;
+        if self.trial.take_if(has_held).is_some() {
+            self.try_after = TRY_AFTER;
+        }
+    }
+
+    fn consider_lowering(&mut self, now: GameTime, demand: u64) {
+        if self.level == LoadLevel::NONE {
+            return;
+        }
+        let below = self.cost_below_percent[self.level.index()].map(|cost| demand * cost / 100);
+        let fits = below.map_or(demand < LOW_PERCENT, |below| below < FITTING_PERCENT);
+        if !fits && demand >= LOW_PERCENT {
+            self.low_since = None;
+            return;
+        }
+        let since = *self.low_since.get_or_insert(now);
+        let wait = if fits { LOWER_AFTER } else { self.try_after };
+        if now.since(since) >= wait && self.trial.is_none() {
+            self.trial = Some(LevelTrial {
+                from: self.level,
+                since: now,
+                is_doubtful: !fits,
+            });
+            self.level = self.level.lowered();
+        }
+    }
+}
+
+impl WindowWork {
+    /// What all ticks would have taken of this time, in per cent.
+    fn demand_percent(&self, of: Duration) -> u64 {
+        let due = self.ticks + self.skipped;
+        let all = self.time.as_micros() as u64 * due / self.ticks.max(1);
+        100 * all / (of.as_micros() as u64).max(1)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ticks of 50 ms.
-    struct Room {
-        governor: OverloadGovernor,
-        tick: u64,
-    }
-
-    impl Room {
-        fn new() -> Self {
-            let governor = OverloadGovernor::new();
-            Self { governor, tick: 0 }
-        }
-
-        /// Runs for so long; each tick takes what `work_ms` says of the level. Returns the changes.
-        fn run(&mut self, seconds: u64, work_ms: impl Fn(u8) -> u64) -> Vec<(u64, u8)> {
-            let mut changes = Vec::new();
-            for _ in 0..seconds * 20 {
-                self.tick += 1;
-                let work = Duration::from_millis(work_ms(self.governor.level().number()));
-                let now = GameTime::from_millis(self.tick * 50);
-                let changed = self.governor.note_tick(now, work, 0);
-                changes.extend(changed.map(|level| (self.tick * 50, level.number())));
-            }
-            changes
-        }
-    }
-
-    #[test]
-    fn a_room_with_time_to_spare_sends_everything() {
-        assert_eq!(Room::new().run(60, |_| 40), []);
-    }
-
-    #[test]
-    fn a_late_room_sends_less_step_by_step_until_it_is_in_time() {
-        let changes = Room::new().run(10, |level| 60 - 12 * u64::from(level));
-        assert_eq!(changes, [(550, 1), (1_050, 2)]);
-    }
-
-    #[test]
-    fn skipped_ticks_raise_the_level_whatever_the_work() {
-        let mut governor = OverloadGovernor::new();
-        let mut tick = |ms, skipped| {
-            let now = GameTime::from_millis(ms);
-            governor.note_tick(now, Duration::ZERO, skipped)
-        };
-        assert_eq!(tick(0, 0), None);
-        assert_eq!(tick(400, 2), None);
-        assert_eq!(tick(500, 0), Some(LoadLevel::NONE.raised()));
-        assert_eq!(tick(1_000, 0), None);
-    }
-
-    #[test]
-    fn the_highest_level_is_the_last_one() {
-        let changes = Room::new().run(30, |_| 200);
-        assert_eq!(changes.len(), usize::from(LoadLevel::MAX.number()));
-    }
-
-    #[test]
-    fn a_level_that_is_too_low_is_tried_ever_less_often() {
-        let mut room = Room::new();
-        let work = |level| if level == 0 { 60 } else { 20 };
-        let early = room.run(60, work).len();
-        let late = room.run(240, work);
-        assert!(early >= 6, "{early}");
-        assert!(late.len() <= 12, "{late:?}");
-    }
-
-    #[test]
-    fn a_room_whose_rush_is_over_sends_everything_again() {
-        let mut room = Room::new();
-        room.run(10, |_| 200);
-        room.run(60, |_| 5);
-        assert_eq!(room.governor.level(), LoadLevel::NONE);
-    }
-}
+mod tests;

@@ -21,9 +21,10 @@ use ambit_proto::time::{GameTime, LocalTime};
 use bytes::Bytes;
 
 use super::checkpoints::{CheckpointSender, member_changes};
+use super::lateness::{Lateness, LatenessChanges};
 use super::messages::{HostMessage, RoomMember, RoomOrder};
-use super::overload::OverloadGovernor;
 use super::release::RoomConfirmations;
+use super::tick_loss::TickCount;
 use crate::protocol::MAX_TICK_INPUT_BYTES;
 use ambit_room::journal::JournalEntry;
 use ambit_room::network::load_level::LoadLevel;
@@ -36,9 +37,6 @@ const MOVE_WITHIN: Duration = Duration::from_secs(20);
 
 /// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
 const REVOKED_FOR: Duration = Duration::from_mins(1);
-
-/// Clients are told that the room is late, or not any more, at most once in so long.
-const TELL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A client whose first message the host has checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +78,8 @@ pub enum RoomHostOutput {
     World(HostMessage),
     /// The room is late and sends less from the next tick on, or it sends more again.
     LoadLevel(LoadLevel),
+    /// The room begins to lose ticks, or loses none any more; with those of the last second.
+    TickLoss { is_losing: bool, ticks: TickCount },
     /// The room has ended: tick it no more.
     Ended,
     /// The room goes on at another host: tick it no more, and leave the connections as they are
@@ -100,9 +100,7 @@ pub struct RoomHost {
     confirmations: RoomConfirmations,
     /// The room's limit: [`RoomInput::ConfirmUntil`].
     confirm_until: Option<GameTime>,
-    overload: OverloadGovernor,
-    /// Whether the clients were told that the room is late, and when that changed.
-    told_late: (bool, Option<GameTime>),
+    lateness: Lateness,
     /// For the next tick.
     inputs: Vec<RoomInput>,
     /// Empty between ticks; kept for its memory.
@@ -135,8 +133,7 @@ impl RoomHost {
             revoked: RevokedTickets::default(),
             confirmations: RoomConfirmations::default(),
             confirm_until: None,
-            overload: OverloadGovernor::new(),
-            told_late: (false, None),
+            lateness: Lateness::new(),
             inputs: Vec::new(),
             room_outputs: Vec::new(),
             outputs: VecDeque::new(),
@@ -206,9 +203,9 @@ impl RoomHost {
             client,
             body: joined,
         });
-        if self.told_late.0 {
-            self.tell_late(client, true);
-        }
+        let late = self.lateness.told();
+        self.outputs
+            .extend(late.map(|late| late_message(client, late)));
         self.clients
             .insert(client, ConnectedPlayer { player, serial });
         self.inputs.push(RoomInput::Join {
@@ -395,18 +392,23 @@ impl RoomHost {
         if self.has_ended {
             return;
         }
-        if let Some(level) = self.overload.note_tick(now, work, skipped) {
+        let LatenessChanges {
+            level,
+            loses_ticks,
+            news,
+        } = self.lateness.note_tick(now, work, skipped);
+        if let Some(level) = level {
             self.inputs.push(RoomInput::SetLoadLevel(level));
             self.outputs.push_back(RoomHostOutput::LoadLevel(level));
         }
-        let is_late = self.overload.level() > LoadLevel::NONE;
-        let (told, told_at) = self.told_late;
-        if is_late != told && told_at.is_none_or(|at| now.since(at) >= TELL_INTERVAL) {
-            self.told_late = (is_late, Some(now));
-            let clients: Vec<ClientId> = self.clients.keys().copied().collect();
-            for client in clients {
-                self.tell_late(client, is_late);
-            }
+        if let Some((is_losing, ticks)) = loses_ticks {
+            let output = RoomHostOutput::TickLoss { is_losing, ticks };
+            self.outputs.push_back(output);
+        }
+        if let Some(late) = news {
+            let clients = self.clients.keys();
+            self.outputs
+                .extend(clients.map(|client| late_message(*client, late)));
         }
     }
 
@@ -533,12 +535,6 @@ impl RoomHost {
         }
     }
 
-    fn tell_late(&mut self, client: ClientId, is_late: bool) {
-        let body = game_to_client::Body::Late(RoomLate { is_late });
-        self.outputs
-            .push_back(RoomHostOutput::Message { client, body });
-    }
-
     fn refuse(&mut self, client: ClientId, code: ErrorCode, message: impl Into<String>) {
         let body = game_to_client::Body::Error(codes::error(code, message));
         self.outputs
@@ -600,6 +596,11 @@ impl RevokedTickets {
             .map(|(_, revoked)| *revoked);
         own.max(others).is_some_and(|revoked| serial <= revoked)
     }
+}
+
+fn late_message(client: ClientId, late: RoomLate) -> RoomHostOutput {
+    let body = game_to_client::Body::Late(late);
+    RoomHostOutput::Message { client, body }
 }
 
 fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {

@@ -284,7 +284,7 @@ fn a_late_room_sends_less_and_its_clients_are_told() {
     host.tick();
     // A second in which each tick takes longer than it may, then some of rest.
     let told = host.ticks_with_work(21, Duration::from_millis(60));
-    assert_eq!(told, (vec![(ClientId(1), true)], vec![1, 2]));
+    assert_eq!(told, (vec![(ClientId(1), 1)], vec![1, 2]));
     let levels = |inputs: &[RoomInput]| {
         let level = |input: &RoomInput| match input {
             RoomInput::SetLoadLevel(level) => Some(level.number()),
@@ -304,13 +304,13 @@ fn a_late_room_sends_less_and_its_clients_are_told() {
             },
             RoomHostOutput::Message {
                 client: ClientId(2),
-                body: game_to_client::Body::Late(RoomLate { is_late: true })
+                body: game_to_client::Body::Late(RoomLate { is_late: true, .. })
             }
         ]
     ));
-    let told = host.ticks_with_work(160, Duration::from_millis(1));
-    let both = vec![(ClientId(1), false), (ClientId(2), false)];
-    assert_eq!(told, (both, vec![1, 0]));
+    let told = host.ticks_with_work(240, Duration::from_millis(1));
+    let both = |level| [(ClientId(1), level), (ClientId(2), level)];
+    assert_eq!(told, (both(0).to_vec(), vec![1, 0]));
 }
 
 #[test]
@@ -439,9 +439,8 @@ impl Host {
         self.poll()
     }
 
-    /// Runs ticks that take so long. Returns who was told whether the room is late, and the load
-    /// levels.
-    fn ticks_with_work(&mut self, ticks: u32, work: Duration) -> (Vec<(ClientId, bool)>, Vec<u8>) {
+    /// Runs ticks that take so long. Returns who was told which load level, and the load levels.
+    fn ticks_with_work(&mut self, ticks: u32, work: Duration) -> (Vec<(ClientId, u32)>, Vec<u8>) {
         let (mut told, mut levels) = (Vec::new(), Vec::new());
         for _ in 0..ticks {
             self.tick();
@@ -450,8 +449,11 @@ impl Host {
                 match output {
                     RoomHostOutput::Message {
                         client,
-                        body: game_to_client::Body::Late(RoomLate { is_late }),
-                    } => told.push((client, is_late)),
+                        body: game_to_client::Body::Late(late),
+                    } => {
+                        assert_eq!(late.is_late, late.load_level > 0);
+                        told.push((client, late.load_level));
+                    }
                     RoomHostOutput::LoadLevel(level) => levels.push(level.number()),
                     _ => {}
                 }

@@ -267,8 +267,13 @@ impl PoseTrack {
         self.class_at(rates, distance_m)
     }
 
+    /// Whether it is in the most urgent class, at any distance.
+    pub(super) fn is_close(&self) -> bool {
+        self.is_ally || self.engaged
+    }
+
     fn class_at(&self, rates: &FreshnessRates, distance_m: f32) -> FreshnessClass {
-        if self.is_ally || self.engaged {
+        if self.is_close() {
             FreshnessClass::Engaged
         } else {
             rates.class(distance_m)

@@ -41,6 +41,9 @@ pub struct ViewerPoses {
     tracks: Vec<PoseTrack>,
     /// The active set, one bit for each slot: checked at each tick.
     active: Vec<u64>,
+    /// One bit for each slot whose object is in the class [`FreshnessClass::Engaged`]. Bits of
+    /// slots that are not followed mean nothing.
+    close: Vec<u64>,
     /// Slots of the objects that the player is engaged with, and until when; see
     /// [`ViewerPoses::engage`].
     engaged: Vec<(GameTime, u16)>,
@@ -99,8 +102,10 @@ impl ViewerPoses {
         if self.tracks.len() <= index {
             self.tracks.resize(index + 1, PoseTrack::new(0, 0, false));
             self.active.resize(index / 64 + 1, 0);
+            self.close.resize(index / 64 + 1, 0);
         }
         self.tracks[index] = PoseTrack::new(pose_slot, alias.epoch, close);
+        self.update_close(alias.slot);
     }
 
     /// The client does not follow the object any more.
@@ -130,6 +135,7 @@ impl ViewerPoses {
             return;
         };
         track.engaged = true;
+        set_bit(&mut self.close, slot, true);
         match self
             .engaged
             .iter_mut()
@@ -143,6 +149,7 @@ impl ViewerPoses {
     /// Sets whether an object belongs to the player or the player's team.
     pub fn set_ally(&mut self, slot: u16, close: bool) {
         self.tracks[usize::from(slot)].is_ally = close;
+        self.update_close(slot);
     }
 
     /// Notes that a datagram carries the pose: in its pose section, or in an `Enter`.
@@ -188,11 +195,14 @@ impl ViewerPoses {
         due.clear();
         for word in 0..self.active.len() {
             let mut left = self.active[word];
+            if options.farthest == FreshnessClass::Engaged {
+                left &= self.close[word];
+            }
             while left != 0 {
                 let slot = (word * 64) as u16 + left.trailing_zeros() as u16;
                 left &= left - 1;
                 let track = &mut self.tracks[usize::from(slot)];
-                if options.farthest < FreshnessClass::Far
+                if options.farthest == FreshnessClass::Near
                     && track.class(context, options.viewer_position_m) > options.farthest
                 {
                     continue;
@@ -369,12 +379,22 @@ impl ViewerPoses {
 
     fn disengage(&mut self, now: GameTime) {
         let ViewerPoses {
-            engaged, tracks, ..
+            engaged,
+            tracks,
+            close,
+            ..
         } = self;
         engaged.retain(|&(until, slot)| {
-            tracks[usize::from(slot)].engaged = until > now;
+            let track = &mut tracks[usize::from(slot)];
+            track.engaged = until > now;
+            set_bit(close, slot, track.is_close());
             until > now
         });
+    }
+
+    fn update_close(&mut self, slot: u16) {
+        let is_close = self.tracks[usize::from(slot)].is_close();
+        set_bit(&mut self.close, slot, is_close);
     }
 }
 
@@ -397,6 +417,12 @@ impl PoseCandidate {
             .total_cmp(&other.priority)
             .then(other.slot.cmp(&self.slot))
     }
+}
+
+fn set_bit(bits: &mut [u64], slot: u16, value: bool) {
+    let bit = 1 << (slot % 64);
+    let word = &mut bits[usize::from(slot) / 64];
+    *word = if value { *word | bit } else { *word & !bit };
 }
 
 /// Sorts `due` by priority, the highest last: a section pops from the end.

@@ -149,7 +149,11 @@ impl Viewer {
         let active = poses.active_count();
         let level = tick
             .shared_state
-            .level(self.coding, tick.client_count, active);
+            .level(self.coding, tick.client_count, active)
+            .map(|level| match level {
+                Level::Fine if tick.load_level.is_coding_shared() => Level::Shared,
+                level => level,
+            });
         if active > 0 {
             let viewer_position_m = ground_position(tick, self.avatar);
             let (context, coded_poses) = tick

@@ -52,11 +52,35 @@ fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
         simulation.ticks(64);
         simulation.room.stats().poses.sent - before
     };
-    let sent = [0, 1, 2, 3, 4, 5, 6].map(sent_at);
+    let sent = [0, 1, 2, 3, 4, 5, 6, 7].map(sent_at);
     assert!(sent.is_sorted_by(|more, less| more > less), "{sent:?}");
     // The own avatar of each client at each tick.
-    assert!(sent[6] >= 64 * 12, "{sent:?}");
-    assert!(sent[6] < sent[0] / 4, "{sent:?}");
+    assert!(sent[7] >= 64 * 12, "{sent:?}");
+    assert!(sent[7] < sent[0] / 4, "{sent:?}");
+}
+
+#[test]
+fn a_late_room_codes_no_pose_for_one_client_alone() {
+    let bytes_out = |level: u8, coding| {
+        let config = RoomConfig {
+            coding,
+            inner: 7,
+            outer: 8,
+            ..RoomConfig::default()
+        };
+        let mut simulation = simulation_of(12, PERFECT_PATH, 1, config, MovingAvatars::new(YAW));
+        simulation
+            .inputs
+            .push(RoomInput::SetLoadLevel(level.into()));
+        simulation.ticks(100);
+        simulation.room.stats().bytes_out
+    };
+    let fine_and_shared =
+        |level| [PoseCoding::Fine, PoseCoding::Shared].map(|it| bytes_out(level, it));
+    let [fine, shared] = fine_and_shared(1);
+    assert_ne!(fine, shared);
+    let [fine, shared] = fine_and_shared(2);
+    assert_eq!(fine, shared);
 }
 
 #[test]
