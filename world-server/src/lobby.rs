@@ -244,7 +244,7 @@ impl Lobby {
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.
-            saves_rooms: origin != Origin::Embedded,
+            saves_rooms: origin != Origin::Embedded || self.config.keeps_rooms,
             lease_ms: if origin == Origin::Remote {
                 to_millis(serving_lease(self.config.host_silence))
             } else {

@@ -9,6 +9,7 @@ mod cluster;
 mod consoles;
 mod deploy;
 mod failover;
+mod kept;
 mod memory;
 mod operators;
 mod plain_client;
