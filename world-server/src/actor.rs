@@ -33,13 +33,14 @@ use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
+use crate::keep::directory::Keeper;
 use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
 use self::messages::{
     CaughtUp, ClientFrame, Connect, DirectoryProgress, Disconnect, HostConnected, HostDisconnected,
-    HostProcessEnded, HostRefused, HostReported, Malformed, RegisteredHost, SetServers, StartDrain,
-    TakeSnapshot,
+    HostProcessEnded, HostRefused, HostReported, LeaveRooms, Malformed, RegisteredHost, SetServers,
+    StartDrain, TakeSnapshot,
 };
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
@@ -136,6 +137,7 @@ impl WorldServer {
         children: watch::Sender<u32>,
         write_queue: Option<Arc<WriteQueue>>,
         record: Option<PathBuf>,
+        checkpoints: RoomCheckpoints,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
         let last_host = lobby.last_host().0;
@@ -148,7 +150,7 @@ impl WorldServer {
             write_progress: WriteProgress::default(),
             waiting_clients: BTreeSet::new(),
             children,
-            checkpoints: Arc::default(),
+            checkpoints: Arc::new(checkpoints),
             heard_hosts: Arc::default(),
             last_conn: 0,
             last_host,
@@ -201,6 +203,11 @@ impl WorldServer {
                 LobbyAction::Record { key, value } => records.push((key, value)),
                 output => outputs.push(output),
             }
+        }
+        if let Some(keeper) = self.checkpoints.keeper()
+            && !records.is_empty()
+        {
+            keeper.keep_records(records.iter().cloned());
         }
         let after = match &self.write_queue {
             Some(write_queue) if !records.is_empty() => write_queue.enqueue(records),
@@ -515,6 +522,7 @@ impl WorldServer {
                 .map(|(name, count)| (name.to_owned(), count))
                 .collect(),
             draining: self.draining,
+            kept: self.checkpoints.keeper().map(Keeper::stats),
             role: None,
         }
     }
@@ -721,6 +729,19 @@ impl Handler<StartDrain> for WorldServer {
         self.draining = true;
         self.drained = Some(drained);
         self.call_lobby(ctx, Lobby::drain);
+    }
+}
+
+impl Handler<LeaveRooms> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, _: LeaveRooms, _: &mut Self::Context) {
+        self.draining = true;
+        if let Some(keeper) = self.checkpoints.keeper() {
+            keeper.freeze();
+        }
+        // Dropping our ends closes the links.
+        self.hosts.clear();
     }
 }
 

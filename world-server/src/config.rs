@@ -303,6 +303,25 @@ pub struct Config {
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 
+    /// Keeps rooms and sessions beyond the end of this process, in files of this directory: a server
+    /// that starts with it goes on where the last one was, whether that was killed or got SIGTERM.
+    /// The files have secrets.
+    #[arg(long, value_name = "DIR", env = "AMBIT_KEEP")]
+    pub keep: Option<PathBuf>,
+
+    /// For `--keep`: how often what is kept is synced to the disk. A killed process loses some
+    /// milliseconds, a machine that fails this time: what was confirmed then is gone. Shorter
+    /// times cost more writes.
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "AMBIT_KEEP_SYNC",
+        default_value = "1s",
+        value_parser = parse_sync_interval,
+        allow_hyphen_values = true,
+    )]
+    pub keep_sync: Duration,
+
     /// Reads values from a TOML file; its keys are the flags without the dashes in front:
     /// `max-rooms = 100`.
     #[arg(long, value_name = "FILE", env = "AMBIT_CONFIG")]
@@ -346,6 +365,13 @@ impl Config {
         let has_pool = matches!(hosting, HostingMode::Process { min, max } if min < max);
         let has_children = matches!(hosting, HostingMode::Process { .. });
         let is_cluster = hosting == HostingMode::Cluster;
+        if self.keep.is_none()
+            && let Some(origin) = origin(matches, from_file, "keep-sync")
+        {
+            return Err(ConfigError::Conflict(format!(
+                "{origin} is for `--keep` only: set `--keep DIR`, or remove {origin}"
+            )));
+        }
         for (flag, applies, used_by) in [
             ("spare-hosts", has_pool, "process:MIN..MAX"),
             ("child-memory", has_children, "process:N"),
@@ -373,6 +399,10 @@ impl Config {
         } else if self.hosts == HostingMode::Cluster && self.host_key.is_none() {
             "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
              cluster share"
+        } else if self.hosts == HostingMode::Cluster && self.keep.is_some() {
+            "`--keep DIR` is for a server without a cluster: with `--hosts cluster`, sessions are \
+             in NATS already, and a directory of one server is of no use to the next leader; \
+             remove `--keep`"
         } else {
             return Ok(());
         };
@@ -387,7 +417,8 @@ impl Config {
             idle: self.idle.0,
             abandoned: self.abandoned.0,
             host_silence: self.host_silence,
-            directory: self.hosts == HostingMode::Cluster,
+            directory: self.hosts == HostingMode::Cluster || self.keep.is_some(),
+            keeps_rooms: self.keep.is_some(),
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,
@@ -604,6 +635,16 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         Err("expected a day at most".to_owned())
     } else {
         Ok(time)
+    }
+}
+
+/// Parses a time of 10 ms to an hour.
+fn parse_sync_interval(text: &str) -> Result<Duration, String> {
+    let interval = parse_duration(text)?;
+    if (Duration::from_millis(10)..=Duration::from_hours(1)).contains(&interval) {
+        Ok(interval)
+    } else {
+        Err("expected 10ms to 1h".to_owned())
     }
 }
 

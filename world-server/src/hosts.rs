@@ -349,6 +349,7 @@ mod tests {
         );
         let (clock, _) = LobbyClock::start();
         let lifeline = oneshot::channel().0;
-        WorldServer::new(lobby, clock, watch::channel(0).0, None, None, lifeline)
+        let (children, checkpoints) = (watch::channel(0).0, RoomCheckpoints::default());
+        WorldServer::new(lobby, clock, children, None, None, checkpoints, lifeline)
     }
 }

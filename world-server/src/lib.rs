@@ -12,9 +12,11 @@ pub mod config;
 pub mod directory;
 mod hosts;
 mod identity;
+mod keep;
 mod outgoing;
 mod server;
 mod session;
 
 pub use hosts::room_checkpoints;
+pub use keep::log as kept_log;
 pub use server::{Addresses, Server, run};

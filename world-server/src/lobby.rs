@@ -246,7 +246,7 @@ impl Lobby {
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.
-            saves_rooms: origin != Origin::Embedded,
+            saves_rooms: origin != Origin::Embedded || self.config.keeps_rooms,
             lease_ms: if origin == Origin::Remote {
                 serving_lease_ms(self.config.host_silence)
             } else {

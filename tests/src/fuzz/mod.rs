@@ -20,6 +20,7 @@ mod choices;
 mod client;
 mod dance;
 mod datagrams;
+mod kept;
 mod link;
 mod lobby;
 mod poses;
@@ -37,6 +38,7 @@ use ambit_room::recording::Header;
 pub use self::choices::Choices;
 pub use self::client::client;
 pub use self::datagrams::{body, command, formats, notice, static_map, uplink};
+pub use self::kept::kept_log;
 pub use self::link::link;
 pub use self::lobby::lobby;
 pub use self::poses::poses;
@@ -60,7 +62,7 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     Target {
         name: "link",
         run: link,
@@ -202,6 +204,19 @@ pub const TARGETS: [Target; 23] = [
         run: directory,
         goals: &["a player", "a room", "a running room", "an invalid record"],
         seeds: saved::directory_seeds,
+    },
+    Target {
+        name: "kept_log",
+        run: kept_log,
+        goals: &[
+            "a record",
+            "a room",
+            "a tick",
+            "damage",
+            "a torn end",
+            "a whole segment",
+        ],
+        seeds: kept::seeds,
     },
     Target {
         name: "impair",

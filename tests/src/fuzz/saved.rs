@@ -107,7 +107,8 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
     );
     let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
     let now = LocalTime::from_millis(1_000);
-    lobby.restore(now, given, Duration::from_secs(10));
+    let checkpointed = [RoomId(1)].into();
+    lobby.restore(now, given, Duration::from_secs(10), &checkpointed);
     let mut changed = Vec::new();
     while let Some(output) = lobby.poll_output() {
         if let LobbyAction::Record { key, value } = output {

@@ -29,7 +29,15 @@ const SETTLE_TIME: Duration = Duration::from_secs(2);
 /// Players in a thread of their own, until [`CountingPlayers::finish`].
 pub struct CountingPlayers {
     thread: JoinHandle<Result<Vec<u64>>>,
-    is_over: watch::Sender<bool>,
+    phase: watch::Sender<PlayPhase>,
+}
+
+/// What the players do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlayPhase {
+    Sending,
+    Pausing,
+    Ending,
 }
 
 impl CountingPlayers {
@@ -46,7 +54,7 @@ impl CountingPlayers {
         count: usize,
         ballast_mib: u32,
     ) -> Self {
-        let (is_over, over) = watch::channel(false);
+        let (phase, phases) = watch::channel(PlayPhase::Sending);
         let known_hosts = scratch.path().join("counting_known_hosts");
         let servers = servers.to_owned();
         let thread = std::thread::spawn(move || {
@@ -58,7 +66,7 @@ impl CountingPlayers {
                 for index in 0..count {
                     let trust = ServerTrust::FirstUse(KnownHosts::from_path(&known_hosts));
                     let player = CountingPlayer::join(&servers, trust, index, ballast_mib).await?;
-                    players.push(tokio::spawn(player.play(over.clone())));
+                    players.push(tokio::spawn(player.play(phases.clone())));
                 }
                 let mut counts = Vec::new();
                 for player in players {
@@ -67,13 +75,23 @@ impl CountingPlayers {
                 Ok(counts)
             })
         });
-        Self { thread, is_over }
+        Self { thread, phase }
+    }
+
+    /// The players send nothing until [`CountingPlayers::resume`]. What they have sent is
+    /// confirmed within a moment.
+    pub fn pause(&self) {
+        self.phase.send_replace(PlayPhase::Pausing);
+    }
+
+    pub fn resume(&self) {
+        self.phase.send_replace(PlayPhase::Sending);
     }
 
     /// Ends the game and returns how many commands of each player were confirmed. An error if the
     /// game has executed any other number of them.
     pub fn finish(self) -> Result<Vec<u64>> {
-        let _ = self.is_over.send(true);
+        self.phase.send_replace(PlayPhase::Ending);
         self.thread.join().expect("the players do not panic")
     }
 }
@@ -149,13 +167,17 @@ impl CountingPlayer {
         timeout(WAIT_LIMIT, wanted).await?
     }
 
-    /// Sends numbers until `over`, then compares.
-    async fn play(mut self, over: watch::Receiver<bool>) -> Result<u64> {
-        while !*over.borrow() {
+    /// Sends numbers until the end, then compares.
+    async fn play(mut self, phases: watch::Receiver<PlayPhase>) -> Result<u64> {
+        loop {
+            let phase = *phases.borrow();
+            if phase == PlayPhase::Ending {
+                break;
+            }
             let command = count(self.sent);
             // The client refuses a command while too many wait for the next host; then it was not
             // sent.
-            if self.handle.act(&command).is_ok() {
+            if phase == PlayPhase::Sending && self.handle.act(&command).is_ok() {
                 self.sent += 1;
             }
             self.take_confirmed();

@@ -9,6 +9,7 @@ mod cluster;
 mod consoles;
 mod deploy;
 mod failover;
+mod kept;
 mod late_rooms;
 mod memory;
 mod operators;

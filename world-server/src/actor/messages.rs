@@ -98,6 +98,12 @@ pub(crate) struct HostProcessEnded(pub(crate) Vec<u8>);
 #[rtype(result = "()")]
 pub(crate) struct StartDrain(pub(crate) oneshot::Sender<()>);
 
+/// The server ends, and the next one goes on with the rooms: nothing of this end is kept, and hosts
+/// are disconnected.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct LeaveRooms;
+
 /// Asks for the state that `/metrics` and the page show.
 #[derive(Message)]
 #[rtype(result = "Box<Snapshot>")]

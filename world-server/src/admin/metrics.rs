@@ -17,6 +17,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use super::snapshot::Snapshot;
+use crate::keep::planner::KeepStats;
 use crate::lobby::Host;
 
 /// No labels, and no exemplars with labels.
@@ -38,6 +39,9 @@ impl Collector for MetricsCollector {
         let mut out = MetricsEncoder(encoder);
         out.encode_build()?;
         self.encode_lobby(&mut out)?;
+        if let Some(kept) = self.0.kept {
+            encode_kept(kept, &mut out)?;
+        }
         self.encode_hosts(&mut out)
     }
 }
@@ -196,6 +200,40 @@ impl MetricsCollector {
             levels.map(|late| (late.room, f64::from(late.load_level))),
         )
     }
+}
+
+/// What `--keep` writes.
+fn encode_kept(kept: KeepStats, out: &mut MetricsEncoder) -> Result<(), Error> {
+    out.encode_counter(
+        "kept_bytes",
+        "Bytes written to keep rooms and sessions",
+        kept.bytes,
+    )?;
+    out.encode_counter(
+        "kept_syncs",
+        "Times that what is kept was synced to the disk",
+        kept.syncs,
+    )?;
+    out.encode_counter(
+        "kept_failures",
+        "Writes that failed; rooms are kept again from their next snapshots on",
+        kept.failures,
+    )?;
+    out.encode_counter(
+        "kept_rooms_left_out",
+        "Times that a room was not kept until its next snapshot, since too much waited",
+        kept.left_out,
+    )?;
+    out.encode_gauge(
+        "kept_waiting_bytes",
+        "Bytes that wait to be written",
+        kept.waiting_bytes,
+    )?;
+    out.encode_gauge(
+        "kept_failing",
+        "1 while rooms and sessions are not kept, since the last write failed",
+        u64::from(kept.is_failing),
+    )
 }
 
 /// What the hosts send to clients and receive from them.

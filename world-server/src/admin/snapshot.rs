@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ambit_host::protocol::messages::{HostStats, LateRoom, TickFigures};
 use ambit_proto::control::world;
 
+use crate::keep::planner::KeepStats;
 use crate::lobby::{Host, HostId, LobbyStats};
 
 /// Rooms that are shown as late at most: each is a label of two metrics.
@@ -21,6 +22,8 @@ pub(crate) struct Snapshot {
     /// Number of items dropped at bounded queues, by `queue/reason`.
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) draining: bool,
+    /// Only with `--keep`.
+    pub(crate) kept: Option<KeepStats>,
     /// Only in a cluster: this server's role as text, and whether it is in service.
     pub(crate) role: Option<(String, bool)>,
 }

@@ -5,12 +5,12 @@
 //! lobby placed a room may update its checkpoint. Messages of another host, which was given up and
 //! is still alive, are dropped.
 //!
-//! Bound: for each room its newest state and the ticks since then, at most `MAX_TICKS` and
+//! Bound: for each room its newest state and the ticks since then, at most `MAX_ROOM_TICKS` and
 //! `MAX_ROOM_JOURNAL_BYTES`. If a room sends more than that without a newer state, its checkpoint
 //! is discarded. A state is at most `MAX_ROOM_STATE_BYTES`; large ones come and go in pieces.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_host::host_core::messages::{RoomMember, RoomResume};
 use ambit_host::host_core::protobuf::open_room;
@@ -22,14 +22,17 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::SavedRoom;
 
+use crate::keep::directory::Keeper;
+use crate::keep::log::MAX_ROOM_TICKS;
 use crate::lobby::{HostId, HostOrder, HostReport};
-
-/// A minute at 60 Hz. Hosts send a room's state once a second.
-const MAX_TICKS: usize = 3_600;
 
 /// The checkpoints of all rooms; see the module.
 #[derive(Debug, Default)]
-pub struct RoomCheckpoints(Mutex<BTreeMap<RoomId, RoomCheckpoint>>);
+pub struct RoomCheckpoints {
+    rooms: Mutex<BTreeMap<RoomId, RoomCheckpoint>>,
+    /// Gets them all, if they are to survive this process.
+    keeper: Option<Arc<Keeper>>,
+}
 
 #[derive(Debug)]
 struct RoomCheckpoint {
@@ -44,6 +47,16 @@ struct RoomCheckpoint {
     received_at: LocalTime,
 }
 
+/// What a piece of a snapshot has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SavedPiece {
+    Incomplete,
+    /// The room has its first snapshot.
+    First,
+    /// It has a new one.
+    Next,
+}
+
 impl RoomCheckpoint {
     fn new(now: LocalTime, host: HostId) -> Self {
         Self {
@@ -56,11 +69,11 @@ impl RoomCheckpoint {
         }
     }
 
-    /// A snapshot, or a piece of one. Returns whether it completes the room's first one.
-    fn save(&mut self, room: RoomId, mut piece: RoomSaved) -> bool {
+    /// A snapshot, or a piece of one.
+    fn save(&mut self, room: RoomId, mut piece: RoomSaved) -> SavedPiece {
         if self.skips_pieces {
             self.skips_pieces = piece.has_more;
-            return false;
+            return SavedPiece::Incomplete;
         }
         let bytes = self.incoming.len() + piece.state.len();
         if bytes > MAX_ROOM_STATE_BYTES {
@@ -70,11 +83,11 @@ impl RoomCheckpoint {
             );
             (self.saved, self.incoming) = (None, Vec::new());
             self.skips_pieces = piece.has_more;
-            return false;
+            return SavedPiece::Incomplete;
         }
         if piece.has_more {
             self.incoming.append(&mut piece.state);
-            return false;
+            return SavedPiece::Incomplete;
         }
         if !self.incoming.is_empty() {
             self.incoming.append(&mut piece.state);
@@ -86,28 +99,57 @@ impl RoomCheckpoint {
         saved.snapshot = piece.into();
         saved.journal.clear();
         self.journal_bytes = 0;
-        is_first
+        if is_first {
+            SavedPiece::First
+        } else {
+            SavedPiece::Next
+        }
     }
 
-    fn add_tick(&mut self, room: RoomId, tick: RoomTick) {
+    /// Returns whether the tick is kept.
+    fn add_tick(&mut self, room: RoomId, tick: RoomTick) -> bool {
         let Some(saved) = &mut self.saved else {
-            return;
+            return false;
         };
         self.journal_bytes += tick.inputs.len();
-        if saved.journal.len() >= MAX_TICKS || self.journal_bytes > MAX_ROOM_JOURNAL_BYTES {
+        if saved.journal.len() >= MAX_ROOM_TICKS || self.journal_bytes > MAX_ROOM_JOURNAL_BYTES {
             tracing::error!(
                 room = room.0,
                 "a room's journal is too long to be kept: until its next snapshot the room would \
                  end with its host"
             );
             self.saved = None;
-            return;
+            return false;
         }
         saved.journal.push(tick.into());
+        true
     }
 }
 
 impl RoomCheckpoints {
+    /// The checkpoints that an earlier process has kept, of rooms without a host. All further ones
+    /// go to the keeper, too.
+    pub(crate) fn with_kept(
+        now: LocalTime,
+        kept: impl IntoIterator<Item = (RoomId, SavedRoom)>,
+        keeper: Option<Arc<Keeper>>,
+    ) -> Self {
+        let checkpoint = |(room, saved)| {
+            // No host has this number.
+            let mut checkpoint = RoomCheckpoint::new(now, HostId(0));
+            checkpoint.saved = Some(saved);
+            (room, checkpoint)
+        };
+        Self {
+            rooms: Mutex::new(kept.into_iter().map(checkpoint).collect()),
+            keeper,
+        }
+    }
+
+    pub(crate) fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_deref()
+    }
+
     /// Prepares the messages for an order to a host, mostly a single one. An order to open a room
     /// places it there: from now on only that host updates its checkpoint. An order to resume a
     /// room takes its checkpoint along; without one, the host answers that it cannot resume the
@@ -130,6 +172,7 @@ impl RoomCheckpoints {
                 checkpoint.host = host;
                 checkpoint.incoming.clear();
                 checkpoint.skips_pieces = false;
+                self.interrupt(room);
                 drop(rooms);
                 open_room(assignment, resume)
             }
@@ -140,12 +183,25 @@ impl RoomCheckpoints {
     /// A host runs a room already: discards the room's checkpoint, since ticks may be missing in
     /// it.
     pub fn adopt(&self, now: LocalTime, room: RoomId, host: HostId) {
-        self.rooms().insert(room, RoomCheckpoint::new(now, host));
+        let mut rooms = self.rooms();
+        rooms.insert(room, RoomCheckpoint::new(now, host));
+        self.interrupt(room);
     }
 
     /// Removes the checkpoint of a closed room.
     pub fn remove(&self, room: RoomId) {
-        self.rooms().remove(&room);
+        let mut rooms = self.rooms();
+        rooms.remove(&room);
+        if let Some(keeper) = &self.keeper {
+            keeper.forget(room);
+        }
+    }
+
+    /// The keeper waits for the room's next snapshot.
+    fn interrupt(&self, room: RoomId) {
+        if let Some(keeper) = &self.keeper {
+            keeper.interrupt(room);
+        }
     }
 
     /// Receives a host's message. Returns what the lobby has to know: that a room has its first
@@ -159,14 +215,31 @@ impl RoomCheckpoints {
         match message.body {
             Some(Body::RoomSaved(saved)) => {
                 let room = RoomId(saved.room);
-                let first =
-                    self.update_from(now, host, room, |checkpoint| checkpoint.save(room, saved))?;
-                first.then_some(HostReport::Checkpointed(room))
+                let saved_piece = self.update_from(now, host, room, |checkpoint| {
+                    let saved_piece = checkpoint.save(room, saved);
+                    match (&self.keeper, &checkpoint.saved, saved_piece) {
+                        (None, ..) | (_, Some(_), SavedPiece::Incomplete) => {}
+                        (Some(keeper), None, _) => keeper.interrupt(room),
+                        (Some(keeper), Some(saved), SavedPiece::First | SavedPiece::Next) => {
+                            keeper.keep_snapshot(room, &saved.snapshot);
+                        }
+                    }
+                    saved_piece
+                })?;
+                let is_first = matches!(saved_piece, SavedPiece::First);
+                is_first.then_some(HostReport::Checkpointed(room))
             }
             Some(Body::RoomTick(tick)) => {
                 let room = RoomId(tick.room);
                 self.update_from(now, host, room, |checkpoint| {
-                    checkpoint.add_tick(room, tick);
+                    let is_kept = checkpoint.add_tick(room, tick);
+                    let newest = checkpoint.saved.as_ref();
+                    let newest = newest.and_then(|saved| saved.journal.last());
+                    match (&self.keeper, newest) {
+                        (Some(keeper), Some(tick)) if is_kept => keeper.keep_tick(room, tick),
+                        (Some(keeper), _) => keeper.interrupt(room),
+                        (None, _) => {}
+                    }
                 });
                 None
             }
@@ -222,7 +295,7 @@ impl RoomCheckpoints {
     }
 
     fn rooms(&self) -> std::sync::MutexGuard<'_, BTreeMap<RoomId, RoomCheckpoint>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -390,7 +463,7 @@ mod tests {
         let checkpoints = RoomCheckpoints::default();
         place(&checkpoints, FIRST);
         checkpoints.receive(NOW, FIRST, saved(0, 1));
-        for at in 0..=MAX_TICKS as u64 {
+        for at in 0..=MAX_ROOM_TICKS as u64 {
             checkpoints.receive(NOW, FIRST, tick(at));
         }
         assert_eq!(resume_at(&checkpoints, NOW), None);

@@ -33,6 +33,8 @@ pub struct LobbyConfig {
     pub host_silence: Duration,
     /// Whether the lobby puts out records, so that another WorldServer can restore it.
     pub directory: bool,
+    /// Whether rooms survive the end of this process, so that the embedded host's are saved, too.
+    pub keeps_rooms: bool,
     /// The limits for child processes; 0 of them where rooms run elsewhere.
     pub children: ChildPoolConfig,
     /// Which host gets the next room.
@@ -106,6 +108,7 @@ impl Default for LobbyConfig {
             open_timeout: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
             directory: false,
+            keeps_rooms: false,
             children: ChildPoolConfig::default(),
             placement: PlacementPolicy::default(),
             max_connections: 10_000,

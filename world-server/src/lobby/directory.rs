@@ -7,8 +7,8 @@
 //!
 //! Not recorded: connections, chat, subscriptions to the list of rooms, rooms that were just being
 //! opened (they wait for a start again; players ask for further maps of worlds again by
-//! themselves), and rooms that had just lost their host (their checkpoints were in the memory of
-//! the lost server).
+//! themselves). Rooms that had just lost their host, and rooms of hosts that ended with the server,
+//! go on at another host if the shell has kept their checkpoints.
 //!
 //! Invariants:
 //! 1. A record is put out exactly when its bytes differ from those put out before.
@@ -17,7 +17,7 @@
 //! Cost: encodes what a call has changed; nothing without a directory. Memory: the records. Source
 //! of the formats: `proto/ambit/directory.proto`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::directory as pb;
@@ -230,13 +230,15 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
 /// Restoring a lobby from records.
 impl Lobby {
     /// Restores the lobby that put out these records; this one must be new. Rooms whose hosts do
-    /// not reconnect within `reconnect_time` are lost. Records that do not decode are skipped and
-    /// logged.
+    /// not reconnect within `reconnect_time` go on at other hosts if they are among
+    /// `checkpointed`, those of which the shell has a checkpoint; otherwise they are lost. Records
+    /// that do not decode are skipped and logged.
     pub fn restore<'a>(
         &mut self,
         now: LocalTime,
         records: impl IntoIterator<Item = (RecordKey, &'a [u8])>,
         reconnect_time: Duration,
+        checkpointed: &BTreeSet<RoomId>,
     ) {
         let records: BTreeMap<RecordKey, &[u8]> = records.into_iter().collect();
         for (&key, &bytes) in &records {
@@ -266,7 +268,7 @@ impl Lobby {
             if let RecordKey::Room(id) = key
                 && pb::Room::decode(bytes)
                     .ok()
-                    .and_then(|room| self.restore_room(now, id, room))
+                    .and_then(|room| self.restore_room(now, id, room, checkpointed))
                     .is_none()
             {
                 tracing::error!(%key, "cannot restore a room of the directory: it has no players, \
@@ -275,8 +277,35 @@ impl Lobby {
                 drop(self.rooms.remove(id));
             }
         }
+        // Hosts need some time to come, too.
+        let hostless = self
+            .rooms
+            .iter()
+            .filter(|room| room.phase == RoomPhase::Moving { host: None });
+        for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
+            let until = now + reconnect_time + self.config.open_timeout;
+            self.timers.set(Timer::Opening(id), until);
+        }
         self.repair_worlds(now);
         self.emit_changed_records();
+    }
+
+    /// Whether the room runs, or waits for a host to go on.
+    pub fn is_running(&self, room: RoomId) -> bool {
+        self.rooms.get(room).is_some_and(LobbyRoom::is_running)
+    }
+
+    /// What a room does that ran on this host.
+    pub(in crate::lobby) fn restored_phase(
+        &self,
+        host: HostId,
+        has_checkpoint: bool,
+    ) -> Option<RoomPhase> {
+        if self.hosts.get(host).is_some() {
+            Some(RoomPhase::Running { host })
+        } else {
+            has_checkpoint.then_some(RoomPhase::Moving { host: None })
+        }
     }
 
     fn skip_to(&mut self, ids: pb::Ids) {
@@ -336,14 +365,17 @@ impl Lobby {
         Some(())
     }
 
-    fn restore_room(&mut self, now: LocalTime, id: RoomId, record: pb::Room) -> Option<()> {
+    fn restore_room(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        record: pb::Room,
+        checkpointed: &BTreeSet<RoomId>,
+    ) -> Option<()> {
+        let has_checkpoint = checkpointed.contains(&id);
         if let Some(identity) = &record.map_identity {
-            return self.restore_map(
-                id,
-                identity,
-                record.incarnation,
-                record.runs_on.map(HostId)?,
-            );
+            let phase = self.restored_phase(record.runs_on.map(HostId)?, has_checkpoint)?;
+            return self.restore_map(id, identity, record.incarnation, phase, has_checkpoint);
         }
         let members = || {
             record
@@ -392,8 +424,8 @@ impl Lobby {
         (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
         room.world = WorldState::from_record(record.world.unwrap_or_default(), &room.seats);
         if let Some(host) = record.runs_on.map(HostId) {
-            self.hosts.get(host)?;
-            room.phase = RoomPhase::Running { host };
+            room.phase = self.restored_phase(host, has_checkpoint)?;
+            room.has_checkpoint = has_checkpoint;
         }
         for (player, _) in seated {
             self.players.at_mut(player).room = Some(id);

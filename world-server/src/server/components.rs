@@ -1,7 +1,7 @@
 //! The components of a server from its first socket to the last, and the dispatch of each
 //! connection to its component.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::Addresses;
-use crate::actor::messages::StartDrain;
+use crate::actor::messages::{LeaveRooms, StartDrain};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::{self, AdminState};
 use crate::client_connection::ClientConnection;
@@ -37,7 +37,10 @@ use crate::cluster::store::{DirectoryStore, WriteQueue};
 use crate::cluster::{ClusterMember, ClusterRole, FollowerAcceptor, Followers, relay_client};
 use crate::config::{Config, HostingMode};
 use crate::hosts::process::ChildSupervisor;
+use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::hosts::{embedded, remote};
+use crate::keep::directory::Keeper;
+use crate::keep::log::KeptState;
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
 use crate::session::{self, CommonToSessions};
 
@@ -52,6 +55,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 const MAX_HOST_HANDSHAKES: usize = 64;
 /// How long a client may wait until a leader is elected.
 const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long hosts on other machines may take, beside `--host-silence`, to come back to a server that
+/// was started again.
+const HOSTS_RETURN_TIME: Duration = Duration::from_secs(2);
 
 /// How long the start of all hosts may take.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -71,6 +78,8 @@ pub(super) struct ServerComponents {
     /// After this is cancelled, children that end are not replaced.
     hosts_stop: CancellationToken,
     http_stop: CancellationToken,
+    /// With `--keep`.
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl ServerComponents {
@@ -98,12 +107,28 @@ impl ServerComponents {
             std::array::from_fn(|_| CancellationToken::new());
         let (role, mut roles) = watch::channel(ClusterRole::Seeking);
         let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
+        let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
             let part = cluster_member(config, &registry, &addresses, role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
-            let (host, ended) =
-                start_alone(config, registry, &addresses, role, &mut hosts, &hosts_stop).await?;
+            let kept = match &config.keep {
+                Some(directory) => Some(Keeper::open(directory, config.keep_sync)?),
+                None => None,
+            };
+            keeper = kept.as_ref().map(|(keeper, _)| Arc::clone(keeper));
+            let source = kept.map_or(LobbySource::Nothing, |(keeper, state)| {
+                LobbySource::Directory(keeper, state)
+            });
+            let (host, ended) = start_alone(
+                config,
+                registry,
+                source,
+                &addresses,
+                role,
+                (&mut hosts, &hosts_stop),
+            )
+            .await?;
             (embedded, lobby_ended) = (host, Some(ended));
         }
 
@@ -155,6 +180,7 @@ impl ServerComponents {
             hosts,
             hosts_stop,
             http_stop,
+            keeper,
         })
     }
 
@@ -175,12 +201,24 @@ impl ServerComponents {
     }
 
     /// Notifies players, ends hosts, then everything else. Each step has a time limit, and what
-    /// takes longer is cut off. In a cluster, clients are sent to the other servers instead.
+    /// takes longer is cut off. In a cluster, clients are sent to the other servers instead. With
+    /// `--keep`, the next server goes on with sessions and rooms, and clients look for it.
     pub(super) async fn drain(mut self) {
         self.hosts_stop.cancel();
         self.member_stop.cancel();
         let mut last = ErrorCode::Draining;
-        if let Some(member) = self.member.take() {
+        if let Some(keeper) = &self.keeper {
+            keeper.freeze();
+            last = ErrorCode::TryAgain;
+            // Nothing more is confirmed.
+            self.endpoint.close(
+                VarInt::from_u32(last as u32),
+                b"the server is shutting down; connect again",
+            );
+            if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
+                let _ = tokio::time::timeout(NOTIFY_TIMEOUT, world.send(LeaveRooms)).await;
+            }
+        } else if let Some(member) = self.member.take() {
             let _ = member.await;
             last = ErrorCode::TryAgain;
         } else if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
@@ -216,6 +254,9 @@ impl ServerComponents {
         self.endpoint
             .close(VarInt::from_u32(last as u32), why.as_bytes());
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
+        if let Some(keeper) = self.keeper {
+            let _ = tokio::task::spawn_blocking(move || keeper.finish()).await;
+        }
         tracing::info!("the server has ended");
     }
 }
@@ -333,15 +374,24 @@ type LobbyEnded = oneshot::Receiver<Infallible>;
 /// The records that were read from the directory.
 type DirectoryRecords = BTreeMap<RecordKey, Vec<u8>>;
 
+/// What a lobby begins with.
+enum LobbySource {
+    Nothing,
+    /// The directory of a cluster.
+    Cluster(Arc<WriteQueue>, DirectoryRecords),
+    /// The files of `--keep`.
+    Directory(Arc<Keeper>, KeptState),
+}
+
 /// Starts the lobby and the hosts of a server without a cluster; it leads from now on. Returns the
 /// embedded host.
 async fn start_alone(
     config: &Config,
     registry: Registry,
+    source: LobbySource,
     addresses: &Addresses,
     role: watch::Sender<ClusterRole>,
-    hosts: &mut JoinSet<()>,
-    hosts_stop: &CancellationToken,
+    (hosts, hosts_stop): (&mut JoinSet<()>, &CancellationToken),
 ) -> anyhow::Result<(Option<GameHost>, LobbyEnded)> {
     let (children, wanted) = watch::channel(config.children().min);
     let (world, ended) = start_lobby(
@@ -350,7 +400,7 @@ async fn start_alone(
         &start_lobby_thread()?,
         LobbyClock::start(),
         Some(children),
-        None,
+        source,
     )?;
     let embedded = start_hosts(
         config, registry, addresses, &world, wanted, hosts, hosts_stop,
@@ -382,7 +432,7 @@ async fn cluster_member(
             &arbiter,
             (clock, epoch_unix),
             None,
-            Some((write_queue, records)),
+            LobbySource::Cluster(write_queue, records),
         )
     };
     Ok(ClusterMember {
@@ -413,14 +463,14 @@ fn advertised_address(config: &Config, addresses: &Addresses) -> String {
     Advertise::address(config.advertise, addresses.world).to_string()
 }
 
-/// Starts the lobby's actor with a new lobby, or with one restored from a directory.
+/// Starts the lobby's actor with a new lobby, or with one that is restored.
 fn start_lobby(
     config: &Config,
     registry: &Registry,
     arbiter: &ArbiterHandle,
     (clock, epoch_unix): (LobbyClock, Duration),
     children: Option<watch::Sender<u32>>,
-    directory: Option<(Arc<WriteQueue>, DirectoryRecords)>,
+    source: LobbySource,
 ) -> anyhow::Result<(Addr<WorldServer>, LobbyEnded)> {
     let mut seed = [0; 32];
     SystemRandom::new()
@@ -446,11 +496,33 @@ fn start_lobby(
         Box::new(random_bytes()),
         signer,
     );
-    let mut write_queue = None;
-    if let Some((at, records)) = directory {
-        let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-        lobby.restore(clock.now(), records, LEADER_LEASE + config.host_silence);
-        write_queue = Some(at);
+    let (now, mut write_queue) = (clock.now(), None);
+    let mut checkpoints = RoomCheckpoints::default();
+    match source {
+        LobbySource::Nothing => {}
+        LobbySource::Cluster(queue, records) => {
+            let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+            let reconnect_time = LEADER_LEASE + config.host_silence;
+            lobby.restore(now, records, reconnect_time, &BTreeSet::new());
+            write_queue = Some(queue);
+        }
+        LobbySource::Directory(keeper, KeptState { records, rooms, .. }) => {
+            let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+            let reconnect_time = config.host_silence + HOSTS_RETURN_TIME;
+            lobby.restore(
+                now,
+                records,
+                reconnect_time,
+                &rooms.keys().copied().collect(),
+            );
+            let (known, unknown): (Vec<_>, Vec<_>) =
+                rooms.into_iter().partition(|(id, _)| lobby.is_running(*id));
+            for (room, _) in unknown {
+                keeper.forget(room);
+            }
+            let known = known.into_iter().map(|(id, room)| (id, room.saved));
+            checkpoints = RoomCheckpoints::with_kept(now, known, Some(keeper));
+        }
     }
     let (lifeline, ended) = oneshot::channel();
     let (record, children) = (
@@ -458,7 +530,15 @@ fn start_lobby(
         children.unwrap_or_else(|| watch::Sender::new(0)),
     );
     let world = WorldServer::start_in_arbiter(arbiter, move |_| {
-        WorldServer::new(lobby, clock, children, write_queue, record, lifeline)
+        WorldServer::new(
+            lobby,
+            clock,
+            children,
+            write_queue,
+            record,
+            checkpoints,
+            lifeline,
+        )
     });
     Ok((world, ended))
 }

@@ -2,7 +2,7 @@
 
 mod requests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -175,9 +175,24 @@ impl LobbyHarness {
     }
 
     fn restore_from(records: &BTreeMap<RecordKey, Vec<u8>>, reconnect_time: Duration) -> Self {
+        Self::restore_with_checkpoints(records, reconnect_time, &BTreeSet::new())
+    }
+
+    /// The same, where the checkpoints of these rooms were kept.
+    pub(super) fn start_successor_with(&self, reconnect_time: Duration, rooms: &[u64]) -> Self {
+        let checkpointed = rooms.iter().map(|room| RoomId(*room)).collect();
+        Self::restore_with_checkpoints(&self.records, reconnect_time, &checkpointed)
+    }
+
+    fn restore_with_checkpoints(
+        records: &BTreeMap<RecordKey, Vec<u8>>,
+        reconnect_time: Duration,
+        checkpointed: &BTreeSet<RoomId>,
+    ) -> Self {
         let mut next = Self::with_random_start(recording(), 1 << 20);
         let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-        next.lobby.restore(next.now, given, reconnect_time);
+        next.lobby
+            .restore(next.now, given, reconnect_time, checkpointed);
         next.records = records.clone();
         next.handle_outputs();
         next

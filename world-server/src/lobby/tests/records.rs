@@ -327,3 +327,45 @@ fn token_of(harness: &LobbyHarness, name: &str) -> Vec<u8> {
         .expect("a player")
         .token
 }
+
+#[test]
+fn rooms_go_on_after_the_end_of_everything_if_their_checkpoints_were_kept() {
+    let mut first = LobbyHarness::recorded();
+    let host = first.host(1, 4);
+    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
+    let kept = first.running_room_of(host, &[&ann]);
+    let lost = first.running_room_of(host, &[&bob]);
+
+    let mut second = first.start_successor_with(seconds(5), &[kept]);
+    let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+    let rooms: Vec<u64> = second.listed(&ann).iter().map(|room| room.id).collect();
+    assert_eq!(rooms, [kept], "{lost} had no checkpoint");
+    assert_eq!(
+        second.refusal_code(ann.conn, request_ticket()),
+        ErrorCode::RoomNotRunning,
+        "it waits for a host"
+    );
+    let host = second.host(second.lobby.last_host().0 + 1, 4);
+    second.opened(host, kept, None);
+    assert_eq!(second.request_new_ticket(&ann).incarnation, 2);
+    assert_eq!(
+        second.refusal_code(bob.conn, request_ticket()),
+        ErrorCode::NotInRoom
+    );
+}
+
+#[test]
+fn rooms_of_a_host_that_does_not_come_back_go_on_at_another_if_they_were_kept() {
+    let mut first = LobbyHarness::recorded();
+    let host = first.reconnecting_host(1, 9, &[]);
+    let ann = first.connect_as("ann");
+    let den = first.running_room_of(host, &[&ann]);
+
+    let mut second = first.start_successor_with(seconds(5), &[den]);
+    let ann = second.resume(&ann);
+    let other = second.host(second.lobby.last_host().0 + 1, 4);
+    assert_eq!(second.request_new_ticket(&ann).incarnation, 1);
+    second.advance(seconds(6));
+    second.opened(other, den, None);
+    assert_eq!(second.request_new_ticket(&ann).incarnation, 2);
+}

@@ -13,7 +13,6 @@ use ambit_proto::time::LocalTime;
 use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 
 use super::{Lobby, MapIdentity, MapTransfer, MemberPlace, TransferStep, WorldState};
-use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::rooms::seats::Seats;
@@ -156,9 +155,9 @@ impl Lobby {
         id: RoomId,
         identity: &pb::MapIdentity,
         incarnation: u32,
-        host: HostId,
+        phase: RoomPhase,
+        has_checkpoint: bool,
     ) -> Option<()> {
-        self.hosts.get(host)?;
         let world = self
             .rooms
             .get(RoomId(identity.world))
@@ -167,7 +166,8 @@ impl Lobby {
         for player in world.world.players_of_map(id) {
             room.seats.take(player).ok()?;
         }
-        (room.phase, room.incarnation) = (RoomPhase::Running { host }, incarnation);
+        (room.phase, room.incarnation) = (phase, incarnation);
+        room.has_checkpoint = has_checkpoint;
         let maps = &mut self.rooms.at_mut(RoomId(identity.world)).world.maps;
         if identity.map == 0 || maps.contains_key(&identity.map) {
             return None;

@@ -1,6 +1,6 @@
 //! Leaders die at random times, and new leaders restore their records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_host::protocol::messages::{
@@ -176,6 +176,7 @@ impl RandomRun {
             self.now,
             records.iter().map(|(key, value)| (*key, &value[..])),
             RECONNECT_TIME,
+            &BTreeSet::new(),
         );
         self.host_count = self.host_count.max(self.lobby.last_host().0);
         self.directory = Some(directory);

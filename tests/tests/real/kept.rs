@@ -1,0 +1,171 @@
+//! Rooms and sessions that survive the end of the whole server (`--keep`). Times are only printed,
+//! because machines differ.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ambit_tests::real::counting_players::CountingPlayers;
+use ambit_tests::real::{self, Console, Host, ScratchFolder, Server, outage, server_signal};
+use anyhow::{Context, Result};
+
+const PLAYERS: usize = 3;
+/// Longer than the interval of `--keep-sync`, and than a command may be unconfirmed.
+const SETTLE_TIME: Duration = Duration::from_secs(3);
+/// The players have this time to come back, however busy the machine is.
+const GRACE: &str = "2m";
+
+#[test]
+fn rooms_of_a_killed_server_go_on_with_all_that_was_confirmed() -> Result<()> {
+    end_server("kept-embedded", "embedded", "KILL")
+}
+
+#[test]
+fn rooms_of_a_server_killed_with_its_children_go_on_with_all_that_was_confirmed() -> Result<()> {
+    end_server("kept-process", "process:2", "KILL")
+}
+
+#[test]
+fn rooms_go_on_after_a_restart_by_sigterm() -> Result<()> {
+    end_server("kept-restart", "embedded", "TERM")
+}
+
+/// Players with rooms of their own count commands. Then the server ends and another one starts. In
+/// the end, each command that was confirmed before or after it is in the rooms once.
+fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
+    let scratch = ScratchFolder::new(name);
+    let directory = scratch.path().join("kept");
+    let directory = directory.to_str().context("a plain path")?;
+    let flags = ["--hosts", hosts, "--keep", directory, "--grace", GRACE];
+    let server = Server::start_with_test_games(&scratch, &flags)?;
+    let players = CountingPlayers::start(&scratch, server.world, PLAYERS);
+    server.wait_for_metrics("all players", |metrics| {
+        metrics["ambit_host_players"] == PLAYERS as f64
+    })?;
+    outage(SETTLE_TIME);
+    players.pause();
+    outage(SETTLE_TIME);
+    let written = server.metrics()?;
+    println!(
+        "{name}: {} bytes and {} syncs for {PLAYERS} small rooms so far",
+        written["ambit_kept_bytes_total"], written["ambit_kept_syncs_total"]
+    );
+    let address = server.world.to_string();
+    server_signal(server.id(), signal)?;
+    server.wait()?;
+
+    let ended = now();
+    let flags = [&flags[..], &["--listen", &address]].concat();
+    let server = Server::start_with_test_games(&scratch, &flags)?;
+    server.wait_for_metrics("all rooms", |metrics| {
+        metrics["ambit_host_rooms"] == PLAYERS as f64
+    })?;
+    println!(
+        "{name}: all rooms run {} ms later",
+        ended.elapsed().as_millis()
+    );
+    server.wait_for_metrics("all players again", |metrics| {
+        metrics["ambit_game_connections"] == PLAYERS as f64
+    })?;
+    println!(
+        "{name}: all players are back after {} ms",
+        ended.elapsed().as_millis()
+    );
+    players.resume();
+    outage(SETTLE_TIME);
+    let metrics = server.metrics()?;
+    assert_eq!(metrics["ambit_sessions_resumed_total"], PLAYERS as f64);
+    assert_eq!(metrics["ambit_rooms_made_total"], 0.0);
+    let confirmed = players.finish()?;
+    assert!(confirmed.iter().all(|count| *count > 50), "{confirmed:?}");
+    Ok(())
+}
+
+#[test]
+fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()> {
+    let scratch = ScratchFolder::new("kept-remote");
+    let directory = scratch.path().join("kept");
+    let directory = directory.to_str().context("a plain path")?;
+    let flags = [
+        "--keep",
+        directory,
+        "--grace",
+        GRACE,
+        "--host-key",
+        Host::KEY,
+    ];
+    let flags = [&flags[..], &["--host-capacity", "1"]].concat();
+    let server = Server::start(&scratch, &flags)?;
+    let _host = Host::start(&scratch, &server, &[], &[])?;
+    server.wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    let mut consoles = Vec::new();
+    for name in ["ann", "bob"] {
+        let mut console = Console::start(&scratch, server.world, name, &[])?;
+        console.run_command(&format!("create {name} game=field npcs=1"), "created")?;
+        console.run_command("start", "started")?;
+        consoles.push(console);
+    }
+    outage(SETTLE_TIME);
+    let address = server.world.to_string();
+    server_signal(server.id(), "KILL")?;
+    server.wait()?;
+    let ended = now();
+    let server = Server::start(&scratch, &[&flags[..], &["--listen", &address]].concat())?;
+    server.wait_for_metrics("both rooms", |metrics| metrics["ambit_host_rooms"] == 2.0)?;
+    println!("both rooms run {} ms later", ended.elapsed().as_millis());
+    for console in &mut consoles {
+        let back = console.wait_until("the session", |event| {
+            event["ev"] == "welcome" && event["resumed"] == true
+        })?;
+        assert!(back["room"].is_number(), "{back}");
+    }
+    server.wait_for_metrics("both players", |metrics| {
+        metrics["ambit_game_connections"] == 2.0
+    })?;
+    for console in consoles {
+        let left = console.events.iter().find(|event| event["ev"] == "left");
+        assert_eq!(left, None);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_server_refuses_a_directory_that_it_cannot_use() -> Result<()> {
+    let scratch = ScratchFolder::new("kept-refused");
+    let directory = scratch.path().join("kept");
+    let first = Server::start(&scratch, &["--keep", directory.to_str().context("plain")?])?;
+    refused(&scratch, &directory, 1, "another server uses it")?;
+    drop(first);
+    // What is no log at all is skipped, and its bytes are counted.
+    std::fs::write(directory.join("rooms-00000010.log"), [7; 1_000])?;
+    let mut server = Server::start(&scratch, &["--keep", directory.to_str().context("plain")?])?;
+    let log = server.take_log();
+    assert!(log.iter().any(|line| line.contains("damaged")), "{log:#?}");
+    drop(server);
+    #[cfg(target_os = "linux")]
+    refused(
+        &scratch,
+        Path::new("/proc/kept"),
+        1,
+        "cannot keep rooms in /proc/kept",
+    )?;
+    Ok(())
+}
+
+/// A server with this directory ends with that status and these words.
+fn refused(scratch: &ScratchFolder, directory: &Path, status: i32, words: &str) -> Result<()> {
+    let mut command = Command::new(real::binary("world-server"));
+    scratch.confine(&mut command);
+    command.arg("--keep").arg(directory);
+    command.args(["--listen", "127.0.0.1:0", "--http", "off"]);
+    let output = command.stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{said}");
+    assert!(said.contains(words), "{said}");
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "times are printed")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,453 @@
+//! Files that survive this process: the shell of `planner`.
+//!
+//! At the start the segments in the directory are read; then a thread of its own appends to them
+//! and syncs them. Nobody waits for that thread. What is written survives the end of the process,
+//! what is synced that of the machine.
+//!
+//! Files: `lock`, and `rooms-NUMBER.log` for each segment. Only their owner may read them: they
+//! have the tokens that resume sessions.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use anyhow::Context as _;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use super::log::{KeptState, LogSalt};
+use super::planner::{KeepPlanner, KeepStats, KeepWork};
+use crate::lobby::RecordKey;
+
+/// What comes within this time is written at once.
+const GATHER_TIME: Duration = Duration::from_millis(5);
+/// How long the last write may take.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Takes what is to be kept; see the module.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    planner: Mutex<KeepPlanner>,
+    /// There is something to write, or all is written.
+    wake: Condvar,
+    is_finished: Mutex<bool>,
+    finished: Condvar,
+    started: Instant,
+    /// Locked as long as this lives.
+    _lock: File,
+}
+
+impl Keeper {
+    /// Reads what the directory has, and starts the thread. Refuses a directory that cannot be
+    /// written, that another server uses, or whose files have another version.
+    pub(crate) fn open(
+        directory: &Path,
+        sync_interval: Duration,
+    ) -> anyhow::Result<(Arc<Self>, KeptState)> {
+        let opened = Self::open_without_context(directory, sync_interval);
+        opened.with_context(|| {
+            format!(
+                "cannot keep rooms in {} (`--keep` chooses another directory)",
+                directory.display()
+            )
+        })
+    }
+
+    fn open_without_context(
+        directory: &Path,
+        sync_interval: Duration,
+    ) -> anyhow::Result<(Arc<Self>, KeptState)> {
+        create_directory(directory)?;
+        let lock = owner_only().truncate(false).open(directory.join("lock"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => anyhow::bail!("another server uses it"),
+            Err(fs::TryLockError::Error(error)) => return Err(error.into()),
+        }
+        let mut kept = KeptState::default();
+        let segments = find_segments(directory)?;
+        for &segment in &segments {
+            let path = path_of(directory, segment);
+            let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+            let read = kept.read(segment, &bytes);
+            read.with_context(|| path.display().to_string())?;
+        }
+        report(directory, &kept);
+        let mut salt = LogSalt::default();
+        SystemRandom::new()
+            .fill(&mut salt)
+            .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+        let keeper = Arc::new(Self {
+            planner: Mutex::new(KeepPlanner::new(salt, sync_interval, &kept, segments)),
+            wake: Condvar::new(),
+            is_finished: Mutex::new(false),
+            finished: Condvar::new(),
+            started: now(),
+            _lock: lock,
+        });
+        let mut files = SegmentFiles::new(directory);
+        // A disk that takes nothing is noticed now.
+        keeper.write_next(&mut files)?;
+        let writer = Arc::clone(&keeper);
+        std::thread::Builder::new()
+            .name("ambit-keep".into())
+            .spawn(move || writer.run(files))?;
+        Ok((keeper, kept))
+    }
+
+    pub(crate) fn stats(&self) -> KeepStats {
+        self.planner().stats()
+    }
+
+    pub(crate) fn keep_records(
+        &self,
+        records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
+    ) {
+        self.planner().handle_records(records);
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn keep_snapshot(&self, room: RoomId, snapshot: &RoomSnapshot) {
+        self.planner().handle_snapshot(room, snapshot);
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn keep_tick(&self, room: RoomId, tick: &JournalEntry) {
+        self.planner().handle_tick(room, tick);
+        self.wake.notify_one();
+    }
+
+    /// Something of the room is missing until its next snapshot.
+    pub(crate) fn interrupt(&self, room: RoomId) {
+        self.planner().interrupt(room);
+    }
+
+    pub(crate) fn forget(&self, room: RoomId) {
+        self.planner().forget(room);
+        self.wake.notify_one();
+    }
+
+    /// Keeps nothing more of what the lobby does: this process ends.
+    pub(crate) fn freeze(&self) {
+        self.planner().freeze();
+    }
+
+    /// Writes and syncs what waits, and ends the thread. Waits for it, within a limit.
+    pub(crate) fn finish(&self) {
+        self.planner().finish();
+        self.wake.notify_one();
+        let is_finished = self.is_finished.lock();
+        let is_finished = is_finished.unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .finished
+            .wait_timeout_while(is_finished, FINISH_TIMEOUT, |is_finished| !*is_finished);
+        let timed_out = waited.is_ok_and(|(_, waited)| waited.timed_out());
+        if timed_out {
+            tracing::warn!("shutdown: the newest changes of rooms were not written in time");
+        }
+    }
+
+    fn run(&self, mut files: SegmentFiles) {
+        let mut was_failing = false;
+        let mut left_out = 0;
+        loop {
+            let written = self.write_next(&mut files);
+            match &written {
+                Err(error) if !was_failing => {
+                    tracing::error!(
+                        directory = %files.directory.display(),
+                        "rooms are not kept: they run on, and it is tried again: {error}"
+                    );
+                }
+                Ok(true) if was_failing => {
+                    tracing::warn!("rooms are kept again, each from its next snapshot on");
+                }
+                _ => {}
+            }
+            if !matches!(written, Ok(false)) {
+                was_failing = written.is_err();
+            }
+            let stats = self.stats();
+            if stats.left_out > left_out {
+                tracing::warn!(
+                    times = stats.left_out - left_out,
+                    "the disk is too slow to keep all rooms: some were left out until their next \
+                     snapshots"
+                );
+                left_out = stats.left_out;
+            }
+            if self.has_finished() {
+                return;
+            }
+            self.wait();
+        }
+    }
+
+    /// Writes what is due. Returns whether there was something.
+    fn write_next(&self, files: &mut SegmentFiles) -> io::Result<bool> {
+        let Some(work) = self.planner().poll(self.time()) else {
+            return Ok(false);
+        };
+        let written = files.carry_out(&work);
+        let unneeded = self
+            .planner()
+            .handle_done(self.time(), &work, written.is_ok());
+        for segment in unneeded {
+            files.delete(segment);
+        }
+        if work.is_last {
+            let is_finished = self.is_finished.lock();
+            *is_finished.unwrap_or_else(PoisonError::into_inner) = true;
+            self.finished.notify_all();
+        }
+        written.map(|()| true)
+    }
+
+    fn has_finished(&self) -> bool {
+        let is_finished = self.is_finished.lock();
+        *is_finished.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something is due, and gathers for a moment.
+    fn wait(&self) {
+        let planner = self.planner();
+        let due = planner.next_deadline();
+        match due.map(|at| at.since(self.time())) {
+            None => drop(self.wake.wait(planner)),
+            Some(pause) if pause > GATHER_TIME => drop(self.wake.wait_timeout(planner, pause)),
+            Some(_) => drop(planner),
+        }
+        std::thread::sleep(GATHER_TIME);
+    }
+
+    fn planner(&self) -> MutexGuard<'_, KeepPlanner> {
+        self.planner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn time(&self) -> LocalTime {
+        LocalTime::from_micros(self.started.elapsed().as_micros() as u64)
+    }
+}
+
+/// The files of the segments.
+struct SegmentFiles {
+    directory: PathBuf,
+    /// The newest segment.
+    newest: Option<File>,
+    /// Earlier ones that are not synced.
+    unsynced: Vec<File>,
+}
+
+impl SegmentFiles {
+    fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            newest: None,
+            unsynced: Vec::new(),
+        }
+    }
+
+    fn carry_out(&mut self, work: &KeepWork) -> io::Result<()> {
+        let done = self.try_to_carry_out(work);
+        if done.is_err() {
+            // The next work begins a new segment.
+            self.newest = None;
+            self.unsynced.clear();
+        }
+        done
+    }
+
+    fn try_to_carry_out(&mut self, work: &KeepWork) -> io::Result<()> {
+        if !work.append.is_empty() {
+            let newest = self.newest.as_mut();
+            let newest = newest.ok_or_else(|| io::Error::other("no segment was begun"))?;
+            newest.write_all(&work.append)?;
+        }
+        if let Some((number, bytes)) = &work.begin {
+            let path = path_of(&self.directory, *number);
+            let mut file = owner_only().create_new(true).open(&path)?;
+            if let Err(error) = file.write_all(bytes) {
+                // It has nothing that is not elsewhere.
+                let _ = fs::remove_file(&path);
+                return Err(error);
+            }
+            self.unsynced.extend(self.newest.replace(file));
+        }
+        if work.sync {
+            for file in self.unsynced.drain(..) {
+                file.sync_data()?;
+            }
+            if let Some(newest) = &self.newest {
+                newest.sync_data()?;
+            }
+            // The names of new files.
+            File::open(&self.directory)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn delete(&self, segment: u64) {
+        let path = path_of(&self.directory, segment);
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %path.display(), "cannot delete what is not needed: {error}");
+        }
+    }
+}
+
+fn report(directory: &Path, kept: &KeptState) {
+    if kept.damaged_bytes > 0 {
+        tracing::error!(
+            directory = %directory.display(),
+            bytes = kept.damaged_bytes,
+            "files of rooms are damaged: what follows from the damaged parts is lost"
+        );
+    }
+    tracing::info!(
+        directory = %directory.display(),
+        rooms = kept.rooms.len(),
+        records = kept.records.len(),
+        torn_bytes = kept.torn_bytes,
+        "rooms and sessions are kept here"
+    );
+}
+
+fn find_segments(directory: &Path) -> io::Result<BTreeSet<u64>> {
+    let mut segments = BTreeSet::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let number: Option<u64> = name.to_str().and_then(|name| {
+            let digits = name.strip_prefix("rooms-")?.strip_suffix(".log")?;
+            digits.parse().ok()
+        });
+        segments.extend(number);
+    }
+    Ok(segments)
+}
+
+fn path_of(directory: &Path, segment: u64) -> PathBuf {
+    directory.join(format!("rooms-{segment:08}.log"))
+}
+
+fn create_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+fn owner_only() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::time::GameTime;
+
+    use super::*;
+
+    const ROOM: RoomId = RoomId(7);
+    const SYNC: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn what_was_kept_is_there_at_the_next_start_and_only_the_owner_may_read_it() {
+        let directory = scratch("kept");
+        let (keeper, kept) = Keeper::open(&directory, SYNC).unwrap();
+        assert_eq!(kept, KeptState::default());
+        keeper.keep_records([(RecordKey::Ids, Some(vec![5]))]);
+        keeper.keep_snapshot(ROOM, &snapshot());
+        keeper.keep_tick(ROOM, &tick(100));
+        keeper.finish();
+        assert!(keeper.stats().syncs > 0);
+        drop(keeper);
+        for _ in 0..2 {
+            let (keeper, kept) = open_later(&directory);
+            assert_eq!(kept.records, [(RecordKey::Ids, vec![5])].into());
+            assert_eq!(kept.rooms[&ROOM].saved.journal, [tick(100)]);
+            assert_eq!(kept.damaged_bytes + kept.torn_bytes, 0);
+            keeper.finish();
+        }
+        #[cfg(unix)]
+        for entry in fs::read_dir(&directory).unwrap() {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = entry.unwrap().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0);
+        }
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_second_server_is_refused_and_so_are_files_and_other_versions() {
+        let directory = scratch("refused");
+        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
+        let error = format!("{:#}", Keeper::open(&directory, SYNC).unwrap_err());
+        assert!(error.contains("another server uses it"), "{error}");
+        keeper.finish();
+        drop(keeper);
+        let file = directory.join("file");
+        fs::write(&file, "x").unwrap();
+        let error = format!("{:#}", Keeper::open(&file, SYNC).unwrap_err());
+        assert!(error.contains("--keep"), "{error}");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_stops_nobody_and_is_counted() {
+        let directory = scratch("gone");
+        let (keeper, _) = Keeper::open(&directory, Duration::ZERO).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+        keeper.keep_snapshot(ROOM, &snapshot());
+        while keeper.stats().failures == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(keeper.stats().is_failing);
+        keeper.finish();
+    }
+
+    /// The thread of the last keeper may still hold the lock for a moment.
+    fn open_later(directory: &Path) -> (Arc<Keeper>, KeptState) {
+        loop {
+            if let Ok(opened) = Keeper::open(directory, SYNC) {
+                return opened;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn snapshot() -> RoomSnapshot {
+        RoomSnapshot {
+            at: GameTime::from_millis(50),
+            state: vec![1; 100],
+        }
+    }
+
+    fn tick(ms: u64) -> JournalEntry {
+        JournalEntry {
+            at: GameTime::from_millis(ms),
+            inputs: vec![2; 10],
+        }
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        let name = format!("ambit-keep-{}-{name}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&directory);
+        directory
+    }
+}
