@@ -366,7 +366,7 @@ mod tests {
     const SYNC: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_was_kept_is_there_at_the_next_start_and_only_the_owner_may_read_it() {
+    fn what_was_kept_is_there_at_the_next_start_for_its_owner_only() {
         let directory = scratch("kept");
         let (keeper, kept) = Keeper::open(&directory, SYNC).unwrap();
         assert_eq!(kept, KeptState::default());
