@@ -154,7 +154,7 @@ impl Keeper {
 
     fn run(&self, mut files: SegmentFiles) {
         let mut was_failing = false;
-        let mut left_out = 0;
+        let (mut left_out, mut is_slow) = (0, false);
         loop {
             let written = self.write_next(&mut files);
             match &written {
@@ -173,14 +173,15 @@ impl Keeper {
                 was_failing = written.is_err();
             }
             let stats = self.stats();
-            if stats.left_out > left_out {
+            if stats.left_out > left_out && !is_slow {
                 tracing::warn!(
-                    times = stats.left_out - left_out,
-                    "the disk is too slow to keep all rooms: some were left out until their next \
+                    "the disk is too slow to keep all rooms: some are left out until their next \
                      snapshots"
                 );
-                left_out = stats.left_out;
             }
+            // One line each time that the disk cannot keep up.
+            is_slow = stats.left_out > left_out || is_slow && stats.waiting_bytes > 0;
+            left_out = stats.left_out;
             if self.has_finished() {
                 return;
             }
