@@ -510,7 +510,7 @@ mod tests {
         }
 
         fn step(&mut self) {
-            self.now = self.now + Duration::from_millis(50);
+            self.now += Duration::from_millis(50);
             let room = ROOMS[self.below(3) as usize];
             match self.below(12) {
                 0 => {
@@ -653,7 +653,7 @@ mod tests {
                     story.planner.segment_bytes = 1 << 40;
                 }
             }
-            story.now = story.now + SYNC;
+            story.now += SYNC;
             story.write();
             let state = story.restored();
             assert_eq!(state.records, story.records);
