@@ -33,7 +33,6 @@ use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::keep::directory::Keeper;
 use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
@@ -137,7 +136,7 @@ impl WorldServer {
         children: watch::Sender<u32>,
         write_queue: Option<Arc<WriteQueue>>,
         record: Option<PathBuf>,
-        checkpoints: RoomCheckpoints,
+        checkpoints: Arc<RoomCheckpoints>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
         let last_host = lobby.last_host().0;
@@ -150,7 +149,7 @@ impl WorldServer {
             write_progress: WriteProgress::default(),
             waiting_clients: BTreeSet::new(),
             children,
-            checkpoints: Arc::new(checkpoints),
+            checkpoints,
             heard_hosts: Arc::default(),
             last_conn: 0,
             last_host,
@@ -522,7 +521,7 @@ impl WorldServer {
                 .map(|(name, count)| (name.to_owned(), count))
                 .collect(),
             draining: self.draining,
-            kept: self.checkpoints.keeper().map(Keeper::stats),
+            kept: self.checkpoints.keep_stats(),
             role: None,
         }
     }

@@ -11,6 +11,7 @@
 //! lost when: docs/cluster.md.
 
 mod follow;
+mod kept_rooms;
 mod lead;
 pub(crate) mod leadership;
 pub(crate) mod pending_writes;
@@ -24,6 +25,8 @@ use std::time::Duration;
 use crate::directory::Leader;
 use actix::Addr;
 use ambit_proto::control::world::Server;
+use ambit_proto::ids::RoomId;
+use ambit_room::journal::SavedRoom;
 use ambit_transport::frame::encode_frame;
 use ambit_transport::quic::Fingerprint;
 use anyhow::{Context as _, bail};
@@ -38,6 +41,7 @@ use self::leadership::{ElectionStep, LeaderElection};
 use self::store::{DirectoryStore, WriteProgress, WriteQueue, run_writer};
 use crate::actor::messages::DirectoryProgress;
 use crate::actor::{LobbyClock, WorldServer};
+use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::RecordKey;
 
 /// Version of the protocol between the servers of a cluster.
@@ -87,15 +91,25 @@ impl ClusterRole {
     }
 }
 
-/// Starts the lobby's actor from the records of the directory.
-pub(crate) type StartLobby = Box<
-    dyn Fn(
-            Arc<WriteQueue>,
-            BTreeMap<RecordKey, Vec<u8>>,
-        ) -> anyhow::Result<(Addr<WorldServer>, oneshot::Receiver<Infallible>)>
-        + Send
-        + Sync,
->;
+/// Starts the lobby's actor from what an earlier leader has stored.
+pub(crate) type StartLobby = Box<dyn Fn(StoredLobby) -> anyhow::Result<StartedLobby> + Send + Sync>;
+
+/// What a new leader begins with.
+pub(crate) struct StoredLobby {
+    pub(crate) write_queue: Arc<WriteQueue>,
+    /// The records of the directory.
+    pub(crate) records: BTreeMap<RecordKey, Vec<u8>>,
+    /// With `--keep`: the rooms that were kept.
+    pub(crate) rooms: BTreeMap<RoomId, SavedRoom>,
+}
+
+/// A lobby that runs.
+pub(crate) struct StartedLobby {
+    pub(crate) world: Addr<WorldServer>,
+    /// Resolves when the actor ends.
+    pub(crate) ended: oneshot::Receiver<Infallible>,
+    pub(crate) checkpoints: Arc<RoomCheckpoints>,
+}
 
 /// One server of a cluster.
 pub(crate) struct ClusterMember {
@@ -110,6 +124,8 @@ pub(crate) struct ClusterMember {
     pub(crate) key: String,
     pub(crate) clock: LobbyClock,
     pub(crate) start_lobby: StartLobby,
+    /// With `--keep`: how often rooms are stored.
+    pub(crate) keep_interval: Option<Duration>,
     pub(crate) roles: watch::Sender<ClusterRole>,
 }
 
@@ -212,10 +228,29 @@ impl ClusterMember {
             records = records.len(),
             "this server leads the cluster"
         );
+        let (kept, rooms) = match self.keep_interval {
+            Some(interval) => {
+                let (kept, rooms) = self.store.open_kept_rooms(interval, epoch).await?;
+                tracing::info!(rooms = rooms.len(), "rooms are kept in NATS");
+                (Some(kept), rooms)
+            }
+            None => (None, BTreeMap::new()),
+        };
         let write_queue = Arc::new(WriteQueue::new(records.clone()));
-        let (world, mut lobby_ended) = (self.start_lobby)(Arc::clone(&write_queue), records)?;
+        let StartedLobby {
+            world,
+            ended: mut lobby_ended,
+            checkpoints,
+        } = (self.start_lobby)(StoredLobby {
+            write_queue: Arc::clone(&write_queue),
+            records,
+            rooms,
+        })?;
         let progress = watch::Sender::new(WriteProgress::default());
         let done = watch::Sender::new(false);
+        if let Some(kept) = kept {
+            tokio::spawn(kept.run(checkpoints, done.subscribe()));
+        }
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
         let writing = run_writer(
             self.store.clone(),

@@ -303,15 +303,16 @@ pub struct Config {
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 
-    /// Keeps rooms and sessions beyond the end of this process, in files of this directory: a server
-    /// that starts with it goes on where the last one was, whether that was killed or got SIGTERM.
-    /// The files have secrets.
-    #[arg(long, value_name = "DIR", env = "AMBIT_KEEP")]
-    pub keep: Option<PathBuf>,
+    /// Keeps rooms and sessions beyond the end of this process, in files of this directory: a
+    /// server that starts with it goes on where the last one was, whether that was killed or got
+    /// SIGTERM. The files have secrets. With `cluster`: `nats`, so that rooms survive if their host
+    /// is lost together with the server that leads.
+    #[arg(long, value_name = "DIR|nats", env = "AMBIT_KEEP")]
+    pub keep: Option<KeepPlace>,
 
     /// For `--keep`: how often what is kept is synced to the disk. A killed process loses some
-    /// milliseconds, a machine that fails this time: what was confirmed then is gone. Shorter
-    /// times cost more writes.
+    /// milliseconds, a machine that fails this time: what was confirmed then is gone. In a cluster
+    /// it is how often each room is stored. Shorter times cost more writes.
     #[arg(
         long,
         value_name = "TIME",
@@ -399,10 +400,14 @@ impl Config {
         } else if self.hosts == HostingMode::Cluster && self.host_key.is_none() {
             "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
              cluster share"
-        } else if self.hosts == HostingMode::Cluster && self.keep.is_some() {
-            "`--keep DIR` is for a server without a cluster: with `--hosts cluster`, sessions are \
-             in NATS already, and a directory of one server is of no use to the next leader; \
-             remove `--keep`"
+        } else if self.hosts == HostingMode::Cluster
+            && matches!(self.keep, Some(KeepPlace::Directory(_)))
+        {
+            "`--keep DIR` is for a server without a cluster, since a directory of one server is of \
+             no use to the next leader: with `--hosts cluster`, set `--keep nats`"
+        } else if self.hosts != HostingMode::Cluster && self.keep == Some(KeepPlace::Nats) {
+            "`--keep nats` is for `--hosts cluster`: set `--keep DIR` (a directory of that name is \
+             `./nats`)"
         } else {
             return Ok(());
         };
@@ -418,7 +423,7 @@ impl Config {
             abandoned: self.abandoned.0,
             host_silence: self.host_silence,
             directory: self.hosts == HostingMode::Cluster || self.keep.is_some(),
-            keeps_rooms: self.keep.is_some(),
+            keeps_rooms: matches!(self.keep, Some(KeepPlace::Directory(_))),
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,
@@ -581,6 +586,27 @@ impl fmt::Display for HostingMode {
             Self::Cluster => f.write_str("cluster"),
             Self::Process { min, max } if min == max => write!(f, "process:{min}"),
             Self::Process { min, max } => write!(f, "process:{min}..{max}"),
+        }
+    }
+}
+
+/// Where rooms and sessions are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeepPlace {
+    /// In files of this directory.
+    Directory(PathBuf),
+    /// In JetStream, where the directory of the cluster is.
+    Nats,
+}
+
+impl FromStr for KeepPlace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("the name of a directory, or `nats`".to_owned()),
+            "nats" => Ok(Self::Nats),
+            directory => Ok(Self::Directory(directory.into())),
         }
     }
 }
@@ -901,6 +927,36 @@ mod tests {
                 .starts_with("the environment variable `AMBIT_PEER_ADDRESS` is for"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn rooms_are_kept_in_a_directory_or_in_the_nats_of_a_cluster() {
+        let parse = |flags: &[&str]| {
+            Config::from_arguments([&["world-server"], flags].concat())
+                .map_err(|error| error.to_string())
+        };
+        let cluster = ["--hosts", "cluster", "--nats", "nats://a:4222"];
+        let cluster = [&cluster[..], &["--host-key", "0123456789abcdef"]].concat();
+        let in_cluster = |place| parse(&[&cluster[..], &["--keep", place]].concat());
+        assert_eq!(in_cluster("nats").unwrap().keep, Some(KeepPlace::Nats));
+        let error = in_cluster("/var/rooms").unwrap_err();
+        assert!(error.contains("set `--keep nats`"), "{error}");
+        let error = parse(&["--keep", "nats"]).unwrap_err();
+        assert!(
+            error.contains("`--keep nats` is for `--hosts cluster`"),
+            "{error}"
+        );
+        let kept = parse(&["--keep", "./nats", "--keep-sync", "250ms"]).unwrap();
+        assert_eq!(kept.keep, Some(KeepPlace::Directory("./nats".into())));
+        assert_eq!(kept.keep_sync, Duration::from_millis(250));
+        for wrong in [
+            &["--keep-sync", "2s"][..],
+            &["--keep", "x", "--keep-sync", "1ms"],
+            &["--keep", ""],
+        ] {
+            let error = parse(wrong).unwrap_err();
+            assert!(error.contains("--keep"), "{error}");
+        }
     }
 
     #[test]

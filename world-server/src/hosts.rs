@@ -349,7 +349,7 @@ mod tests {
         );
         let (clock, _) = LobbyClock::start();
         let lifeline = oneshot::channel().0;
-        let (children, checkpoints) = (watch::channel(0).0, RoomCheckpoints::default());
+        let (children, checkpoints) = (watch::channel(0).0, Arc::default());
         WorldServer::new(lobby, clock, children, None, None, checkpoints, lifeline)
     }
 }

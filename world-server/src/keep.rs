@@ -4,7 +4,7 @@
 //! one log. `log` is its format and what it restores to, `planner` decides what is written when;
 //! both are pure. `directory` is the shell of a server without a cluster: a thread that writes
 //! files. A cluster has the lobby's records in its directory, and each room's part of the log as an
-//! object in JetStream (`cluster::kept_rooms`).
+//! object in JetStream (`cluster/kept_rooms.rs`).
 //!
 //! Nothing waits for the log: not the lobby, not a room, and no confirmation. If the log is late or
 //! fails, players notice nothing; what is written again once it works begins with a snapshot.

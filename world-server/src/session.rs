@@ -210,7 +210,6 @@ mod tests {
     use super::*;
     use crate::actor::LobbyClock;
     use crate::actor::messages::TakeSnapshot;
-    use crate::hosts::room_checkpoints::RoomCheckpoints;
     use crate::lobby::{Lobby, LobbyConfig};
     use crate::outgoing::FrameKind;
 
@@ -349,7 +348,7 @@ mod tests {
             watch::channel(0).0,
             None,
             None,
-            RoomCheckpoints::default(),
+            Arc::default(),
             oneshot::channel().0,
         )
     }

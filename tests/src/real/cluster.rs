@@ -176,6 +176,7 @@ pub struct Cluster {
     pub worlds: Vec<Server>,
     pub hosts: Vec<ClusterHost>,
     pub nats: Nats,
+    has_test_games: bool,
 }
 
 impl Cluster {
@@ -186,6 +187,19 @@ impl Cluster {
 
     /// As [`Cluster::start`], with these further flags for the WorldServers.
     pub fn start_with(scratch: &ScratchFolder, flags: &[&str]) -> Result<Self> {
+        Self::start_programs(scratch, flags, false)
+    }
+
+    /// The same, with test games.
+    pub fn start_with_test_games(scratch: &ScratchFolder, flags: &[&str]) -> Result<Self> {
+        Self::start_programs(scratch, flags, true)
+    }
+
+    fn start_programs(
+        scratch: &ScratchFolder,
+        flags: &[&str],
+        has_test_games: bool,
+    ) -> Result<Self> {
         let nats = Nats::start(scratch)?;
         let urls = nats.urls();
         let mut arguments = vec![
@@ -197,14 +211,20 @@ impl Cluster {
             CLUSTER_KEY,
         ];
         arguments.extend(flags);
+        let start_world = if has_test_games {
+            Server::start_with_test_games
+        } else {
+            Server::start
+        };
         let worlds = vec![
-            Server::start(scratch, &arguments)?,
-            Server::start(scratch, &arguments)?,
+            start_world(scratch, &arguments)?,
+            start_world(scratch, &arguments)?,
         ];
         let mut cluster = Self {
             worlds,
             hosts: Vec::new(),
             nats,
+            has_test_games,
         };
         for _ in 0..2 {
             cluster.add_host(scratch, &[])?;
@@ -236,7 +256,13 @@ impl Cluster {
             .nth(1)
             .context("no certificate")?
             .trim();
-        let mut command = Command::new(binary("game-server"));
+        let mut command = if self.has_test_games {
+            let mut command = Command::new(binary("test-server"));
+            command.arg("game-server");
+            command
+        } else {
+            Command::new(binary("game-server"))
+        };
         scratch.confine(&mut command);
         command
             .args([

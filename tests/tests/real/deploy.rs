@@ -226,7 +226,8 @@ fn probes_and_scrapes_are_answered_by_a_real_server() -> Result<()> {
 #[test]
 fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
     let scratch = ScratchFolder::new("series");
-    let server = Server::start(&scratch, &[])?;
+    let kept = scratch.path().join("kept");
+    let server = Server::start(&scratch, &["--keep", kept.to_str().expect("a plain path")])?;
     let text = server.get("/metrics")?.1;
     let kinds = text
         .lines()

@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ambit_tests::real::counting_players::CountingPlayers;
-use ambit_tests::real::{self, Console, Host, ScratchFolder, Server, outage, server_signal};
+use ambit_tests::real::{
+    self, Cluster, Console, Host, ScratchFolder, Server, outage, server_signal,
+};
 use anyhow::{Context, Result};
 
 const PLAYERS: usize = 3;
@@ -21,7 +23,7 @@ fn rooms_of_a_killed_server_go_on_with_all_that_was_confirmed() -> Result<()> {
 }
 
 #[test]
-fn rooms_of_a_server_killed_with_its_children_go_on_with_all_that_was_confirmed() -> Result<()> {
+fn rooms_of_a_server_killed_with_its_children_go_on_as_they_were() -> Result<()> {
     end_server("kept-process", "process:2", "KILL")
 }
 
@@ -126,6 +128,55 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
         let left = console.events.iter().find(|event| event["ev"] == "left");
         assert_eq!(left, None);
     }
+    Ok(())
+}
+
+/// A leader and the hosts of all rooms are killed at once, so nobody has their checkpoints in
+/// memory. The next leader has them from NATS, and they go on at a host that comes then.
+#[test]
+fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
+    let scratch = ScratchFolder::new("kept-cluster");
+    let flags = ["--keep", "nats", "--grace", GRACE];
+    let mut cluster = Cluster::start_with_test_games(&scratch, &flags)?;
+    let servers: Vec<String> = cluster
+        .worlds
+        .iter()
+        .map(|world| world.world.to_string())
+        .collect();
+    let players = CountingPlayers::start_with_ballast(&scratch, &servers.join(","), PLAYERS, 1);
+    cluster
+        .leader()
+        .wait_for_metrics("all players", |metrics| {
+            metrics["ambit_host_players"] == PLAYERS as f64
+        })?;
+    outage(SETTLE_TIME);
+    players.pause();
+    outage(SETTLE_TIME);
+    let written = cluster.leader().metrics()?;
+    println!(
+        "{} bytes stored in {} turns for {PLAYERS} rooms of 1 MiB",
+        written["ambit_kept_bytes_total"], written["ambit_kept_syncs_total"]
+    );
+    let ended = now();
+    server_signal(cluster.leader().id(), "STOP")?;
+    for host in &cluster.hosts {
+        server_signal(host.id(), "KILL")?;
+    }
+    cluster.kill_leader()?;
+    cluster.add_host(&scratch, &[])?;
+    cluster.leader().wait_for_metrics("all rooms", |metrics| {
+        metrics.get("ambit_host_rooms") == Some(&(PLAYERS as f64))
+    })?;
+    println!("all rooms run {} ms later", ended.elapsed().as_millis());
+    cluster
+        .leader()
+        .wait_for_metrics("all players again", |metrics| {
+            metrics["ambit_host_players"] == PLAYERS as f64
+        })?;
+    players.resume();
+    outage(SETTLE_TIME);
+    let confirmed = players.finish()?;
+    assert!(confirmed.iter().all(|count| *count > 50), "{confirmed:?}");
     Ok(())
 }
 

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::directory::Leader;
+use ambit_proto::ids::RoomId;
+use ambit_room::journal::SavedRoom;
 use anyhow::{Context as _, bail};
 use async_nats::jetstream::consumer::pull::OrderedConfig;
 use async_nats::jetstream::context::PublishErrorKind;
@@ -24,6 +26,7 @@ use prost::Message as _;
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, timeout};
 
+use super::kept_rooms::KeptRooms;
 use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
 use crate::lobby::RecordKey;
 
@@ -126,6 +129,15 @@ impl DirectoryStore {
             "created the directory's stream in NATS"
         );
         Ok(())
+    }
+
+    /// Opens the rooms that are kept beside the directory, and reads them.
+    pub(super) async fn open_kept_rooms(
+        &self,
+        interval: Duration,
+        epoch: u64,
+    ) -> anyhow::Result<(KeptRooms, BTreeMap<RoomId, SavedRoom>)> {
+        KeptRooms::open(&self.jetstream, self.replicas, interval, epoch).await
     }
 
     /// Looks up the leader's record.

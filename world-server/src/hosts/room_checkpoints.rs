@@ -24,6 +24,7 @@ use ambit_room::journal::SavedRoom;
 
 use crate::keep::directory::Keeper;
 use crate::keep::log::MAX_ROOM_TICKS;
+use crate::keep::planner::KeepStats;
 use crate::lobby::{HostId, HostOrder, HostReport};
 
 /// The checkpoints of all rooms; see the module.
@@ -32,6 +33,8 @@ pub struct RoomCheckpoints {
     rooms: Mutex<BTreeMap<RoomId, RoomCheckpoint>>,
     /// Gets them all, if they are to survive this process.
     keeper: Option<Arc<Keeper>>,
+    /// With a cluster that keeps rooms: what was stored.
+    store: Mutex<Option<KeepStats>>,
 }
 
 #[derive(Debug)]
@@ -45,6 +48,8 @@ struct RoomCheckpoint {
     skips_pieces: bool,
     /// When the newest message arrived.
     received_at: LocalTime,
+    /// How often it has changed.
+    version: u64,
 }
 
 /// What a piece of a snapshot has led to.
@@ -66,6 +71,7 @@ impl RoomCheckpoint {
             incoming: Vec::new(),
             skips_pieces: false,
             received_at: now,
+            version: 0,
         }
     }
 
@@ -143,7 +149,43 @@ impl RoomCheckpoints {
         Self {
             rooms: Mutex::new(kept.into_iter().map(checkpoint).collect()),
             keeper,
+            store: Mutex::default(),
         }
+    }
+
+    /// The rooms, and a number of each that grows with each change.
+    pub(crate) fn versions(&self) -> BTreeMap<RoomId, u64> {
+        let rooms = self.rooms();
+        let rooms = rooms.iter();
+        rooms.map(|(id, room)| (*id, room.version)).collect()
+    }
+
+    /// A room's newest checkpoint, and its number.
+    pub(crate) fn newest(&self, room: RoomId) -> Option<(u64, SavedRoom)> {
+        let rooms = self.rooms();
+        let room = rooms.get(&room)?;
+        Some((room.version, room.saved.clone()?))
+    }
+
+    /// A cluster has stored a room.
+    pub(crate) fn note_stored(&self, bytes: usize) {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.get_or_insert_default().bytes += bytes as u64;
+    }
+
+    /// A cluster has stored all rooms that have changed, or failed.
+    pub(crate) fn note_store(&self, is_failing: bool) {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let stats = store.get_or_insert_default();
+        stats.syncs += u64::from(!is_failing);
+        stats.failures += u64::from(is_failing);
+        stats.is_failing = is_failing;
+    }
+
+    /// What was kept.
+    pub(crate) fn keep_stats(&self) -> Option<KeepStats> {
+        let store = *self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        self.keeper.as_ref().map(|keeper| keeper.stats()).or(store)
     }
 
     pub(crate) fn keeper(&self) -> Option<&Keeper> {
@@ -291,6 +333,7 @@ impl RoomCheckpoints {
             .get_mut(&room)
             .filter(|checkpoint| checkpoint.host == host)?;
         checkpoint.received_at = now;
+        checkpoint.version += 1;
         Some(then(checkpoint))
     }
 

@@ -154,7 +154,7 @@ impl Keeper {
 
     fn run(&self, mut files: SegmentFiles) {
         let mut was_failing = false;
-        let mut left_out = 0;
+        let (mut left_out, mut is_slow) = (0, false);
         loop {
             let written = self.write_next(&mut files);
             match &written {
@@ -173,14 +173,15 @@ impl Keeper {
                 was_failing = written.is_err();
             }
             let stats = self.stats();
-            if stats.left_out > left_out {
+            if stats.left_out > left_out && !is_slow {
                 tracing::warn!(
-                    times = stats.left_out - left_out,
-                    "the disk is too slow to keep all rooms: some were left out until their next \
+                    "the disk is too slow to keep all rooms: some are left out until their next \
                      snapshots"
                 );
-                left_out = stats.left_out;
             }
+            // One line each time that the disk cannot keep up.
+            is_slow = stats.left_out > left_out || is_slow && stats.waiting_bytes > 0;
+            left_out = stats.left_out;
             if self.has_finished() {
                 return;
             }
@@ -366,7 +367,7 @@ mod tests {
     const SYNC: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_was_kept_is_there_at_the_next_start_and_only_the_owner_may_read_it() {
+    fn what_was_kept_is_there_at_the_next_start_for_its_owner_only() {
         let directory = scratch("kept");
         let (keeper, kept) = Keeper::open(&directory, SYNC).unwrap();
         assert_eq!(kept, KeptState::default());

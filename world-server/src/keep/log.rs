@@ -598,9 +598,11 @@ mod tests {
     }
 
     /// What counts of a state.
-    fn of(state: &KeptState) -> (&BTreeMap<RecordKey, Vec<u8>>, Vec<(&RoomId, &SavedRoom)>) {
+    fn of(state: &KeptState) -> (Records, BTreeMap<RoomId, SavedRoom>) {
         let rooms = state.rooms.iter();
-        let rooms = rooms.map(|(id, room)| (id, &room.saved)).collect();
-        (&state.records, rooms)
+        let rooms = rooms.map(|(id, room)| (*id, room.saved.clone()));
+        (state.records.clone(), rooms.collect())
     }
+
+    type Records = BTreeMap<RecordKey, Vec<u8>>;
 }

@@ -50,7 +50,7 @@ pub(crate) struct KeepPlanner {
     records: BTreeMap<RecordKey, Vec<u8>>,
     rooms: BTreeMap<RoomId, RoomProgress>,
     /// Not written yet, in order.
-    waiting: VecDeque<WaitingEntry>,
+    waiting: VecDeque<QueuedEntry>,
     waiting_bytes: usize,
     /// The newest segment.
     segment: u64,
@@ -100,7 +100,7 @@ struct RoomProgress {
 }
 
 #[derive(Debug)]
-struct WaitingEntry {
+struct QueuedEntry {
     /// `None` for a record.
     room: Option<RoomId>,
     is_snapshot: bool,
@@ -420,7 +420,7 @@ impl KeepPlanner {
         let mut bytes = Vec::new();
         log::append(self.salt, entry, &mut bytes);
         self.waiting_bytes += bytes.len();
-        self.waiting.push_back(WaitingEntry {
+        self.waiting.push_back(QueuedEntry {
             room,
             is_snapshot: matches!(entry, KeptEntry::Snapshot { .. }),
             bytes,
@@ -510,7 +510,7 @@ mod tests {
         }
 
         fn step(&mut self) {
-            self.now = self.now + Duration::from_millis(50);
+            self.now += Duration::from_millis(50);
             let room = ROOMS[self.below(3) as usize];
             match self.below(12) {
                 0 => {
@@ -653,7 +653,7 @@ mod tests {
                     story.planner.segment_bytes = 1 << 40;
                 }
             }
-            story.now = story.now + SYNC;
+            story.now += SYNC;
             story.write();
             let state = story.restored();
             assert_eq!(state.records, story.records);
@@ -668,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_process_continues_after_the_newest_segment_and_keeps_what_it_needs() {
+    fn the_next_process_continues_and_deletes_nothing_that_it_needs() {
         let mut first = planner(&KeptState::default(), BTreeSet::new());
         first.handle_snapshot(ROOMS[0], &snapshot(50, 1_000));
         let begun = write(&mut first, LocalTime::from_millis(10)).begin.unwrap();
@@ -732,7 +732,7 @@ mod tests {
     }
 
     #[test]
-    fn while_the_disk_stalls_memory_is_bounded_and_the_oldest_snapshots_are_left_out() {
+    fn while_the_disk_stalls_memory_is_bounded_and_rooms_are_left_out() {
         let mut planner = planner(&KeptState::default(), BTreeSet::new());
         let stalled = planner.poll(LocalTime::from_millis(10)).unwrap();
         for number in 1..=40 {

@@ -1,7 +1,6 @@
 //! The components of a server from its first socket to the last, and the dispatch of each
 //! connection to its component.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -33,15 +32,18 @@ use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::{self, AdminState};
 use crate::client_connection::ClientConnection;
 use crate::cluster::leadership::LEADER_LEASE;
-use crate::cluster::store::{DirectoryStore, WriteQueue};
-use crate::cluster::{ClusterMember, ClusterRole, FollowerAcceptor, Followers, relay_client};
-use crate::config::{Config, HostingMode};
+use crate::cluster::store::DirectoryStore;
+use crate::cluster::{
+    ClusterMember, ClusterRole, FollowerAcceptor, Followers, StartedLobby, StoredLobby,
+    relay_client,
+};
+use crate::config::{Config, HostingMode, KeepPlace};
 use crate::hosts::process::ChildSupervisor;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::hosts::{embedded, remote};
 use crate::keep::directory::Keeper;
 use crate::keep::log::KeptState;
-use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
+use crate::lobby::{Lobby, LobbyConfig, LobbyGame};
 use crate::session::{self, CommonToSessions};
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
@@ -56,8 +58,8 @@ const MAX_HOST_HANDSHAKES: usize = 64;
 /// How long a client may wait until a leader is elected.
 const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long hosts on other machines may take, beside `--host-silence`, to come back to a server that
-/// was started again.
+/// How long hosts on other machines may take, beside `--host-silence`, to come back to a server
+/// that was started again.
 const HOSTS_RETURN_TIME: Duration = Duration::from_secs(2);
 
 /// How long the start of all hosts may take.
@@ -113,8 +115,10 @@ impl ServerComponents {
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
             let kept = match &config.keep {
-                Some(directory) => Some(Keeper::open(directory, config.keep_sync)?),
-                None => None,
+                Some(KeepPlace::Directory(directory)) => {
+                    Some(Keeper::open(directory, config.keep_sync)?)
+                }
+                Some(KeepPlace::Nats) | None => None,
             };
             keeper = kept.as_ref().map(|(keeper, _)| Arc::clone(keeper));
             let source = kept.map_or(LobbySource::Nothing, |(keeper, state)| {
@@ -371,14 +375,11 @@ impl ConnectionRouter {
 }
 
 type LobbyEnded = oneshot::Receiver<Infallible>;
-/// The records that were read from the directory.
-type DirectoryRecords = BTreeMap<RecordKey, Vec<u8>>;
-
 /// What a lobby begins with.
 enum LobbySource {
     Nothing,
     /// The directory of a cluster.
-    Cluster(Arc<WriteQueue>, DirectoryRecords),
+    Cluster(StoredLobby),
     /// The files of `--keep`.
     Directory(Arc<Keeper>, KeptState),
 }
@@ -394,7 +395,7 @@ async fn start_alone(
     (hosts, hosts_stop): (&mut JoinSet<()>, &CancellationToken),
 ) -> anyhow::Result<(Option<GameHost>, LobbyEnded)> {
     let (children, wanted) = watch::channel(config.children().min);
-    let (world, ended) = start_lobby(
+    let StartedLobby { world, ended, .. } = start_lobby(
         config,
         &registry,
         &start_lobby_thread()?,
@@ -425,14 +426,14 @@ async fn cluster_member(
     let (clock, epoch_unix) = LobbyClock::start();
     let (lobby_config, lobby_registry, arbiter) =
         (config.clone(), registry.clone(), start_lobby_thread()?);
-    let start_lobby = move |write_queue: Arc<WriteQueue>, records: DirectoryRecords| {
+    let start_lobby = move |stored: StoredLobby| {
         start_lobby(
             &lobby_config,
             &lobby_registry,
             &arbiter,
             (clock, epoch_unix),
             None,
-            LobbySource::Cluster(write_queue, records),
+            LobbySource::Cluster(stored),
         )
     };
     Ok(ClusterMember {
@@ -447,6 +448,7 @@ async fn cluster_member(
         key,
         clock,
         start_lobby: Box::new(start_lobby),
+        keep_interval: config.keep.is_some().then_some(config.keep_sync),
         roles,
     })
 }
@@ -471,7 +473,7 @@ fn start_lobby(
     (clock, epoch_unix): (LobbyClock, Duration),
     children: Option<watch::Sender<u32>>,
     source: LobbySource,
-) -> anyhow::Result<(Addr<WorldServer>, LobbyEnded)> {
+) -> anyhow::Result<StartedLobby> {
     let mut seed = [0; 32];
     SystemRandom::new()
         .fill(&mut seed)
@@ -500,10 +502,21 @@ fn start_lobby(
     let mut checkpoints = RoomCheckpoints::default();
     match source {
         LobbySource::Nothing => {}
-        LobbySource::Cluster(queue, records) => {
+        LobbySource::Cluster(StoredLobby {
+            write_queue: queue,
+            records,
+            rooms,
+        }) => {
             let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
             let reconnect_time = LEADER_LEASE + config.host_silence;
-            lobby.restore(now, records, reconnect_time, &BTreeSet::new());
+            lobby.restore(
+                now,
+                records,
+                reconnect_time,
+                &rooms.keys().copied().collect(),
+            );
+            let known = rooms.into_iter().filter(|(id, _)| lobby.is_running(*id));
+            checkpoints = RoomCheckpoints::with_kept(now, known, None);
             write_queue = Some(queue);
         }
         LobbySource::Directory(keeper, KeptState { records, rooms, .. }) => {
@@ -525,6 +538,8 @@ fn start_lobby(
         }
     }
     let (lifeline, ended) = oneshot::channel();
+    let checkpoints = Arc::new(checkpoints);
+    let of_actor = Arc::clone(&checkpoints);
     let (record, children) = (
         config.record.clone(),
         children.unwrap_or_else(|| watch::Sender::new(0)),
@@ -536,11 +551,15 @@ fn start_lobby(
             children,
             write_queue,
             record,
-            checkpoints,
+            of_actor,
             lifeline,
         )
     });
-    Ok((world, ended))
+    Ok(StartedLobby {
+        world,
+        ended,
+        checkpoints,
+    })
 }
 
 fn lobby_game(game: &ambit_room::logic::registry::GameInfo) -> LobbyGame {

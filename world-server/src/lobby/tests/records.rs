@@ -355,7 +355,7 @@ fn rooms_go_on_after_the_end_of_everything_if_their_checkpoints_were_kept() {
 }
 
 #[test]
-fn rooms_of_a_host_that_does_not_come_back_go_on_at_another_if_they_were_kept() {
+fn kept_rooms_of_a_host_that_does_not_come_back_go_on_at_another() {
     let mut first = LobbyHarness::recorded();
     let host = first.reconnecting_host(1, 9, &[]);
     let ann = first.connect_as("ann");

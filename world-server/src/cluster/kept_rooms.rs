@@ -1,0 +1,309 @@
+//! Rooms that survive a leader and their host (`--keep nats`): objects in JetStream.
+//!
+//! At an interval the leader stores each room that has changed: a segment of the log of
+//! [`crate::keep::log`] with the newest snapshot and the ticks since then. A new leader reads them
+//! for rooms whose hosts are gone as well. Nobody waits for the store, and nothing queues for it:
+//! what is stored is what is newest when its turn comes.
+//!
+//! The name of an object is the leader's epoch and the room. So a former leader that still writes
+//! overwrites nothing of its successor, and the objects of earlier epochs are deleted once they
+//! have successors or their rooms are gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::ids::RoomId;
+use ambit_room::journal::SavedRoom;
+use anyhow::Context as _;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::object_store::{Config, ObjectStore};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, timeout};
+
+use crate::hosts::room_checkpoints::RoomCheckpoints;
+use crate::keep::log::{self, KeptEntry, KeptState};
+
+const BUCKET: &str = "AMBIT_ROOMS";
+/// Objects that are read or written at the same time.
+const OBJECTS_AT_A_TIME: usize = 8;
+/// One that takes longer has failed.
+const OBJECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// JetStream forgets older objects, and the traces of deleted ones.
+const MAX_AGE: Duration = Duration::from_hours(24);
+/// Objects have no secrets that could be guessed: the hash need not be salted.
+const SALT: log::LogSalt = [0; 8];
+
+/// The bucket of the rooms; see the module.
+pub(crate) struct KeptRooms {
+    bucket: ObjectStore,
+    interval: Duration,
+    epoch: u64,
+    /// The objects of earlier leaders.
+    earlier: BTreeSet<StoredRoomName>,
+    /// What this leader has stored, and the version.
+    stored: BTreeMap<RoomId, u64>,
+    is_failing: bool,
+}
+
+/// Ordered by room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct StoredRoomName {
+    room: RoomId,
+    epoch: u64,
+}
+
+impl StoredRoomName {
+    fn parse(name: &str) -> Option<Self> {
+        let (epoch, room) = name.split_once('-')?;
+        let (epoch, room) = (epoch.parse().ok()?, RoomId(room.parse().ok()?));
+        Some(Self { room, epoch })
+    }
+}
+
+impl std::fmt::Display for StoredRoomName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.epoch, self.room.0)
+    }
+}
+
+impl KeptRooms {
+    /// Opens the bucket, which is created if it does not exist, and reads the newest object of each
+    /// room. One that cannot be read is left out, with an error in the log.
+    pub(super) async fn open(
+        jetstream: &Context,
+        replicas: usize,
+        interval: Duration,
+        epoch: u64,
+    ) -> anyhow::Result<(Self, BTreeMap<RoomId, SavedRoom>)> {
+        let config = Config {
+            bucket: BUCKET.to_owned(),
+            max_age: MAX_AGE,
+            num_replicas: replicas,
+            ..Config::default()
+        };
+        let bucket = match jetstream.get_object_store(BUCKET).await {
+            Ok(bucket) => bucket,
+            Err(_) => jetstream
+                .create_object_store(config)
+                .await
+                .context("cannot create the bucket of rooms in NATS")?,
+        };
+        let mut earlier = BTreeSet::new();
+        let mut objects = bucket.list().await.context("the bucket of rooms")?;
+        while let Some(object) = timeout(OBJECT_TIMEOUT, objects.next())
+            .await
+            .context("NATS did not list all rooms in time")?
+        {
+            let object = object.context("the bucket of rooms")?;
+            earlier.extend(StoredRoomName::parse(&object.name));
+        }
+        // Of each room, the one of the newest epoch comes last.
+        let newest: BTreeMap<RoomId, StoredRoomName> =
+            earlier.iter().map(|name| (name.room, *name)).collect();
+        let read = futures_util::stream::iter(newest.into_values())
+            .map(async |name| {
+                let room = read_room(&bucket, name).await.unwrap_or_else(|error| {
+                    tracing::error!(room = name.room.0, "a kept room cannot be read: {error:#}");
+                    None
+                });
+                room.map(|room| (name.room, room))
+            })
+            .buffer_unordered(OBJECTS_AT_A_TIME);
+        let rooms = read.filter_map(std::future::ready).collect().await;
+        let kept = Self {
+            bucket,
+            interval,
+            epoch,
+            earlier,
+            stored: BTreeMap::new(),
+            is_failing: false,
+        };
+        Ok((kept, rooms))
+    }
+
+    /// Stores the rooms until `done` is set.
+    pub(super) async fn run(
+        mut self,
+        checkpoints: Arc<RoomCheckpoints>,
+        mut done: watch::Receiver<bool>,
+    ) {
+        let mut turns = tokio::time::interval(self.interval);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = turns.tick() => {}
+                _ = done.changed() => return,
+            }
+            let result = self.store_changed(&checkpoints).await;
+            match &result {
+                Err(error) if !self.is_failing => {
+                    tracing::error!("rooms are not kept in NATS; they run on: {error:#}");
+                }
+                Ok(()) if self.is_failing => tracing::warn!("rooms are kept in NATS again"),
+                _ => {}
+            }
+            self.is_failing = result.is_err();
+            checkpoints.note_store(self.is_failing);
+        }
+    }
+
+    async fn store_changed(&mut self, checkpoints: &RoomCheckpoints) -> anyhow::Result<()> {
+        let versions = checkpoints.versions();
+        let changed = versions
+            .iter()
+            .filter(|(room, version)| self.stored.get(*room) != Some(*version));
+        let changed: Vec<RoomId> = changed.map(|(room, _)| *room).collect();
+        let (bucket, epoch) = (&self.bucket, self.epoch);
+        let stored: Vec<(RoomId, u64, usize)> = futures_util::stream::iter(changed)
+            .map(async |room| {
+                // The version belongs to what is stored.
+                let Some((version, saved)) = checkpoints.newest(room) else {
+                    return Ok(None);
+                };
+                let bytes = segment_of(room, &saved);
+                let name = StoredRoomName { room, epoch }.to_string();
+                let mut reader = &bytes[..];
+                let put = bucket.put(name.as_str(), &mut reader);
+                timeout(OBJECT_TIMEOUT, put)
+                    .await
+                    .context("NATS is late")??;
+                anyhow::Ok(Some((room, version, bytes.len())))
+            })
+            .buffer_unordered(OBJECTS_AT_A_TIME)
+            .try_filter_map(|stored| std::future::ready(Ok(stored)))
+            .try_collect()
+            .await?;
+        for (room, version, bytes) in stored {
+            self.stored.insert(room, version);
+            checkpoints.note_stored(bytes);
+        }
+        self.delete_unneeded(&versions).await
+    }
+
+    /// Deletes the objects of rooms that have ended, and those that have successors.
+    async fn delete_unneeded(&mut self, versions: &BTreeMap<RoomId, u64>) -> anyhow::Result<()> {
+        let ended = self
+            .stored
+            .keys()
+            .filter(|room| !versions.contains_key(room));
+        let ended: Vec<RoomId> = ended.copied().collect();
+        for room in ended {
+            let epoch = self.epoch;
+            self.delete(StoredRoomName { room, epoch }).await?;
+            self.stored.remove(&room);
+        }
+        let unneeded = self.earlier.iter().filter(|name| {
+            self.stored.contains_key(&name.room) || !versions.contains_key(&name.room)
+        });
+        let unneeded: Vec<StoredRoomName> = unneeded.copied().collect();
+        for name in unneeded {
+            self.delete(name).await?;
+            self.earlier.remove(&name);
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, name: StoredRoomName) -> anyhow::Result<()> {
+        let name = name.to_string();
+        let deleted = timeout(OBJECT_TIMEOUT, self.bucket.delete(&name));
+        deleted.await.context("NATS is late")??;
+        Ok(())
+    }
+}
+
+async fn read_room(
+    bucket: &ObjectStore,
+    name: StoredRoomName,
+) -> anyhow::Result<Option<SavedRoom>> {
+    let read = async {
+        let mut bytes = Vec::new();
+        let mut object = bucket.get(name.to_string()).await?;
+        object.read_to_end(&mut bytes).await?;
+        anyhow::Ok(bytes)
+    };
+    let bytes = timeout(OBJECT_TIMEOUT, read)
+        .await
+        .context("NATS is late")??;
+    Ok(room_in(name.room, &bytes)?)
+}
+
+/// The segment of one room.
+fn segment_of(room: RoomId, saved: &SavedRoom) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    log::begin_segment(SALT, &mut bytes);
+    let snapshot = KeptEntry::Snapshot {
+        room,
+        number: 0,
+        at: saved.snapshot.at,
+        state: &saved.snapshot.state,
+    };
+    log::append(SALT, snapshot, &mut bytes);
+    for (number, tick) in (1..).zip(&saved.journal) {
+        let tick = KeptEntry::Tick {
+            room,
+            number,
+            at: tick.at,
+            inputs: &tick.inputs,
+        };
+        log::append(SALT, tick, &mut bytes);
+    }
+    bytes
+}
+
+/// The room in a segment; `None` if it is damaged.
+fn room_in(room: RoomId, segment: &[u8]) -> Result<Option<SavedRoom>, log::OtherVersion> {
+    let mut state = KeptState::default();
+    state.read(1, segment)?;
+    Ok(state.rooms.remove(&room).map(|kept| kept.saved))
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::time::GameTime;
+    use ambit_room::journal::{JournalEntry, RoomSnapshot};
+
+    use super::*;
+
+    #[test]
+    fn an_object_has_the_room_as_it_was_stored() {
+        let saved = SavedRoom {
+            snapshot: RoomSnapshot {
+                at: GameTime::from_millis(50),
+                state: vec![1; 100],
+            },
+            journal: vec![
+                JournalEntry {
+                    at: GameTime::from_millis(100),
+                    inputs: vec![2; 3],
+                };
+                2
+            ],
+        };
+        let bytes = segment_of(RoomId(7), &saved);
+        assert_eq!(room_in(RoomId(7), &bytes), Ok(Some(saved)));
+        assert_eq!(room_in(RoomId(8), &bytes), Ok(None));
+    }
+
+    #[test]
+    fn the_newest_epoch_of_a_room_comes_last() {
+        let names = ["9-1", "10-1", "2-3", "other", "1-x", "10-2"];
+        let names: BTreeSet<StoredRoomName> = names
+            .into_iter()
+            .filter_map(StoredRoomName::parse)
+            .collect();
+        let newest: BTreeMap<RoomId, String> = names
+            .iter()
+            .map(|name| (name.room, name.to_string()))
+            .collect();
+        let expected = [(1, "10-1"), (2, "10-2"), (3, "2-3")];
+        assert_eq!(
+            newest,
+            expected
+                .map(|(room, name)| (RoomId(room), name.to_owned()))
+                .into()
+        );
+    }
+}
