@@ -19,9 +19,9 @@ pub struct RoomLateness {
     pub loses_ticks: bool,
     /// How much less it sends, from 0.
     pub load_level: u32,
-    /// Ticks that ran in a recent second; 0 if that is not known.
+    /// Of the last `ticks_due` ticks so many ran, in about a second; 0 if that is not known.
     pub ticks_run: u32,
-    /// Ticks that should have run in that second.
+    /// Ticks that should have run in that time.
     pub ticks_due: u32,
 }
 

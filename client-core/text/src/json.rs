@@ -203,8 +203,8 @@ fn room_late(t: GameTime, lateness: RoomLateness) -> Json {
         (
             "room_overloaded",
             format!(
-                "the room is overloaded: it ran {ticks_run} of {ticks_due} ticks in the last \
-                 second, and objects far away are updated less often"
+                "the room is overloaded: it ran {ticks_run} of the last {ticks_due} ticks, and \
+                 objects far away are updated less often"
             ),
         )
     } else if is_late {
@@ -574,7 +574,7 @@ mod tests {
         assert_eq!(codes, ["room_in_time", "room_late", "room_overloaded"]);
         let lost = notice(true, true);
         let message = lost["message"].as_str().unwrap_or_default();
-        assert!(message.contains("15 of 20 ticks"), "{lost}");
+        assert!(message.contains("15 of the last 20 ticks"), "{lost}");
         assert_eq!(
             (&lost["ticks_run"], &lost["load_level"]),
             (&json!(15), &json!(2))

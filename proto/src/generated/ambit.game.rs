@@ -134,7 +134,7 @@ pub struct RoomLate {
     /// How much less it sends, from 0 to 7; higher levels may follow.
     #[prost(uint32, tag = "3")]
     pub load_level: u32,
-    /// Of the `ticks_due` of the last second, so many ran. Both are 0 in the room's first second.
+    /// Of the last `ticks_due` ticks so many ran; in about a second. Both are 0 at first.
     #[prost(uint32, tag = "4")]
     pub ticks_run: u32,
     #[prost(uint32, tag = "5")]

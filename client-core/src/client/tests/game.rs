@@ -49,6 +49,36 @@ fn the_join_gives_a_first_estimate_of_room_time() {
 }
 
 #[test]
+fn a_view_is_told_of_a_late_room_when_a_player_would_notice() {
+    let mut harness = ClientHarness::playing();
+    let mut told = |is_late, loses_ticks, load_level| {
+        let late = game_pb::RoomLate {
+            is_late,
+            loses_ticks,
+            load_level,
+            ticks_run: 15,
+            ticks_due: 20,
+        };
+        harness.send_game_message(game_pb::game_to_client::Body::Late(late));
+        assert_eq!(harness.client.stats().room_lateness, late.into());
+        let lateness = |event| match event {
+            ViewEvent::RoomLate { lateness, .. } => Some(lateness.loses_ticks),
+            _ => None,
+        };
+        harness
+            .events()
+            .into_iter()
+            .filter_map(lateness)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(true, false, 1), [false]);
+    assert_eq!(told(true, true, 3), [true]);
+    assert_eq!(told(true, true, 5), [false; 0]);
+    assert_eq!(told(true, false, 5), [false]);
+    assert_eq!(told(false, false, 0), [false]);
+}
+
+#[test]
 fn an_object_is_visible_from_its_enter_time_on() {
     let mut harness = ClientHarness::playing();
     let at = harness.room_time() + ms(110);

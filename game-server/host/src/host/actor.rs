@@ -288,7 +288,7 @@ impl RoomActor {
         if is_losing {
             tracing::warn!(
                 room,
-                "the room is overloaded: it ran {run} of {due} ticks in the last second, and sends \
+                "the room is overloaded: it ran {run} of the last {due} ticks, and sends \
                  less; its players are told, and other rooms have threads of their own"
             );
         } else {

@@ -21,7 +21,7 @@ const TELL_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct LatenessChanges {
     /// From the next tick on.
     pub(super) level: Option<LoadLevel>,
-    /// Whether the room loses ticks, and those of the last second.
+    /// Whether the room loses ticks, and its last ones.
     pub(super) loses_ticks: Option<(bool, TickCount)>,
     /// What all clients are to be told.
     pub(super) news: Option<RoomLate>,
@@ -56,7 +56,7 @@ impl Lateness {
         let loses_ticks = self.loss.note_tick(now, skipped);
         LatenessChanges {
             level,
-            loses_ticks: loses_ticks.map(|loses| (loses, self.loss.last_second())),
+            loses_ticks: loses_ticks.map(|loses| (loses, self.loss.last_ticks())),
             news: self.take_news(now),
         }
     }
@@ -70,7 +70,7 @@ impl Lateness {
         let level = self.governor.level();
         let loses_ticks = self.loss.is_losing();
         let is_late = loses_ticks || level > LoadLevel::NONE;
-        let ticks = self.loss.last_second();
+        let ticks = self.loss.last_ticks();
         let news = RoomLate {
             is_late,
             loses_ticks,

@@ -78,7 +78,7 @@ pub enum RoomHostOutput {
     World(HostMessage),
     /// The room is late and sends less from the next tick on, or it sends more again.
     LoadLevel(LoadLevel),
-    /// The room begins to lose ticks, or loses none any more; with those of the last second.
+    /// The room begins to lose ticks, or loses none any more; with its last ticks.
     TickLoss { is_losing: bool, ticks: TickCount },
     /// The room has ended: tick it no more.
     Ended,

@@ -1,7 +1,7 @@
 //! Whether a room loses ticks.
 //!
 //! The ticks that run go in, with the number that was skipped before each; [`TickLoss::is_losing`]
-//! and the count of the last second come out. A room is losing ticks from a second in which it
+//! and the last count come out. A room is losing ticks from a second in which it
 //! skipped a fifth of them until five seconds have passed in which it skipped none. So a single
 //! pause of the machine is soon over, and a room at the edge does not change all the time.
 
@@ -63,8 +63,8 @@ impl TickLoss {
         self.is_losing
     }
 
-    /// The ticks of the last whole second.
-    pub(super) fn last_second(&self) -> TickCount {
+    /// The ticks of the last whole second, or of more if a tick took longer.
+    pub(super) fn last_ticks(&self) -> TickCount {
         self.last_window
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(room.run(60, 0), [false; 0]);
         // Three of four ticks: each third one comes after a skipped one.
         assert_eq!(room.run(5, 4), [true]);
-        assert_eq!(room.loss.last_second(), TickCount { run: 15, due: 20 });
+        assert_eq!(room.loss.last_ticks(), TickCount { run: 15, due: 20 });
         assert_eq!(room.run(4, 0), [false; 0]);
         assert!(room.loss.is_losing());
         assert_eq!(room.run(2, 0), [false]);

@@ -36,7 +36,7 @@ const OBSERVED_EVERY: u32 = 120;
 
 #[test]
 fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
-    let sent_at = |level: u8| {
+    let poses_at = |level: u8| {
         let config = RoomConfig {
             inner: 7,
             outer: 8,
@@ -48,15 +48,28 @@ fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
         simulation
             .inputs
             .push(RoomInput::SetLoadLevel(level.into()));
-        let before = simulation.room.stats().poses.sent;
+        let counts = |simulation: &RoomSimulation| {
+            let stats = simulation.room.stats();
+            [stats.poses.sent, stats.pose_codes.uses]
+        };
+        let before = counts(&simulation);
         simulation.ticks(64);
-        simulation.room.stats().poses.sent - before
+        let after = counts(&simulation);
+        [after[0] - before[0], after[1] - before[1]]
     };
-    let sent = [0, 1, 2, 3, 4, 5, 6, 7].map(sent_at);
+    let poses = [0, 1, 2, 3, 4, 5, 6, 7].map(poses_at);
+    let sent = poses.map(|[sent, _]| sent);
     assert!(sent.is_sorted_by(|more, less| more > less), "{sent:?}");
     // The own avatar of each client at each tick.
     assert!(sent[7] >= 64 * 12, "{sent:?}");
     assert!(sent[7] < sent[0] / 4, "{sent:?}");
+    // What is not sent costs no look either.
+    let looked_at = poses.map(|[_, looked_at]| looked_at);
+    assert!(
+        looked_at.is_sorted_by(|more, less| more > less),
+        "{looked_at:?}"
+    );
+    assert!(looked_at[7] < looked_at[0] / 4, "{looked_at:?}");
 }
 
 #[test]
