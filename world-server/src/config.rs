@@ -98,9 +98,15 @@ pub struct Config {
     pub nats: Vec<String>,
 
     /// For `cluster`: where the other servers and the hosts reach this server, if not at the
-    /// address for players: HOST:PORT.
+    /// address for players or that of `--peer-listen`: HOST:PORT.
     #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_ADDRESS", value_parser = parse_peer_address)]
     pub peer_address: Option<String>,
+
+    /// Where hosts on other machines and the other servers of a cluster connect, if not at the
+    /// address for players, which then accepts players alone. For a private network. Port 0 takes
+    /// a free port.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_LISTEN")]
+    pub peer_listen: Option<SocketAddr>,
 
     /// How long a host may be silent before it counts as hung: its rooms resume elsewhere, and a
     /// child is killed. Hosts send a heartbeat every 250 ms; with a value not much longer, a busy
@@ -372,6 +378,8 @@ impl Config {
         } else if self.hosts == HostingMode::Cluster && self.host_key.is_none() {
             "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
              cluster share"
+        } else if self.peer_listen.is_some() && self.host_key.is_none() {
+            "`--peer-listen` needs `--host-key`: the key that the hosts have, which connect there"
         } else {
             return Ok(());
         };
@@ -898,6 +906,7 @@ mod tests {
             (&["--key", "a.pem"], "--cert"),
             (&["--hosts", "cluster"], "--nats"),
             (&["--hosts", "cluster", "--nats", "a"], "--host-key"),
+            (&["--peer-listen", "127.0.0.1:0"], "--host-key"),
         ] {
             let error = error_of(flags);
             assert!(error.contains(missing), "{flags:?}: {error}");

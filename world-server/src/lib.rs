@@ -13,6 +13,7 @@ pub mod directory;
 mod hosts;
 mod identity;
 mod outgoing;
+mod peer_door;
 mod server;
 mod session;
 

@@ -228,7 +228,7 @@ impl Cluster {
         let worlds: Vec<String> = self
             .worlds
             .iter()
-            .map(|world| world.world.to_string())
+            .map(|world| world.peers.to_string())
             .collect();
         let ready = &self.leader().ready;
         let certificate = ready
