@@ -13,6 +13,7 @@
 mod follow;
 mod lead;
 pub(crate) mod leadership;
+pub(crate) mod nats;
 pub(crate) mod pending_writes;
 pub(crate) mod store;
 

@@ -10,6 +10,7 @@ mod consoles;
 mod deploy;
 mod failover;
 mod memory;
+mod nats_tls;
 mod operators;
 mod plain_client;
 mod processes;

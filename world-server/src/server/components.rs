@@ -32,6 +32,7 @@ use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::{self, AdminState};
 use crate::client_connection::ClientConnection;
 use crate::cluster::leadership::LEADER_LEASE;
+use crate::cluster::nats::NatsSettings;
 use crate::cluster::store::{DirectoryStore, WriteQueue};
 use crate::cluster::{ClusterMember, ClusterRole, FollowerAcceptor, Followers, relay_client};
 use crate::config::{Config, HostingMode};
@@ -412,7 +413,7 @@ async fn cluster_member(
         )
     };
     Ok(ClusterMember {
-        store: DirectoryStore::connect(&config.nats).await?,
+        store: DirectoryStore::connect(&NatsSettings::read(config)?).await?,
         process,
         address: config
             .peer_address
