@@ -14,6 +14,7 @@
 
 mod backoff;
 pub mod config;
+#[cfg(feature = "shell")]
 pub(crate) mod dial_race;
 mod engaged_objects;
 pub mod event;
