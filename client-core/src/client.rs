@@ -14,6 +14,8 @@
 
 mod backoff;
 pub mod config;
+#[cfg(feature = "shell")]
+pub(crate) mod dial_race;
 mod engaged_objects;
 pub mod event;
 mod event_queue;
@@ -123,7 +125,13 @@ impl<F: ViewFactory> Client<F> {
         self.lobby.server()
     }
 
-    /// Notes the address that the owner dials.
+    /// That server, and the ones to dial beside it while it does not answer. None for the
+    /// configured server.
+    pub fn servers_to_dial(&self) -> Vec<ClusterServer> {
+        self.lobby.servers_to_dial()
+    }
+
+    /// Notes the address that the owner dials, or of several the one that has answered.
     pub fn note_dialled_address(&mut self, address: &str) {
         self.lobby.note_dialled_address(address);
     }

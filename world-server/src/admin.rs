@@ -31,6 +31,7 @@ use self::listener::{HttpCounters, HttpListener};
 use self::snapshot::Snapshot;
 use crate::actor::messages::TakeSnapshot;
 use crate::cluster::ClusterRole;
+use crate::peer_door::PeerDoorCounters;
 use crate::session::CommonToSessions;
 
 /// A lobby that does not answer within this time is stuck.
@@ -42,6 +43,7 @@ pub(crate) struct AdminState {
     pub(crate) roles: watch::Receiver<ClusterRole>,
     pub(crate) acceptance: Arc<AcceptanceCounters>,
     pub(crate) sessions: Arc<CommonToSessions>,
+    pub(crate) peers: Arc<PeerDoorCounters>,
     pub(crate) http: Arc<HttpCounters>,
 }
 
@@ -105,15 +107,11 @@ impl AdminState {
             ClusterRole::Following { address, .. } => Some((format!("follows {address}"), true)),
             ClusterRole::Seeking => Some(("looks for the server that leads".to_owned(), false)),
         };
-        snapshot.drops.extend(
-            self.acceptance
-                .drops()
-                .map(|(name, count)| (name.to_owned(), count)),
-        );
-        let http = self.http.drops().into_iter();
-        snapshot
-            .drops
-            .extend(http.map(|(name, count)| (name.to_owned(), count)));
+        let counters = self.acceptance.drops().into_iter();
+        let counters = counters.chain(self.http.drops()).chain(self.peers.drops());
+        let counters = counters.map(|(name, count)| (name.to_owned(), count));
+        snapshot.drops.extend(counters);
+        snapshot.lobby.hosts_refused += self.peers.wrong_key.load(Relaxed);
         snapshot.drops.insert(
             "lobby_out/slow_reader".into(),
             self.sessions.slow_readers.load(Relaxed),

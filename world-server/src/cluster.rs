@@ -14,6 +14,7 @@ mod follow;
 mod kept_rooms;
 mod lead;
 pub(crate) mod leadership;
+pub(crate) mod nats;
 pub(crate) mod pending_writes;
 pub(crate) mod store;
 

@@ -97,10 +97,35 @@ pub struct Config {
     )]
     pub nats: Vec<String>,
 
+    /// For `cluster`: the certificate of the authority that has signed those of the NATS servers
+    /// (PEM). With it there is no connection without TLS. Without it, TLS is used if NATS asks for
+    /// it or a URL begins with `tls://`, with the authorities that the system trusts.
+    #[arg(long, value_name = "PEM", env = "AMBIT_NATS_CA")]
+    pub nats_ca: Option<PathBuf>,
+
+    /// For `cluster`: a certificate of this server for NATS, if NATS wants one.
+    #[arg(long, value_name = "PEM", env = "AMBIT_NATS_CERT")]
+    pub nats_cert: Option<PathBuf>,
+
+    /// Private key of `--nats-cert`.
+    #[arg(long, value_name = "PEM", env = "AMBIT_NATS_KEY")]
+    pub nats_key: Option<PathBuf>,
+
+    /// For `cluster`: a file with the credentials for NATS in one line: USER:PASSWORD, or a token
+    /// without a colon.
+    #[arg(long, value_name = "FILE", env = "AMBIT_NATS_CREDENTIALS")]
+    pub nats_credentials: Option<PathBuf>,
+
     /// For `cluster`: where the other servers and the hosts reach this server, if not at the
-    /// address for players: HOST:PORT.
+    /// address for players or that of `--peer-listen`: HOST:PORT.
     #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_ADDRESS", value_parser = parse_peer_address)]
     pub peer_address: Option<String>,
+
+    /// Where hosts on other machines and the other servers of a cluster connect, if not at the
+    /// address for players, which then accepts players alone. For a private network. Port 0 takes
+    /// a free port.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_LISTEN")]
+    pub peer_listen: Option<SocketAddr>,
 
     /// How long a host may be silent before it counts as hung: its rooms resume elsewhere, and a
     /// child is killed. A host on another machine only for half of it, if it had no such pauses in
@@ -377,6 +402,10 @@ impl Config {
             ("spare-hosts", has_pool, "process:MIN..MAX"),
             ("child-memory", has_children, "process:N"),
             ("nats", is_cluster, "cluster"),
+            ("nats-ca", is_cluster, "cluster"),
+            ("nats-cert", is_cluster, "cluster"),
+            ("nats-key", is_cluster, "cluster"),
+            ("nats-credentials", is_cluster, "cluster"),
             ("peer-address", is_cluster, "cluster"),
         ] {
             if !applies && let Some(origin) = origin(matches, from_file, flag) {
@@ -408,6 +437,10 @@ impl Config {
         } else if self.hosts != HostingMode::Cluster && self.keep == Some(KeepPlace::Nats) {
             "`--keep nats` is for `--hosts cluster`: set `--keep DIR` (a directory of that name is \
              `./nats`)"
+        } else if self.nats_cert.is_some() != self.nats_key.is_some() {
+            "`--nats-cert` and `--nats-key` go together: give both PEM files, or none"
+        } else if self.peer_listen.is_some() && self.host_key.is_none() {
+            "`--peer-listen` needs `--host-key`: the key that the hosts have, which connect there"
         } else {
             return Ok(());
         };
@@ -881,6 +914,8 @@ mod tests {
             ("process:2..3", &nats, false),
             ("cluster", &[nats, key].concat(), true),
             ("embedded", &["--peer-address", "a:1"], false),
+            ("embedded", &["--nats-ca", "a.pem"], false),
+            ("process:2", &["--nats-credentials", "a"], false),
             ("process:2", &["--peer-address", "a:1"], false),
             ("embedded", &["--spare-hosts", "1"], false),
             ("embedded", &["--child-memory", "512"], false),
@@ -991,11 +1026,23 @@ mod tests {
 
     #[test]
     fn a_setting_that_needs_another_one_is_refused_alone() {
+        let cluster = [
+            "--hosts",
+            "cluster",
+            "--nats",
+            "a",
+            "--host-key",
+            "0123456789abcdef",
+        ];
+        let cluster = &cluster[..];
         for (flags, missing) in [
             (&["--cert", "a.pem"][..], "--key"),
             (&["--key", "a.pem"], "--cert"),
             (&["--hosts", "cluster"], "--nats"),
             (&["--hosts", "cluster", "--nats", "a"], "--host-key"),
+            (&["--peer-listen", "127.0.0.1:0"], "--host-key"),
+            (&[cluster, &["--nats-cert", "a.pem"]].concat(), "--nats-key"),
+            (&[cluster, &["--nats-key", "a.pem"]].concat(), "--nats-cert"),
         ] {
             let error = error_of(flags);
             assert!(error.contains(missing), "{flags:?}: {error}");

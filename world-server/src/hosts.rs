@@ -85,11 +85,10 @@ impl HostSession {
         origin: Origin,
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
-        let host_to_world::Body::Ready(mut ready) = first else {
+        let host_to_world::Body::Ready(ready) = first else {
             return Err("its first message was not `Ready`".into());
         };
         admit(&ready)?;
-        ready.key.clear();
         let lobby_ended = |_| "the lobby has ended".to_owned();
         let RegisteredHost {
             id,

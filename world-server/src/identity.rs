@@ -1,5 +1,5 @@
 //! The certificate of the WorldServer: from PEM files, or its own, created on the first run and
-//! kept. Its secret for the seeds of rooms is kept in the same way.
+//! kept. Its secrets for the seeds of rooms and for stateless resets are kept in the same way.
 //!
 //! If the server's own certificate exists, its key exists too, even if the process or the machine
 //! dies at any time: the certificate is written last and removed first. One file without the other
@@ -9,7 +9,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use ambit_host::cli::Advertise;
 use ambit_host::identity::{IdentityPem, ServerIdentity};
+use ambit_transport::quic::ResetSecret;
 use anyhow::Context as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use rustls::pki_types::pem::PemObject as _;
@@ -21,6 +23,8 @@ use crate::lobby::ServerSecret;
 /// File modes of the key and of the certificate, which is public.
 const OWNER_ONLY: u32 = 0o600;
 const WORLD_READABLE: u32 = 0o644;
+/// The length of each secret.
+const SECRET_BYTES: usize = 32;
 
 /// Loads the certificate that the configuration names, or the one in the data directory.
 pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
@@ -38,47 +42,73 @@ pub(crate) fn server_secret(config: &Config) -> anyhow::Result<ServerSecret> {
     if let (HostingMode::Cluster, Some(key)) = (config.hosts, &config.host_key) {
         return Ok(ServerSecret::from_shared_key(key.as_bytes()));
     }
-    let directory = config.data_dir();
-    let mut fresh = [0; ServerSecret::LENGTH];
-    SystemRandom::new()
-        .fill(&mut fresh)
-        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
-    let secret = keep_secret(&directory, fresh).unwrap_or_else(|error| {
-        tracing::warn!(
-            directory = %directory.display(),
-            %error,
-            "cannot keep the secret of seeds: after a restart, a room with the same `seed` is \
-             another one"
-        );
-        fresh
-    });
+    let secret = kept_secret(
+        &config.data_dir().join("seeds.key"),
+        "a room with the same `seed` is another one",
+    )?;
     Ok(ServerSecret::new(secret))
 }
 
-/// The secret in the directory; `fresh`, which is stored there, if there is none.
-fn keep_secret(
-    directory: &Path,
-    fresh: [u8; ServerSecret::LENGTH],
-) -> io::Result<[u8; ServerSecret::LENGTH]> {
-    let path = directory.join("seeds.key");
-    let read = || fs::read(&path).map(|bytes| bytes.try_into().ok());
+/// The secret of this server's stateless resets: in a cluster it follows from the shared key, the
+/// certificate and the server's addresses, otherwise it is in the data directory. Each server has
+/// another one.
+pub(crate) fn reset_secret(
+    config: &Config,
+    identity: &ServerIdentity,
+) -> anyhow::Result<ResetSecret> {
+    if config.listen.port() == 0 {
+        // It will not listen at the same address again.
+        return Ok(ResetSecret::random()?);
+    }
+    if let (HostingMode::Cluster, Some(key)) = (config.hosts, &config.host_key) {
+        let server = format!(
+            "{} {} {}",
+            identity.fingerprint(),
+            config.listen,
+            Advertise::address(config.advertise, config.listen)
+        );
+        return Ok(ResetSecret::from_shared_key(key.as_bytes(), &server));
+    }
+    let secret = kept_secret(
+        &config.data_dir().join("resets.key"),
+        "clients notice only by their time-out that the server was killed",
+    )?;
+    Ok(ResetSecret::new(secret))
+}
+
+/// The secret in a file, created if there is none. A server that cannot keep one has another one
+/// after each start, which `consequence` explains to the operator.
+fn kept_secret(path: &Path, consequence: &str) -> anyhow::Result<[u8; SECRET_BYTES]> {
+    let mut fresh = [0; SECRET_BYTES];
+    SystemRandom::new()
+        .fill(&mut fresh)
+        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+    Ok(keep_secret(path, fresh).unwrap_or_else(|error| {
+        tracing::warn!(
+            file = %path.display(),
+            %error,
+            "cannot keep this secret: after a restart, {consequence}"
+        );
+        fresh
+    }))
+}
+
+/// The secret in the file; `fresh`, which is stored there, if there is none.
+fn keep_secret(path: &Path, fresh: [u8; SECRET_BYTES]) -> io::Result<[u8; SECRET_BYTES]> {
+    let read = || fs::read(path).map(|bytes| bytes.try_into().ok());
     if let Ok(Some(secret)) = read() {
         return Ok(secret);
     }
     // Of several servers that start at once, one creates the file, and the others wait for it.
-    let _turn = lock_directory(directory)?;
+    let _turn = path.parent().map(lock_directory).transpose()?;
     match read() {
         Ok(Some(secret)) => Ok(secret),
         Ok(None) => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!(
-                "{} does not have {} bytes",
-                path.display(),
-                ServerSecret::LENGTH
-            ),
+            format!("{} does not have {SECRET_BYTES} bytes", path.display()),
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            write_atomically(&path, &fresh, OWNER_ONLY)?;
+            write_atomically(path, &fresh, OWNER_ONLY)?;
             Ok(fresh)
         }
         Err(error) => Err(error),
@@ -235,6 +265,27 @@ mod tests {
         assert_eq!(fs::read(directory.join("seeds.key")).unwrap(), b"short");
         fs::remove_dir_all(&directory).unwrap();
         fs::remove_dir_all(&other).unwrap();
+    }
+
+    #[test]
+    fn the_secret_of_resets_is_kept_and_each_server_of_a_cluster_has_its_own() {
+        let directory = scratch("resets");
+        let identity = load_or_create(&directory).unwrap();
+        let secret = |more: &[&str]| {
+            let arguments = ["world-server", "--data-dir", directory.to_str().unwrap()];
+            let config = Config::from_arguments([&arguments, more].concat()).unwrap();
+            reset_secret(&config, &identity).unwrap()
+        };
+        assert_eq!(secret(&[]), secret(&[]));
+        assert_secret(&directory.join("resets.key"));
+        let in_cluster = |address: &str| {
+            let nats = ["--nats", "nats://127.0.0.1:4222", "--advertise", address];
+            let cluster = ["--hosts", "cluster", "--host-key", "0123456789abcdef"];
+            secret(&[cluster.as_slice(), &nats].concat())
+        };
+        assert_eq!(in_cluster("192.0.2.1"), in_cluster("192.0.2.1"));
+        assert_ne!(in_cluster("192.0.2.1"), in_cluster("192.0.2.2"));
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

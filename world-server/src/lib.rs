@@ -14,6 +14,7 @@ mod hosts;
 mod identity;
 mod keep;
 mod outgoing;
+mod peer_door;
 mod server;
 mod session;
 

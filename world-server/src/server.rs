@@ -41,6 +41,8 @@ pub struct Server {
 pub struct Addresses {
     /// The address for players.
     pub world: SocketAddr,
+    /// For hosts and other servers; `None` if they use the address for players.
+    pub peers: Option<SocketAddr>,
     /// For metrics and the admin page; `None` if HTTP is off.
     pub http: Option<SocketAddr>,
     /// The fingerprint of its certificate.
@@ -54,6 +56,9 @@ impl std::fmt::Display for Addresses {
         match self.http {
             Some(address) => write!(f, "{address}")?,
             None => f.write_str("off")?,
+        }
+        if let Some(peers) = self.peers {
+            write!(f, " peers={peers}")?;
         }
         write!(
             f,

@@ -358,7 +358,8 @@ mod tests {
     async fn connect() -> (Connection, Connection) {
         let identity = ServerIdentity::generate().unwrap();
         let loopback = "127.0.0.1:0".parse().unwrap();
-        let server = endpoint::listen(loopback, &identity, &[ALPN_WORLD]).unwrap();
+        let resets = quic::ResetSecret::random().unwrap();
+        let server = endpoint::listen(loopback, &identity, &resets, &[ALPN_WORLD]).unwrap();
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));

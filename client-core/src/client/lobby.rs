@@ -41,6 +41,8 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 const RECONNECT_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 /// Maximum number of servers of a cluster that are kept.
 const MAX_SERVERS: usize = 64;
+/// Maximum number of them that are dialled at once.
+const MAX_DIALLED_SERVERS: usize = 4;
 
 /// Why a connection ended, or could not be established.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -356,7 +358,23 @@ impl LobbySession {
         self.next_server.as_ref()
     }
 
-    /// Notes the address that the owner dials.
+    /// The server to dial next and those of its cluster behind it, in the order of dialling; none
+    /// for the configured one.
+    pub fn servers_to_dial(&self) -> Vec<ClusterServer> {
+        let Some(first) = &self.next_server else {
+            return Vec::new();
+        };
+        let at = self.servers.iter().position(|server| server == first);
+        let (before, behind) = self.servers.split_at(at.unwrap_or(0));
+        let others = behind
+            .iter()
+            .chain(before)
+            .filter(|server| *server != first);
+        let all = [first].into_iter().chain(others);
+        all.take(MAX_DIALLED_SERVERS).cloned().collect()
+    }
+
+    /// Notes the address that the owner dials, or of several the one that has answered.
     pub fn note_dialled_address(&mut self, address: &str) {
         address.clone_into(&mut self.dialled_address);
     }

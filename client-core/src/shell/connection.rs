@@ -22,10 +22,12 @@ use prost::Message;
 use quinn::{Connection, ConnectionError, RecvStream, SendStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep_until, timeout};
 
 use super::ServerTrust;
+use super::clock::ShellClock;
 use super::sockets::Sockets;
+use crate::client::dial_race::DialRace;
 use crate::client::event::codes as own_codes;
 use crate::client::lobby::CloseReason;
 use crate::trust::{KnownCertificate, KnownHosts, TrustError};
@@ -38,13 +40,12 @@ const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an address may send nothing at all. QUIC sends first packets at 0, 1 and 3 s, so this
 /// is enough through 20 % loss both ways; a user who made a mistake in the address learns it soon.
 const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_millis(3_500);
-/// When the next server of a list is dialled, beside those that have not answered yet.
-const NEXT_SERVER_AFTER: Duration = Duration::from_secs(1);
+/// When the next server of a list is dialled, beside those that have not answered yet: longer than
+/// a handshake on a slow path, so that a server that lives is mostly the only one.
+const NEXT_SERVER_AFTER: Duration = Duration::from_millis(500);
 /// When the next address of a name is dialled, beside those that have not answered yet (the
 /// connection attempt delay of RFC 8305).
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
-/// The same if another server can be dialled instead.
-const SHORT_DIAL_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// How long the last frames may take to leave when a connection is closed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of addresses of one name that are dialled.
@@ -53,19 +54,22 @@ const MAX_ADDRESSES: usize = 4;
 /// The other end of a connection.
 #[derive(Clone, Debug)]
 pub(super) enum Peer {
-    /// A lobby, by the address that the user gave. `has_alternatives` if another server can be
-    /// dialled when this one does not answer soon.
-    World {
-        server: String,
-        trust: ServerTrust,
-        has_alternatives: bool,
-    },
+    /// A lobby: the first of these servers that answers.
+    World { servers: Vec<LobbyServer> },
     /// A game host, by a ticket's address. The lobby's IP address replaces an unspecified one.
     Game {
         address: String,
         certificate: Fingerprint,
         lobby: Option<IpAddr>,
     },
+}
+
+/// One server of a lobby.
+#[derive(Clone, Debug)]
+pub(super) struct LobbyServer {
+    /// `HOST:PORT`.
+    pub(super) address: String,
+    pub(super) trust: ServerTrust,
 }
 
 /// A report of a connection to the client's task.
@@ -77,7 +81,11 @@ pub(super) struct ConnectionReport {
 
 #[derive(Debug)]
 pub(super) enum ReportContent {
-    Connected(Connection),
+    Connected {
+        connection: Connection,
+        /// The one that has answered.
+        address: String,
+    },
     World(WorldToClient),
     Game(GameToClient),
     /// The last report.
@@ -113,8 +121,15 @@ pub(super) async fn run_connection(
     inbox: ReportSender,
 ) {
     let end = match dial(&peer, &sockets).await {
-        Ok(connection) => match connection.open_bi().await {
-            Ok(streams) => serve_connection(&peer, &connection, streams, frames, &inbox).await,
+        Ok((connection, address)) => match connection.open_bi().await {
+            Ok(streams) => {
+                let content = ReportContent::Connected {
+                    connection: connection.clone(),
+                    address,
+                };
+                inbox.send(content).await;
+                serve_connection(&peer, &connection, streams, frames, &inbox).await
+            }
             Err(error) => close_reason(error),
         },
         Err(end) => end,
@@ -130,9 +145,6 @@ async fn serve_connection(
     frames: mpsc::Receiver<Bytes>,
     inbox: &ReportSender,
 ) -> CloseReason {
-    inbox
-        .send(ReportContent::Connected(connection.clone()))
-        .await;
     let end = tokio::select! {
         end = read_frames(peer, connection, receiving, inbox) => end,
         () = write_frames(sending, frames) => {
@@ -198,108 +210,99 @@ async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>)
     }
 }
 
-async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Connection, CloseReason> {
-    let Peer::World {
-        server,
-        trust,
-        has_alternatives,
-    } = peer
-    else {
-        return dial_and_verify(peer, sockets).await;
-    };
-    if *has_alternatives {
-        let gone = || {
-            CloseReason::Broken(format!(
-                "could not connect to {server}: nothing answered in time"
-            ))
-        };
-        return timeout(SHORT_DIAL_TIMEOUT, dial_and_verify(peer, sockets))
-            .await
-            .map_err(|_| gone())?;
-    }
-    // Of several servers, use the first that answers.
-    let attempts = server.split(',').map(|server| {
-        let peer = Peer::World {
-            server: server.trim().to_owned(),
-            trust: trust.clone(),
-            has_alternatives: false,
-        };
-        let sockets = sockets.clone();
-        async move { dial_and_verify(&peer, &sockets).await }
-    });
-    first_success(attempts.collect(), NEXT_SERVER_AFTER).await
-}
-
-/// The first success of several attempts. The next one starts when one has failed, or when nothing
-/// has happened for `pause`. A final failure ends them all; else the error is the last one.
-async fn first_success<T, F>(attempts: Vec<F>, pause: Duration) -> Result<T, CloseReason>
-where
-    T: Send + 'static,
-    F: Future<Output = Result<T, CloseReason>> + Send + 'static,
-{
-    let mut waiting = attempts.into_iter();
-    let mut running = JoinSet::new();
-    let mut end = CloseReason::Broken("no address was given".to_owned());
-    loop {
-        if let Some(next) = waiting.next() {
-            running.spawn(next);
-        }
-        let may_start_next = waiting.len() > 0;
-        tokio::select! {
-            ended = running.join_next() => match ended {
-                Some(Ok(Ok(success))) => return Ok(success),
-                Some(Ok(Err(failure @ CloseReason::Final { .. }))) => return Err(failure),
-                Some(Ok(Err(failure))) => end = failure,
-                // An attempt that panicked has printed why.
-                Some(Err(_)) => {}
-                None => return Err(end),
-            },
-            () = sleep(pause), if may_start_next => {}
-        }
-    }
-}
-
-async fn dial_and_verify(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Connection, CloseReason> {
+/// The connection, and the address that has answered.
+async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<(Connection, String), CloseReason> {
     match peer {
-        Peer::World {
-            server,
-            trust: ServerTrust::FirstUse(hosts),
-            ..
-        } => dial_on_first_use(server, hosts, sockets).await,
-        Peer::World {
-            server,
-            trust: ServerTrust::Pinned(pin),
-            ..
-        } => {
-            let verifier = FingerprintVerifier::pinned(*pin);
-            dial_addresses(server, None, ALPN_WORLD, &verifier, sockets)
-                .await
-                .map_err(|error| {
-                    untrusted_fingerprint(&verifier).map_or(error, |shown| {
-                        certificate_changed(format!(
-                            "{server} presents the certificate {shown}, but {pin} was expected"
-                        ))
-                    })
-                })
+        Peer::World { servers } => {
+            let attempts = servers.iter().cloned().map(|server| {
+                let sockets = sockets.clone();
+                async move { Ok((dial_world(&server, &sockets).await?, server.address)) }
+            });
+            first_success(attempts.collect(), NEXT_SERVER_AFTER).await
         }
         Peer::Game {
             address,
             certificate,
             lobby,
         } => {
-            let verifier = FingerprintVerifier::pinned(*certificate);
-            dial_addresses(address, *lobby, ALPN_GAME, &verifier, sockets)
-                .await
-                .map_err(|error| {
-                    untrusted_fingerprint(&verifier).map_or(error, |shown| {
-                    certificate_changed(format!(
-                        "the game host {address} presents the certificate {shown}, but the ticket \
-                         expects {certificate}"
-                    ))
-                })
-                })
+            let connection = dial_game(address, *certificate, *lobby, sockets).await?;
+            Ok((connection, address.clone()))
         }
     }
+}
+
+/// The first success of several attempts; the others are dropped, which closes their connections. A
+/// final failure ends them all; else the error is the last one.
+async fn first_success<T, F>(attempts: Vec<F>, stagger: Duration) -> Result<T, CloseReason>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, CloseReason>> + Send + 'static,
+{
+    let clock = ShellClock::start();
+    let mut race = DialRace::new(clock.now(), attempts.len(), stagger);
+    let mut waiting = attempts.into_iter();
+    let mut running = JoinSet::new();
+    let mut end = CloseReason::Broken("no address was given".to_owned());
+    while !race.is_lost() {
+        while race.poll_start(clock.now()).is_some() {
+            running.spawn(waiting.next().expect("as many as were announced"));
+        }
+        let next_start = race.next_deadline().map(|at| clock.instant(at));
+        tokio::select! {
+            Some(ended) = running.join_next() => {
+                match ended {
+                    Ok(Ok(success)) => return Ok(success),
+                    Ok(Err(failure @ CloseReason::Final { .. })) => return Err(failure),
+                    Ok(Err(failure)) => end = failure,
+                    // An attempt that panicked has printed why.
+                    Err(_) => {}
+                }
+                race.handle_failure(clock.now());
+            }
+            () = sleep_until(next_start.unwrap_or_else(|| clock.instant(clock.now()))),
+                if next_start.is_some() => {}
+        }
+    }
+    Err(end)
+}
+
+async fn dial_world(
+    LobbyServer { address, trust }: &LobbyServer,
+    sockets: &Arc<Sockets>,
+) -> Result<Connection, CloseReason> {
+    let pin = match trust {
+        ServerTrust::FirstUse(hosts) => return dial_on_first_use(address, hosts, sockets).await,
+        ServerTrust::Pinned(pin) => *pin,
+    };
+    let verifier = FingerprintVerifier::pinned(pin);
+    dial_addresses(address, None, ALPN_WORLD, &verifier, sockets)
+        .await
+        .map_err(|error| {
+            untrusted_fingerprint(&verifier).map_or(error, |shown| {
+                certificate_changed(format!(
+                    "{address} presents the certificate {shown}, but {pin} was expected"
+                ))
+            })
+        })
+}
+
+async fn dial_game(
+    address: &str,
+    certificate: Fingerprint,
+    lobby: Option<IpAddr>,
+    sockets: &Arc<Sockets>,
+) -> Result<Connection, CloseReason> {
+    let verifier = FingerprintVerifier::pinned(certificate);
+    dial_addresses(address, lobby, ALPN_GAME, &verifier, sockets)
+        .await
+        .map_err(|error| {
+            untrusted_fingerprint(&verifier).map_or(error, |shown| {
+                certificate_changed(format!(
+                    "the game host {address} presents the certificate {shown}, but the ticket \
+                     expects {certificate}"
+                ))
+            })
+        })
 }
 
 async fn dial_on_first_use(
@@ -477,6 +480,9 @@ fn close_reason(error: ConnectionError) -> CloseReason {
             application_close_reason(close.error_code.into_inner(), &close.reason)
         }
         ConnectionError::TimedOut => CloseReason::Broken("the connection went silent".to_owned()),
+        ConnectionError::Reset => CloseReason::Broken(
+            "the server no longer knows the connection: it was started again".to_owned(),
+        ),
         error => CloseReason::Broken(error.to_string()),
     }
 }
@@ -517,15 +523,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_server_delays_the_next_one_by_a_second() {
-        let pause = NEXT_SERVER_AFTER;
+    async fn a_silent_server_delays_the_next_one_by_half_a_second() {
         let silent = || attempt(Duration::from_secs(10), Err(broken("silent")));
         let live = || attempt(Duration::from_millis(100), Ok(7));
-        check_attempts(vec![silent(), live()], Ok(7), 1_100).await;
-        check_attempts(vec![silent(), silent(), live()], Ok(7), 2_100).await;
+        check_attempts(vec![silent(), live()], Ok(7), 600).await;
+        check_attempts(vec![silent(), silent(), live()], Ok(7), 1_100).await;
         check_attempts(vec![live(), silent()], Ok(7), 100).await;
         // A slow server still counts if the next one fails.
-        let slow = attempt(pause + Duration::from_secs(1), Ok(8));
+        let slow = attempt(Duration::from_secs(2), Ok(8));
         let refusing = attempt(Duration::ZERO, Err(broken("refused")));
         check_attempts(vec![slow, refusing], Ok(8), 2_000).await;
     }
@@ -557,7 +562,7 @@ mod tests {
     }
 
     async fn attempt(time: Duration, result: Result<u8, CloseReason>) -> Result<u8, CloseReason> {
-        sleep(time).await;
+        tokio::time::sleep(time).await;
         result
     }
 

@@ -22,7 +22,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::clock::ShellClock;
-use super::connection::{self, ConnectionReport, MAX_FRAMES, Peer, ReportContent, ReportSender};
+use super::connection::{
+    self, ConnectionReport, LobbyServer, MAX_FRAMES, Peer, ReportContent, ReportSender,
+};
 use super::shared::SharedClient;
 use super::sockets::Sockets;
 use super::traffic::TrafficMeter;
@@ -233,21 +235,27 @@ impl ClientIo {
 
     fn connect_world<F: ViewFactory>(&mut self, client: &mut Client<F>) {
         let ClientOptions { server, trust, .. } = &self.options;
-        let (server, trust) = match client.server() {
-            Some(other) => (
-                other.address.clone(),
-                ServerTrust::Pinned(Fingerprint(other.certificate_sha256)),
-            ),
-            None => (server.clone(), trust.clone()),
-        };
-        client.note_dialled_address(&server);
+        let mut servers: Vec<LobbyServer> = client
+            .servers_to_dial()
+            .into_iter()
+            .map(|server| LobbyServer {
+                address: server.address,
+                trust: ServerTrust::Pinned(Fingerprint(server.certificate_sha256)),
+            })
+            .collect();
+        if servers.is_empty() {
+            let configured = server.split(',').map(|address| LobbyServer {
+                address: address.trim().to_owned(),
+                trust: trust.clone(),
+            });
+            servers.extend(configured);
+        }
+        // If none answers, the ones behind the last one come next.
+        if let Some(last) = servers.last() {
+            client.note_dialled_address(&last.address);
+        }
         self.probe = LobbyProbe::default();
-        let has_alternatives = client.server().is_some();
-        self.world = Some(self.open_connection(Peer::World {
-            server,
-            trust,
-            has_alternatives,
-        }));
+        self.world = Some(self.open_connection(Peer::World { servers }));
     }
 
     fn send_world<F: ViewFactory>(&mut self, client: &mut Client<F>, message: &ClientToWorld) {
@@ -330,11 +338,15 @@ impl ClientIo {
             known.as_ref().is_some_and(|open| open.number == number)
         };
         let (world, game) = (is(&self.world), is(&self.game));
-        if let ReportContent::Connected(connection) = &content {
+        if let ReportContent::Connected { connection, .. } = &content {
             self.meter.add(connection);
         }
         match content {
-            ReportContent::Connected(connection) if world => {
+            ReportContent::Connected {
+                connection,
+                address,
+            } if world => {
+                client.note_dialled_address(&address);
                 self.lobby_ip = Some(connection.remote_address().ip());
                 self.world
                     .as_mut()
@@ -342,7 +354,7 @@ impl ClientIo {
                     .connection = Some(connection);
                 client.handle_world_connected(now);
             }
-            ReportContent::Connected(connection) if game => {
+            ReportContent::Connected { connection, .. } if game => {
                 self.game
                     .as_mut()
                     .expect("the report is of this connection")

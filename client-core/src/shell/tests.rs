@@ -243,6 +243,46 @@ async fn an_address_without_a_server_is_named_in_the_error() {
 }
 
 #[tokio::test]
+async fn behind_a_silent_server_the_next_one_gets_the_only_session() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let silent = silent.local_addr().expect("bound");
+    let live = Server::start();
+    let both = ClientOptions {
+        server: format!("{silent}, {}", live.address),
+        ..options(&live)
+    };
+    let (handle, mut events) = start(both, ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    assert_eq!(live.sessions(), 1);
+    handle.quit();
+    assert_eq!(closed(&mut events).await.0, codes::QUIT);
+    live.wait_until_empty().await;
+}
+
+#[tokio::test]
+async fn of_two_slow_servers_the_first_that_answers_gets_the_only_session() {
+    let (first, mut second) = (Server::start(), Server::start());
+    second.use_certificate_of(&first);
+    // A round trip of 800 ms: the second one is dialled before the first one has answered.
+    let both = ClientOptions {
+        server: format!("{},{}", first.address, second.address),
+        impairment: Some("delay=400ms".parse().expect("a spec")),
+        ..options(&first)
+    };
+    let (handle, mut events) = start(both, ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    assert_eq!((first.sessions(), second.sessions()), (1, 0));
+    // Nothing of the second connection is left, while the first one lives.
+    second.wait_until_empty().await;
+    let number = handle.request(LobbyRequest::SetReady(true));
+    let number = number.expect("running");
+    expect(&mut events, |event| {
+        *event == ViewEvent::Done { request: number }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_invalid_address_is_named_in_the_error() {
     let (_handle, mut events) = start(
         ClientOptions {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ambit_proto::codes::ErrorCode;
+use ambit_transport::key_proof;
 use ambit_transport::quic::{
     self, ALPN_HOST, Fingerprint, FingerprintVerifier, PresentedCertificate,
 };
@@ -39,12 +40,14 @@ const NOT_SPOKEN: u8 = 120;
 /// it takes to find a new leader.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
 
-/// The WorldServers to dial, and the certificates that are accepted.
-#[derive(Clone, Debug)]
+/// The WorldServers to dial, the certificates that are accepted, and the key of `--host-key`.
+#[derive(Clone)]
 pub(crate) struct WorldAddresses {
     /// HOST:PORT.
     pub(crate) addresses: Vec<String>,
     pub(crate) fingerprints: Vec<Fingerprint>,
+    /// Secret.
+    pub(crate) key: Vec<u8>,
 }
 
 enum DialFailure {
@@ -77,7 +80,7 @@ pub(crate) async fn dial(
             }
         }
         let address = targets.next();
-        match serve_once(control, &address, &verifier, stop).await {
+        match serve_once(control, &address, &verifier, &worlds.key, stop).await {
             Ok(HostEnding::LinkLost) => {
                 tracing::warn!(
                     address,
@@ -125,6 +128,7 @@ async fn serve_once(
     control: &mut HostControl,
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
+    key: &[u8],
     stop: &CancellationToken,
 ) -> Result<HostEnding, DialFailure> {
     // Each attempt has a socket of its own, so that nothing of an earlier one disturbs it.
@@ -138,8 +142,7 @@ async fn serve_once(
                 )));
             }
         };
-    let (output, input) = connection
-        .open_bi()
+    let (output, input) = key_proof::open_as_host(&connection, key)
         .await
         .map_err(|error| DialFailure::Unreachable(error.into()))?;
     tracing::info!(address, "connected to the WorldServer");
@@ -167,12 +170,17 @@ async fn serve_once(
     let has_lost = matches!(ended, HostEnding::LinkLost | HostEnding::Unserved);
     let result = match closed_by_world(&connection) {
         Some(close) if is(&close, ErrorCode::BadTicket) => Ok(HostEnding::Refused(format!(
-            "the WorldServer at {address} does not take the key of `--host-key`"
+            "the WorldServer at {address} does not take the key of `--host-key`: give this host \
+             the same key as the WorldServer, and the same version of the program"
         ))),
         // One that has sent its settings is lost; one that has not follows another.
         Some(close) if is(&close, ErrorCode::TryAgain) && ended == HostEnding::Unserved => Err(
             DialFailure::Follows(String::from_utf8_lossy(&close.reason).into_owned()),
         ),
+        // It has no place for a host that has not proved yet that it has the key.
+        Some(close) if is(&close, ErrorCode::TooManyConnections) => Err(DialFailure::Unreachable(
+            anyhow::anyhow!("{}", String::from_utf8_lossy(&close.reason)),
+        )),
         _ if ended == HostEnding::Unserved => Err(DialFailure::Unreachable(anyhow::anyhow!(
             "it has closed the connection before it sent its settings"
         ))),
@@ -209,7 +217,8 @@ pub(crate) async fn connect(
                 if close.error_code == TransportErrorCode::crypto(NOT_SPOKEN) =>
             {
                 last = anyhow::anyhow!(
-                    "it accepts no hosts: it was started without `--host-key`, or is no WorldServer"
+                    "it accepts no hosts there: it was started without `--host-key` or with \
+                     `--peer-listen` (then that address is for hosts), or is no WorldServer"
                 );
             }
             Err(error) => last = error.into(),

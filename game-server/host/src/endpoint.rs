@@ -1,12 +1,12 @@
 //! The UDP socket and the QUIC endpoint that servers listen on.
 //!
-//! An address and an identity go in, a quinn endpoint comes out. What a connection may cost (idle
-//! time, buffers, congestion control) is decided in `proto::quic`.
+//! An address, an identity and the secret of stateless resets go in, a quinn endpoint comes out.
+//! What a connection may cost (idle time, buffers, congestion control) is decided in `proto::quic`.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use ambit_transport::quic;
+use ambit_transport::quic::{self, ResetSecret};
 use anyhow::Context as _;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -22,14 +22,14 @@ const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 pub fn listen(
     address: SocketAddr,
     identity: &ServerIdentity,
+    resets: &ResetSecret,
     alpns: &[&[u8]],
 ) -> anyhow::Result<quinn::Endpoint> {
     let socket = bind(address).map_err(|error| anyhow::anyhow!("{}", why_not(address, &error)))?;
     let server = quic::server_config(identity.chain.clone(), identity.key.clone_key(), alpns)
         .context("the certificate and its key cannot be used")?;
-    let config = quinn::EndpointConfig::default();
     Ok(quinn::Endpoint::new(
-        config,
+        quic::server_endpoint_config(resets),
         Some(server),
         socket,
         Arc::new(quic::LazyTimerRuntime),

@@ -77,8 +77,6 @@ pub struct HostConfig {
     pub label: String,
     /// What its rooms are made of.
     pub build: String,
-    /// The secret of the WorldServer's `--host-key`; empty for a host that it started itself.
-    pub key: Vec<u8>,
     /// Directory of ground truth, a file a room.
     pub trace: Option<PathBuf>,
     /// Directory of recordings, a file a room.
@@ -219,7 +217,6 @@ impl GameHost {
             capacity: config.capacity,
             label: config.label.clone(),
             build: config.build.clone(),
-            key: config.key.clone(),
             cores: std::thread::available_parallelism().map_or(1, usize::from) as u32,
             instance: random_bytes()?,
         };
@@ -301,11 +298,8 @@ impl HostControl {
 
     /// What the WorldServer is told when this process has ended.
     pub(crate) fn process_ended(&self) -> ProcessEnded {
-        let core = self.shared.core();
-        let profile = core.profile();
         ProcessEnded {
-            instance: profile.instance.to_vec(),
-            key: profile.key.clone(),
+            instance: self.shared.core().profile().instance.to_vec(),
         }
     }
 

@@ -76,8 +76,6 @@ pub struct HostProfile {
     pub label: String,
     /// What its rooms are made of: only hosts of the same build go on with them.
     pub build: String,
-    /// The secret of the WorldServer's `--host-key`; empty for a host that it started itself.
-    pub key: Vec<u8>,
     /// Threads that run rooms at the same time.
     pub cores: u32,
     /// Random bytes of this process.
@@ -738,7 +736,6 @@ impl HostCore {
             capacity,
             label,
             build,
-            key,
             cores,
             instance,
         } = self.profile.clone();
@@ -752,7 +749,6 @@ impl HostCore {
             certificate_sha256: fingerprint.0.to_vec(),
             capacity,
             label,
-            key,
             cores,
             instance: instance.to_vec(),
             rooms: self.running().map(room_here).collect(),

@@ -12,7 +12,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use ambit_transport::accept::accept;
-use ambit_transport::quic::ALPN_GAME;
+use ambit_transport::quic::{ALPN_GAME, ResetSecret};
 use anyhow::{Context as _, bail};
 use nix::sys::resource::{Resource, setrlimit};
 use tokio::net::unix::pipe;
@@ -138,7 +138,9 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let stop = stop_at_signal(&options.world)?;
     let world = WorldConnection::prepare(&options)?;
     let identity = ServerIdentity::generate()?;
-    let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
+    // Its certificate is new as well: its clients get tickets for other hosts.
+    let resets = ResetSecret::random()?;
+    let endpoint = endpoint::listen(options.listen, &identity, &resets, &[ALPN_GAME])?;
     let needs_address = options.advertise.is_none();
     let mut agones = options
         .agones
@@ -162,7 +164,6 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
         build: options.build,
-        key: options.host_key.unwrap_or_default().into_bytes(),
         trace: options.trace,
         record: options.record,
     };
@@ -226,6 +227,7 @@ impl WorldConnection {
             WorldAddress::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
                 addresses: addresses.clone(),
                 fingerprints,
+                key: options.host_key.clone().unwrap_or_default().into_bytes(),
             })),
         }
     }

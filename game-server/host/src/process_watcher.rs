@@ -3,14 +3,14 @@
 //! A host that dials its WorldServer starts a second process of the same program, its *watcher*,
 //! and holds the only writing end of the watcher's standard input. It never closes that end: the
 //! system does, when the last thread of the host is gone. Only then the watcher reports it, with
-//! the host's instance and key ([`ProcessEnded`]). So the report proves that nothing of that
-//! process serves players any more, whatever its lease says. A host that ends regularly dismisses
-//! its watcher before. A watcher that dies with its host (with the machine or the container)
-//! reports nothing, and the WorldServer notices the host's silence.
+//! the host's instance ([`ProcessEnded`]) and a proof of the host's key. So the report proves that
+//! nothing of that process serves players any more, whatever its lease says. A host that ends
+//! regularly dismisses its watcher before. A watcher that dies with its host (with the machine or
+//! the container) reports nothing, and the WorldServer notices the host's silence.
 //!
 //! Into the watcher go the WorldServers' addresses and certificates, as a variable of its
-//! environment, and on its standard input one frame, the report; any byte after it dismisses the
-//! watcher. Out comes the report, to the leader.
+//! environment, and on its standard input the key behind its length, and one frame, the report; any
+//! byte after it dismisses the watcher. Out comes the report, to the leader.
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_transport::frame::encode_frame;
+use ambit_transport::key_proof::open_as_host;
 use ambit_transport::quic::{Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;
 use quinn::{ConnectionError, VarInt};
@@ -80,7 +81,7 @@ fn start(ended: ProcessEnded, worlds: &WorldAddresses) -> anyhow::Result<ChildSt
     let report = HostToWorld {
         body: Some(host_to_world::Body::ProcessEnded(ended)),
     };
-    input.write_all(&encode_frame(&report))?;
+    input.write_all(&to_input(&worlds.key, &report))?;
     Ok(input)
 }
 
@@ -104,23 +105,32 @@ async fn watch(worlds: &OsStr) -> anyhow::Result<()> {
         signal(SignalKind::terminate())?,
         signal(SignalKind::hangup())?,
     ];
-    let worlds = from_variable(worlds).context("no addresses of WorldServers")?;
+    let mut worlds = from_variable(worlds).context("no addresses of WorldServers")?;
     let input = tokio::task::spawn_blocking(|| {
         let mut input = Vec::new();
         std::io::stdin().read_to_end(&mut input).map(|_| input)
     });
     let input = input.await??;
-    let Some(report) = report_in(&input) else {
+    let Some((key, report)) = read_input(&input) else {
         return Ok(());
     };
+    worlds.key = key.to_vec();
     timeout(REPORT_WITHIN, send_report(report, &worlds)).await?;
     Ok(())
 }
 
-/// The frame of the report; `None` if the watcher is dismissed or the host never began.
-fn report_in(input: &[u8]) -> Option<&[u8]> {
-    let (header, rest) = input.split_first_chunk()?;
-    (rest.len() == u32::from_be_bytes(*header) as usize).then_some(input)
+/// What the host writes to its watcher.
+fn to_input(key: &[u8], report: &HostToWorld) -> Vec<u8> {
+    let length = (key.len() as u32).to_be_bytes();
+    [&length, key, &encode_frame(report)].concat()
+}
+
+/// The key and the frame of the report; `None` if the watcher is dismissed or the host never began.
+fn read_input(input: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = input.split_first_chunk()?;
+    let (key, report) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    let (header, body) = report.split_first_chunk()?;
+    (body.len() == u32::from_be_bytes(*header) as usize).then_some((key, report))
 }
 
 /// Asks all WorldServers until one has taken the report.
@@ -133,9 +143,11 @@ async fn send_report(report: &[u8], worlds: &WorldAddresses) {
     for address in &worlds.addresses {
         let (mut address, verifier) = (address.clone(), Arc::clone(&verifier));
         let (first, report) = (address.clone(), report.to_vec());
+        let key = worlds.key.clone();
         attempts.spawn(async move {
             loop {
-                let asked = timeout(ATTEMPT_WITHIN, ask(&address, &verifier, &report)).await;
+                let asked = ask(&address, &verifier, &key, &report);
+                let asked = timeout(ATTEMPT_WITHIN, asked).await;
                 address = match asked {
                     Ok(Ok(Answer::Taken)) => return,
                     Ok(Ok(Answer::Follows(leader))) if !leader.is_empty() => leader,
@@ -157,10 +169,11 @@ enum Answer {
 async fn ask(
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
+    key: &[u8],
     report: &[u8],
 ) -> anyhow::Result<Answer> {
     let (_endpoint, connection) = connect(address, verifier).await?;
-    let (mut output, _input) = connection.open_bi().await?;
+    let (mut output, _input) = open_as_host(&connection, key).await?;
     output.write_all(report).await?;
     match connection.closed().await {
         ConnectionError::ApplicationClosed(close)
@@ -192,6 +205,7 @@ fn from_variable(text: &OsStr) -> Option<WorldAddresses> {
         fingerprints: certificates
             .map(|text| text.parse().ok())
             .collect::<Option<_>>()?,
+        key: Vec::new(),
     })
 }
 
@@ -201,16 +215,17 @@ mod tests {
 
     #[test]
     fn a_watcher_reports_unless_it_is_dismissed_or_has_no_whole_report() {
-        let frame = encode_frame(&HostToWorld {
+        let report = HostToWorld {
             body: Some(host_to_world::Body::ProcessEnded(ProcessEnded {
                 instance: vec![7; 16],
-                key: b"secret".to_vec(),
             })),
-        });
-        assert_eq!(report_in(&frame), Some(&frame[..]));
-        assert_eq!(report_in(&[&frame[..], &[0]].concat()), None);
-        for length in 0..frame.len() {
-            assert_eq!(report_in(&frame[..length]), None);
+        };
+        let input = to_input(b"secret", &report);
+        let frame = encode_frame(&report);
+        assert_eq!(read_input(&input), Some((&b"secret"[..], &frame[..])));
+        assert_eq!(read_input(&[&input[..], &[0]].concat()), None);
+        for length in 0..input.len() {
+            assert_eq!(read_input(&input[..length]), None);
         }
     }
 
@@ -219,6 +234,7 @@ mod tests {
         let worlds = WorldAddresses {
             addresses: vec!["a.example:7770".into(), "[::1]:7770".into()],
             fingerprints: vec![Fingerprint([1; 32]), Fingerprint([255; 32])],
+            key: Vec::new(),
         };
         let read = from_variable(OsStr::new(&to_variable(&worlds))).expect("its own text");
         assert_eq!(read.addresses, worlds.addresses);

@@ -6,11 +6,32 @@
 //! proof of its own, so that none is sent back. A key of few possible values could still be guessed
 //! from a proof: it should be random.
 
-use quinn::Connection;
+use quinn::{Connection, ConnectionError, RecvStream, SendStream};
 use ring::hmac;
 
 /// Names the bytes of the exporter.
 const LABEL: &[u8] = b"EXPORTER-ambit-key-proof";
+
+/// The length of a proof.
+pub const PROOF_BYTES: usize = 32;
+/// The role of a host of rooms, and of the process that watches it.
+pub const HOST: &str = "host";
+
+/// Opens the first stream of a host's connection. The proof that the host has `key` comes first on
+/// it, before anything else: the other end does no work for a peer without it.
+pub async fn open_as_host(
+    connection: &Connection,
+    key: &[u8],
+) -> Result<(SendStream, RecvStream), ConnectionError> {
+    let (mut output, input) = connection.open_bi().await?;
+    // Without a TLS session the connection has ended, and its end is reported.
+    if let Some(proof) = KeyProof::new(connection, key)
+        && output.write_all(&proof.make(HOST)).await.is_ok()
+    {
+        return Ok((output, input));
+    }
+    Err(connection.closed().await)
+}
 
 /// The key with which proofs are made and checked on one connection.
 pub struct KeyProof {

@@ -15,7 +15,8 @@
 //! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves before an acknowledgement |
 //!
 //! A silent connection ends after 10 s; a client keeps an idle connection alive with a packet every
-//! 3 s.
+//! 3 s. A server that was killed and started again resets the connections of its clients
+//! ([`ResetSecret`]).
 //!
 //! Overhead of packets: each side asks the other to delay acknowledgements ([`ACK_DELAY`], QUIC's
 //! ack frequency extension; what [`transport_config`] sets on one side governs the other), so that
@@ -31,6 +32,7 @@
 
 mod cid;
 mod congestion;
+mod reset;
 mod timers;
 mod trust;
 
@@ -45,6 +47,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 pub use self::congestion::{FixedWindow, WINDOW_BYTES};
+pub use self::reset::{ResetSecret, server_endpoint_config};
 pub use self::timers::LazyTimerRuntime;
 pub use self::trust::{
     BadFingerprint, Fingerprint, FingerprintVerifier, PresentedCertificate, TrustPolicy,
@@ -205,7 +208,7 @@ pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::
 /// one client (and a few that are closing), each of which takes five to eight of the 256 ids.
 pub fn client_endpoint_config() -> EndpointConfig {
     let mut config = EndpointConfig::default();
-    config.cid_generator(|| Box::new(cid::ShortConnectionIds::new()));
+    config.cid_generator(|| Box::new(cid::RandomConnectionIds::of_a_client()));
     config
 }
 

@@ -134,6 +134,48 @@ impl Drop for Nats {
     }
 }
 
+/// One node of NATS with JetStream that is reached with TLS; killed when dropped.
+pub struct SecuredNats {
+    child: Child,
+    /// The value for `--nats`.
+    pub url: String,
+}
+
+impl SecuredNats {
+    /// Starts one with these further flags, and waits until it listens.
+    pub fn start(scratch: &ScratchFolder, flags: &[&str]) -> Result<Self> {
+        let port = free_ports(1)?[0];
+        let store = scratch.path().join("nats");
+        let child = Command::new("nats-server")
+            .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
+            .arg(store)
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("nats-server can't be started; `tests/run` installs it")?;
+        let mut nats = Self {
+            child,
+            url: format!("tls://127.0.0.1:{port}"),
+        };
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if let Some(status) = nats.child.try_wait()? {
+                bail!("nats-server ended with {status}: {flags:?}");
+            }
+            std::thread::yield_now();
+        }
+        Ok(nats)
+    }
+}
+
+impl Drop for SecuredNats {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A host that connects to the WorldServers by itself; killed when dropped.
 pub struct ClusterHost {
     child: Child,
@@ -248,7 +290,7 @@ impl Cluster {
         let worlds: Vec<String> = self
             .worlds
             .iter()
-            .map(|world| world.world.to_string())
+            .map(|world| world.peers.to_string())
             .collect();
         let ready = &self.leader().ready;
         let certificate = ready

@@ -1,5 +1,6 @@
 //! A game-server that connects to a world-server by itself, in a process of its own.
 
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
@@ -23,6 +24,17 @@ impl Host {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Result<Self> {
+        Self::start_at(server.peers, scratch, server, arguments, variables)
+    }
+
+    /// The same, at this address of the server.
+    pub fn start_at(
+        address: SocketAddr,
+        scratch: &ScratchFolder,
+        server: &Server,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
         let certificate = server
             .ready
             .split_whitespace()
@@ -34,7 +46,7 @@ impl Host {
             .envs(variables.iter().copied());
         command.args([
             "--world",
-            &server.world.to_string(),
+            &address.to_string(),
             "--world-cert",
             certificate.context("no certificate")?,
         ]);

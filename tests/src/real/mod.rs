@@ -12,7 +12,7 @@ mod host;
 pub mod raw_client;
 mod server;
 
-pub use cluster::{Cluster, Nats, outage};
+pub use cluster::{Cluster, Nats, SecuredNats, outage};
 pub use console::Console;
 pub use host::Host;
 pub use server::{Metrics, Server, is_alive, signal as server_signal};

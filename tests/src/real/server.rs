@@ -24,6 +24,8 @@ pub struct Server {
     pub world: SocketAddr,
     /// Address of `/metrics` and `/healthz`.
     pub http: SocketAddr,
+    /// Where hosts connect.
+    pub peers: SocketAddr,
     /// The whole line `ready ...`.
     pub ready: String,
 }
@@ -83,8 +85,10 @@ impl Server {
                 .parse()
                 .with_context(|| format!("{key}= in '{ready}'"))
         };
+        let world = address("world")?;
         Ok(Server {
-            world: address("world")?,
+            world,
+            peers: address("peers").unwrap_or(world),
             http: address("http")?,
             child,
             lines,

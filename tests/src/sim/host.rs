@@ -122,7 +122,6 @@ impl SimHost {
             capacity,
             label: String::new(),
             build: String::new(),
-            key: Vec::new(),
             cores: 1,
             instance: u128::from(instance).to_le_bytes(),
         };

@@ -368,7 +368,6 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         certificate_sha256: vec![9; 32],
         capacity: 100,
         label: "left".into(),
-        key: vec![6; 16],
         cores: 2,
         instance: vec![4; 16],
         rooms: vec![host::RoomHere {

@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 
 use ambit_host::cli::Advertise;
-use ambit_tests::real::{self, ScratchFolder, Server, binary};
+use ambit_tests::real::{self, ScratchFolder, SecuredNats, Server, binary};
 use anyhow::Result;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ fn every_file_in_deploy_can_be_parsed() {
                 "{name} is empty"
             ),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
-            "md" | "dockerignore" | "gitignore" | "make-secrets" => {
+            "md" | "dockerignore" | "gitignore" | "make-secrets" | "make-sbom" => {
                 assert!(!read(&name).is_empty());
             }
             _ => panic!("deploy/{name} has a file type without a check"),
@@ -140,10 +140,12 @@ fn cluster_servers_get_all_required_options() {
             start.port("--peer-address"),
             start.value("--advertise").expect("--advertise"),
         );
+        let listening = start.value("--peer-listen");
+        let own_port = listening.map(|_| start.port("--peer-listen"));
         assert_eq!(
             peers,
-            start.port("--listen"),
-            "{}: --peer-address does not lead to the port of --listen",
+            own_port.unwrap_or_else(|| start.port("--listen")),
+            "{}: --peer-address does not lead to the port where peers connect",
             start.place
         );
         assert!(
@@ -327,7 +329,8 @@ fn ports_and_addresses_agree_among_the_files() {
         if program == "world-server" {
             assert!(ports.contains_key(&start.port("--http")), "{name}: HTTP");
             let peers = start.value("--peer-address").expect("--peer-address");
-            assert_eq!(peers, format!("{name}:{}", start.port("--listen")));
+            assert_eq!(peers, format!("{name}:{}", start.port("--peer-listen")));
+            assert!(!ports.contains_key(&start.port("--peer-listen")), "{name}");
             worlds.insert(peers);
             check_nats(start, &nats, "");
         }
@@ -390,11 +393,17 @@ fn in_kubernetes_only_world_servers_reach_nats() {
         for rule in policy["ingress"].as_array().expect("rules") {
             let port = rule["ports"][0]["port"].as_str().expect("a port");
             assert!(ports(&pod).contains(port), "{name} has no port {port}");
-            let from = rule["from"][0]["podSelector"]["matchLabels"]["app"].as_str();
-            let expected = match port {
-                "client" => Some("world"),
-                "cluster" => Some("nats"),
-                "quic" | "http" => None,
+            let from: Vec<&str> = rule["from"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|from| from["podSelector"]["matchLabels"]["app"].as_str())
+                .collect();
+            let expected: &[&str] = match port {
+                "client" => &["world"],
+                "cluster" => &["nats"],
+                "peers" => &["host", "world"],
+                "quic" | "http" => &[],
                 _ => panic!("{port}"),
             };
             assert_eq!(from, expected, "{port}");
@@ -528,7 +537,7 @@ fn the_dockerfile_copies_and_builds_what_exists() {
         .expect("a version")
         .trim_matches('"');
     assert!(
-        read("Dockerfile").contains(&format!("rust:{rust}-")),
+        read("Dockerfile").contains(&format!("rust:{rust}.")),
         "the build's Rust is not {rust}"
     );
     let build = &stages["build"]
@@ -601,7 +610,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
         .iter()
         .filter(|start| start.place.starts_with("kubernetes/world"))
     {
-        for flag in ["--cert", "--key"] {
+        for flag in ["--cert", "--key", "--nats-ca", "--nats-credentials"] {
             let file = start.value(flag).expect(flag);
             assert!(
                 made.contains(file.trim_start_matches("/secrets/")),
@@ -631,6 +640,21 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
         "{} instead of {shown}",
         server.ready
     );
+    drop(server);
+    // NATS takes its part of them. One node alone is no cluster.
+    let conf = read("nats.conf")?.replace("/secrets/", &path(""));
+    let conf = conf.split("\ncluster {").next().unwrap_or_default();
+    let conf_path = scratch.path().join("nats.conf");
+    fs::write(&conf_path, conf)?;
+    let nats = SecuredNats::start(&scratch, &["-c", &conf_path.to_string_lossy()])?;
+    let arguments = [
+        ["--hosts", "cluster"],
+        ["--nats", &nats.url.replace("127.0.0.1", "localhost")],
+        ["--nats-ca", &path("nats-ca.pem")],
+        ["--nats-credentials", &path("nats-credentials")],
+    ];
+    let key = ("AMBIT_HOST_KEY", variables["AMBIT_HOST_KEY"].as_str());
+    Server::start_with(&scratch, &arguments.concat(), &[key])?;
     Ok(())
 }
 

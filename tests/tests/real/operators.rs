@@ -53,9 +53,11 @@ fn a_server_refuses_to_start_if_it_cannot_write_its_files() -> Result<()> {
 fn hosts_with_another_key_are_counted() -> Result<()> {
     let scratch = ScratchFolder::new("other-key");
     let server = Server::start(&scratch, &["--host-key", "not the key of these tests"])?;
-    let _host = Host::start(&scratch, &server, &[], &[])?;
+    let mut host = Host::start(&scratch, &server, &[], &[])?;
     server.wait_for_metrics("the refused host", |metrics| {
         metrics["ambit_hosts_refused_total"] >= 1.0
+            && metrics["ambit_drops_total{queue=\"peer_proofs\",reason=\"wrong_key\"}"] >= 1.0
     })?;
+    host.wait_for_log("give this host the same key as the WorldServer")?;
     Ok(())
 }

@@ -5,6 +5,7 @@ mod cycles;
 mod generated;
 mod pages;
 mod source;
+mod third_party;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -21,9 +21,10 @@ use super::{FOLLOWER, LEADER, PROBE_INTERVAL, VERSION, exchange_heartbeats, read
 use crate::actor::WorldServer;
 use crate::actor::messages::SetServers;
 use crate::client_connection::ClientConnection;
+use crate::peer_door::{NoProof, PeerDoor};
 use crate::session::{self, CommonToSessions};
 
-/// How long a new follower may take to send its first message.
+/// How long a new follower may take to read the answer, and a relayed client to be introduced.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 /// Followers at most: clients get the list of all of them.
 const MAX_FOLLOWERS: usize = 64;
@@ -40,18 +41,19 @@ pub(crate) struct FollowerAcceptor {
     pub(crate) epoch: u64,
     pub(crate) world: Addr<WorldServer>,
     pub(crate) followers: Followers,
+    pub(crate) door: PeerDoor,
 }
 
 impl FollowerAcceptor {
     /// Serves a follower's link until it ends.
     pub(crate) async fn serve(self, connection: Connection, common: Arc<CommonToSessions>) {
         let remote = connection.remote_address();
-        let why = match timeout(
-            HELLO_TIMEOUT,
-            accept_follower(&connection, &self.key, self.epoch),
-        )
-        .await
-        {
+        let proof = prove_follower(&connection, &self.key);
+        let Some(proved) = self.door.admit(&connection, proof).await else {
+            return;
+        };
+        let accepted = accept_follower(&connection, proved, self.epoch);
+        let why = match timeout(HELLO_TIMEOUT, accepted).await {
             Ok(Ok((server, signs))) => {
                 tracing::info!(%remote, address = server.address, "a WorldServer follows this one");
                 let id = connection.stable_id();
@@ -71,7 +73,7 @@ impl FollowerAcceptor {
                 why
             }
             Ok(Err(error)) => format!("{error:#}"),
-            Err(_) => "it did not introduce itself in time".to_owned(),
+            Err(_) => "it did not read the answer in time".to_owned(),
         };
         tracing::info!(%remote, "a WorldServer stopped following: {why}");
         connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"");
@@ -103,22 +105,48 @@ pub(super) async fn publish_servers(
         .await;
 }
 
+/// A server that has proved that it has the key.
+struct ProvedFollower {
+    follow: Follow,
+    proof: KeyProof,
+    signs: (quinn::SendStream, quinn::RecvStream),
+}
+
+/// Waits for the first message of a follower, which has the proof.
+async fn prove_follower(connection: &Connection, key: &str) -> Result<ProvedFollower, NoProof> {
+    let first = async {
+        let mut signs = connection.accept_bi().await?;
+        let follow: Follow = read_message(&mut signs.1).await?;
+        let proof = KeyProof::new(connection, key.as_bytes());
+        let proof = proof.context("the connection has ended")?;
+        anyhow::Ok(ProvedFollower {
+            follow,
+            proof,
+            signs,
+        })
+    };
+    let first = first.await;
+    let proved = first.map_err(|error| NoProof::Other(format!("{error:#}")))?;
+    if proved.proof.check(FOLLOWER, &proved.follow.key_proof) {
+        Ok(proved)
+    } else {
+        Err(NoProof::WrongKey)
+    }
+}
+
 async fn accept_follower(
     connection: &Connection,
-    key: &str,
+    ProvedFollower {
+        follow,
+        proof,
+        mut signs,
+    }: ProvedFollower,
     epoch: u64,
 ) -> anyhow::Result<(Server, (quinn::SendStream, quinn::RecvStream))> {
-    let mut signs = connection.accept_bi().await?;
-    let follow: Follow = read_message(&mut signs.1).await?;
     anyhow::ensure!(
         follow.version == VERSION,
         "it speaks version {}, this server {VERSION}",
         follow.version
-    );
-    let proof = KeyProof::new(connection, key.as_bytes()).context("the connection has ended")?;
-    anyhow::ensure!(
-        proof.check(FOLLOWER, &follow.key_proof),
-        "it does not have the key of `--host-key`"
     );
     quic::allow_relayed_streams(connection);
     let lead = Lead {

@@ -28,12 +28,12 @@ use tokio::time::{MissedTickBehavior, timeout};
 
 use super::kept_rooms::KeptRooms;
 use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
+use super::nats::{NatsSettings, REQUEST_TIMEOUT};
 use crate::lobby::RecordKey;
 
 const STREAM: &str = "AMBIT_DIRECTORY";
 const PREFIX: &str = "ambit.directory.";
 const LEADER: &str = "ambit.directory.leader";
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The directory counts as unavailable when a write takes longer.
 const UNAVAILABLE_AFTER: Duration = Duration::from_millis(500);
 /// Writes that may wait for an acknowledgement at a time.
@@ -58,38 +58,9 @@ enum WriteError {
 }
 
 impl DirectoryStore {
-    /// Begins to connect; the client library connects and reconnects in the background.
-    pub(crate) async fn connect(urls: &[String]) -> anyhow::Result<Self> {
-        let servers: Vec<async_nats::ServerAddr> = urls
-            .iter()
-            .map(|url| url.parse())
-            .collect::<Result<_, _>>()
-            .context("`--nats`")?;
-        let places = servers
-            .iter()
-            .map(|server| format!("{}:{}", server.host(), server.port()));
-        let places = places.collect::<Vec<_>>().join(", ");
-        let last = Mutex::new(String::new());
-        let options = async_nats::ConnectOptions::new()
-            .name("ambit world-server")
-            .retry_on_initial_connect()
-            .connection_timeout(Duration::from_secs(1))
-            .ping_interval(Duration::from_secs(1))
-            .request_timeout(Some(REQUEST_TIMEOUT))
-            .reconnect_delay_callback(|attempts| {
-                Duration::from_millis((attempts as u64 * 20).min(500))
-            })
-            .event_callback(move |event| {
-                // An unreachable broker repeats the same event.
-                let event = event.to_string();
-                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                if *last != event {
-                    tracing::info!("NATS connection: {event}");
-                    *last = event;
-                }
-                std::future::ready(())
-            });
-        let client = options.connect(servers).await.context("`--nats`")?;
+    /// Connects; the client library reconnects in the background.
+    pub(crate) async fn connect(settings: &NatsSettings) -> anyhow::Result<Self> {
+        let client = settings.connect().await?;
         let mut jetstream = jetstream::new(client);
         jetstream.set_timeout(REQUEST_TIMEOUT);
         let stream = jetstream
@@ -99,8 +70,8 @@ impl DirectoryStore {
         Ok(Self {
             jetstream,
             stream,
-            replicas: if urls.len() >= 3 { 3 } else { 1 },
-            broker_addresses: places,
+            replicas: if settings.server_count() >= 3 { 3 } else { 1 },
+            broker_addresses: settings.addresses(),
         })
     }
 

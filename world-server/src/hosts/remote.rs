@@ -1,67 +1,51 @@
 //! Hosts that connect by themselves: `game-server --world ADDR`, over QUIC (ALPN `ambit-host/1`).
 //!
-//! The host authenticates this server by its certificate. This server authenticates the host by the
-//! key of `--host-key` in its first message.
+//! The host authenticates this server by its certificate. This server authenticates the host by a
+//! proof that it has the key of `--host-key` (`peer_door`), before it reads the first message.
 
 use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::host_link::world_end_over;
-use ambit_host::protocol::messages::HostReady;
 use ambit_host::protocol::messages::host_to_world::Body;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_transport::acceptance_limits::AcceptancePermit;
-use quinn::{Connection, ConnectionError, VarInt};
-use ring::digest::{SHA256, digest};
+use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
 
 use super::{DisconnectCause, HostSession, first_message};
 use crate::actor::WorldServer;
 use crate::actor::messages::{HostProcessEnded, HostRefused};
 use crate::lobby::Origin;
 
-/// How long a new connection may take to open its stream.
-const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Serves a host's connection until it ends. If the host did not close it on purpose, the host may
 /// still hold a serving lease: the end is reported only after `silence`, when the lease is over.
-/// `greeting` is released once the host has presented the key.
+/// The host has proved that it has the key.
 pub(crate) async fn serve(
     connection: Connection,
-    key: String,
+    (output, input): (SendStream, RecvStream),
     silence: Duration,
     world: Addr<WorldServer>,
-    greeting: AcceptancePermit,
 ) {
     let remote = connection.remote_address();
-    let Ok(Ok((output, input))) =
-        tokio::time::timeout(STREAM_TIMEOUT, connection.accept_bi()).await
-    else {
-        return close(&connection, ErrorCode::Idle);
-    };
     let (mut link, carrying) = world_end_over(input, output);
     tokio::spawn(async move {
         if let Err(error) = carrying.await {
             tracing::debug!(%remote, "the stream of a host failed: {error}");
         }
     });
-    let has_key = |shown: &[u8]| secrets_match(shown, key.as_bytes());
-    let no_key = || "it does not have the key of `--host-key`".to_owned();
     let registered = match first_message(&mut link).await {
         // From a host's watcher, which asks again until this server closes the connection.
-        Ok(Body::ProcessEnded(ended)) if has_key(&ended.key) => {
+        Ok(Body::ProcessEnded(ended)) => {
             let _ = world.send(HostProcessEnded(ended.instance)).await;
             return close(&connection, ErrorCode::ErrorUnspecified);
         }
-        Ok(Body::ProcessEnded(_)) => Err(no_key()),
         Ok(first) => {
-            let admit = |ready: &HostReady| has_key(&ready.key).then_some(()).ok_or_else(no_key);
+            let admit = |_: &_| Ok(());
             HostSession::register_with(first, link, world.clone(), Origin::Remote, admit).await
         }
         Err(reason) => Err(reason),
     };
     match registered {
         Ok(session) => {
-            drop(greeting);
             session.run(|| wait_for_end(&connection, silence)).await;
             close(&connection, ErrorCode::ErrorUnspecified);
         }
@@ -91,11 +75,6 @@ async fn wait_for_end(connection: &Connection, silence: Duration) -> DisconnectC
     // The host keeps its rooms for a while, and may reconnect within that time.
     tokio::time::sleep(silence).await;
     DisconnectCause::new("its connection broke")
-}
-
-/// Compares digests, so that the time of the comparison reveals nothing about the secret.
-fn secrets_match(shown: &[u8], secret: &[u8]) -> bool {
-    digest(&SHA256, shown).as_ref() == digest(&SHA256, secret).as_ref()
 }
 
 fn close(connection: &Connection, code: ErrorCode) {

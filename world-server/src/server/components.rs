@@ -15,7 +15,6 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
-use ambit_transport::acceptance_limits::AcceptanceLimits;
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
 use ambit_transport::ticket::TicketSigner;
 use anyhow::{Context as _, bail};
@@ -32,6 +31,7 @@ use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::{self, AdminState};
 use crate::client_connection::ClientConnection;
 use crate::cluster::leadership::LEADER_LEASE;
+use crate::cluster::nats::NatsSettings;
 use crate::cluster::store::DirectoryStore;
 use crate::cluster::{
     ClusterMember, ClusterRole, FollowerAcceptor, Followers, StartedLobby, StoredLobby,
@@ -44,6 +44,7 @@ use crate::hosts::{embedded, remote};
 use crate::keep::directory::Keeper;
 use crate::keep::log::KeptState;
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame};
+use crate::peer_door::{PeerDoor, host_streams};
 use crate::session::{self, CommonToSessions};
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
@@ -53,8 +54,6 @@ const HOSTS_TIMEOUT: Duration = Duration::from_secs(2);
 const IDLE_TIMEOUT: Duration = Duration::from_millis(700);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Hosts at a time that have not presented the key yet; each may send one message.
-const MAX_HOST_HANDSHAKES: usize = 64;
 /// How long a client may wait until a leader is elected.
 const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -68,7 +67,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The components that have to be shut down.
 pub(super) struct ServerComponents {
     pub(super) addresses: Addresses,
-    endpoint: Endpoint,
+    /// For players and, if they have one of their own, for hosts and other servers.
+    endpoints: Vec<Endpoint>,
     roles: watch::Receiver<ClusterRole>,
     /// Resolves when the lobby's actor ends.
     lobby_ended: Option<LobbyEnded>,
@@ -93,13 +93,24 @@ impl ServerComponents {
             ambit_host::check_directory(directory)?;
         }
         let identity = crate::identity::load(config)?;
-        let endpoint = endpoint::listen(config.listen, &identity, &alpn_protocols(config))?;
+        let resets = crate::identity::reset_secret(config, &identity)?;
+        let (mut for_players, for_peers) = (player_protocols(config), peer_protocols(config));
+        let peers = if let Some(address) = config.peer_listen {
+            let resets = resets.of_endpoint("peers");
+            let peers = endpoint::listen(address, &identity, &resets, &for_peers)?;
+            Some(peers)
+        } else {
+            for_players.extend(&for_peers);
+            None
+        };
+        let endpoint = endpoint::listen(config.listen, &identity, &resets, &for_players)?;
         let http = match config.http.0 {
             Some(address) => Some(admin::bind(address).await?),
             None => None,
         };
         let addresses = Addresses {
             world: endpoint.local_addr()?,
+            peers: peers.as_ref().map(Endpoint::local_addr).transpose()?,
             http: http.as_ref().map(|(_, address)| *address),
             fingerprint: identity.fingerprint(),
             hosts: config.hosts,
@@ -138,6 +149,7 @@ impl ServerComponents {
 
         let acceptance = Arc::new(AcceptanceCounters::default());
         let sessions = Arc::new(CommonToSessions::default());
+        let door = PeerDoor::default();
         let entry = ConnectionRouter {
             roles: roles.clone(),
             own_server: OwnServer {
@@ -149,19 +161,24 @@ impl ServerComponents {
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
-            host_handshakes: AcceptanceLimits::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
+            door: door.clone(),
         };
-        tokio::spawn(accept(
-            endpoint.clone(),
-            Arc::clone(&acceptance),
-            move |connection, alpn| entry.clone().serve(connection, alpn),
-        ));
+        let endpoints: Vec<Endpoint> = [endpoint].into_iter().chain(peers).collect();
+        for endpoint in &endpoints {
+            let entry = entry.clone();
+            tokio::spawn(accept(
+                endpoint.clone(),
+                Arc::clone(&acceptance),
+                move |connection, alpn| entry.clone().serve(connection, alpn),
+            ));
+        }
         if let Some((listener, _)) = http {
             serve_http(
                 AdminState {
                     roles: roles.clone(),
                     acceptance,
                     sessions,
+                    peers: door.counters(),
                     http: Arc::default(),
                 },
                 listener,
@@ -176,7 +193,7 @@ impl ServerComponents {
         }
         Ok(Self {
             addresses,
-            endpoint,
+            endpoints,
             roles,
             lobby_ended,
             member,
@@ -215,10 +232,12 @@ impl ServerComponents {
             keeper.freeze();
             last = ErrorCode::TryAgain;
             // Nothing more is confirmed.
-            self.endpoint.close(
-                VarInt::from_u32(last as u32),
-                b"the server is shutting down; connect again",
-            );
+            for endpoint in &self.endpoints {
+                endpoint.close(
+                    VarInt::from_u32(last as u32),
+                    b"the server is shutting down; connect again",
+                );
+            }
             if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
                 let _ = tokio::time::timeout(NOTIFY_TIMEOUT, world.send(LeaveRooms)).await;
             }
@@ -248,20 +267,28 @@ impl ServerComponents {
         self.http_stop.cancel();
         if last == ErrorCode::Draining {
             // Clients of an embedded host read their last messages and close their connections.
-            let _ = tokio::time::timeout(IDLE_TIMEOUT, self.endpoint.wait_idle()).await;
+            let _ = tokio::time::timeout(IDLE_TIMEOUT, self.wait_idle()).await;
         }
         let why = if last == ErrorCode::Draining {
             codes::name(last)
         } else {
             String::new()
         };
-        self.endpoint
-            .close(VarInt::from_u32(last as u32), why.as_bytes());
-        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
+        for endpoint in &self.endpoints {
+            endpoint.close(VarInt::from_u32(last as u32), why.as_bytes());
+        }
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.wait_idle()).await;
         if let Some(keeper) = self.keeper {
             let _ = tokio::task::spawn_blocking(move || keeper.finish()).await;
         }
         tracing::info!("the server has ended");
+    }
+
+    /// Waits until all connections have ended.
+    async fn wait_idle(&self) {
+        for endpoint in &self.endpoints {
+            endpoint.wait_idle().await;
+        }
     }
 }
 
@@ -283,12 +310,18 @@ fn serve_http(admin: AdminState, listener: TcpListener, stop: &CancellationToken
     tokio::spawn(admin::serve(admin, listener, stop.clone()));
 }
 
-/// The protocols on this server's port.
-fn alpn_protocols(config: &Config) -> Vec<&'static [u8]> {
+/// The protocols of players.
+fn player_protocols(config: &Config) -> Vec<&'static [u8]> {
     let mut protocols = vec![ALPN_WORLD];
     if config.hosts == HostingMode::Embedded {
         protocols.push(ALPN_GAME);
     }
+    protocols
+}
+
+/// The protocols of hosts and other servers.
+fn peer_protocols(config: &Config) -> Vec<&'static [u8]> {
+    let mut protocols = Vec::new();
     if config.host_key.is_some() {
         protocols.push(ALPN_HOST);
     }
@@ -308,8 +341,8 @@ struct ConnectionRouter {
     embedded: Option<GameHost>,
     host_key: Option<String>,
     host_silence: Duration,
-    /// Slots for hosts that have not presented the key yet.
-    host_handshakes: AcceptanceLimits,
+    /// For hosts and servers that have not proved yet that they have the key.
+    door: PeerDoor,
 }
 
 impl ConnectionRouter {
@@ -340,14 +373,9 @@ impl ConnectionRouter {
             }
             (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
             (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
-                match self.host_handshakes.take(connection.remote_address().ip()) {
-                    Ok(place) => {
-                        remote::serve(connection, key, self.host_silence, world, place).await;
-                    }
-                    Err(_) => close(
-                        ErrorCode::TooManyConnections,
-                        "too many hosts connect at the same time; try again",
-                    ),
+                let proof = host_streams(&connection, key.as_bytes());
+                if let Some(streams) = self.door.admit(&connection, proof).await {
+                    remote::serve(connection, streams, self.host_silence, world).await;
                 }
             }
             // The reason is for a program: the leader's address.
@@ -361,6 +389,7 @@ impl ConnectionRouter {
                     epoch,
                     world,
                     followers: self.followers,
+                    door: self.door,
                 };
                 acceptor.serve(connection, self.sessions).await;
             }
@@ -437,12 +466,12 @@ async fn cluster_member(
         )
     };
     Ok(ClusterMember {
-        store: DirectoryStore::connect(&config.nats).await?,
+        store: DirectoryStore::connect(&NatsSettings::read(config)?).await?,
         process,
         address: config
             .peer_address
             .clone()
-            .unwrap_or_else(|| advertised_address(config, addresses)),
+            .unwrap_or_else(|| advertised_peer_address(config, addresses)),
         public_address: advertised_address(config, addresses),
         fingerprint: addresses.fingerprint,
         key,
@@ -463,6 +492,15 @@ fn start_lobby_thread() -> anyhow::Result<ArbiterHandle> {
 /// The address of this server for players.
 fn advertised_address(config: &Config, addresses: &Addresses) -> String {
     Advertise::address(config.advertise, addresses.world).to_string()
+}
+
+/// The address of this server for hosts and other servers, unless `--peer-address` names it.
+fn advertised_peer_address(config: &Config, addresses: &Addresses) -> String {
+    match (addresses.peers, config.advertise) {
+        (None, _) => advertised_address(config, addresses),
+        (Some(peers), None) => peers.to_string(),
+        (Some(peers), Some(players)) => SocketAddr::new(players.ip, peers.port()).to_string(),
+    }
 }
 
 /// Starts the lobby's actor with a new lobby, or with one that is restored.
@@ -600,7 +638,6 @@ async fn start_hosts(
                 capacity: config.host_capacity,
                 label: "embedded".into(),
                 build: BUILD.into(),
-                key: Vec::new(),
                 trace: config.trace.clone(),
                 record: config.record.clone(),
             };

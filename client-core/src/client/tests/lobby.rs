@@ -191,6 +191,13 @@ fn in_a_cluster_the_next_server_is_dialled() {
         "no other server is known"
     );
     assert_eq!(dialled(&mut harness), "b:1");
+    let beside: Vec<String> = harness
+        .client
+        .servers_to_dial()
+        .into_iter()
+        .map(|server| server.address)
+        .collect();
+    assert_eq!(beside, ["b:1", "a:1"]);
     harness.break_lobby_connection();
     assert_eq!(dialled(&mut harness), "a:1");
     let busy = CloseReason::Busy {

@@ -34,12 +34,16 @@ pub(super) struct Server {
     connections: Arc<Mutex<Vec<Connection>>>,
     /// The code with which new connections are closed; 0 accepts them.
     refusal: Arc<AtomicU32>,
+    /// How many clients have said hello.
+    sessions: Arc<AtomicU32>,
+    config: quinn::ServerConfig,
 }
 
 impl Server {
     pub(super) fn start() -> Self {
         let (config, fingerprint) = certificate();
-        let endpoint = Endpoint::server(config, ([127, 0, 0, 1], 0).into()).expect("a free port");
+        let endpoint = Endpoint::server(config.clone(), ([127, 0, 0, 1], 0).into());
+        let endpoint = endpoint.expect("a free port");
         let port = endpoint.local_addr().expect("bound").port();
         let server = Server {
             address: format!("127.0.0.1:{port}"),
@@ -47,8 +51,11 @@ impl Server {
             endpoint: endpoint.clone(),
             connections: Arc::default(),
             refusal: Arc::default(),
+            sessions: Arc::default(),
+            config,
         };
         let (connections, refusal) = (server.connections.clone(), server.refusal.clone());
+        let sessions = server.sessions.clone();
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {
                 let Ok(connection) = incoming.await else {
@@ -71,10 +78,11 @@ impl Server {
                     incarnation: 1,
                     map: 0,
                 });
+                let sessions = sessions.clone();
                 tokio::spawn(async move {
                     match negotiated_alpn(&connection) {
                         Some(protocol) if protocol == ALPN_GAME => host(connection).await,
-                        _ => lobby(connection, ticket).await,
+                        _ => lobby(connection, ticket, &sessions).await,
                     }
                 });
             }
@@ -86,6 +94,16 @@ impl Server {
         let (config, fingerprint) = certificate();
         self.fingerprint = fingerprint;
         self.endpoint.set_server_config(Some(config));
+    }
+
+    /// Presents the certificate of another server.
+    pub(super) fn use_certificate_of(&mut self, other: &Self) {
+        self.fingerprint = other.fingerprint;
+        self.endpoint.set_server_config(Some(other.config.clone()));
+    }
+
+    pub(super) fn sessions(&self) -> u32 {
+        self.sessions.load(Ordering::Relaxed)
     }
 
     pub(super) fn refuse(&self, code: u32) {
@@ -141,12 +159,15 @@ fn certificate() -> (quinn::ServerConfig, Fingerprint) {
     (config, fingerprint)
 }
 
-async fn lobby(connection: Connection, ticket: LobbyMessageBody) {
+async fn lobby(connection: Connection, ticket: LobbyMessageBody, sessions: &AtomicU32) {
     let Ok((mut out, mut back)) = connection.accept_bi().await else {
         return;
     };
     let mut decoder = FrameDecoder::new(1 << 20);
     while let Some(ClientToWorld { request, body }) = read(&mut back, &mut decoder).await {
+        if matches!(body, Some(LobbyRequestBody::Hello(_))) {
+            sessions.fetch_add(1, Ordering::Relaxed);
+        }
         let room = Some(pb::Room {
             id: 7,
             ..pb::Room::default()

@@ -121,10 +121,6 @@ pub struct HostReady {
     /// For people: process id, host name.
     #[prost(string, tag = "5")]
     pub label: ::prost::alloc::string::String,
-    /// For a host that connects by itself (`game-server --world`): the key in the file of the
-    /// WorldServer's `--host-key`.
-    #[prost(bytes = "vec", tag = "6")]
-    pub key: ::prost::alloc::vec::Vec<u8>,
     /// Number of threads that run rooms.
     #[prost(uint32, tag = "7")]
     pub cores: u32,
@@ -420,9 +416,6 @@ pub struct ProcessEnded {
     /// `HostReady.instance` of the host.
     #[prost(bytes = "vec", tag = "1")]
     pub instance: ::prost::alloc::vec::Vec<u8>,
-    /// `HostReady.key`.
-    #[prost(bytes = "vec", tag = "2")]
-    pub key: ::prost::alloc::vec::Vec<u8>,
 }
 /// Heartbeat of the host, four times a second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

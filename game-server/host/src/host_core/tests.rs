@@ -509,7 +509,6 @@ impl Host {
             capacity: 2,
             label: String::new(),
             build: String::new(),
-            key: Vec::new(),
             cores: 1,
             instance: [0; 16],
         };

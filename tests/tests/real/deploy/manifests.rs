@@ -17,6 +17,10 @@ fn manifests_open_the_ports_at_which_world_servers_listen() {
         Some(world.port("--listen"))
     );
     assert_eq!(
+        port_named(container, &"peers".into()),
+        Some(world.port("--peer-listen"))
+    );
+    assert_eq!(
         port_named(container, &"http".into()),
         Some(world.port("--http"))
     );
@@ -81,7 +85,7 @@ fn hosts_get_the_names_of_all_world_servers() {
         "{names}"
     );
     let domain = names["metadata"]["name"].as_str().expect("a name");
-    let port = program("kubernetes/world-server.yaml").port("--listen");
+    let port = program("kubernetes/world-server.yaml").port("--peer-listen");
     let worlds: Vec<String> = (0..set["spec"]["replicas"].as_u64().expect("a number"))
         .map(|index| format!("world-{index}.{domain}:{port}"))
         .collect();
