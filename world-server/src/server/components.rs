@@ -11,6 +11,7 @@ use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
 use ambit_host::cli::{Advertise, BUILD};
 use ambit_host::endpoint;
 use ambit_host::host::{GameHost, HostConfig};
+use ambit_host::identity::ServerIdentity;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
@@ -86,24 +87,9 @@ pub(super) struct ServerComponents {
 
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
-        // A caller may have changed what `Config::from_arguments` has checked.
-        config.check_complete().map_err(anyhow::Error::msg)?;
-        config.check_games(&registry).map_err(anyhow::Error::msg)?;
-        for directory in [&config.trace, &config.record].into_iter().flatten() {
-            ambit_host::check_directory(directory)?;
-        }
+        check(config, &registry)?;
         let identity = crate::identity::load(config)?;
-        let resets = crate::identity::reset_secret(config, &identity)?;
-        let (mut for_players, for_peers) = (player_protocols(config), peer_protocols(config));
-        let peers = if let Some(address) = config.peer_listen {
-            let resets = resets.of_endpoint("peers");
-            let peers = endpoint::listen(address, &identity, &resets, &for_peers)?;
-            Some(peers)
-        } else {
-            for_players.extend(&for_peers);
-            None
-        };
-        let endpoint = endpoint::listen(config.listen, &identity, &resets, &for_players)?;
+        let (endpoint, peers) = listen(config, &identity)?;
         let http = match config.http.0 {
             Some(address) => Some(admin::bind(address).await?),
             None => None,
@@ -125,16 +111,12 @@ impl ServerComponents {
             let part = cluster_member(config, &registry, &addresses, role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
-            let kept = match &config.keep {
-                Some(KeepPlace::Directory(directory)) => {
-                    Some(Keeper::open(directory, config.keep_sync)?)
-                }
-                Some(KeepPlace::Nats) | None => None,
-            };
-            keeper = kept.as_ref().map(|(keeper, _)| Arc::clone(keeper));
-            let source = kept.map_or(LobbySource::Nothing, |(keeper, state)| {
-                LobbySource::Directory(keeper, state)
-            });
+            let mut source = LobbySource::Nothing;
+            if let Some(KeepPlace::Directory(directory)) = &config.keep {
+                let (opened, state) = Keeper::open(directory, config.keep_sync)?;
+                keeper = Some(Arc::clone(&opened));
+                source = LobbySource::Directory(opened, state);
+            }
             let (host, ended) = start_alone(
                 config,
                 registry,
@@ -492,6 +474,34 @@ fn start_lobby_thread() -> anyhow::Result<ArbiterHandle> {
 /// The address of this server for players.
 fn advertised_address(config: &Config, addresses: &Addresses) -> String {
     Advertise::address(config.advertise, addresses.world).to_string()
+}
+
+/// Checks what `Config::from_arguments` has checked and a caller may have changed, and directories.
+fn check(config: &Config, registry: &Registry) -> anyhow::Result<()> {
+    config.check_complete().map_err(anyhow::Error::msg)?;
+    config.check_games(registry).map_err(anyhow::Error::msg)?;
+    for directory in [&config.trace, &config.record].into_iter().flatten() {
+        ambit_host::check_directory(directory)?;
+    }
+    Ok(())
+}
+
+/// The endpoint for players, and the one for hosts and other servers if it is another one.
+fn listen(
+    config: &Config,
+    identity: &ServerIdentity,
+) -> anyhow::Result<(Endpoint, Option<Endpoint>)> {
+    let resets = crate::identity::reset_secret(config, identity)?;
+    let (mut for_players, for_peers) = (player_protocols(config), peer_protocols(config));
+    let peers = if let Some(address) = config.peer_listen {
+        let resets = resets.of_endpoint("peers");
+        Some(endpoint::listen(address, identity, &resets, &for_peers)?)
+    } else {
+        for_players.extend(&for_peers);
+        None
+    };
+    let players = endpoint::listen(config.listen, identity, &resets, &for_players)?;
+    Ok((players, peers))
 }
 
 /// The address of this server for hosts and other servers, unless `--peer-address` names it.
