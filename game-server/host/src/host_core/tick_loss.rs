@@ -1,9 +1,9 @@
 //! Whether a room loses ticks.
 //!
-//! The ticks that run go in, with the number that was skipped before each; [`TickLoss::is_losing`]
-//! and the last count come out. A room is losing ticks from a second in which it
-//! skipped a fifth of them until five seconds have passed in which it skipped none. So a single
-//! pause of the machine is soon over, and a room at the edge does not change all the time.
+//! The ticks that run go in, with the number that was skipped before each; `TickLoss::is_losing`
+//! and the last count come out. A room is losing ticks from a second in which it skipped a fifth of
+//! them until five seconds have passed in which it skipped none. So a single pause of the machine
+//! is soon over, and a room at the edge does not change all the time.
 
 use std::time::Duration;
 
