@@ -159,12 +159,14 @@ fn cluster_servers_get_all_required_options() {
         4,
         "2 in compose, 1 in Kubernetes, 1 drop-in"
     );
+    // A directory to keep rooms in is for one server alone.
     assert_eq!(
         command_of("systemd/cluster.conf").replace(
             "--hosts cluster --cert %d/cert.pem --key %d/key.pem",
             "--hosts process:2..8"
         ),
         command_of("systemd/ambit-world-server.service")
+            .replace(" --keep /var/lib/ambit-world-server/rooms", "")
     );
     let loaded = systemd_unit("systemd/cluster.conf")
         .into_iter()
