@@ -230,11 +230,17 @@ impl ClusterMember {
             "this server leads the cluster"
         );
         let (kept, rooms) = match self.keep_interval {
-            Some(interval) => {
-                let (kept, rooms) = self.store.open_kept_rooms(interval, epoch).await?;
-                tracing::info!(rooms = rooms.len(), "rooms are kept in NATS");
-                (Some(kept), rooms)
-            }
+            Some(interval) => match self.store.open_kept_rooms(interval, epoch).await {
+                Ok((kept, rooms)) => {
+                    tracing::info!(rooms = rooms.len(), "rooms are kept in NATS");
+                    (Some(kept), rooms)
+                }
+                // Rooms whose hosts live go on, so it leads all the same.
+                Err(error) => {
+                    tracing::error!("as long as this server leads, no room is kept: {error:#}");
+                    (None, BTreeMap::new())
+                }
+            },
             None => (None, BTreeMap::new()),
         };
         let write_queue = Arc::new(WriteQueue::new(records.clone()));

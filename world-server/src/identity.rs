@@ -61,11 +61,13 @@ pub(crate) fn reset_secret(
         return Ok(ResetSecret::random()?);
     }
     if let (HostingMode::Cluster, Some(key)) = (config.hosts, &config.host_key) {
+        // Behind a load balancer, only the address for peers differs.
         let server = format!(
-            "{} {} {}",
+            "{} {} {} {}",
             identity.fingerprint(),
             config.listen,
-            Advertise::address(config.advertise, config.listen)
+            Advertise::address(config.advertise, config.listen),
+            config.peer_address.as_deref().unwrap_or_default()
         );
         return Ok(ResetSecret::from_shared_key(key.as_bytes(), &server));
     }
@@ -73,7 +75,8 @@ pub(crate) fn reset_secret(
         &config.data_dir().join("resets.key"),
         "clients notice only by their time-out that the server was killed",
     )?;
-    Ok(ResetSecret::new(secret))
+    // Two servers may have the same directory.
+    Ok(ResetSecret::new(secret).of_endpoint(&config.listen.to_string()))
 }
 
 /// The secret in a file, created if there is none. A server that cannot keep one has another one
@@ -278,13 +281,17 @@ mod tests {
         };
         assert_eq!(secret(&[]), secret(&[]));
         assert_secret(&directory.join("resets.key"));
-        let in_cluster = |address: &str| {
+        assert_ne!(secret(&[]), secret(&["--listen", "127.0.0.1:7778"]));
+        let in_cluster = |address: &str, peer: &str| {
             let nats = ["--nats", "nats://127.0.0.1:4222", "--advertise", address];
             let cluster = ["--hosts", "cluster", "--host-key", "0123456789abcdef"];
-            secret(&[cluster.as_slice(), &nats].concat())
+            secret(&[cluster.as_slice(), &nats, &["--peer-address", peer]].concat())
         };
-        assert_eq!(in_cluster("192.0.2.1"), in_cluster("192.0.2.1"));
-        assert_ne!(in_cluster("192.0.2.1"), in_cluster("192.0.2.2"));
+        let first = in_cluster("192.0.2.1", "10.0.0.1:7777");
+        assert_eq!(first, in_cluster("192.0.2.1", "10.0.0.1:7777"));
+        assert_ne!(first, in_cluster("192.0.2.2", "10.0.0.1:7777"));
+        // Behind one load balancer all servers have the same address for players.
+        assert_ne!(first, in_cluster("192.0.2.1", "10.0.0.2:7777"));
         fs::remove_dir_all(&directory).unwrap();
     }
 

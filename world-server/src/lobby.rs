@@ -428,7 +428,12 @@ impl Lobby {
         };
         connection.active_at = now;
         let in_time = connection.requests.take(now);
-        let too_many_refused = !in_time && !connection.refusals.take(now);
+        connection.refused_in_a_row = if in_time {
+            0
+        } else {
+            connection.refused_in_a_row + 1
+        };
+        let too_many_refused = connection.refused_in_a_row >= self.config.refused_in_a_row;
 
         let place = self.outbox.position();
         let answer = if in_time {

@@ -183,7 +183,12 @@ async fn ask(
                 String::from_utf8_lossy(&close.reason).into_owned(),
             ))
         }
-        ConnectionError::ApplicationClosed(_) => Ok(Answer::Taken),
+        ConnectionError::ApplicationClosed(close)
+            if close.error_code == VarInt::from_u32(ErrorCode::ErrorUnspecified as u32) =>
+        {
+            Ok(Answer::Taken)
+        }
+        // It found no place, for example.
         error => Err(error.into()),
     }
 }

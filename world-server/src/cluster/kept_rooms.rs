@@ -18,10 +18,10 @@ use ambit_room::journal::SavedRoom;
 use anyhow::Context as _;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::StreamExt as _;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, timeout};
+use tokio::time::{MissedTickBehavior, sleep, timeout};
 
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::log::{self, KeptEntry, KeptState};
@@ -31,6 +31,12 @@ const BUCKET: &str = "AMBIT_ROOMS";
 const OBJECTS_AT_A_TIME: usize = 8;
 /// One that takes longer has failed.
 const OBJECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a new leader has not read after this time is left out: hosts wait for it meanwhile.
+const READ_TIMEOUT: Duration = Duration::from_secs(8);
+/// Times that an object is read if that fails, and the time for each. An object that is being
+/// replaced while it is read is not read to its end.
+const READ_ATTEMPTS: usize = 3;
+const READ_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 /// JetStream forgets older objects, and the traces of deleted ones.
 const MAX_AGE: Duration = Duration::from_hours(24);
 /// Objects have no secrets that could be guessed: the hash need not be salted.
@@ -71,7 +77,8 @@ impl std::fmt::Display for StoredRoomName {
 
 impl KeptRooms {
     /// Opens the bucket, which is created if it does not exist, and reads the newest object of each
-    /// room. One that cannot be read is left out, with an error in the log.
+    /// room. One that cannot be read is left out, with an error in the log; it is not deleted, so
+    /// the next leader may have it.
     pub(super) async fn open(
         jetstream: &Context,
         replicas: usize,
@@ -103,16 +110,24 @@ impl KeptRooms {
         // Of each room, the one of the newest epoch comes last.
         let newest: BTreeMap<RoomId, StoredRoomName> =
             earlier.iter().map(|name| (name.room, *name)).collect();
-        let read = futures_util::stream::iter(newest.into_values())
-            .map(async |name| {
-                let room = read_room(&bucket, name).await.unwrap_or_else(|error| {
-                    tracing::error!(room = name.room.0, "a kept room cannot be read: {error:#}");
-                    None
-                });
-                room.map(|room| (name.room, room))
-            })
-            .buffer_unordered(OBJECTS_AT_A_TIME);
-        let rooms = read.filter_map(std::future::ready).collect().await;
+        let read = futures_util::stream::iter(newest.values().copied())
+            .map(async |name| (name.room, read_room(&bucket, name).await))
+            .buffer_unordered(OBJECTS_AT_A_TIME)
+            .take_until(sleep(READ_TIMEOUT));
+        let mut read: BTreeMap<RoomId, anyhow::Result<SavedRoom>> = read.collect().await;
+        let mut rooms = BTreeMap::new();
+        for (room, name) in newest {
+            let saved = read
+                .remove(&room)
+                .unwrap_or_else(|| Err(anyhow::anyhow!("NATS is late")));
+            match saved {
+                Ok(saved) => drop(rooms.insert(room, saved)),
+                Err(error) => {
+                    tracing::error!(room = room.0, "a kept room cannot be read: {error:#}");
+                    earlier.remove(&name);
+                }
+            }
+        }
         let kept = Self {
             bucket,
             interval,
@@ -157,30 +172,39 @@ impl KeptRooms {
             .filter(|(room, version)| self.stored.get(*room) != Some(*version));
         let changed: Vec<RoomId> = changed.map(|(room, _)| *room).collect();
         let (bucket, epoch) = (&self.bucket, self.epoch);
-        let stored: Vec<(RoomId, u64, usize)> = futures_util::stream::iter(changed)
-            .map(async |room| {
-                // The version belongs to what is stored.
-                let Some((version, saved)) = checkpoints.newest(room) else {
-                    return Ok(None);
-                };
-                let bytes = segment_of(room, &saved);
-                let name = StoredRoomName { room, epoch }.to_string();
-                let mut reader = &bytes[..];
-                let put = bucket.put(name.as_str(), &mut reader);
-                timeout(OBJECT_TIMEOUT, put)
-                    .await
-                    .context("NATS is late")??;
-                anyhow::Ok(Some((room, version, bytes.len())))
-            })
-            .buffer_unordered(OBJECTS_AT_A_TIME)
-            .try_filter_map(|stored| std::future::ready(Ok(stored)))
-            .try_collect()
-            .await?;
-        for (room, version, bytes) in stored {
-            self.stored.insert(room, version);
-            checkpoints.note_stored(bytes);
+        let stored: Vec<anyhow::Result<Option<(RoomId, u64, usize)>>> =
+            futures_util::stream::iter(changed)
+                .map(async |room| {
+                    // The version belongs to what is stored.
+                    let Some((version, saved)) = checkpoints.newest(room) else {
+                        return Ok(None);
+                    };
+                    let bytes = segment_of(room, &saved);
+                    let name = StoredRoomName { room, epoch }.to_string();
+                    let mut reader = &bytes[..];
+                    let put = bucket.put(name.as_str(), &mut reader);
+                    timeout(OBJECT_TIMEOUT, put)
+                        .await
+                        .context("NATS is late")??;
+                    anyhow::Ok(Some((room, version, bytes.len())))
+                })
+                .buffer_unordered(OBJECTS_AT_A_TIME)
+                .collect()
+                .await;
+        // A room that cannot be stored holds up no other.
+        let mut failure = None;
+        for stored in stored {
+            match stored {
+                Ok(Some((room, version, bytes))) => {
+                    self.stored.insert(room, version);
+                    checkpoints.note_stored(bytes);
+                }
+                Ok(None) => {}
+                Err(error) => failure = Some(error),
+            }
         }
-        self.delete_unneeded(&versions).await
+        self.delete_unneeded(&versions).await?;
+        failure.map_or(Ok(()), Err)
     }
 
     /// Deletes the objects of rooms that have ended, and those that have successors.
@@ -214,20 +238,24 @@ impl KeptRooms {
     }
 }
 
-async fn read_room(
-    bucket: &ObjectStore,
-    name: StoredRoomName,
-) -> anyhow::Result<Option<SavedRoom>> {
-    let read = async {
-        let mut bytes = Vec::new();
-        let mut object = bucket.get(name.to_string()).await?;
-        object.read_to_end(&mut bytes).await?;
-        anyhow::Ok(bytes)
-    };
-    let bytes = timeout(OBJECT_TIMEOUT, read)
-        .await
-        .context("NATS is late")??;
-    Ok(room_in(name.room, &bytes)?)
+async fn read_room(bucket: &ObjectStore, name: StoredRoomName) -> anyhow::Result<SavedRoom> {
+    let mut result = Err(anyhow::anyhow!("it was not read"));
+    for _attempt in 0..READ_ATTEMPTS {
+        let bytes = timeout(READ_ATTEMPT_TIMEOUT, read_object(bucket, name)).await;
+        result = match bytes {
+            Ok(Ok(bytes)) => return room_in(name.room, &bytes)?.context("it is damaged"),
+            Ok(Err(error)) => Err(error),
+            Err(late) => Err(late.into()),
+        };
+    }
+    result
+}
+
+async fn read_object(bucket: &ObjectStore, name: StoredRoomName) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut object = bucket.get(name.to_string()).await?;
+    object.read_to_end(&mut bytes).await?;
+    Ok(bytes)
 }
 
 /// The segment of one room.

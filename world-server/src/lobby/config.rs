@@ -59,9 +59,8 @@ pub struct LobbyConfig {
     pub requests_per_s: u32,
     /// Requests that a connection may send at once; not 0.
     pub request_burst: u32,
-    /// Requests over the limit that close the connection if they are sent at once. In the long run
-    /// it may send `requests_per_s` of them: answers to refused requests cost something too.
-    pub refused_at_once: u32,
+    /// Requests over the limit, one after the other, that close the connection.
+    pub refused_in_a_row: u32,
     /// Chat messages a second that a player may send in the long run; not 0. One may go to all
     /// players, so it costs more than other requests.
     pub chat_per_s: u32,
@@ -127,7 +126,7 @@ impl Default for LobbyConfig {
             rooms_per_minute: 4,
             requests_per_s: 20,
             request_burst: 40,
-            refused_at_once: 200,
+            refused_in_a_row: 200,
             chat_per_s: 5,
             chat_burst: 20,
             server_secret: None,

@@ -32,8 +32,8 @@ pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) requests: TokenBucket,
     /// The lists that it may get, in KiB.
     pub(in crate::lobby) lists: TokenBucket,
-    /// The requests over its rate that it may still send before it is closed.
-    pub(in crate::lobby) refusals: TokenBucket,
+    /// Requests refused for their rate since the last one that was allowed.
+    pub(in crate::lobby) refused_in_a_row: u32,
     /// When it last sent a request, or its player returned to the lobby.
     pub(in crate::lobby) active_at: LocalTime,
     pub(in crate::lobby) address: IpAddr,
@@ -77,15 +77,11 @@ impl Connections {
         }
         self.by_address.add(address);
         let requests = TokenBucket::new(config.requests_per_s, config.request_burst);
-        let refusals = TokenBucket::new(
-            config.requests_per_s,
-            config.refused_at_once.saturating_sub(1),
-        );
         let connection = LobbyConnection {
             stage: Stage::Handshake,
             requests,
             lists: TokenBucket::new(config.list_kib_per_s, config.list_kib_burst),
-            refusals,
+            refused_in_a_row: 0,
             active_at: now,
             address,
             is_trusted,

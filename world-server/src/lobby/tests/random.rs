@@ -177,7 +177,7 @@ impl RandomRun {
             rooms_per_minute: 1_000,
             requests_per_s: 50,
             request_burst: 50,
-            refused_at_once: 10,
+            refused_in_a_row: 10,
             grace: Duration::from_secs(3),
             idle: Some(Duration::from_secs(20)),
             ..LobbyConfig::default()
