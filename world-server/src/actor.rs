@@ -587,10 +587,15 @@ impl Handler<Connect> for WorldServer {
 }
 
 impl Handler<ClientFrame> for WorldServer {
-    type Result = ();
+    type Result = MessageResult<ClientFrame>;
 
-    fn handle(&mut self, ClientFrame { conn, frame }: ClientFrame, ctx: &mut Self::Context) {
+    fn handle(
+        &mut self,
+        ClientFrame { conn, frame }: ClientFrame,
+        ctx: &mut Self::Context,
+    ) -> Self::Result {
         self.call_lobby(ctx, |lobby, now| lobby.handle_frame(now, conn, &frame));
+        MessageResult(self.lobby.read_pause(conn))
     }
 }
 
@@ -630,7 +635,11 @@ impl Handler<HostConnected> for WorldServer {
 
     fn handle(
         &mut self,
-        HostConnected(commands, origin): HostConnected,
+        HostConnected {
+            commands,
+            origin,
+            instance,
+        }: HostConnected,
         ctx: &mut Self::Context,
     ) -> Self::Result {
         self.last_host += 1;
@@ -642,7 +651,7 @@ impl Handler<HostConnected> for WorldServer {
                 pending: PendingWrites::default(),
             },
         );
-        let silence = self.lobby.new_silence(self.clock.now(), origin);
+        let silence = self.lobby.new_silence(self.clock.now(), origin, &instance);
         self.heard_hosts.add(host, silence);
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));
         MessageResult(RegisteredHost {

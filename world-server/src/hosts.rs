@@ -96,7 +96,11 @@ impl HostSession {
             checkpoints,
             heard_hosts,
         } = world
-            .send(HostConnected(link.orders.clone(), origin))
+            .send(HostConnected {
+                commands: link.orders.clone(),
+                origin,
+                instance: ready.instance.clone(),
+            })
             .await
             .map_err(lobby_ended)?;
         tracing::info!(
@@ -255,7 +259,7 @@ mod tests {
                 let order = host.end.orders.recv().await.unwrap();
                 let acknowledgement = AcknowledgeHeartbeat {
                     number,
-                    lease_ms: 1_500,
+                    lease_ms: 1_750,
                 };
                 let expected = world_to_host::Body::AcknowledgeHeartbeat(acknowledgement);
                 assert_eq!(order.body, Some(expected));

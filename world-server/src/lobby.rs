@@ -113,6 +113,10 @@ enum RequestOutcome {
 }
 
 /// The answer to a successful request without a result.
+/// How long a client waits that sends too many requests too fast: until the next one is in time, by
+/// default.
+const READ_PAUSE: Duration = Duration::from_millis(50);
+
 const DONE: RequestOutcome = RequestOutcome::Immediate(world_to_client::Body::Done(world::Done {}));
 
 impl Lobby {
@@ -218,6 +222,15 @@ impl Lobby {
         self.advance(now);
     }
 
+    /// How long the shell is to wait before it reads on from a client: answers to refused requests
+    /// cost something too.
+    pub fn read_pause(&self, conn: ConnId) -> Duration {
+        match self.connections.get(conn) {
+            Some(connection) if connection.is_slowed => READ_PAUSE,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Handles a connection closed by either end. The player may come back within the grace period.
     pub fn handle_disconnect(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
@@ -240,7 +253,7 @@ impl Lobby {
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
         self.hosts
-            .expect(host, origin, self.new_silence(now, origin));
+            .expect(host, origin, self.new_silence(now, origin, &[]));
         let configure = Configure {
             version: protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
@@ -433,6 +446,7 @@ impl Lobby {
         } else {
             connection.refused_in_a_row + 1
         };
+        connection.is_slowed = !in_time && !connection.refusals.take(now);
         let too_many_refused = connection.refused_in_a_row >= self.config.refused_in_a_row;
 
         let place = self.outbox.position();

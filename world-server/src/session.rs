@@ -122,9 +122,15 @@ impl ClientSession {
                     let place = self.common.places.acquire().await;
                     let handled = self.world.send(ClientFrame { conn, frame }).await;
                     drop(place);
-                    if handled.is_err() {
-                        connection.close(ErrorCode::ServerError, LOBBY_ENDED);
-                        break None;
+                    match handled {
+                        Ok(Duration::ZERO) => {}
+                        Ok(pause) => {
+                            let _ = timeout(pause, connection.closed()).await;
+                        }
+                        Err(_) => {
+                            connection.close(ErrorCode::ServerError, LOBBY_ENDED);
+                            break None;
+                        }
                     }
                 }
                 // The client has finished its half of the stream. It closes the connection next,

@@ -1,6 +1,7 @@
 //! The messages of the lobby's actor: from sessions, hosts and the server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 use ambit_host::protocol::messages::WorldToHost;
@@ -27,9 +28,9 @@ pub(crate) struct Connect {
     pub(crate) queue: Arc<OutgoingQueue>,
 }
 
-/// A client has sent a frame.
+/// A client has sent a frame. The answer is how long to wait before the next is read.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Duration")]
 pub(crate) struct ClientFrame {
     pub(crate) conn: ConnId,
     pub(crate) frame: Bytes,
@@ -71,7 +72,12 @@ pub(crate) struct RegisteredHost {
 /// A host has connected; its orders go to the sender.
 #[derive(Message)]
 #[rtype(result = "RegisteredHost")]
-pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
+pub(crate) struct HostConnected {
+    pub(crate) commands: mpsc::Sender<WorldToHost>,
+    pub(crate) origin: Origin,
+    /// Identifies the process; empty if it cannot reconnect.
+    pub(crate) instance: Vec<u8>,
+}
 
 /// A host was refused before it got to the lobby.
 #[derive(Message)]

@@ -8,9 +8,10 @@
 //!
 //! A level is lowered after three seconds in which the level below would be low as well. The
 //! governor learns what the level below costs from each change. If that seems to be too much, it
-//! tries it nevertheless after half a minute, since the room may have changed; each try that fails
-//! ends with the first skipped tick, and doubles the time to the next one. So a room that is busy
-//! all the time rarely changes its level, and loses next to no ticks by tries.
+//! tries it nevertheless after 24 s, since the room may have changed, or a pause of the machine was
+//! taken for work; each try that fails ends with the first skipped tick, and doubles the time to
+//! the next one. So a room that is busy all the time rarely changes its level, and loses next to no
+//! ticks by tries.
 
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ const MOST_FOR_CODING_PERCENT: u64 = 1_500;
 /// How long the level below has to be low before the level is lowered; and how long the lower level
 /// has to hold then.
 const LOWER_AFTER: Duration = Duration::from_secs(3);
-/// How long a level is kept although the demand is low, if the level below cost too much before.
+/// How long a level is kept if the level below seems to cost too much.
 const TRY_AFTER: Duration = Duration::from_secs(24);
 /// The same after many tries that failed.
 const TRY_AFTER_MOST: Duration = Duration::from_mins(10);
@@ -46,7 +47,9 @@ pub(super) struct OverloadGovernor {
     /// When the window began; `None` before the first tick.
     window_since: Option<GameTime>,
     window: WindowWork,
-    /// Since when the level below is low, or might be.
+    /// When the level was changed.
+    level_since: Option<GameTime>,
+    /// Since when the level below is low.
     low_since: Option<GameTime>,
     /// By level: the demand of the level below, in per cent of the level's own; `None` if not
     /// known.
@@ -81,6 +84,7 @@ impl OverloadGovernor {
             level: LoadLevel::NONE,
             window_since: None,
             window: WindowWork::default(),
+            level_since: None,
             low_since: None,
             cost_below_percent: [None; LoadLevel::COUNT],
             unmeasured: None,
@@ -126,6 +130,7 @@ impl OverloadGovernor {
         }
         if self.level != before {
             (self.unmeasured, self.low_since) = (Some((before, demand)), None);
+            self.level_since = Some(now);
         }
         (self.level != before).then_some(self.level)
     }
@@ -180,12 +185,12 @@ impl OverloadGovernor {
         }
         let below = self.cost_below_percent[self.level.index()].map(|cost| demand * cost / 100);
         let fits = below.map_or(demand < LOW_PERCENT, |below| below < FITTING_PERCENT);
-        if !fits && demand >= LOW_PERCENT {
+        let (since, wait) = if fits {
+            (*self.low_since.get_or_insert(now), LOWER_AFTER)
+        } else {
             self.low_since = None;
-            return;
-        }
-        let since = *self.low_since.get_or_insert(now);
-        let wait = if fits { LOWER_AFTER } else { self.try_after };
+            (*self.level_since.get_or_insert(now), self.try_after)
+        };
         if now.since(since) >= wait && self.trial.is_none() {
             self.trial = Some(LevelTrial {
                 from: self.level,

@@ -13,11 +13,14 @@ use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, LobbyAction};
 
 impl Lobby {
-    /// What is known of the silence of a host that has just been heard for the first time.
-    pub fn new_silence(&self, now: LocalTime, origin: Origin) -> HostSilence {
-        match origin {
-            Origin::Remote => HostSilence::adaptive(now, self.config.host_silence),
-            Origin::Child | Origin::Embedded => HostSilence::fixed(now, self.config.host_silence),
+    /// What is known of the silence of a host that has just connected. `instance` identifies the
+    /// process, if it may have been connected before.
+    pub fn new_silence(&self, now: LocalTime, origin: Origin, instance: &[u8]) -> HostSilence {
+        let most = self.config.host_silence;
+        match (origin, self.hosts.silence_of(instance)) {
+            (Origin::Remote, Some(known)) => known.resume(now, most),
+            (Origin::Remote, None) => HostSilence::adaptive(now, most),
+            (Origin::Child | Origin::Embedded, _) => HostSilence::fixed(now, most),
         }
     }
 
@@ -45,7 +48,11 @@ impl Lobby {
         };
         let again_at = if now.since(due) > STALL_THRESHOLD {
             // This process was stopped or starved itself, and messages of hosts wait in its queues.
-            now + self.config.host_silence
+            now + now.since(due).min(self.config.host_silence)
+        } else if self.hosts.are_all_silent(now, ALL_SILENT) {
+            silence
+                .ends_at()
+                .max(silence.heard_at() + self.config.host_silence)
         } else {
             silence.ends_at()
         };
@@ -110,5 +117,8 @@ impl Lobby {
     }
 }
 
+/// If all hosts have sent nothing for this long, the line of this server is dark.
+const ALL_SILENT: Duration = Duration::from_millis(500);
+
 /// A timer this late means that this process was stopped or starved.
-const STALL_THRESHOLD: Duration = Duration::from_millis(250);
+const STALL_THRESHOLD: Duration = Duration::from_millis(500);

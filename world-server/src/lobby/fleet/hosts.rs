@@ -1,6 +1,7 @@
 //! The hosts that rooms can run on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ambit_host::protocol::VERSION;
 use ambit_host::protocol::messages::{HostReady, HostStats, host_to_world};
@@ -18,6 +19,8 @@ const MAX_ADDRESS_BYTES: usize = 255;
 const SHA256_BYTES: usize = 32;
 const MAX_INSTANCE_BYTES: usize = 16;
 const MAX_BUILD_BYTES: usize = 64;
+/// Hosts that are remembered for a while after they are gone.
+const MAX_GONE: usize = 256;
 
 /// What the lobby learns from a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +139,8 @@ pub(in crate::lobby) struct Hosts {
     ready: BTreeMap<HostId, Host>,
     /// Contacts of hosts that are ready or about to be.
     contacts: BTreeMap<HostId, HostContact>,
+    /// What was known of remote hosts that are gone, by instance; at most [`MAX_GONE`].
+    gone: BTreeMap<Vec<u8>, HostSilence>,
     /// The id of the first host of each build that has hosts.
     builds: BTreeMap<String, u64>,
     last_id: u64,
@@ -226,7 +231,18 @@ impl Hosts {
     pub(in crate::lobby) fn remove(&mut self, id: HostId) {
         self.changed.insert(id);
         let removed = self.ready.remove(&id);
-        self.contacts.remove(&id);
+        let contact = self.contacts.remove(&id);
+        if let (Some(host), Some(contact)) = (&removed, contact)
+            && contact.origin == Origin::Remote
+            && !host.instance.is_empty()
+        {
+            self.gone.insert(host.instance.clone(), contact.silence);
+            if self.gone.len() > MAX_GONE {
+                let oldest = self.gone.iter().min_by_key(|(_, known)| known.heard_at());
+                let oldest = oldest.map(|(instance, _)| instance.clone());
+                oldest.map(|instance| self.gone.remove(&instance));
+            }
+        }
         if let Some(host) = removed
             && self.ready.values().all(|other| other.build != host.build)
         {
@@ -248,6 +264,24 @@ impl Hosts {
     /// When the host was heard; `None` if there is no such host.
     pub(in crate::lobby) fn silence(&self, id: HostId) -> Option<HostSilence> {
         self.contacts.get(&id).map(|known| known.silence)
+    }
+
+    /// What is known of the silence of this process, which is or was connected.
+    pub(in crate::lobby) fn silence_of(&self, instance: &[u8]) -> Option<HostSilence> {
+        let connected = self
+            .with_instance(instance)
+            .filter_map(|id| self.silence(id));
+        let gone = self.gone.get(instance).copied();
+        connected.chain(gone).max_by_key(HostSilence::heard_at)
+    }
+
+    /// Whether all hosts on other machines, two at least, are silent: then it is rather the line of
+    /// this server.
+    pub(in crate::lobby) fn are_all_silent(&self, now: LocalTime, silence: Duration) -> bool {
+        let remote = self.contacts.values();
+        let mut remote = remote.filter(|known| known.origin == Origin::Remote && !known.is_absent);
+        let is_silent = |known: &HostContact| now.since(known.silence.heard_at()) > silence;
+        remote.clone().count() > 1 && remote.all(is_silent)
     }
 
     pub(in crate::lobby) fn silence_mut(&mut self, id: HostId) -> Option<&mut HostSilence> {

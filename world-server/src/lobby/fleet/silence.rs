@@ -1,10 +1,11 @@
 //! How long a host may be silent before it is given up.
 //!
 //! A host on another machine whose line is steady is given up after half of `--host-silence`: a
-//! machine that is gone cannot say so, and its players wait. "Steady" is measured: the limit is a
-//! quarter longer than the longest silence of the last minutes that the host ended by itself, but
-//! not less than half of `--host-silence` and not more than the whole. So a limit is longer than
-//! what was just seen to be harmless, and one long pause makes the lobby patient for minutes.
+//! machine that is gone cannot say so, and its players wait. "Steady" is measured: the limit is
+//! longer than the longest silence of the last minutes that the host ended by itself, by what its
+//! lease needs to survive such a silence, but it is not less than half of `--host-silence` and not
+//! more than the whole. A host that was given up and comes back has ended its silence as well. So
+//! one long pause makes the lobby patient for minutes.
 //!
 //! Each acknowledged heartbeat promises the host a time in which it is not given up, and its lease
 //! ([`serving_lease_ms`]) is shorter than that. A promise is kept when the limit falls afterwards.
@@ -27,6 +28,10 @@ const PERIOD: Duration = Duration::from_mins(5);
 
 /// The limit is never shorter: four heartbeats.
 const LEAST: Duration = Duration::from_secs(1);
+
+/// A silence ends with the acknowledgement of a heartbeat that was sent after it: that takes up to
+/// one interval (250 ms) and a round trip longer.
+const LEASE_RESERVE: Duration = Duration::from_millis(375);
 
 /// When a host was heard, and until when it may be silent.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +90,15 @@ impl HostSilence {
         }
     }
 
+    /// The host, of which this was known, has connected again.
+    pub fn resume(mut self, now: LocalTime, most: Duration) -> Self {
+        if !self.adapts || now.since(self.heard_at) > PERIOD {
+            return Self::adaptive(now, most);
+        }
+        self.note_heard(now);
+        self
+    }
+
     pub fn heard_at(&self) -> LocalTime {
         self.heard_at
     }
@@ -101,14 +115,14 @@ impl HostSilence {
         }
         let longest = self.longest[0].max(self.longest[1]);
         let least = LEAST.max(self.most / 2).min(self.most);
-        (longest * 5 / 4).clamp(least, self.most)
+        ((longest + LEASE_RESERVE) * 8 / 7).clamp(least, self.most)
     }
 }
 
 /// How long a host may serve players after an acknowledged heartbeat, if it may be silent for
 /// `limit`. It stops before its rooms are given to another host, also if clocks drift.
 pub(in crate::lobby) fn serving_lease_ms(limit: Duration) -> u32 {
-    u32::try_from((limit * 3 / 4).as_millis()).unwrap_or(u32::MAX)
+    u32::try_from((limit * 7 / 8).as_millis()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -125,7 +139,7 @@ mod tests {
         hear_every(&mut silence, 9_900, 10_100, 50);
         assert_eq!(silence.limit(), MOST / 2);
         silence.note_heard(at(11_000));
-        assert_eq!(silence.limit(), Duration::from_millis(1_125));
+        assert_eq!(silence.limit(), Duration::from_nanos(1_457_142_857));
         silence.note_heard(at(12_700));
         assert_eq!(silence.limit(), MOST, "never more than the whole");
         // It is forgotten after five minutes at the earliest, and after ten at the latest.
@@ -136,15 +150,29 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_connects_again_is_known_for_the_pause_that_cut_it_off() {
+        let mut silence = HostSilence::adaptive(at(0), MOST);
+        hear_every(&mut silence, 0, 20_000, 50);
+        assert_eq!(silence.limit(), MOST / 2);
+        assert_eq!(
+            silence.resume(at(21_200), MOST).limit(),
+            Duration::from_millis(1_800)
+        );
+        // Of one that was gone for long nothing is known.
+        let other = silence.resume(at(20_000) + Duration::from_mins(6), MOST);
+        assert_eq!((other.limit(), other.heard_at()), (MOST, at(380_000)));
+    }
+
+    #[test]
     fn a_promise_is_kept_when_the_limit_falls() {
         let mut silence = HostSilence::adaptive(at(0), MOST);
         hear_every(&mut silence, 0, 9_950, 50);
-        assert_eq!(acknowledge(&mut silence), 1_500);
+        assert_eq!(acknowledge(&mut silence), 1_750);
         hear_every(&mut silence, 9_950, 10_100, 50);
         assert_eq!(silence.limit(), MOST / 2);
         assert_eq!(silence.ends_at(), at(9_950) + MOST);
         hear_every(&mut silence, 10_100, 20_000, 50);
-        assert_eq!(acknowledge(&mut silence), 750);
+        assert_eq!(acknowledge(&mut silence), 875);
         assert_eq!(silence.ends_at(), at(20_000) + MOST / 2);
     }
 

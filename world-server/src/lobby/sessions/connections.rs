@@ -34,6 +34,10 @@ pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) lists: TokenBucket,
     /// Requests refused for their rate since the last one that was allowed.
     pub(in crate::lobby) refused_in_a_row: u32,
+    /// The requests over its rate that it may send before it is slowed down.
+    pub(in crate::lobby) refusals: TokenBucket,
+    /// Whether the last request was beyond that.
+    pub(in crate::lobby) is_slowed: bool,
     /// When it last sent a request, or its player returned to the lobby.
     pub(in crate::lobby) active_at: LocalTime,
     pub(in crate::lobby) address: IpAddr,
@@ -82,6 +86,8 @@ impl Connections {
             requests,
             lists: TokenBucket::new(config.list_kib_per_s, config.list_kib_burst),
             refused_in_a_row: 0,
+            refusals: TokenBucket::new(config.requests_per_s, config.refused_in_a_row),
+            is_slowed: false,
             active_at: now,
             address,
             is_trusted,

@@ -1,6 +1,7 @@
 //! Limits, and peers that violate the protocol.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
@@ -60,6 +61,30 @@ fn two_hundred_refusals_in_a_row_close_the_connection() {
     assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::RateLimited));
     // The session has its grace period like any other.
     harness.resume(&ann);
+}
+
+#[test]
+fn a_client_that_asks_again_after_each_refusal_is_slowed_down() {
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    for _ in 0..1_000 {
+        // A third of these are refused.
+        harness.advance(Duration::from_millis(33));
+        harness.ask(ann.conn, list_all_players());
+        assert_eq!(harness.lobby.read_pause(ann.conn), Duration::ZERO);
+    }
+    let mut asked = 0;
+    while harness.lobby.read_pause(bob.conn) == Duration::ZERO {
+        harness.advance(Duration::from_millis(2));
+        harness.ask(bob.conn, list_all_players());
+        asked += 1;
+    }
+    assert!((200..300).contains(&asked), "{asked} requests");
+    // After the pause the next one is in time.
+    harness.advance(harness.lobby.read_pause(bob.conn));
+    harness.ask(bob.conn, list_all_players());
+    assert_eq!(harness.lobby.read_pause(bob.conn), Duration::ZERO);
+    assert_eq!(harness.close_code(bob.conn), None);
 }
 
 #[test]

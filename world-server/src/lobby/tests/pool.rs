@@ -100,7 +100,7 @@ fn a_silent_host_is_disconnected_and_its_players_are_notified() {
 fn a_host_whose_messages_wait_for_the_lobby_is_not_silent() {
     let mut harness = LobbyHarness::new();
     let host = harness.child(1, 8);
-    let mut silence = harness.lobby.new_silence(harness.now, Origin::Child);
+    let mut silence = harness.lobby.new_silence(harness.now, Origin::Child, &[]);
     for _ in 0..20 {
         harness.advance(Duration::from_millis(1_900));
         // Its heartbeat has arrived, but is not handled.
@@ -128,6 +128,57 @@ fn a_lobby_that_was_suspended_disconnects_no_host() {
     assert_eq!(harness.take_disconnected_hosts(), []);
     harness.advance(Duration::from_millis(200));
     assert_eq!(harness.take_disconnected_hosts(), [host]);
+}
+
+#[test]
+fn hosts_that_fall_silent_together_get_the_whole_time() {
+    for together in [true, false] {
+        let mut harness = LobbyHarness::new();
+        let hosts = [1, 2].map(|number| harness.reconnecting_host(number, number as u8, &[]));
+        for _ in 0..100 {
+            harness.advance(Duration::from_millis(250));
+            for host in hosts {
+                send_heartbeat(&mut harness, host);
+            }
+        }
+        for _ in 0..6 {
+            harness.advance(Duration::from_millis(250));
+            if !together {
+                send_heartbeat(&mut harness, hosts[1]);
+            }
+        }
+        let given_up = harness.take_disconnected_hosts();
+        assert_eq!(given_up, if together { vec![] } else { vec![hosts[0]] });
+        harness.advance(Duration::from_millis(600));
+        let given_up = harness.take_disconnected_hosts();
+        assert_eq!(given_up, if together { hosts.to_vec() } else { vec![] });
+    }
+}
+
+#[test]
+fn a_host_that_comes_back_from_a_pause_is_known_for_it() {
+    let mut harness = LobbyHarness::new();
+    harness.reconnecting_host(1, 1, &[]);
+    let known = |harness: &LobbyHarness| {
+        let instance = [9; 16];
+        harness
+            .lobby
+            .new_silence(harness.now, Origin::Remote, &instance)
+    };
+    let host = harness.reconnecting_host(2, 9, &[]);
+    for _ in 0..100 {
+        harness.advance(Duration::from_millis(250));
+        send_heartbeat(&mut harness, HostId(1));
+        send_heartbeat(&mut harness, host);
+    }
+    assert_eq!(known(&harness).limit(), Duration::from_secs(1));
+    for _ in 0..5 {
+        harness.advance(Duration::from_millis(250));
+        send_heartbeat(&mut harness, HostId(1));
+    }
+    assert_eq!(harness.take_disconnected_hosts(), [host]);
+    harness.lose_host(host, "given up");
+    assert!(known(&harness).limit() > Duration::from_millis(1_800));
 }
 
 #[test]

@@ -68,6 +68,22 @@ fn a_level_below_that_fits_is_taken_soon_also_when_it_was_too_much_before() {
 }
 
 #[test]
+fn a_busy_room_sends_everything_again_after_a_pause_of_the_machine() {
+    for pause_ms in [150, 300, 600, 2_000] {
+        let mut room = Room::new();
+        // 60 % of the time.
+        room.run(10, |_| 30);
+        room.tick += pause_ms / 50;
+        let now = GameTime::from_millis(room.tick * 50);
+        let skipped = pause_ms / 50 - 1;
+        room.governor
+            .note_tick(now, Duration::from_millis(pause_ms), skipped);
+        room.run(120, |_| 30);
+        assert_eq!(room.governor.level(), LoadLevel::NONE, "{pause_ms} ms");
+    }
+}
+
+#[test]
 fn a_room_whose_rush_is_over_sends_everything_again() {
     let mut room = Room::new();
     room.run(10, |_| 200);
