@@ -1,10 +1,15 @@
 //! The processes under siege. Each has an address that it keeps when it is started again.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use ambit_tests::real::{self, Host, Nats, ScratchFolder, Server};
 use anyhow::{Context, Result};
+use tokio::runtime::Runtime;
+
+use crate::relay::{self, Relay};
 
 pub(crate) const NATS_NODES: usize = 3;
 const HOSTS: usize = 4;
@@ -13,6 +18,8 @@ const HOSTS: usize = 4;
 pub(crate) struct BesiegedCluster {
     pub(crate) worlds: Vec<Option<Server>>,
     addresses: Vec<SocketAddr>,
+    /// How hosts and the other server reach each WorldServer.
+    relays: Vec<Relay>,
     pub(crate) hosts: Vec<HostProcess>,
     pub(crate) nats: Nats,
     certificate: String,
@@ -35,11 +42,15 @@ impl Drop for HostProcess {
 }
 
 impl BesiegedCluster {
-    pub(crate) fn start(scratch: &ScratchFolder) -> Result<Self> {
+    pub(crate) fn start(scratch: &ScratchFolder, runtime: &Runtime) -> Result<Self> {
         let nats = Nats::start(scratch)?;
-        let mut worlds = Vec::new();
+        let (mut worlds, mut relays) = (Vec::new(), Vec::new());
         for _ in 0..2 {
-            worlds.push(start_world(scratch, &nats, "127.0.0.1:0")?);
+            let relay = Relay::start(runtime)?;
+            let world = start_world(scratch, &nats, "127.0.0.1:0", &relay)?;
+            relay.lead_to(world.world);
+            worlds.push(world);
+            relays.push(relay);
         }
         let certificate = worlds[0]
             .ready
@@ -49,6 +60,7 @@ impl BesiegedCluster {
             certificate: certificate.context("no certificate")?.to_owned(),
             addresses: worlds.iter().map(|world| world.world).collect(),
             worlds: worlds.into_iter().map(Some).collect(),
+            relays,
             hosts: Vec::new(),
             nats,
         };
@@ -68,7 +80,8 @@ impl BesiegedCluster {
     }
 
     pub(crate) fn add_host(&mut self, scratch: &ScratchFolder) -> Result<()> {
-        let servers: Vec<String> = self.addresses.iter().map(ToString::to_string).collect();
+        let relays = self.relays.iter();
+        let servers: Vec<String> = relays.map(|relay| relay.address.to_string()).collect();
         let mut command = Command::new(real::binary("test-server"));
         scratch.confine(&mut command);
         command.args(["game-server", "--listen", "127.0.0.1:0"]);
@@ -83,6 +96,13 @@ impl BesiegedCluster {
         Ok(())
     }
 
+    /// Kills a host and starts another one.
+    pub(crate) fn replace_host(&mut self, index: usize, scratch: &ScratchFolder) -> Result<()> {
+        // Dropping kills it.
+        drop(self.hosts.remove(index));
+        self.add_host(scratch)
+    }
+
     /// Kills a WorldServer and starts it again at its address.
     pub(crate) fn restart_world(&mut self, index: usize, scratch: &ScratchFolder) -> Result<()> {
         if let Some(world) = self.worlds[index].take() {
@@ -90,7 +110,25 @@ impl BesiegedCluster {
             world.wait()?;
         }
         let address = self.addresses[index].to_string();
-        self.worlds[index] = Some(start_world(scratch, &self.nats, &address)?);
+        self.worlds[index] = Some(start_world(
+            scratch,
+            &self.nats,
+            &address,
+            &self.relays[index],
+        )?);
+        Ok(())
+    }
+
+    /// For this time, nothing passes between this host and the WorldServers.
+    pub(crate) fn darken(&self, host: usize, time: Duration) -> Result<()> {
+        let ports = relay::udp_ports(self.hosts[host].id())?;
+        for relay in &self.relays {
+            relay.darken(ports.clone());
+        }
+        std::thread::sleep(time);
+        for relay in &self.relays {
+            relay.darken(BTreeSet::new());
+        }
         Ok(())
     }
 
@@ -109,8 +147,13 @@ impl BesiegedCluster {
     }
 }
 
-fn start_world(scratch: &ScratchFolder, nats: &Nats, listen: &str) -> Result<Server> {
-    let urls = nats.urls();
+fn start_world(
+    scratch: &ScratchFolder,
+    nats: &Nats,
+    listen: &str,
+    relay: &Relay,
+) -> Result<Server> {
+    let (urls, peers) = (nats.urls(), relay.address.to_string());
     let arguments = [
         "--hosts",
         "cluster",
@@ -120,6 +163,8 @@ fn start_world(scratch: &ScratchFolder, nats: &Nats, listen: &str) -> Result<Ser
         Host::KEY,
         "--listen",
         listen,
+        "--peer-address",
+        &peers,
     ];
     Server::start_with_test_games(scratch, &arguments)
 }

@@ -1,4 +1,4 @@
-//! What happens to the processes.
+//! What happens to the processes and their lines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,6 +7,9 @@ use ambit_tests::real::{self, ScratchFolder};
 use anyhow::Result;
 
 use crate::cluster::{BesiegedCluster, NATS_NODES};
+
+/// Shorter than the silence after which a host is given up.
+const SHORT: Duration = Duration::from_millis(500);
 
 /// How often each fault was inflicted.
 #[derive(Default)]
@@ -32,15 +35,22 @@ pub(crate) fn inflict(
 ) -> Result<&'static str> {
     let host = rng.usize(..cluster.hosts.len());
     Ok(match rng.u8(..20) {
-        0..=7 => {
-            // Dropping kills it.
-            drop(cluster.hosts.remove(host));
-            cluster.add_host(scratch)?;
+        0..=4 => {
+            cluster.replace_host(host, scratch)?;
             "host killed"
         }
-        8..=13 => {
-            // As a line that is dark for this long.
-            pause(cluster.hosts[host].id(), Duration::from_millis(500))?;
+        5..=7 => {
+            // What it has done meanwhile is known to nobody else.
+            cluster.darken(host, SHORT)?;
+            cluster.replace_host(host, scratch)?;
+            "line of a host dark for 0.5 s, then the host killed"
+        }
+        8..=10 => {
+            cluster.darken(host, SHORT)?;
+            "line of a host dark for 0.5 s"
+        }
+        11..=13 => {
+            pause(cluster.hosts[host].id(), SHORT)?;
             "host stopped for 0.5 s"
         }
         14..=16 => {

@@ -1,6 +1,6 @@
-//! Everything at once: a cluster with honest players, attackers, and processes that are killed and
-//! stopped. Prints a table; ends with status 1 if an honest player was dropped or a confirmed
-//! command was lost. Stays on loopback and ends by itself.
+//! Everything at once: a cluster with honest players, attackers, processes that are killed and
+//! stopped, and lines that go dark. Prints a table; ends with status 1 if an honest player was
+//! dropped or a confirmed command was lost. Stays on loopback and ends by itself.
 //!
 //! - The cluster: two WorldServers, four hosts, three nodes of NATS.
 //! - Honest players: bots in long games, in a world with gates and on a bad network; bots that come
@@ -15,6 +15,7 @@ mod cluster;
 mod faults;
 mod memory;
 mod players;
+mod relay;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -44,8 +45,8 @@ fn main() -> Result<ExitCode> {
     eprintln!("a siege of {minutes} min, seed {seed}");
 
     let scratch = ScratchFolder::new("siege");
-    let mut cluster = BesiegedCluster::start(&scratch)?;
     let runtime = tokio::runtime::Runtime::new()?;
+    let mut cluster = BesiegedCluster::start(&scratch, &runtime)?;
     let started_at = now();
     let players = HonestPlayers::start(&scratch, &cluster, time)?;
     let attackers = Attackers::start(&runtime, cluster.servers());

@@ -146,6 +146,8 @@ fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
     command.args([
         "--listen",
         "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
         "--hosts",
         "cluster",
         "--nats",
