@@ -39,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::follow::relay_client;
 pub(crate) use self::lead::{FollowerAcceptor, Followers};
 use self::leadership::{ElectionStep, LeaderElection};
-use self::store::{DirectoryStore, WriteProgress, WriteQueue, run_writer};
+use self::store::{DirectoryStore, WriteProgress, WriteQueue, refresh_copies, run_writer};
 use crate::actor::messages::DirectoryProgress;
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
@@ -259,6 +259,8 @@ impl ClusterMember {
             tokio::spawn(kept.run(checkpoints, done.subscribe()));
         }
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
+        let refreshing = refresh_copies(self.store.clone(), Arc::clone(&write_queue));
+        let refreshing = tokio::spawn(refreshing);
         let writing = run_writer(
             self.store.clone(),
             self.leader_record(),
@@ -278,6 +280,7 @@ impl ClusterMember {
                 be restarted"),
             () = stop.cancelled() => {}
         }
+        refreshing.abort();
         self.roles.send_replace(ClusterRole::Seeking);
         done.send_replace(true);
         if tokio::time::timeout(LAST_WRITE_TIMEOUT, writing)

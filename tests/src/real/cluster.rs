@@ -104,6 +104,16 @@ impl Nats {
         Ok(())
     }
 
+    /// How many records the node's own copy of the directory has.
+    pub fn subjects(&self, node: usize) -> Result<u64> {
+        let page = get(self.nodes[node].monitor, "/jsz?streams=1")?;
+        let page: serde_json::Value = serde_json::from_str(&page)?;
+        let streams = &page["account_details"][0]["stream_detail"];
+        streams[0]["state"]["num_subjects"]
+            .as_u64()
+            .context("the node has no copy yet")
+    }
+
     /// The node that leads the directory's stream: all writes go through it.
     pub fn leader(&self) -> Result<usize> {
         for node in &self.nodes {

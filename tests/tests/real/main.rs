@@ -4,6 +4,7 @@
 mod agones;
 mod bad_input;
 mod bots;
+mod brokers;
 mod clients;
 mod cluster;
 mod consoles;

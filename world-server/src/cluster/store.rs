@@ -5,7 +5,8 @@
 //! `proto/ambit/directory.proto`; ARCHITECTURE.md explains why there is one stream with one writer.
 //! A key-value bucket of NATS is a stream too and would add nothing here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,6 +39,12 @@ const LEADER: &str = "ambit.directory.leader";
 const UNAVAILABLE_AFTER: Duration = Duration::from_millis(500);
 /// Writes that may wait for an acknowledgement at a time.
 const MAX_WRITES_IN_FLIGHT: usize = 64;
+/// Old records that are written again at a time, beside the new ones.
+const REFRESH_BATCH: usize = 128;
+/// Interval between two looks at the copies that the brokers keep.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The shortest time between the ends of two looks after which all records are written again.
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(3);
 
 /// A connection to the directory; see the module.
 #[derive(Clone)]
@@ -186,6 +193,19 @@ impl DirectoryStore {
         }
     }
 
+    /// The brokers that have all that was written; `None` if they cannot tell.
+    async fn complete_copies(&self) -> Option<BTreeSet<String>> {
+        let info = timeout(REQUEST_TIMEOUT, self.stream.get_info());
+        // A single broker has no cluster.
+        let Some(cluster) = info.await.ok()?.ok()?.cluster else {
+            return Some(BTreeSet::new());
+        };
+        let others = cluster.replicas.into_iter();
+        let complete = others.filter(|copy| copy.current && !copy.offline);
+        let complete = complete.map(|copy| copy.name);
+        Some(complete.chain([cluster.leader?]).collect())
+    }
+
     /// Writes in order. Returns the sequence number of the last write.
     async fn write(&self, mut after: u64, writes: &[(String, Bytes)]) -> Result<u64, WriteError> {
         for part in writes.chunks(MAX_WRITES_IN_FLIGHT) {
@@ -244,6 +264,8 @@ struct PendingRecords {
     records: RecordChanges,
     /// All records, with those that wait, so that a directory that was lost can be written again.
     all: BTreeMap<RecordKey, Vec<u8>>,
+    /// All records after this key are to be written again.
+    refresh_after: Option<Bound<RecordKey>>,
 }
 
 /// The newest value of each record; `None` for a removed one.
@@ -287,9 +309,36 @@ impl WriteQueue {
         waiting.number
     }
 
+    /// What is to be written now: all that has changed, and some of what is to be refreshed.
     fn take_all(&self) -> (u64, RecordChanges) {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        (waiting.number, std::mem::take(&mut waiting.records))
+        let mut records = std::mem::take(&mut waiting.records);
+        if let Some(after) = waiting.refresh_after.take() {
+            let mut rest = waiting.all.range((after, Bound::Unbounded));
+            let mut last = None;
+            for (key, value) in rest.by_ref().take(REFRESH_BATCH) {
+                records.entry(*key).or_insert_with(|| Some(value.clone()));
+                last = Some(*key);
+            }
+            if rest.next().is_some() {
+                waiting.refresh_after = last.map(Bound::Excluded);
+                self.wake.notify_one();
+            }
+        }
+        (waiting.number, records)
+    }
+
+    /// Writes all records again, a few at a time, beside those that change.
+    fn refresh(&self) {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.refresh_after = Some(Bound::Unbounded);
+        self.wake.notify_one();
+    }
+
+    /// The record of the ids that may be in use.
+    fn ids(&self) -> Option<Vec<u8>> {
+        let waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.all.get(&RecordKey::Ids).cloned()
     }
 
     /// Puts back records that could not be written, except those with a newer value.
@@ -327,6 +376,40 @@ pub(crate) struct WriteProgress {
     pub(crate) unavailable: bool,
 }
 
+/// Has all records written again whenever a broker has come back, and once at the beginning. A
+/// broker that was killed may come back without what was written before, and without noticing: the
+/// versions of NATS that distributions ship fill in only newer messages. Once each broker has been
+/// away, nothing of that would be left. The leader has all records in memory.
+pub(crate) async fn refresh_copies(store: DirectoryStore, queue: Arc<WriteQueue>) {
+    let mut looks = tokio::time::interval(LOOK_INTERVAL);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut copies = CompleteCopies::default();
+    loop {
+        looks.tick().await;
+        if copies.note(store.complete_copies().await) {
+            tracing::debug!("a broker has come back: writing all records again");
+            queue.refresh();
+            tokio::time::sleep(MIN_REFRESH_INTERVAL).await;
+        }
+    }
+}
+
+/// The brokers that had complete copies when they were last seen; `None` if that is unknown.
+#[derive(Debug, Default)]
+struct CompleteCopies(Option<BTreeSet<String>>);
+
+impl CompleteCopies {
+    /// Returns whether one may have come back since.
+    fn note(&mut self, seen: Option<BTreeSet<String>>) -> bool {
+        let before = std::mem::replace(&mut self.0, seen);
+        match (&self.0, before) {
+            (Some(seen), Some(before)) => !seen.is_subset(&before),
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+}
+
 /// Writes queued records and renews the leader's record, until another server leads or `done` is
 /// set. Then it marks the leadership as free.
 pub(crate) async fn run_writer(
@@ -352,6 +435,11 @@ pub(crate) async fn run_writer(
         let mut writes = ordered_writes(&records);
         if renew {
             leader.renewals += 1;
+            // As new as the leader's record, so it cannot be lost alone.
+            let ids = queue
+                .ids()
+                .filter(|_| !records.contains_key(&RecordKey::Ids));
+            writes.extend(ids.map(|ids| (subject_of(RecordKey::Ids), ids.into())));
             writes.push((LEADER.to_owned(), leader.encode_to_vec().into()));
         }
         if writes.is_empty() {
@@ -449,6 +537,50 @@ async fn recover(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refresh_writes_each_record_once_beside_the_changes() {
+        let key =
+            |number: usize| -> RecordKey { format!("player.{number}").parse().expect("a key") };
+        let count = 2 * REFRESH_BATCH + 10;
+        let queue = WriteQueue::new((0..count).map(|number| (key(number), vec![1])).collect());
+        queue.refresh();
+        queue.enqueue([(key(3), Some(vec![2])), (key(4), None)]);
+        let mut written = RecordChanges::new();
+        for batch in [REFRESH_BATCH + 1, REFRESH_BATCH, 9, 0] {
+            let (_, records) = queue.take_all();
+            assert_eq!(records.len(), batch);
+            assert!(records.keys().all(|key| !written.contains_key(key)));
+            written.extend(records);
+        }
+        assert_eq!(written.len(), count);
+        assert_eq!(
+            (&written[&key(3)], &written[&key(4)]),
+            (&Some(vec![2]), &None)
+        );
+        assert_eq!(written[&key(5)], Some(vec![1]));
+    }
+
+    #[test]
+    fn a_broker_that_comes_back_is_noticed() {
+        let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let mut copies = CompleteCopies::default();
+        let looks = [
+            (set(&["a", "b", "c"]), true),
+            (set(&["a", "b", "c"]), false),
+            (set(&["a", "b"]), false),
+            (set(&["a", "b", "c"]), true),
+            // It leads now, which changes nothing.
+            (set(&["c", "b", "a"]), false),
+            (None, false),
+            (set(&["a", "b"]), true),
+            (set(&[]), false),
+            (set(&[]), false),
+        ];
+        for (number, (seen, is_new)) in looks.into_iter().enumerate() {
+            assert_eq!(copies.note(seen), is_new, "look {number}");
+        }
+    }
 
     #[test]
     fn all_records_are_queued_again_and_removed_ones_stay_removed() {

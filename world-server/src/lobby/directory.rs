@@ -241,6 +241,15 @@ impl Lobby {
         checkpointed: &BTreeSet<RoomId>,
     ) {
         let records: BTreeMap<RecordKey, &[u8]> = records.into_iter().collect();
+        // Ids that are in use may not be given again, whatever became of the record of ids.
+        for key in records.keys() {
+            match *key {
+                RecordKey::Ids => {}
+                RecordKey::Host(id) => self.hosts.skip_to(id.0),
+                RecordKey::Player(id) => self.players.skip_to(id.0),
+                RecordKey::Room(id) => self.rooms.skip_to(id.0),
+            }
+        }
         for (&key, &bytes) in &records {
             let taken = match key {
                 RecordKey::Ids => pb::Ids::decode(bytes).ok().map(|ids| self.skip_to(ids)),

@@ -72,6 +72,27 @@ fn players_resume_at_another_server_and_find_their_room() {
 }
 
 #[test]
+fn ids_in_use_are_not_given_again_if_the_record_of_ids_is_lost() {
+    let mut first = LobbyHarness::recorded();
+    let host = first.reconnecting_host(7, 9, &[]);
+    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
+    let den = first.running_room_of(host, &[&ann, &bob]);
+    first.records.remove(&RecordKey::Ids);
+    let mut second = first.start_successor(seconds(5));
+    assert_eq!(second.lobby.last_host(), host);
+    let others: Vec<Client> = (0..3).map(|_| second.connect_as("eve")).collect();
+    for other in &others {
+        assert!(other.id > bob.id, "{} is a new id", other.id);
+        assert!(second.create(other, room("other")).id > den);
+    }
+    let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+    assert_eq!(second.members(&ann), "ann* bob");
+    for player in others.iter().chain([&ann, &bob]) {
+        second.listed(player);
+    }
+}
+
+#[test]
 fn a_create_request_repeated_at_another_server_makes_no_second_room() {
     let mut first = LobbyHarness::recorded();
     let ann = first.connect_as("ann");
