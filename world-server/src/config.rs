@@ -141,9 +141,9 @@ pub struct Config {
     )]
     pub host_silence: Duration,
 
-    /// Lets hosts on other machines connect (`game-server --world`) if they present this key of at
-    /// least 16 characters. Without it none is accepted. The servers of a cluster present it to
-    /// each other as well. Secret: prefer the environment variable.
+    /// Lets hosts on other machines connect (`game-server --world`) if they prove that they have
+    /// this key of at least 16 characters. Without it none is accepted. The servers of a cluster
+    /// prove it to each other as well. Secret: prefer the environment variable.
     #[arg(
         long,
         value_name = "KEY",
@@ -159,8 +159,8 @@ pub struct Config {
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
-    /// Directory for the server's files: its certificate and key, created on the first run. By
-    /// default `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
+    /// Directory for the server's files: its certificate, key and secrets, created on the first
+    /// run. By default `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
     #[arg(long, value_name = "DIR", env = "AMBIT_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
 

@@ -112,11 +112,11 @@ enum RequestOutcome {
     Deferred,
 }
 
-/// The answer to a successful request without a result.
 /// How long a client waits that sends too many requests too fast: until the next one is in time, by
 /// default.
 const READ_PAUSE: Duration = Duration::from_millis(50);
 
+/// The answer to a successful request without a result.
 const DONE: RequestOutcome = RequestOutcome::Immediate(world_to_client::Body::Done(world::Done {}));
 
 impl Lobby {
