@@ -41,12 +41,8 @@ impl BesiegedCluster {
         for _ in 0..2 {
             worlds.push(start_world(scratch, &nats, "127.0.0.1:0")?);
         }
-        let certificate = worlds[0]
-            .ready
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix("certificate="));
         let mut cluster = Self {
-            certificate: certificate.context("no certificate")?.to_owned(),
+            certificate: worlds[0].certificate()?.to_owned(),
             addresses: worlds.iter().map(|world| world.world).collect(),
             worlds: worlds.into_iter().map(Some).collect(),
             hosts: Vec::new(),
@@ -62,7 +58,7 @@ impl BesiegedCluster {
         Ok(cluster)
     }
 
-    /// The WorldServers, as `--server` takes them.
+    /// The addresses of the WorldServers for players.
     pub(crate) fn servers(&self) -> &[SocketAddr] {
         &self.addresses
     }
