@@ -8,6 +8,8 @@
 //! full are dropped, and the client learns later what it has missed; a client or host for whom more
 //! waits than it may is disconnected. No other client is affected.
 
+#[cfg(test)]
+pub(crate) mod idle;
 pub(crate) mod messages;
 
 use std::collections::{BTreeMap, BTreeSet};
