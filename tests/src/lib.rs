@@ -1,8 +1,7 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
 //! ([`oracle`]), test games ([`bouncing_balls`], [`counting_game`], [`crowd_game`],
-//! [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`],
-//! [`walking_crowd`]), a room with
-//! measurements of its clients ([`measured_room`]), `cubes` with scripted players
+//! [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`], [`walking_crowd`]), a
+//! room with measurements of its clients ([`measured_room`]), `cubes` with scripted players
 //! ([`cube_players`]), the comparison of schemes that synchronise physics ([`physics_sync`]), fuzz
 //! targets ([`fuzz`]) and real processes ([`real`]).
 

@@ -223,13 +223,12 @@ mod tests {
     use ambit_host::host_link::{HostEnd, host_link};
     use ambit_host::protocol::VERSION;
     use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat, HostStats, HostToWorld};
-    use ambit_transport::ticket::TicketSigner;
     use bytes::Bytes;
-    use tokio::sync::{oneshot, watch};
 
     use super::*;
+    use crate::actor::idle::{hold, world_server};
     use crate::actor::messages::{ClientFrame, TakeSnapshot};
-    use crate::lobby::{ConnId, Lobby, LobbyConfig};
+    use crate::lobby::ConnId;
 
     #[test]
     fn heartbeats_are_answered_while_the_lobby_s_mailbox_is_full() {
@@ -239,13 +238,7 @@ mod tests {
             let mut host = connect_host(&world).await;
 
             // The lobby's thread is busy, and its mailbox is full.
-            let (is_busy, busy) = oneshot::channel();
-            let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
-            thread.spawn_fn(move || {
-                let _ = is_busy.send(());
-                let _ = released.recv();
-            });
-            busy.await.unwrap();
+            let release = hold(&thread).await;
             let request = || ClientFrame {
                 conn: ConnId(1),
                 frame: Bytes::new(),
@@ -340,19 +333,5 @@ mod tests {
             capacity: 1,
             ..HostReady::default()
         }
-    }
-
-    fn world_server() -> WorldServer {
-        let lobby = Lobby::new(
-            LobbyConfig::default(),
-            Vec::new(),
-            Box::new(|_: &str, _, _: &_| Ok(())),
-            Box::new(|| [2; 16]),
-            TicketSigner::from_seed(&[1; 32]),
-        );
-        let (clock, _) = LobbyClock::start();
-        let lifeline = oneshot::channel().0;
-        let (children, checkpoints) = (watch::channel(0).0, Arc::default());
-        WorldServer::new(lobby, clock, children, None, None, checkpoints, lifeline)
     }
 }

@@ -35,16 +35,17 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
     }
 }
 
-/// The secret that is mixed into the seeds of rooms: in a cluster it follows from the key that the
-/// servers share, otherwise it is in the data directory. A server that cannot keep one has another
-/// one after each start.
+/// The secret that is mixed into the seeds of rooms, and protects stored passwords: in a cluster it
+/// follows from the key that the servers share, otherwise it is in the data directory. A server
+/// that cannot keep one has another one after each start.
 pub(crate) fn server_secret(config: &Config) -> anyhow::Result<ServerSecret> {
     if let (HostingMode::Cluster, Some(key)) = (config.hosts, &config.host_key) {
         return Ok(ServerSecret::from_shared_key(key.as_bytes()));
     }
     let secret = kept_secret(
         &config.data_dir().join("seeds.key"),
-        "a room with the same `seed` is another one",
+        "a room with the same `seed` is another one, and rooms of `--keep` that have a password \
+         let nobody in",
     )?;
     Ok(ServerSecret::new(secret))
 }

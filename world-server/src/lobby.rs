@@ -29,6 +29,7 @@ mod output;
 mod refusal;
 mod request;
 mod rooms;
+mod server_secret;
 mod sessions;
 mod stats;
 mod text;
@@ -67,8 +68,8 @@ use refusal::LobbyRefusal;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
 use rooms::room::LobbyRooms;
-pub use rooms::seed::ServerSecret;
 use rooms::unplayed::UnplayedRooms;
+pub use server_secret::ServerSecret;
 use sessions::connections::{Connections, Stage};
 use sessions::players::LobbyPlayers;
 use stats::LobbyCounters;
@@ -112,11 +113,11 @@ enum RequestOutcome {
     Deferred,
 }
 
-/// The answer to a successful request without a result.
 /// How long a client waits that sends too many requests too fast: until the next one is in time, by
 /// default.
 const READ_PAUSE: Duration = Duration::from_millis(50);
 
+/// The answer to a successful request without a result.
 const DONE: RequestOutcome = RequestOutcome::Immediate(world_to_client::Body::Done(world::Done {}));
 
 impl Lobby {

@@ -8,6 +8,9 @@
 #![warn(missing_docs, reason = "authors of games start the server with it")]
 
 mod components;
+mod connection_router;
+mod hosts_start;
+mod lobby_start;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;

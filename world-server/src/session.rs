@@ -209,14 +209,11 @@ mod tests {
     use ambit_host::identity::ServerIdentity;
     use ambit_transport::frame::MAX_FROM_WORLD;
     use ambit_transport::quic::{self, ALPN_WORLD, FingerprintVerifier};
-    use ambit_transport::ticket::TicketSigner;
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
-    use tokio::sync::{oneshot, watch};
 
     use super::*;
-    use crate::actor::LobbyClock;
+    use crate::actor::idle::{hold, world_server};
     use crate::actor::messages::TakeSnapshot;
-    use crate::lobby::{Lobby, LobbyConfig};
     use crate::outgoing::FrameKind;
 
     #[test]
@@ -279,13 +276,7 @@ mod tests {
         System::new().block_on(async {
             let thread = actix::Arbiter::new();
             let world = WorldServer::start_in_arbiter(&thread.handle(), |_| world_server());
-            let (is_busy, busy) = oneshot::channel();
-            let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
-            thread.spawn_fn(move || {
-                let _ = is_busy.send(());
-                let _ = released.recv();
-            });
-            busy.await.unwrap();
+            let release = hold(&thread).await;
 
             let common = Arc::new(CommonToSessions::default());
             let mut clients = Vec::new();
@@ -325,38 +316,13 @@ mod tests {
         let session = ClientSession {
             conn: ConnId(1),
             connection: ClientConnection::Direct(connection),
-            world: world(),
+            world: world_server().start(),
             queue: Arc::clone(&queue),
             write_timeout: Duration::from_millis(200),
             common,
         };
         tokio::spawn(session.run());
         queue
-    }
-
-    fn world() -> Addr<WorldServer> {
-        world_server().start()
-    }
-
-    fn world_server() -> WorldServer {
-        let check = Box::new(|_: &str, _, _: &_| Ok(()));
-        let signer = TicketSigner::from_seed(&[1; 32]);
-        let lobby = Lobby::new(
-            LobbyConfig::default(),
-            Vec::new(),
-            check,
-            Box::new(|| [2; 16]),
-            signer,
-        );
-        WorldServer::new(
-            lobby,
-            LobbyClock::start().0,
-            watch::channel(0).0,
-            None,
-            None,
-            Arc::default(),
-            oneshot::channel().0,
-        )
     }
 
     /// The client's end and the server's end of a new connection. Their endpoints live as long as

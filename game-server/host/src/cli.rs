@@ -28,8 +28,8 @@ pub struct Options {
     pub world: WorldAddress,
 
     /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256); of several
-    /// WorldServers all of them. Required with `--world ADDR`: the key goes to these servers and to
-    /// no other.
+    /// WorldServers all of them. Required with `--world ADDR`: the host obeys these servers and no
+    /// other.
     #[arg(
         long,
         value_name = "SHA256[,SHA256]",
@@ -118,7 +118,7 @@ impl Options {
             WorldAddress::Addresses(addresses) if options.world_cert.is_empty() => {
                 let message = format!(
                     "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints \
-                     when it is ready, so that the host key is sent to no other server",
+                     when it is ready, so that the host obeys no other server",
                     addresses.join(",")
                 );
                 Err(Self::command().error(ErrorKind::MissingRequiredArgument, message))

@@ -21,16 +21,16 @@
 
 mod gates;
 mod input;
+mod members;
 mod output;
 mod seat;
 mod transfer;
+mod uplink;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
-use ambit_proto::message::{Command, EffectTime, FieldValue, RefusalReason};
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::message::EffectTime;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 
@@ -42,7 +42,6 @@ use crate::config::RoomConfig;
 use crate::logic::controls::SampleOutcome;
 use crate::logic::game::{Game, GameCommand, Refusal};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
-use crate::network::command_filter::CommandFault;
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
@@ -386,131 +385,6 @@ impl Room {
         answer
     }
 
-    fn join(
-        &mut self,
-        now: GameTime,
-        (client, coding): (ClientId, PoseCoding),
-        player: PlayerId,
-        name: &str,
-        outputs: &mut Vec<RoomOutput>,
-    ) {
-        if let Some(Seat {
-            presence: Presence::Here(older),
-            ..
-        }) = self.seats.get(&player)
-        {
-            let older = *older;
-            self.remove_viewer(older);
-            self.world.release_controls(player);
-            outputs.push(RoomOutput::Superseded { client: older });
-        }
-        // The ticket may be older than the player's present name.
-        let name = self
-            .names
-            .get(&player)
-            .cloned()
-            .unwrap_or_else(|| name.to_owned());
-        if self.seats.contains_key(&player) {
-            self.rename(player, &name);
-        } else {
-            let Some(avatar) = self.create_avatar(player, &name) else {
-                return outputs.push(RoomOutput::WithoutAvatar { client, player });
-            };
-            self.seats.insert(player, Seat::new(avatar, name));
-        }
-        let seat = self.seats.get_mut(&player).expect("the player has a seat");
-        seat.connect(now, client);
-        if client != REPLAY_CLIENT {
-            let arrival = JoiningClient {
-                client,
-                player,
-                avatar: seat.avatar,
-                coding,
-            };
-            self.players.insert(client, player);
-            self.network.admit(now, arrival, &self.world);
-            self.arrivals.push(arrival);
-        }
-    }
-
-    /// Makes an avatar for a player who comes for the first time. `None` if the game returns an
-    /// object that cannot be one: a bug of the game, of which the other players must not suffer.
-    fn create_avatar(&mut self, player: PlayerId, name: &str) -> Option<ObjectId> {
-        let avatar = self.game.join(&mut self.world, player, name);
-        self.take_avatar(player, avatar, name)
-    }
-
-    fn take_avatar(&mut self, player: PlayerId, avatar: ObjectId, name: &str) -> Option<ObjectId> {
-        if !self.world.is_free_avatar(avatar) {
-            let game = &self.world.schema().game;
-            let problem = if self.world.contains(avatar) {
-                "is the avatar of another player"
-            } else {
-                "does not exist"
-            };
-            tracing::error!(
-                player = player.0,
-                "the game `{game}` gives a player the avatar {avatar}, which {problem}; \
-                 the player is refused: `Game::join` has to spawn an object and to return its id"
-            );
-            return None;
-        }
-        self.world.add_player(player, avatar, name);
-        self.world.trace_join(player, avatar, name);
-        Some(avatar)
-    }
-
-    /// Whether that was the player's connection.
-    fn disconnect(&mut self, now: GameTime, client: ClientId, player: PlayerId) -> bool {
-        let is_present = |seat: &&mut Seat| seat.presence == Presence::Here(client);
-        let Some(seat) = self.seats.get_mut(&player).filter(is_present) else {
-            return false;
-        };
-        seat.presence = Presence::Away(now);
-        self.remove_viewer(client);
-        self.world.release_controls(player);
-        true
-    }
-
-    fn remove(&mut self, player: PlayerId) {
-        if let Some(Seat {
-            presence: Presence::Here(client),
-            ..
-        }) = self.seats.get(&player)
-        {
-            self.remove_viewer(*client);
-        }
-        self.vacate(player);
-    }
-
-    /// Frees a player's seat and removes everything else that belongs to the player.
-    fn vacate(&mut self, player: PlayerId) {
-        self.names.remove(&player);
-        self.gates.forget(player);
-        let Some(seat) = self.seats.remove(&player) else {
-            return;
-        };
-        self.world.trace_leave(player, seat.avatar);
-        self.game.leave(&mut self.world, player);
-        self.world.remove_player(player);
-        self.world.remove_controls(player);
-    }
-
-    fn rename(&mut self, player: PlayerId, name: &str) {
-        let Some(seat) = self.seats.get_mut(&player).filter(|seat| seat.name != name) else {
-            return;
-        };
-        name.clone_into(&mut seat.name);
-        self.world.rename_player(player, name);
-        self.game.rename(&mut self.world, player, name);
-    }
-
-    fn remove_viewer(&mut self, client: ClientId) {
-        self.players.remove(&client);
-        self.arrivals.retain(|arrival| arrival.client != client);
-        self.network.remove_viewer(client);
-    }
-
     fn command(
         &mut self,
         player: PlayerId,
@@ -530,133 +404,6 @@ impl Room {
     fn is_newest_only(&self, kind: u8) -> bool {
         let kind = self.world.schema().command(kind);
         kind.is_some_and(|kind| kind.newest_only)
-    }
-
-    fn receive(
-        &mut self,
-        now: GameTime,
-        client: ClientId,
-        at: GameTime,
-        bytes: &[u8],
-        outputs: &mut Vec<RoomOutput>,
-    ) {
-        let Some(&player) = self.players.get(&client) else {
-            return;
-        };
-        self.stats.datagrams_in += 1;
-        self.stats.bytes_in += bytes.len() as u64;
-        let mut events = std::mem::take(&mut self.uplink_events);
-        self.network.handle_datagram(client, at, bytes, &mut events);
-        for item in events.drain(..) {
-            match item {
-                UplinkEvent::Command(command) => {
-                    self.receive_command(now, client, player, command, outputs);
-                }
-                UplinkEvent::FaultyCommand(fault, report) => {
-                    self.note_fault(now, client, fault, report);
-                }
-                UplinkEvent::MalformedCommand(code, report) => {
-                    self.stats.commands_malformed += 1;
-                    if let Some(number) = report {
-                        self.refuse(now, client, number, Refusal::Code(code));
-                    }
-                }
-                UplinkEvent::Malformed => self.stats.malformed += 1,
-                UplinkEvent::Stale => self.stats.datagrams_stale += 1,
-                UplinkEvent::Report(error) => outputs.push(RoomOutput::Report { client, error }),
-                UplinkEvent::Input(input) => {
-                    self.stats.inputs += 1;
-                    for sample in input.samples(at) {
-                        let input = RoomInput::Sample { player, at, sample };
-                        let _ = self.execute(now, input, outputs);
-                    }
-                }
-                UplinkEvent::LostTrack => self.stats.lost_tracks += 1,
-            }
-        }
-        self.uplink_events = events;
-    }
-
-    fn receive_command(
-        &mut self,
-        now: GameTime,
-        client: ClientId,
-        player: PlayerId,
-        command: Command,
-        outputs: &mut Vec<RoomOutput>,
-    ) {
-        let Command {
-            number,
-            kind,
-            fields,
-        } = command;
-        if let Some(seat) = self.seats.get(&player) {
-            if seat.has_executed(now, number) {
-                self.stats.commands_repeated += 1;
-                return;
-            }
-            if self.is_newest_only(kind) && seat.has_newer(now, kind, number) {
-                let fault = CommandFault::Outdated;
-                let may_report = self.network.may_report(now, client, fault);
-                return self.note_fault(now, client, fault, may_report.then_some(number));
-            }
-        }
-        let answer = self.resolve_fields(client, &fields).and_then(|fields| {
-            let input = RoomInput::Command {
-                player,
-                number,
-                command: GameCommand { kind, fields },
-            };
-            self.execute(now, input, outputs)
-        });
-        match answer {
-            Ok(()) => self.stats.commands += 1,
-            Err(refusal) => {
-                self.stats.commands_refused += 1;
-                self.refuse(now, client, number, refusal);
-            }
-        }
-    }
-
-    /// The fields of a command, with the objects that the client means. A client gets the same
-    /// answer for an object that it does not follow and for one that does not exist.
-    fn resolve_fields(
-        &self,
-        client: ClientId,
-        fields: &[FieldValue<Alias>],
-    ) -> Result<Vec<FieldValue<ObjectId>>, Refusal> {
-        // An object that the client follows may have been removed at this tick.
-        let followed = |alias: &Alias| {
-            let object = self.network.followed_object(client, *alias);
-            object.filter(|&object| self.world.contains(object))
-        };
-        let resolve = |field: &FieldValue<Alias>| match field {
-            FieldValue::Position(position) if !self.world.grid().contains(*position) => {
-                Err(Refusal::Code(ErrorCode::BadPosition))
-            }
-            field => field
-                .rename_object(followed)
-                .ok_or(Refusal::Code(ErrorCode::NoSuchObject)),
-        };
-        fields.iter().map(resolve).collect()
-    }
-
-    /// Counts a command that the game does not get. `report` is its number if the client is to be
-    /// notified.
-    fn note_fault(
-        &mut self,
-        now: GameTime,
-        client: ClientId,
-        fault: CommandFault,
-        report: Option<u32>,
-    ) {
-        match fault {
-            CommandFault::OverRate => self.stats.commands_over_rate += 1,
-            CommandFault::Outdated => self.stats.commands_outdated += 1,
-        }
-        if let Some(number) = report {
-            self.refuse(now, client, number, Refusal::Code(fault.code()));
-        }
     }
 
     /// Gives the game the keys that are pressed at this tick, and tells the clients which of their
@@ -688,42 +435,6 @@ impl Room {
             }
         }
         self.applied_inputs = applied;
-    }
-
-    fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, refusal: Refusal) {
-        let reason = match refusal {
-            Refusal::Code(code) => RefusalReason::Code(code as u16),
-            Refusal::Game(index) => RefusalReason::Game(index),
-        };
-        self.network
-            .refuse_command(now, client, command, reason, &mut self.stats);
-    }
-
-    fn drop_unresponsive(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
-        let unresponsive: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
-        for client in unresponsive {
-            if let Some(&player) = self.players.get(&client) {
-                let lost = RoomInput::Disconnect { client, player };
-                let _ = self.execute(now, lost, outputs);
-            }
-            outputs.push(RoomOutput::Unresponsive { client });
-        }
-    }
-
-    fn expire(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
-        let grace: Duration = self.config.grace;
-        let over = |seat: &Seat| match seat.presence {
-            Presence::Away(since) => now.since(since) >= grace,
-            Presence::Here(_) => false,
-        };
-        while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
-            // Not in the journal: it follows from the time.
-            self.vacate(player);
-            outputs.push(RoomOutput::PlayerOut {
-                player,
-                reason: ErrorCode::Idle,
-            });
-        }
     }
 
     /// Gives the changes to the network, and the new clients their first view.

@@ -52,12 +52,8 @@ impl BesiegedCluster {
             worlds.push(world);
             relays.push(relay);
         }
-        let certificate = worlds[0]
-            .ready
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix("certificate="));
         let mut cluster = Self {
-            certificate: certificate.context("no certificate")?.to_owned(),
+            certificate: worlds[0].certificate()?.to_owned(),
             addresses: worlds.iter().map(|world| world.world).collect(),
             worlds: worlds.into_iter().map(Some).collect(),
             relays,
@@ -74,7 +70,7 @@ impl BesiegedCluster {
         Ok(cluster)
     }
 
-    /// The WorldServers, as `--server` takes them.
+    /// The addresses of the WorldServers for players.
     pub(crate) fn servers(&self) -> &[SocketAddr] {
         &self.addresses
     }

@@ -29,7 +29,7 @@ use memory::MemoryLog;
 use players::HonestPlayers;
 
 /// Interval between two looks at the memory of all processes.
-const MEMORY_INTERVAL: Duration = Duration::from_secs(5);
+const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
 /// After the last fault, so that the players' last commands are confirmed in peace.
 const LAST_CALM: Duration = Duration::from_secs(15);
 
@@ -63,7 +63,7 @@ fn main() -> Result<ExitCode> {
             next_fault = started_at.elapsed() + Duration::from_millis(rng.u64(4_000..10_000));
         }
         memory.note(elapsed, &cluster);
-        std::thread::sleep(MEMORY_INTERVAL.min(Duration::from_secs(1)));
+        std::thread::sleep(MEMORY_INTERVAL);
     }
     let report = players.finish()?;
     let attacks = attackers.stop(&runtime);

@@ -66,7 +66,7 @@ pub fn kept_log(data: &[u8]) -> Reached {
                 state.read(segment, &bytes).expect("this version");
                 segment += 1;
                 bytes.clear();
-                begin_if_empty(&mut bytes);
+                begin_segment(SALT, &mut bytes);
                 continue;
             }
             _ => KeptEntry::RoomGone(room),
@@ -91,12 +91,6 @@ pub fn kept_log(data: &[u8]) -> Reached {
     let goals = goals.into_iter().filter(|(_, is_reached)| *is_reached);
     reached.extend(goals.map(|(goal, _)| goal));
     reached
-}
-
-fn begin_if_empty(bytes: &mut Vec<u8>) {
-    if bytes.is_empty() {
-        begin_segment(SALT, bytes);
-    }
 }
 
 fn read_again(state: &KeptState) -> KeptState {

@@ -302,12 +302,6 @@ impl Cluster {
             .iter()
             .map(|world| world.peers.to_string())
             .collect();
-        let ready = &self.leader().ready;
-        let certificate = ready
-            .split("certificate=")
-            .nth(1)
-            .context("no certificate")?
-            .trim();
         let mut command = if self.has_test_games {
             let mut command = Command::new(binary("test-server"));
             command.arg("game-server");
@@ -321,7 +315,7 @@ impl Cluster {
                 "--world",
                 &worlds.join(","),
                 "--world-cert",
-                certificate,
+                self.leader().certificate()?,
                 "--host-key",
                 CLUSTER_KEY,
             ])

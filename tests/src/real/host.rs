@@ -35,10 +35,6 @@ impl Host {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Result<Self> {
-        let certificate = server
-            .ready
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix("certificate="));
         let mut command = Command::new(binary("game-server"));
         scratch
             .confine(&mut command)
@@ -48,7 +44,7 @@ impl Host {
             "--world",
             &address.to_string(),
             "--world-cert",
-            certificate.context("no certificate")?,
+            server.certificate()?,
         ]);
         command.args(["--listen", "127.0.0.1:0"]).args(arguments);
         command

@@ -101,6 +101,14 @@ impl Server {
         self.child.id()
     }
 
+    /// The certificate in its ready line, as `--world-cert` takes it.
+    pub fn certificate(&self) -> Result<&str> {
+        let mut words = self.ready.split_whitespace();
+        words
+            .find_map(|word| word.strip_prefix("certificate="))
+            .context("no certificate")
+    }
+
     pub fn metrics(&self) -> Result<Metrics> {
         let text = self.get("/metrics")?.1;
         let series = text

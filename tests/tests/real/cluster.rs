@@ -30,12 +30,7 @@ fn after_a_world_server_is_killed_the_other_serves_rooms_and_chat() -> Result<()
     cluster.kill_leader()?;
     let killed = now();
     for (console, name) in [(&mut ann, "ann"), (&mut bob, "bob")] {
-        let back = console.wait_for("welcome")?;
-        assert_eq!(
-            (&back["resumed"], &back["room"]),
-            (&true.into(), &1.into()),
-            "{back}"
-        );
+        wait_for_resumed(console)?;
         println!(
             "{name} is back in the lobby {} ms after the kill",
             killed.elapsed().as_millis()
@@ -64,12 +59,7 @@ fn a_world_server_that_gets_sigterm_hands_its_leadership_over() -> Result<()> {
     let leader = cluster.worlds.remove(0);
     assert_eq!(leader.terminate()?, Some(0));
     for console in [&mut ann, &mut bob] {
-        let back = console.wait_for("welcome")?;
-        assert_eq!(
-            (&back["resumed"], &back["room"]),
-            (&true.into(), &1.into()),
-            "{back}"
-        );
+        wait_for_resumed(console)?;
     }
     chat(&mut ann, &mut bob)?;
     cluster.wait_for_new_leader()?;
@@ -103,10 +93,7 @@ fn a_host_ended_without_a_leader_hands_rooms_to_the_next_leader() -> Result<()> 
     }
     chat(&mut ann, &mut bob)?;
     for console in [ann, bob] {
-        assert_eq!(
-            console.events.iter().find(|event| event["ev"] == "left"),
-            None
-        );
+        assert_never_left(&console);
     }
     Ok(())
 }
@@ -129,10 +116,7 @@ fn rooms_of_a_killed_host_resume_before_its_silence_is_noticed() -> Result<()> {
     }
     chat(&mut ann, &mut bob)?;
     for console in [ann, bob] {
-        assert_eq!(
-            console.events.iter().find(|event| event["ev"] == "left"),
-            None
-        );
+        assert_never_left(&console);
     }
     Ok(())
 }
@@ -234,10 +218,7 @@ fn a_new_build_starts_beside_the_old_one_whose_rooms_continue() -> Result<()> {
     }
     assert_eq!(cluster.leader().metrics()?["ambit_rooms_moved_total"], 1.0);
     for console in [ann, bob, cid] {
-        assert_eq!(
-            console.events.iter().find(|event| event["ev"] == "left"),
-            None
-        );
+        assert_never_left(&console);
     }
     Ok(())
 }
@@ -293,12 +274,7 @@ fn an_emptied_directory_is_written_again_and_the_next_leader_has_all() -> Result
     // The next leader knows them from the directory alone.
     cluster.kill_leader()?;
     for console in [&mut ann, &mut bob] {
-        let back = console.wait_for("welcome")?;
-        assert_eq!(
-            (&back["resumed"], &back["room"]),
-            (&true.into(), &1.into()),
-            "{back}"
-        );
+        wait_for_resumed(console)?;
     }
     chat(&mut ann, &mut bob)?;
     cluster.wait_for_new_leader()
@@ -354,7 +330,7 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
             1,
             "no bot lost the lobby"
         );
-        assert!(console.events.iter().all(|event| event["ev"] != "left"));
+        assert_never_left(&console);
     }
     Ok(())
 }
@@ -404,7 +380,7 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
             .filter(|event| event["ev"] != "started");
         let times: Vec<f64> = shown.filter_map(|event| event["t"].as_f64()).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
-        assert!(console.events.iter().all(|event| event["ev"] != "left"));
+        assert_never_left(&console);
     }
     Ok(())
 }
@@ -564,6 +540,23 @@ fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?)
+}
+
+/// Waits until the client is back in the lobby, with its session and its room.
+fn wait_for_resumed(console: &mut Console) -> Result<()> {
+    let back = console.wait_for("welcome")?;
+    assert_eq!(
+        (&back["resumed"], &back["room"]),
+        (&true.into(), &1.into()),
+        "{back}"
+    );
+    Ok(())
+}
+
+/// The client has not left its room.
+fn assert_never_left(console: &Console) {
+    let left = console.events.iter().find(|event| event["ev"] == "left");
+    assert_eq!(left, None);
 }
 
 /// Ann at the leading WorldServer and Bob at the other one, both in the same running room.

@@ -348,9 +348,7 @@ impl WriteQueue {
             waiting.records.entry(key).or_insert(value);
         }
     }
-}
 
-impl WriteQueue {
     /// Queues all records, and the removal of `stored` ones that do not exist any more. Returns how
     /// many records there are.
     fn enqueue_all(&self, stored: impl IntoIterator<Item = RecordKey>) -> usize {

@@ -10,7 +10,7 @@ use ambit_transport::address::AddressRange;
 
 use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
-use crate::lobby::rooms::seed::ServerSecret;
+use crate::lobby::server_secret::ServerSecret;
 
 /// Limits and times. Each limit has an error code for the peer that exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,52 +1,40 @@
-//! The components of a server from its first socket to the last, and the dispatch of each
-//! connection to its component.
+//! The components of a server from its first socket to the last.
 
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
-use ambit_host::cli::{Advertise, BUILD};
+use ambit_host::cli::Advertise;
 use ambit_host::endpoint;
-use ambit_host::host::{GameHost, HostConfig};
+use ambit_host::host::GameHost;
 use ambit_host::identity::ServerIdentity;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
-use ambit_transport::ticket::TicketSigner;
-use anyhow::{Context as _, bail};
-use quinn::{Connection, Endpoint, VarInt};
+use quinn::{Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::Addresses;
+use super::connection_router::ConnectionRouter;
+use super::hosts_start::start_hosts;
+use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
+use crate::actor::LobbyClock;
 use crate::actor::messages::{LeaveRooms, StartDrain};
-use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::{self, AdminState};
-use crate::client_connection::ClientConnection;
-use crate::cluster::leadership::LEADER_LEASE;
 use crate::cluster::nats::NatsSettings;
 use crate::cluster::store::DirectoryStore;
-use crate::cluster::{
-    ClusterMember, ClusterRole, FollowerAcceptor, Followers, StartedLobby, StoredLobby,
-    relay_client,
-};
+use crate::cluster::{ClusterMember, ClusterRole, Followers, StartedLobby, StoredLobby};
 use crate::config::{Config, HostingMode, KeepPlace};
-use crate::hosts::process::ChildSupervisor;
-use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::hosts::{embedded, remote};
 use crate::keep::directory::Keeper;
-use crate::keep::log::KeptState;
-use crate::lobby::{Lobby, LobbyConfig, LobbyGame};
-use crate::peer_door::{PeerDoor, host_streams};
-use crate::session::{self, CommonToSessions};
+use crate::peer_door::PeerDoor;
+use crate::session::CommonToSessions;
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -54,16 +42,6 @@ const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
 const HOSTS_TIMEOUT: Duration = Duration::from_secs(2);
 const IDLE_TIMEOUT: Duration = Duration::from_millis(700);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
-
-/// How long a client may wait until a leader is elected.
-const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// How long hosts on other machines may take, beside `--host-silence`, to come back to a server
-/// that was started again.
-const HOSTS_RETURN_TIME: Duration = Duration::from_secs(2);
-
-/// How long the start of all hosts may take.
-const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The components that have to be shut down.
 pub(super) struct ServerComponents {
@@ -313,87 +291,7 @@ fn peer_protocols(config: &Config) -> Vec<&'static [u8]> {
     protocols
 }
 
-/// Dispatches connections by protocol.
-#[derive(Clone)]
-struct ConnectionRouter {
-    roles: watch::Receiver<ClusterRole>,
-    own_server: OwnServer,
-    followers: Followers,
-    sessions: Arc<CommonToSessions>,
-    embedded: Option<GameHost>,
-    host_key: Option<String>,
-    host_silence: Duration,
-    /// For hosts and servers that have not proved yet that they have the key.
-    door: PeerDoor,
-}
-
-impl ConnectionRouter {
-    async fn serve(mut self, connection: Connection, alpn: Vec<u8>) {
-        if alpn == ALPN_WORLD {
-            // Only clients wait: hosts and servers retry by themselves.
-            let _ =
-                tokio::time::timeout(ROLE_TIMEOUT, self.roles.wait_for(ClusterRole::is_settled))
-                    .await;
-        }
-        let role = self.roles.borrow().clone();
-        let close = |code: ErrorCode, why: &str| {
-            connection.close(VarInt::from_u32(code as u32), why.as_bytes());
-        };
-        match (alpn.as_slice(), role, self.embedded, self.host_key) {
-            (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
-                let connection = ClientConnection::Direct(connection);
-                session::serve(connection, world, self.sessions).await;
-            }
-            (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
-                relay_client(connection, link).await;
-            }
-            (ALPN_WORLD, ClusterRole::Seeking, ..) => {
-                close(
-                    ErrorCode::TryAgain,
-                    "the servers elect a leader; connect again",
-                );
-            }
-            (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
-            (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
-                let proof = host_streams(&connection, key.as_bytes());
-                if let Some(streams) = self.door.admit(&connection, proof).await {
-                    remote::serve(connection, streams, self.host_silence, world).await;
-                }
-            }
-            // The reason is for a program: the leader's address.
-            (ALPN_HOST, ClusterRole::Following { address, .. }, ..) => {
-                close(ErrorCode::TryAgain, &address);
-            }
-            (ALPN_PEER, ClusterRole::Leading { world, epoch }, _, Some(key)) => {
-                let acceptor = FollowerAcceptor {
-                    own_server: self.own_server,
-                    key,
-                    epoch,
-                    world,
-                    followers: self.followers,
-                    door: self.door,
-                };
-                acceptor.serve(connection, self.sessions).await;
-            }
-            (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
-            // The handshake refuses all other protocols.
-            _ => close(
-                ErrorCode::OutOfState,
-                "this server does not support this protocol",
-            ),
-        }
-    }
-}
-
 type LobbyEnded = oneshot::Receiver<Infallible>;
-/// What a lobby begins with.
-enum LobbySource {
-    Nothing,
-    /// The directory of a cluster.
-    Cluster(StoredLobby),
-    /// The files of `--keep`.
-    Directory(Arc<Keeper>, KeptState),
-}
 
 /// Starts the lobby and the hosts of a server without a cluster; it leads from now on. Returns the
 /// embedded host.
@@ -464,13 +362,6 @@ async fn cluster_member(
     })
 }
 
-/// Starts the lobby's thread. Must be called on a thread of the actix system.
-fn start_lobby_thread() -> anyhow::Result<ArbiterHandle> {
-    Ok(Arbiter::try_new()
-        .context("cannot start the lobby's thread")?
-        .handle())
-}
-
 /// The address of this server for players.
 fn advertised_address(config: &Config, addresses: &Addresses) -> String {
     Advertise::address(config.advertise, addresses.world).to_string()
@@ -511,200 +402,4 @@ fn advertised_peer_address(config: &Config, addresses: &Addresses) -> String {
         (Some(peers), None) => peers.to_string(),
         (Some(peers), Some(players)) => SocketAddr::new(players.ip, peers.port()).to_string(),
     }
-}
-
-/// Starts the lobby's actor with a new lobby, or with one that is restored.
-fn start_lobby(
-    config: &Config,
-    registry: &Registry,
-    arbiter: &ArbiterHandle,
-    (clock, epoch_unix): (LobbyClock, Duration),
-    children: Option<watch::Sender<u32>>,
-    source: LobbySource,
-) -> anyhow::Result<StartedLobby> {
-    let mut seed = [0; 32];
-    SystemRandom::new()
-        .fill(&mut seed)
-        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
-    let signer = TicketSigner::from_seed(&seed);
-    let games = registry.games().map(lobby_game).collect();
-    let checker = registry.clone();
-    let limits = config.room_limits();
-    let check = move |game: &str, capacity, parameters: &_| {
-        checker
-            .check_within(&limits, game, capacity, parameters)
-            .map_err(|error| error.to_string())
-    };
-    let lobby_config = LobbyConfig {
-        server_secret: Some(crate::identity::server_secret(config)?),
-        ..config.lobby(epoch_unix)
-    };
-    let mut lobby = Lobby::new(
-        lobby_config,
-        games,
-        Box::new(check),
-        Box::new(random_bytes()),
-        signer,
-    );
-    let (now, mut write_queue) = (clock.now(), None);
-    let mut checkpoints = RoomCheckpoints::default();
-    match source {
-        LobbySource::Nothing => {}
-        LobbySource::Cluster(StoredLobby {
-            write_queue: queue,
-            records,
-            rooms,
-        }) => {
-            let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-            let reconnect_time = LEADER_LEASE + config.host_silence;
-            lobby.restore(
-                now,
-                records,
-                reconnect_time,
-                &rooms.keys().copied().collect(),
-            );
-            let known = rooms.into_iter().filter(|(id, _)| lobby.is_running(*id));
-            checkpoints = RoomCheckpoints::with_kept(now, known, None);
-            write_queue = Some(queue);
-        }
-        LobbySource::Directory(keeper, KeptState { records, rooms, .. }) => {
-            let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-            let reconnect_time = config.host_silence + HOSTS_RETURN_TIME;
-            lobby.restore(
-                now,
-                records,
-                reconnect_time,
-                &rooms.keys().copied().collect(),
-            );
-            let (known, unknown): (Vec<_>, Vec<_>) =
-                rooms.into_iter().partition(|(id, _)| lobby.is_running(*id));
-            for (room, _) in unknown {
-                keeper.forget(room);
-            }
-            let known = known.into_iter().map(|(id, room)| (id, room.saved));
-            checkpoints = RoomCheckpoints::with_kept(now, known, Some(keeper));
-        }
-    }
-    let (lifeline, ended) = oneshot::channel();
-    let checkpoints = Arc::new(checkpoints);
-    let of_actor = Arc::clone(&checkpoints);
-    let (record, children) = (
-        config.record.clone(),
-        children.unwrap_or_else(|| watch::Sender::new(0)),
-    );
-    let world = WorldServer::start_in_arbiter(arbiter, move |_| {
-        WorldServer::new(
-            lobby,
-            clock,
-            children,
-            write_queue,
-            record,
-            of_actor,
-            lifeline,
-        )
-    });
-    Ok(StartedLobby {
-        world,
-        ended,
-        checkpoints,
-    })
-}
-
-fn lobby_game(game: &ambit_room::logic::registry::GameInfo) -> LobbyGame {
-    LobbyGame {
-        name: game.name.to_string(),
-        description: game.description.to_string(),
-        min_players: game.min_players,
-        join_running: game.join_running,
-    }
-}
-
-fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
-    let random = SystemRandom::new();
-    move || {
-        let mut bytes = [0; 16];
-        random
-            .fill(&mut bytes)
-            .expect("the system's random source worked before");
-        bytes
-    }
-}
-
-/// Starts the hosts and waits until all are ready. Returns the embedded one.
-async fn start_hosts(
-    config: &Config,
-    registry: Registry,
-    addresses: &Addresses,
-    world: &Addr<WorldServer>,
-    wanted: watch::Receiver<u32>,
-    tasks: &mut JoinSet<()>,
-    stop: &CancellationToken,
-) -> anyhow::Result<Option<GameHost>> {
-    match config.hosts {
-        HostingMode::Embedded => {
-            let host = HostConfig {
-                address: Advertise::address(config.advertise, addresses.world).to_string(),
-                fingerprint: addresses.fingerprint,
-                capacity: config.host_capacity,
-                label: "embedded".into(),
-                build: BUILD.into(),
-                trace: config.trace.clone(),
-                record: config.record.clone(),
-            };
-            let embedded = embedded::start(host, registry, world.clone()).await?;
-            tasks.spawn(async {
-                let _ = embedded.ended.await;
-            });
-            Ok(Some(embedded.host))
-        }
-        HostingMode::Cluster => Ok(None),
-        HostingMode::Process { min, .. } => {
-            let (ready, mut starts) = mpsc::channel(usize::from(min));
-            let supervisor = ChildSupervisor {
-                arguments: child_arguments(config),
-                world: world.clone(),
-                ready,
-                wanted,
-                stop: stop.clone(),
-            };
-            tasks.spawn(supervisor.supervise());
-            let all_ready = async {
-                for _ in 0..min {
-                    if let Some(Err(reason)) = starts.recv().await {
-                        bail!("a host process did not start: {reason}");
-                    }
-                }
-                Ok(())
-            };
-            tokio::time::timeout(START_TIMEOUT, all_ready)
-                .await
-                .context("the host processes did not start in time")??;
-            Ok(None)
-        }
-    }
-}
-
-/// The command line of a child: where to listen and what to write. Rooms come over the pipe.
-fn child_arguments(config: &Config) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = Vec::new();
-    let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
-    add("--world", "stdio".into());
-    add(
-        "--listen",
-        SocketAddr::new(config.listen.ip(), 0).to_string().into(),
-    );
-    add("--capacity", config.host_capacity.to_string().into());
-    if let Some(Advertise { ip, .. }) = config.advertise {
-        add("--advertise", ip.to_string().into());
-    }
-    if let Some(mib) = config.child_memory.0 {
-        add("--memory", mib.to_string().into());
-    }
-    if let Some(directory) = &config.trace {
-        add("--trace", directory.into());
-    }
-    if let Some(directory) = &config.record {
-        add("--record", directory.into());
-    }
-    arguments
 }

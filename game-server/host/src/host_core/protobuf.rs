@@ -251,8 +251,11 @@ fn pieces_of(state: &[u8]) -> (std::slice::Chunks<'_, u8>, &[u8]) {
 
 /// The message of a host, or the messages if it is a snapshot of a large room.
 pub fn messages_of(message: HostMessage) -> Vec<HostToWorld> {
-    let HostMessage::Snapshot(room, snapshot) = message else {
-        return vec![message.into()];
+    let (room, snapshot) = match message {
+        HostMessage::Snapshot(room, snapshot) if snapshot.state.len() > ROOM_PIECE_BYTES => {
+            (room, snapshot)
+        }
+        message => return vec![message.into()],
     };
     let mut messages = Vec::new();
     let mut piece = |state, has_more| {

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::Alias;
 use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{FieldValue, Notice, RefusalReason};
+use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::{
     Codec, CommandKind, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind,

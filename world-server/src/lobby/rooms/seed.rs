@@ -4,56 +4,21 @@
 //! seed that a player names is therefore mixed with a secret of the server: the same one gives the
 //! same room here, and another room elsewhere. The list of rooms does not show it.
 //!
-//! The secret comes from the shell. Hosts get only mixed seeds, so recordings and rooms that
-//! resume on other hosts need no secret.
+//! Hosts get only mixed seeds, so recordings and rooms that resume on other hosts need no secret.
 
 use std::collections::BTreeMap;
-use std::fmt;
-
-use ring::hmac;
 
 use crate::lobby::rooms::room::LobbyRoom;
+use crate::lobby::server_secret::ServerSecret;
 
 /// The room parameter.
 const SEED: &str = "seed";
-/// What the key of a cluster's hosts is used for here: no other use of it gives the same bytes.
-const PURPOSE: &[u8] = b"ambit: secret of seeds";
-
-/// A server's secret: who knows it can compute the random numbers of rooms with named seeds, and
-/// try out passwords of rooms that the directory holds.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerSecret([u8; ServerSecret::LENGTH]);
 
 impl ServerSecret {
-    /// Its length in bytes.
-    pub const LENGTH: usize = 32;
-
-    pub fn new(bytes: [u8; Self::LENGTH]) -> Self {
-        Self(bytes)
-    }
-
-    /// The secret of the servers that share this key.
-    pub fn from_shared_key(key: &[u8]) -> Self {
-        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), PURPOSE);
-        Self(tag.as_ref().try_into().expect("SHA-256 gives 32 bytes"))
-    }
-
     /// The seed that a room gets for the one that its player named.
     fn mix(&self, named: u64) -> u64 {
         let tag = self.sign(&named.to_be_bytes());
         u64::from_be_bytes(*tag.first_chunk().expect("32 bytes are more than 8"))
-    }
-
-    /// Bytes that only servers with this secret can compute from these (HMAC-SHA256).
-    pub(in crate::lobby) fn sign(&self, bytes: &[u8]) -> [u8; Self::LENGTH] {
-        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0), bytes);
-        tag.as_ref().try_into().expect("SHA-256 gives 32 bytes")
-    }
-}
-
-impl fmt::Debug for ServerSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerSecret(..)")
     }
 }
 
@@ -107,6 +72,5 @@ mod tests {
         assert_eq!(seeds.len(), 20);
         // The maps that players know stay the same.
         assert_eq!(secrets[0].mix(7), 0xa913_e036_6a51_3a14);
-        assert_eq!(format!("{:?}", secrets[0]), "ServerSecret(..)");
     }
 }

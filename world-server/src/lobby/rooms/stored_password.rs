@@ -5,7 +5,7 @@
 //! directory. A slow hash would hold up all players, since one thread serves them, and would still
 //! let readers of the directory guess.
 
-use crate::lobby::rooms::seed::ServerSecret;
+use crate::lobby::server_secret::ServerSecret;
 use crate::lobby::text::Password;
 
 const SALT_BYTES: usize = 16;

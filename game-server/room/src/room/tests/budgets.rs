@@ -1,6 +1,7 @@
 //! Budgets: no client gets more bytes than allowed, and poses of higher classes stay fresher.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::super::*;
 use super::moving_avatars::{MovingAvatars, YAW, ms};

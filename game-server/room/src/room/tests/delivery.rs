@@ -1,5 +1,7 @@
 //! Which data reach which clients: in an idle room, private components, inputs, the static world.
 
+use std::time::Duration;
+
 use super::super::*;
 use super::moving_avatars::{MovingAvatars, YAW};
 use super::simulation::{PERFECT_PATH, all_in_sight, simulation_of};

@@ -1,5 +1,7 @@
 //! A game for tests of poses: avatars that move at random, or as the fields of the game say.
 
+use std::time::Duration;
+
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind, Schema};
 use ambit_proto::space::Position;

@@ -1,6 +1,8 @@
 //! Poses from the world to clients: each decoded pose equals the one of the world bit for bit,
 //! whatever the path loses or delays.
 
+use std::time::Duration;
+
 use super::super::*;
 use super::moving_avatars::{FREE, MovingAvatars, YAW};
 use super::simulation::{PERFECT_PATH, PathQuality, RoomSimulation, all_in_sight, simulation_of};

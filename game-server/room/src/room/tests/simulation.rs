@@ -6,6 +6,7 @@
 //! change what happens to those of another.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::keymap::Keymap;

@@ -1,0 +1,171 @@
+//! Who is in the room: joins, connections that come and go, leaves.
+
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::pose::PoseCoding;
+use ambit_proto::time::GameTime;
+
+use super::seat::{Presence, Seat};
+use super::{REPLAY_CLIENT, Room, RoomInput, RoomOutput};
+use crate::network::JoiningClient;
+
+impl Room {
+    pub(super) fn join(
+        &mut self,
+        now: GameTime,
+        (client, coding): (ClientId, PoseCoding),
+        player: PlayerId,
+        name: &str,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        if let Some(Seat {
+            presence: Presence::Here(older),
+            ..
+        }) = self.seats.get(&player)
+        {
+            let older = *older;
+            self.remove_viewer(older);
+            self.world.release_controls(player);
+            outputs.push(RoomOutput::Superseded { client: older });
+        }
+        // The ticket may be older than the player's present name.
+        let name = self
+            .names
+            .get(&player)
+            .cloned()
+            .unwrap_or_else(|| name.to_owned());
+        if self.seats.contains_key(&player) {
+            self.rename(player, &name);
+        } else {
+            let Some(avatar) = self.create_avatar(player, &name) else {
+                return outputs.push(RoomOutput::WithoutAvatar { client, player });
+            };
+            self.seats.insert(player, Seat::new(avatar, name));
+        }
+        let seat = self.seats.get_mut(&player).expect("the player has a seat");
+        seat.connect(now, client);
+        if client != REPLAY_CLIENT {
+            let arrival = JoiningClient {
+                client,
+                player,
+                avatar: seat.avatar,
+                coding,
+            };
+            self.players.insert(client, player);
+            self.network.admit(now, arrival, &self.world);
+            self.arrivals.push(arrival);
+        }
+    }
+
+    /// Makes an avatar for a player who comes for the first time. `None` if the game returns an
+    /// object that cannot be one: a bug of the game, of which the other players must not suffer.
+    fn create_avatar(&mut self, player: PlayerId, name: &str) -> Option<ObjectId> {
+        let avatar = self.game.join(&mut self.world, player, name);
+        self.take_avatar(player, avatar, name)
+    }
+
+    pub(super) fn take_avatar(
+        &mut self,
+        player: PlayerId,
+        avatar: ObjectId,
+        name: &str,
+    ) -> Option<ObjectId> {
+        if !self.world.is_free_avatar(avatar) {
+            let game = &self.world.schema().game;
+            let problem = if self.world.contains(avatar) {
+                "is the avatar of another player"
+            } else {
+                "does not exist"
+            };
+            tracing::error!(
+                player = player.0,
+                "the game `{game}` gives a player the avatar {avatar}, which {problem}; \
+                 the player is refused: `Game::join` has to spawn an object and to return its id"
+            );
+            return None;
+        }
+        self.world.add_player(player, avatar, name);
+        self.world.trace_join(player, avatar, name);
+        Some(avatar)
+    }
+
+    /// Whether that was the player's connection.
+    pub(super) fn disconnect(&mut self, now: GameTime, client: ClientId, player: PlayerId) -> bool {
+        let is_present = |seat: &&mut Seat| seat.presence == Presence::Here(client);
+        let Some(seat) = self.seats.get_mut(&player).filter(is_present) else {
+            return false;
+        };
+        seat.presence = Presence::Away(now);
+        self.remove_viewer(client);
+        self.world.release_controls(player);
+        true
+    }
+
+    pub(super) fn remove(&mut self, player: PlayerId) {
+        if let Some(Seat {
+            presence: Presence::Here(client),
+            ..
+        }) = self.seats.get(&player)
+        {
+            self.remove_viewer(*client);
+        }
+        self.vacate(player);
+    }
+
+    /// Frees a player's seat and removes everything else that belongs to the player.
+    pub(super) fn vacate(&mut self, player: PlayerId) {
+        self.names.remove(&player);
+        self.gates.forget(player);
+        let Some(seat) = self.seats.remove(&player) else {
+            return;
+        };
+        self.world.trace_leave(player, seat.avatar);
+        self.game.leave(&mut self.world, player);
+        self.world.remove_player(player);
+        self.world.remove_controls(player);
+    }
+
+    pub(super) fn rename(&mut self, player: PlayerId, name: &str) {
+        let Some(seat) = self.seats.get_mut(&player).filter(|seat| seat.name != name) else {
+            return;
+        };
+        name.clone_into(&mut seat.name);
+        self.world.rename_player(player, name);
+        self.game.rename(&mut self.world, player, name);
+    }
+
+    pub(super) fn remove_viewer(&mut self, client: ClientId) {
+        self.players.remove(&client);
+        self.arrivals.retain(|arrival| arrival.client != client);
+        self.network.remove_viewer(client);
+    }
+
+    pub(super) fn drop_unresponsive(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
+        let unresponsive: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
+        for client in unresponsive {
+            if let Some(&player) = self.players.get(&client) {
+                let lost = RoomInput::Disconnect { client, player };
+                let _ = self.execute(now, lost, outputs);
+            }
+            outputs.push(RoomOutput::Unresponsive { client });
+        }
+    }
+
+    pub(super) fn expire(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
+        let grace: Duration = self.config.grace;
+        let over = |seat: &Seat| match seat.presence {
+            Presence::Away(since) => now.since(since) >= grace,
+            Presence::Here(_) => false,
+        };
+        while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
+            // Not in the journal: it follows from the time.
+            self.vacate(player);
+            outputs.push(RoomOutput::PlayerOut {
+                player,
+                reason: ErrorCode::Idle,
+            });
+        }
+    }
+}

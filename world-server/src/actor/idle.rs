@@ -1,0 +1,36 @@
+//! A lobby's actor without games and hosts, for tests of what is around it.
+
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use actix::Arbiter;
+use ambit_transport::ticket::TicketSigner;
+use tokio::sync::{oneshot, watch};
+
+use super::{LobbyClock, WorldServer};
+use crate::lobby::{Lobby, LobbyConfig};
+
+pub(crate) fn world_server() -> WorldServer {
+    let lobby = Lobby::new(
+        LobbyConfig::default(),
+        Vec::new(),
+        Box::new(|_: &str, _, _: &_| Ok(())),
+        Box::new(|| [2; 16]),
+        TicketSigner::from_seed(&[1; 32]),
+    );
+    let (clock, _) = LobbyClock::start();
+    let (children, lifeline) = (watch::channel(0).0, oneshot::channel().0);
+    WorldServer::new(lobby, clock, children, None, None, Arc::default(), lifeline)
+}
+
+/// Keeps the thread of an actor busy until the result is dropped.
+pub(crate) async fn hold(thread: &Arbiter) -> SyncSender<()> {
+    let (is_busy, busy) = oneshot::channel();
+    let (release, released) = sync_channel(1);
+    thread.spawn_fn(move || {
+        let _ = is_busy.send(());
+        let _ = released.recv();
+    });
+    busy.await.expect("the thread runs");
+    release
+}
