@@ -119,6 +119,18 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
+    /// Sets the addresses of the configured servers, any of which will do. An owner that dials a
+    /// single one need not.
+    pub fn set_servers(&mut self, addresses: Vec<String>) {
+        self.lobby.set_servers(addresses);
+    }
+
+    /// The configured servers that a `ConnectWorld` refers to when `servers_to_dial` is empty:
+    /// those of `set_servers` that have not refused the session.
+    pub fn configured_to_dial(&self) -> impl Iterator<Item = &str> {
+        self.lobby.configured_to_dial()
+    }
+
     /// The server that a `ConnectWorld` refers to; `None` for the configured server. Other servers
     /// belong to the same cluster.
     pub fn server(&self) -> Option<&ClusterServer> {

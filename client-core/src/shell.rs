@@ -12,12 +12,12 @@
 
 mod clock;
 mod connection;
-mod counting_socket;
 mod impaired_socket;
 mod shared;
 mod sockets;
 mod task;
 mod traffic;
+mod watched_socket;
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ const MAX_REPORTS: usize = 256;
 /// How to start a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The address of the lobby: `"127.0.0.1:7777"`, `"example.org:7777"`.
+    /// The address of the lobby: `"127.0.0.1:7777"`, `"example.org:7777"`. Of several, separated
+    /// by commas, the first that answers and takes the client is used.
     pub server: String,
     /// How to verify its certificate.
     pub trust: ServerTrust,
@@ -96,7 +97,9 @@ where
     F::View: Send,
 {
     let (event_sender, events) = mpsc::channel(MAX_EVENTS);
-    let client = Client::with_factory(&options.client, factory);
+    let mut client = Client::with_factory(&options.client, factory);
+    let servers = options.server.split(',');
+    client.set_servers(servers.map(|address| address.trim().to_owned()).collect());
     let shared = Arc::new(SharedClient::new(client));
     let meter = Arc::new(TrafficMeter::default());
     let task = task::ClientTask::new(options, shared.clone(), meter.clone());

@@ -24,6 +24,7 @@ mod catch_up;
 mod chat;
 mod config;
 mod directory;
+mod fair_shares;
 mod fleet;
 mod output;
 mod refusal;
@@ -48,6 +49,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
@@ -168,9 +170,12 @@ impl Lobby {
             self.connections.admit(now, conn, address, &self.config)
         };
         match admitted {
-            Ok(()) => self
-                .timers
-                .set(Timer::Hello(conn), now + self.config.hello_timeout),
+            Ok(()) => {
+                let network = SourceNetwork::of(address);
+                self.budgets.delivery_shares.connect(now, network);
+                self.timers
+                    .set(Timer::Hello(conn), now + self.config.hello_timeout);
+            }
             Err(refusal) => {
                 self.counters.count_refused(refusal.code);
                 self.outbox.close(conn, refusal);

@@ -6,6 +6,9 @@
 //! the lobby sends what it has led to (`Lobby::handle_caught_up`). So a flood of news closes no
 //! connection.
 //!
+//! A list that takes the place of news always has its place, at most one of rooms and one of
+//! players: it is never built again before it was written, however large it is.
+//!
 //! Bounds: news are dropped while [`MAX_NEWS_FRAMES`] or [`MAX_NEWS_BYTES`] wait. Everything else
 //! (answers, tickets, a way out of a room) is never dropped: the client's next request is read only
 //! when there is space for its answer, and a client for whom more than [`MAX_FRAMES`] or
@@ -42,14 +45,25 @@ pub(crate) enum FrameKind {
     /// A change of a room's members.
     Players,
     Chat,
+    /// The list of rooms, or of a room's members, for a client that has missed changes.
+    List(NewsList),
+}
+
+/// The lists that take the place of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewsList {
+    Rooms,
+    Players,
 }
 
 impl FrameKind {
     pub(crate) fn of(message: &WorldToClient) -> Self {
         match &message.body {
             _ if message.request != 0 => Self::Essential,
-            Some(Body::RoomChange(_) | Body::RoomList(_)) => Self::Rooms,
-            Some(Body::PlayerChange(_) | Body::PlayerList(_) | Body::Renamed(_)) => Self::Players,
+            Some(Body::RoomChange(_)) => Self::Rooms,
+            Some(Body::RoomList(_)) => Self::List(NewsList::Rooms),
+            Some(Body::PlayerChange(_) | Body::Renamed(_)) => Self::Players,
+            Some(Body::PlayerList(_)) => Self::List(NewsList::Players),
             Some(Body::Chat(_)) => Self::Chat,
             _ => Self::Essential,
         }
@@ -58,8 +72,8 @@ impl FrameKind {
     /// What a client without this frame has missed.
     fn as_missed(self) -> MissedNews {
         MissedNews {
-            rooms: self == Self::Rooms,
-            players: self == Self::Players,
+            rooms: matches!(self, Self::Rooms | Self::List(NewsList::Rooms)),
+            players: matches!(self, Self::Players | Self::List(NewsList::Players)),
             chats: u64::from(self == Self::Chat),
         }
     }
@@ -68,9 +82,19 @@ impl FrameKind {
     pub(crate) fn drop_name(self) -> Option<&'static str> {
         match self {
             Self::Essential => None,
-            Self::Rooms => Some("lobby_out/missed_rooms"),
-            Self::Players => Some("lobby_out/missed_players"),
+            Self::Rooms | Self::List(NewsList::Rooms) => Some("lobby_out/missed_rooms"),
+            Self::Players | Self::List(NewsList::Players) => Some("lobby_out/missed_players"),
             Self::Chat => Some("lobby_out/missed_chat"),
+        }
+    }
+}
+
+impl NewsList {
+    /// The changes whose place it takes.
+    fn changes(self) -> FrameKind {
+        match self {
+            Self::Rooms => FrameKind::Rooms,
+            Self::Players => FrameKind::Players,
         }
     }
 }
@@ -112,8 +136,10 @@ pub(crate) struct OutgoingQueue {
 #[derive(Debug, Default)]
 struct WaitingFrames {
     frames: VecDeque<(FrameKind, Bytes)>,
+    /// Without lists.
     news_frames: usize,
     news_bytes: usize,
+    essential_frames: usize,
     essential_bytes: usize,
     missed: MissedNews,
     /// The last thing to do.
@@ -124,21 +150,26 @@ struct WaitingFrames {
 
 impl WaitingFrames {
     fn push(&mut self, kind: FrameKind, frame: &Bytes) -> Enqueued {
-        if kind == FrameKind::Essential {
-            let essential_frames = self.frames.len() - self.news_frames;
-            let fits = self.essential_bytes == 0 || self.essential_bytes + frame.len() <= MAX_BYTES;
-            if !fits || essential_frames >= MAX_FRAMES {
-                return Enqueued::Full;
+        match kind {
+            FrameKind::Essential => {
+                let bytes = self.essential_bytes + frame.len();
+                let fits = self.essential_bytes == 0 || bytes <= MAX_BYTES;
+                if !fits || self.essential_frames >= MAX_FRAMES {
+                    return Enqueued::Full;
+                }
             }
-            self.essential_bytes += frame.len();
-        } else {
-            let fits = self.news_bytes == 0 || self.news_bytes + frame.len() <= MAX_NEWS_BYTES;
-            if !fits || self.news_frames >= MAX_NEWS_FRAMES {
-                self.drop_news(kind);
-                return Enqueued::Dropped;
+            FrameKind::Rooms | FrameKind::Players | FrameKind::Chat => {
+                let fits = self.news_bytes == 0 || self.news_bytes + frame.len() <= MAX_NEWS_BYTES;
+                if !fits || self.news_frames >= MAX_NEWS_FRAMES {
+                    self.drop_news(kind);
+                    return Enqueued::Dropped;
+                }
             }
-            self.news_frames += 1;
-            self.news_bytes += frame.len();
+            FrameKind::List(list) => self.supersede(list),
+        }
+        if let Some((frames, bytes)) = self.counts(kind) {
+            *frames += 1;
+            *bytes += frame.len();
         }
         self.frames.push_back((kind, frame.clone()));
         Enqueued::Waits
@@ -148,25 +179,53 @@ impl WaitingFrames {
     /// takes the place of all.
     fn drop_news(&mut self, kind: FrameKind) {
         self.missed.add(kind.as_missed());
-        if kind == FrameKind::Chat {
-            return;
+        if kind != FrameKind::Chat {
+            self.remove(kind);
         }
+    }
+
+    /// A new list has all that waiting changes, an older list and what was dropped would have said.
+    fn supersede(&mut self, list: NewsList) {
+        self.remove(list.changes());
+        self.remove(FrameKind::List(list));
+        match list {
+            NewsList::Rooms => self.missed.rooms = false,
+            NewsList::Players => self.missed.players = false,
+        }
+    }
+
+    /// Removes all frames of this kind.
+    fn remove(&mut self, kind: FrameKind) {
+        let (mut removed, mut removed_bytes) = (0, 0);
         self.frames.retain(|(other, frame)| {
             if *other == kind {
-                self.news_frames -= 1;
-                self.news_bytes -= frame.len();
+                removed += 1;
+                removed_bytes += frame.len();
             }
             *other != kind
         });
+        if let Some((frames, bytes)) = self.counts(kind) {
+            *frames -= removed;
+            *bytes -= removed_bytes;
+        }
+    }
+
+    /// The number and the bytes of the frames that share a limit with this kind, if any.
+    fn counts(&mut self, kind: FrameKind) -> Option<(&mut usize, &mut usize)> {
+        match kind {
+            FrameKind::Essential => Some((&mut self.essential_frames, &mut self.essential_bytes)),
+            FrameKind::Rooms | FrameKind::Players | FrameKind::Chat => {
+                Some((&mut self.news_frames, &mut self.news_bytes))
+            }
+            FrameKind::List(_) => None,
+        }
     }
 
     fn pop(&mut self) -> Option<NextOutgoing> {
         if let Some((kind, frame)) = self.frames.pop_front() {
-            if kind == FrameKind::Essential {
-                self.essential_bytes -= frame.len();
-            } else {
-                self.news_frames -= 1;
-                self.news_bytes -= frame.len();
+            if let Some((frames, bytes)) = self.counts(kind) {
+                *frames -= 1;
+                *bytes -= frame.len();
             }
             return Some(NextOutgoing::Write(frame));
         }
@@ -277,6 +336,48 @@ mod tests {
             ),
             (0, 0, 0)
         );
+    }
+
+    #[test]
+    fn a_list_of_any_size_waits_until_it_is_written() {
+        const LIST: FrameKind = FrameKind::List(NewsList::Rooms);
+        let mut waiting = WaitingFrames::default();
+        for _ in 0..2 * MAX_NEWS_FRAMES {
+            waiting.push(FrameKind::Chat, &frame(9));
+        }
+        waiting.push(FrameKind::Rooms, &frame(8));
+        let list = frame(2 * MAX_NEWS_BYTES);
+        assert_eq!(waiting.push(LIST, &list), Enqueued::Waits);
+        // Changes that are dropped behind it leave it there.
+        assert_eq!(waiting.push(FrameKind::Rooms, &frame(8)), Enqueued::Dropped);
+        let mut written = Vec::new();
+        while let Some(NextOutgoing::Write(bytes)) = waiting.pop() {
+            written.push(bytes.len());
+            // News keep coming: a list has its place beside them.
+            waiting.push(FrameKind::Chat, &frame(9));
+            if written.len() > 3 * MAX_NEWS_FRAMES {
+                break;
+            }
+        }
+        let lists = |written: &[usize]| written.iter().filter(|bytes| **bytes > 9).count();
+        assert_eq!(lists(&written), 1);
+        // A newer list replaces the old one and the changes before it.
+        waiting = WaitingFrames::default();
+        waiting.push(FrameKind::Players, &frame(7));
+        waiting.push(FrameKind::Rooms, &frame(8));
+        waiting.push(LIST, &list);
+        waiting.push(FrameKind::Rooms, &frame(8));
+        waiting.drop_news(FrameKind::Rooms);
+        waiting.push(LIST, &frame(10));
+        let written: Vec<usize> = std::iter::from_fn(|| match waiting.pop() {
+            Some(NextOutgoing::Write(bytes)) => Some(bytes.len()),
+            other => {
+                assert_eq!(other, None, "nothing is missing");
+                None
+            }
+        })
+        .collect();
+        assert_eq!(written, [7, 10]);
     }
 
     #[test]

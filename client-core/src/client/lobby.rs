@@ -11,6 +11,8 @@
 //!    `reconnect_for` has passed. It does not reconnect after a `Goodbye`, nor to a server that it
 //!    has never reached.
 //! 4. After a reconnect, only requests that are safe to repeat are resent.
+//! 5. A server of several that refuses the session before its welcome is passed over; the session
+//!    ends when all have refused it.
 //!
 //! Source: `proto/ambit/world.proto`.
 
@@ -64,6 +66,49 @@ pub enum CloseReason {
         /// What happened, and what to do.
         message: String,
     },
+}
+
+#[cfg(feature = "shell")]
+impl CloseReason {
+    /// Why none of several servers can be used: names each reason. The result is final only if all
+    /// of them are, and that of a busy server if no other one may come back. `None` if there are
+    /// none.
+    pub(crate) fn of_all(reasons: Vec<Self>) -> Option<Self> {
+        let mut messages: Vec<String> = Vec::new();
+        for reason in &reasons {
+            // The addresses of one name fail for the same reasons.
+            if !messages.iter().any(|message| message == reason.message()) {
+                messages.push(reason.message().to_owned());
+            }
+        }
+        let worst = reasons.into_iter().min_by_key(|reason| match reason {
+            Self::Broken(_) => 0,
+            Self::Busy { .. } => 1,
+            Self::Final { .. } => 2,
+        })?;
+        Some(worst.map_message(|_| messages.join("; ")))
+    }
+
+    /// The same reason in other words.
+    pub(crate) fn map_message(self, change: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Broken(message) => Self::Broken(change(message)),
+            Self::Busy { code, message } => Self::Busy {
+                code,
+                message: change(message),
+            },
+            Self::Final { code, message } => Self::Final {
+                code,
+                message: change(message),
+            },
+        }
+    }
+
+    fn message(&self) -> &str {
+        let (Self::Broken(message) | Self::Busy { message, .. } | Self::Final { message, .. }) =
+            self;
+        message
+    }
 }
 
 /// An action that the lobby part requests.
@@ -129,6 +174,11 @@ pub struct LobbySession {
     /// configured server.
     dialled_address: String,
     next_server: Option<ClusterServer>,
+    /// The configured servers.
+    configured: Vec<String>,
+    /// The servers that have refused this attempt to connect for good, and why: they are not
+    /// dialled again while another one is left.
+    refusals: Vec<(String, String)>,
     state: LobbyState,
     /// Since when the lobby is disconnected, for invariant 3.
     broken_since: Option<LocalTime>,
@@ -169,12 +219,19 @@ impl LobbySession {
             probe_every: None,
             dialled_address: String::new(),
             next_server: None,
+            configured: Vec::new(),
+            refusals: Vec::new(),
             state: LobbyState::New,
             broken_since: None,
             backoff: Backoff::new(RECONNECT_PAUSES.0, RECONNECT_PAUSES.1, config.seed),
             pending: PendingRequests::default(),
             outputs: VecDeque::new(),
         }
+    }
+
+    /// Sets the addresses of the configured servers, any of which will do.
+    pub fn set_servers(&mut self, addresses: Vec<String>) {
+        self.configured = addresses;
     }
 
     /// Dials the server for the first time.
@@ -251,7 +308,13 @@ impl LobbySession {
     pub fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
         match (self.state, close_reason) {
             (LobbyState::New | LobbyState::Pausing { .. } | LobbyState::Closed, _) => {}
-            (_, CloseReason::Final { code, message }) => self.finish(code, message),
+            (LobbyState::Greeting { .. }, CloseReason::Final { code, message }) => {
+                self.handle_refused(code, message);
+            }
+            (_, CloseReason::Final { code, message }) => {
+                let message = self.with_refusals(&message);
+                self.finish(code, message);
+            }
             // A server that was never reached is not dialled again: the user is probably looking
             // for a mistake in the address.
             (_, CloseReason::Busy { code, message }) => {
@@ -283,10 +346,11 @@ impl LobbySession {
             (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Error(error))) => {
                 self.handle_refused_hello(now, &error);
             }
-            (
-                LobbyState::Greeting { .. } | LobbyState::Ready,
-                Some(LobbyMessageBody::Goodbye(goodbye)),
-            ) => {
+            (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Goodbye(goodbye))) => {
+                self.outputs.push_back(LobbyOutput::Close);
+                self.handle_refused(protocol::name_of_number(goodbye.code), goodbye.message);
+            }
+            (LobbyState::Ready, Some(LobbyMessageBody::Goodbye(goodbye))) => {
                 self.finish(protocol::name_of_number(goodbye.code), goodbye.message);
             }
             (LobbyState::Ready, Some(body)) => self.handle_body(request, body),
@@ -371,7 +435,14 @@ impl LobbySession {
             .chain(before)
             .filter(|server| *server != first);
         let all = [first].into_iter().chain(others);
+        let all = all.filter(|server| !self.has_refused(&server.address));
         all.take(MAX_DIALLED_SERVERS).cloned().collect()
+    }
+
+    /// The configured servers that may take the session.
+    pub fn configured_to_dial(&self) -> impl Iterator<Item = &str> {
+        let all = self.configured.iter().map(String::as_str);
+        all.filter(|address| !self.has_refused(address))
     }
 
     /// Notes the address that the owner dials, or of several the one that has answered.
@@ -401,6 +472,7 @@ impl LobbySession {
         self.state = LobbyState::Ready;
         self.backoff.succeed();
         self.broken_since = None;
+        self.refusals.clear();
         self.player = Some(PlayerId(welcome.player));
         self.name.clone_from(&welcome.name);
         self.resume_token = welcome.resume_token;
@@ -425,11 +497,41 @@ impl LobbySession {
         let code = protocol::name_of_error(error);
         let version = error.code() == pb::ErrorCode::VersionMismatch;
         self.outputs.push_back(LobbyOutput::Close);
-        if self.player.is_none() || version {
+        if version {
+            self.handle_refused(code, error.message.clone());
+        } else if self.player.is_none() {
             self.finish(code, error.message.clone());
         } else {
             self.handle_connection_lost(now, &code, error.message.clone());
         }
+    }
+
+    /// The server that has answered does not take the session: dials the others, if any are left.
+    fn handle_refused(&mut self, code: String, message: String) {
+        let all = self.with_refusals(&message);
+        self.refusals.push((self.dialled_address.clone(), message));
+        let is_last = match self.next_server {
+            Some(_) => self.servers_to_dial().is_empty(),
+            None => self.configured_to_dial().next().is_none(),
+        };
+        if is_last {
+            self.finish(code, all);
+        } else {
+            self.dial();
+        }
+    }
+
+    fn has_refused(&self, address: &str) -> bool {
+        self.refusals.iter().any(|refusal| refusal.0 == address)
+    }
+
+    /// What the last server said, after what the others have said before.
+    fn with_refusals(&self, message: &str) -> String {
+        let before = self
+            .refusals
+            .iter()
+            .map(|(address, message)| format!("{address}: {message}; "));
+        before.collect::<String>() + message
     }
 
     /// Ends the game first: its objects leave before the views learn that the player left the room.
@@ -479,6 +581,7 @@ impl LobbySession {
     /// The connection is lost: ends the session if the player was never welcomed, else pauses.
     fn handle_connection_lost(&mut self, now: LocalTime, code: &str, reason: String) {
         if self.player.is_none() {
+            let reason = self.with_refusals(&reason);
             self.finish(code.to_owned(), reason);
         } else {
             self.reconnect_after_pause(now, reason);
@@ -498,6 +601,7 @@ impl LobbySession {
             );
         }
         self.select_next_server();
+        self.refusals.clear();
         let since = *self.broken_since.get_or_insert(now);
         let retry_in = self.backoff.fail();
         if now + retry_in >= since + self.reconnect_for {

@@ -121,17 +121,18 @@ pub(super) async fn run_connection(
     inbox: ReportSender,
 ) {
     let end = match dial(&peer, &sockets).await {
-        Ok((connection, address)) => match connection.open_bi().await {
-            Ok(streams) => {
-                let content = ReportContent::Connected {
-                    connection: connection.clone(),
-                    address,
-                };
-                inbox.send(content).await;
-                serve_connection(&peer, &connection, streams, frames, &inbox).await
-            }
-            Err(error) => close_reason(error),
-        },
+        Ok(Dialled {
+            connection,
+            streams,
+            address,
+        }) => {
+            let content = ReportContent::Connected {
+                connection: connection.clone(),
+                address,
+            };
+            inbox.send(content).await;
+            serve_connection(&peer, &connection, streams, frames, &inbox).await
+        }
         Err(end) => end,
     };
     tracing::debug!(connection = inbox.connection, ?end, "connection ended");
@@ -210,13 +211,37 @@ async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>)
     }
 }
 
-/// The connection, and the address that has answered.
-async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<(Connection, String), CloseReason> {
+/// An established connection with its control stream.
+struct Dialled {
+    connection: Connection,
+    streams: (SendStream, RecvStream),
+    /// The one that has answered.
+    address: String,
+}
+
+impl Dialled {
+    async fn open(connection: Connection, address: String) -> Result<Self, CloseReason> {
+        let streams = connection.open_bi().await.map_err(|error| {
+            let about = |message| format!("{address}: {message}");
+            close_reason(error).map_message(about)
+        })?;
+        Ok(Self {
+            connection,
+            streams,
+            address,
+        })
+    }
+}
+
+async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Dialled, CloseReason> {
     match peer {
         Peer::World { servers } => {
             let attempts = servers.iter().cloned().map(|server| {
                 let sockets = sockets.clone();
-                async move { Ok((dial_world(&server, &sockets).await?, server.address)) }
+                async move {
+                    let connection = dial_world(&server, &sockets).await?;
+                    Dialled::open(connection, server.address).await
+                }
             });
             first_success(attempts.collect(), NEXT_SERVER_AFTER).await
         }
@@ -226,13 +251,14 @@ async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<(Connection, String
             lobby,
         } => {
             let connection = dial_game(address, *certificate, *lobby, sockets).await?;
-            Ok((connection, address.clone()))
+            Dialled::open(connection, address.clone()).await
         }
     }
 }
 
-/// The first success of several attempts; the others are dropped, which closes their connections. A
-/// final failure ends them all; else the error is the last one.
+/// The first success of several attempts; the others are dropped, which closes their connections.
+/// The race is over when all have failed: a server with a wrong certificate keeps nobody from
+/// another one.
 async fn first_success<T, F>(attempts: Vec<F>, stagger: Duration) -> Result<T, CloseReason>
 where
     T: Send + 'static,
@@ -242,7 +268,7 @@ where
     let mut race = DialRace::new(clock.now(), attempts.len(), stagger);
     let mut waiting = attempts.into_iter();
     let mut running = JoinSet::new();
-    let mut end = CloseReason::Broken("no address was given".to_owned());
+    let mut failures = Vec::new();
     while !race.is_lost() {
         while race.poll_start(clock.now()).is_some() {
             running.spawn(waiting.next().expect("as many as were announced"));
@@ -252,8 +278,10 @@ where
             Some(ended) = running.join_next() => {
                 match ended {
                     Ok(Ok(success)) => return Ok(success),
-                    Ok(Err(failure @ CloseReason::Final { .. })) => return Err(failure),
-                    Ok(Err(failure)) => end = failure,
+                    Ok(Err(failure)) => {
+                        tracing::debug!(?failure, "an address is no use");
+                        failures.push(failure);
+                    }
                     // An attempt that panicked has printed why.
                     Err(_) => {}
                 }
@@ -263,7 +291,8 @@ where
                 if next_start.is_some() => {}
         }
     }
-    Err(end)
+    Err(CloseReason::of_all(failures)
+        .unwrap_or_else(|| CloseReason::Broken("no address was given".to_owned())))
 }
 
 async fn dial_world(
@@ -391,13 +420,13 @@ async fn dial_address(
         .endpoint(remote)
         .map_err(|error| format!("no socket: {error}"))?;
     let config = client_config(alpn, verifier.clone());
-    let received_before = sockets.received();
+    let answers = sockets.watch(remote);
     let connecting = endpoint
         .connect_with(config, remote, name)
         .map_err(|error| error.to_string())?;
     let mut connecting = std::pin::pin!(connecting);
     let mut dialled = timeout(FIRST_ANSWER_TIMEOUT, &mut connecting).await;
-    let is_answering = sockets.received() > received_before;
+    let is_answering = answers.has_answered();
     if dialled.is_err() && is_answering {
         let rest = DIAL_TIMEOUT.saturating_sub(FIRST_ANSWER_TIMEOUT);
         dialled = timeout(rest, &mut connecting).await;
@@ -541,10 +570,43 @@ mod tests {
         let live = attempt(Duration::from_millis(100), Ok(7));
         check_attempts(vec![failing(), failing(), live], Ok(7), 120).await;
         let last = attempt(Duration::ZERO, Err(broken("last")));
-        check_attempts(vec![failing(), last], Err(broken("last")), 10).await;
-        let end = certificate_changed("another certificate".to_owned());
-        let changed = attempt(Duration::ZERO, Err(end.clone()));
-        check_attempts(vec![changed, failing()], Err(end), 0).await;
+        check_attempts(
+            vec![failing(), failing(), last],
+            Err(broken("refused; last")),
+            20,
+        )
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_ends_no_race_that_another_server_wins() {
+        let refusing = |why: &str| {
+            let end = certificate_changed(why.to_owned());
+            attempt(Duration::from_millis(10), Err(end))
+        };
+        let live = attempt(Duration::from_millis(100), Ok(7));
+        check_attempts(vec![refusing("a"), live], Ok(7), 110).await;
+        // All of them are named.
+        let end = certificate_changed("a; b".to_owned());
+        check_attempts(vec![refusing("a"), refusing("b")], Err(end), 20).await;
+        // One that cannot be reached now may be there later.
+        let silent = attempt(Duration::from_millis(10), Err(broken("b")));
+        check_attempts(vec![refusing("a"), silent], Err(broken("a; b")), 20).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_others_send_is_no_answer_of_the_dialled_address() {
+        let sockets = Sockets::new(None, 0);
+        let socket = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let (silent, other) = (socket(), socket());
+        let remote = silent.local_addr().expect("bound");
+        let own = sockets.endpoint(remote).expect("a socket").local_addr();
+        let sent = other.send_to(b"from another connection", own.expect("bound"));
+        sent.expect("space in the queue");
+        let trust = FingerprintVerifier::pinned(Fingerprint([0; 32]));
+        let dialled = dial_address(remote, "127.0.0.1", ALPN_WORLD, &trust, &sockets).await;
+        let why = dialled.expect_err("nobody is there");
+        assert!(why.contains("nothing answered"), "{why}");
     }
 
     #[expect(

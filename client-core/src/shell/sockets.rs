@@ -7,15 +7,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::{LazyTimerRuntime, client_endpoint_config};
 use quinn::{AsyncUdpSocket, Endpoint, Runtime};
 
-use super::counting_socket::CountingSocket;
 use super::impaired_socket::ImpairedSocket;
+use super::watched_socket::{AnswerWatch, Receptions, WatchedSocket};
 
 /// Maximum number of sockets of one client: two families, local and remote.
 const SOCKETS: u64 = 4;
@@ -26,8 +25,8 @@ pub(super) struct Sockets {
     number: u64,
     /// By local address.
     endpoints: Mutex<BTreeMap<IpAddr, Endpoint>>,
-    /// Receptions of all sockets.
-    received: Arc<AtomicU64>,
+    /// Of all sockets.
+    receptions: Arc<Receptions>,
 }
 
 impl Sockets {
@@ -36,13 +35,13 @@ impl Sockets {
             impairment,
             number,
             endpoints: Mutex::default(),
-            received: Arc::default(),
+            receptions: Arc::default(),
         }
     }
 
-    /// How often something was received; of several packets that the kernel joined, once.
-    pub(super) fn received(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
+    /// Notes from now on whether `remote` answers.
+    pub(super) fn watch(&self, remote: SocketAddr) -> AnswerWatch {
+        self.receptions.watch(remote)
     }
 
     /// The endpoint for connections to `remote`.
@@ -76,7 +75,7 @@ impl Sockets {
         );
         for endpoint in endpoints.into_values() {
             endpoint.close(0_u32.into(), b"");
-            if self.received() > 0 {
+            if self.receptions.has_any() {
                 endpoint.wait_idle().await;
             }
         }
@@ -85,7 +84,7 @@ impl Sockets {
     fn open(&self, local: IpAddr, index: u64) -> io::Result<Endpoint> {
         let runtime = Arc::new(LazyTimerRuntime);
         let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
-        let socket = Arc::new(CountingSocket::new(socket, self.received.clone()));
+        let socket = Arc::new(WatchedSocket::new(socket, self.receptions.clone()));
         let socket: Arc<dyn AsyncUdpSocket> = match self.impairment {
             Some(impairment) => Arc::new(ImpairedSocket::new(
                 socket,

@@ -234,7 +234,7 @@ impl ClientIo {
     }
 
     fn connect_world<F: ViewFactory>(&mut self, client: &mut Client<F>) {
-        let ClientOptions { server, trust, .. } = &self.options;
+        let trust = &self.options.trust;
         let mut servers: Vec<LobbyServer> = client
             .servers_to_dial()
             .into_iter()
@@ -244,11 +244,11 @@ impl ClientIo {
             })
             .collect();
         if servers.is_empty() {
-            let configured = server.split(',').map(|address| LobbyServer {
-                address: address.trim().to_owned(),
+            let configured = client.configured_to_dial();
+            servers.extend(configured.map(|address| LobbyServer {
+                address: address.to_owned(),
                 trust: trust.clone(),
-            });
-            servers.extend(configured);
+            }));
         }
         // If none answers, the ones behind the last one come next.
         if let Some(last) = servers.last() {

@@ -260,6 +260,30 @@ async fn behind_a_silent_server_the_next_one_gets_the_only_session() {
 }
 
 #[tokio::test]
+async fn behind_a_server_that_refuses_the_next_one_gets_the_session() {
+    let (first, mut second) = (Server::start(), Server::start());
+    second.use_certificate_of(&first);
+    first.refuse(ErrorCode::Draining as u32);
+    let live = second.address.clone();
+    let both = ClientOptions {
+        server: format!("{},{live}", first.address),
+        ..options(&first)
+    };
+    let (_handle, mut events) = start(both, ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    assert_eq!((first.sessions(), second.sessions()), (0, 1));
+    // One with another certificate is passed over as well.
+    let stranger = Server::start();
+    let both = ClientOptions {
+        server: format!("{},{live}", stranger.address),
+        ..options(&second)
+    };
+    let (_handle, mut events) = start(both, ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    assert_eq!((stranger.sessions(), second.sessions()), (0, 2));
+}
+
+#[tokio::test]
 async fn of_two_slow_servers_the_first_that_answers_gets_the_only_session() {
     let (first, mut second) = (Server::start(), Server::start());
     second.use_certificate_of(&first);

@@ -15,6 +15,7 @@ pub(crate) mod counters;
 mod cpu;
 mod inbox;
 mod inlet;
+mod late_rooms;
 pub(crate) mod outlet;
 mod recent;
 mod room_thread;

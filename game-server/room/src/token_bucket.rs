@@ -38,7 +38,13 @@ impl TokenBucket {
 
     /// Whether there is a token.
     pub fn has_token(&self, now: LocalTime) -> bool {
-        (self.full_at.max(now) + self.interval).since(now) <= self.interval * self.burst
+        self.has_token_with_debt(now, 0)
+    }
+
+    /// Whether there would be a token if the debt could be so high.
+    pub fn has_token_with_debt(&self, now: LocalTime, debt: u32) -> bool {
+        let most = self.burst.saturating_add(debt);
+        (self.full_at.max(now) + self.interval).since(now) <= self.interval * most
     }
 
     /// Takes tokens, also more than there are: the rest is a debt, and there is no token until it
@@ -86,6 +92,8 @@ mod tests {
         bucket.charge(at(0), 20);
         assert!(!bucket.has_token(at(1_999)));
         assert!(bucket.has_token(at(2_000)));
+        let with_debt = |ms| bucket.has_token_with_debt(at(ms), 10);
+        assert!(!with_debt(999) && with_debt(1_000));
         assert!(!bucket.is_full(at(2_399)) && bucket.is_full(at(2_400)));
     }
 

@@ -208,7 +208,7 @@ pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::
 /// one client (and a few that are closing), each of which takes five to eight of the 256 ids.
 pub fn client_endpoint_config() -> EndpointConfig {
     let mut config = EndpointConfig::default();
-    config.cid_generator(|| Box::new(cid::RandomConnectionIds::of_a_client()));
+    config.cid_generator(|| Box::new(cid::RandomConnectionIds::new()));
     config
 }
 

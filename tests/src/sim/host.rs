@@ -262,7 +262,8 @@ impl SimHost {
                 };
                 let kept = kept(&self.core, id, self.journal_saved);
                 room.host.note_kept(now, kept, self.lease.has_lease());
-                if let Some(recording) = &mut room.recording {
+                let is_over = room.host.is_over();
+                if let Some(recording) = room.recording.as_mut().filter(|_| !is_over) {
                     recording::append(&JournalEntry::new(at, room.host.inputs()), recording);
                 }
                 at.hash(&mut room.outputs);

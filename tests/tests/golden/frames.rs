@@ -397,6 +397,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         room: 5,
         ticks_skipped: 300,
         load_level: 2,
+        recent_ticks_skipped: 30,
     };
     let stats = host::HostStats {
         rooms: 1,

@@ -66,6 +66,15 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
         .iter()
         .filter(|line| line.contains("the room is overloaded"));
     assert_eq!(logged.count(), 1, "{log:#?}");
+
+    // A tick of another room runs during one of this: with one thread for both, each would wait for
+    // the other. (The quiet room would lose no tick even so, only get it late.)
+    let mut cid = Console::start(&scratch, server.world, "cid", &[])?;
+    cid.run_command("create slower game=slow", "created")?;
+    cid.run_command("start", "started")?;
+    bob.wait_until("two ticks at a time", |event| {
+        event["ev"] == "event" && event["name"] == "beside_another"
+    })?;
     Ok(())
 }
 

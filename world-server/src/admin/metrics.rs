@@ -182,13 +182,13 @@ impl MetricsCollector {
         )
     }
 
-    /// Only of the rooms with the most skipped ticks, so that the number of labels is limited.
+    /// Only of the rooms that skip the most ticks now, so that the number of labels is limited.
     fn encode_late_rooms(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let late_rooms = self.0.late_rooms();
         let skipped = late_rooms.iter();
         out.encode_counters(
             "room_ticks_skipped",
-            "Ticks that a room skipped on its host; the 64 rooms that skipped the most",
+            "Ticks that a room skipped on its host; the 64 rooms that skip the most now",
             "room",
             skipped.map(|late| (late.room.to_string(), late.ticks_skipped)),
         )?;

@@ -87,7 +87,8 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         ));
     }
     put(format_args!(
-        "</table>\n<h2>Late rooms</h2>\n<table><tr><th>room<th>ticks lost<th>sends less</tr>\n"
+        "</table>\n<h2>Late rooms</h2>\n<table><tr><th>room<th>ticks lost<th>lately\
+         <th>sends less</tr>\n"
     ));
     for late in snapshot.late_rooms() {
         let less = match late.load_level {
@@ -95,8 +96,8 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
             level => format!("level {level} of {}", LoadLevel::MAX.number()),
         };
         put(format_args!(
-            "<tr><td>{}<td>{}<td>{less}</tr>",
-            late.room, late.ticks_skipped
+            "<tr><td>{}<td>{}<td>{}<td>{less}</tr>",
+            late.room, late.ticks_skipped, late.recent_ticks_skipped
         ));
     }
     put(format_args!("</table></html>\n"));
@@ -158,6 +159,7 @@ mod tests {
             room,
             ticks_skipped,
             load_level,
+            recent_ticks_skipped: ticks_skipped / 4,
         };
         let ready = HostReady {
             version: ambit_host::protocol::VERSION,
@@ -174,7 +176,10 @@ mod tests {
             hosts: vec![(HostId(1), host)],
             ..Snapshot::default()
         });
-        assert!(page.contains("<td>7<td>0<td>level 1 of 7</tr>"), "{page}");
-        assert!(page.contains("<td>8<td>40<td>no</tr>"), "{page}");
+        assert!(
+            page.contains("<td>7<td>0<td>0<td>level 1 of 7</tr>"),
+            "{page}"
+        );
+        assert!(page.contains("<td>8<td>40<td>10<td>no</tr>"), "{page}");
     }
 }

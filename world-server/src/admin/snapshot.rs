@@ -48,8 +48,8 @@ impl Snapshot {
         sum
     }
 
-    /// Of the rooms that are late or were so, those that have skipped the most ticks. During a
-    /// failover two hosts may have the same room.
+    /// Of the rooms that are late or were so, those that skip the most ticks now. During a failover
+    /// two hosts may have the same room.
     pub(crate) fn late_rooms(&self) -> Vec<LateRoom> {
         let mut by_room = BTreeMap::<u64, LateRoom>::new();
         for late in self
@@ -61,9 +61,10 @@ impl Snapshot {
             sum.room = late.room;
             sum.ticks_skipped += late.ticks_skipped;
             sum.load_level = sum.load_level.max(late.load_level);
+            sum.recent_ticks_skipped += late.recent_ticks_skipped;
         }
         let mut rooms: Vec<LateRoom> = by_room.into_values().collect();
-        rooms.sort_by_key(|late| Reverse((late.ticks_skipped, late.load_level)));
+        rooms.sort_by_key(|late| Reverse(late.rank()));
         rooms.truncate(MOST_LATE_ROOMS);
         rooms
     }
@@ -152,10 +153,11 @@ mod tests {
 
     #[test]
     fn late_rooms_of_all_hosts_are_listed_by_their_lost_ticks_up_to_a_limit() {
-        let late = |room, ticks_skipped, load_level| LateRoom {
+        let late = |room, recent_ticks_skipped, load_level| LateRoom {
             room,
-            ticks_skipped,
+            ticks_skipped: 1_000 - recent_ticks_skipped,
             load_level,
+            recent_ticks_skipped,
         };
         let host = |late_rooms| HostStats {
             rooms_late: 1,
@@ -174,10 +176,11 @@ mod tests {
             (HostId(4), host_with_stats(host(many))),
         ];
         let rooms = snapshot.late_rooms();
-        assert_eq!(
-            rooms[..3],
-            [late(5, 60, 4), late(7, 50, 0), late(100, 1, 0)]
-        );
+        let of_two_hosts = LateRoom {
+            ticks_skipped: 2 * (1_000 - 30),
+            ..late(5, 60, 4)
+        };
+        assert_eq!(rooms[..3], [of_two_hosts, late(7, 50, 0), late(100, 1, 0)]);
         assert_eq!(rooms.len(), MOST_LATE_ROOMS);
         assert_eq!(snapshot.all_hosts().rooms_late, 3, "of those that run");
     }

@@ -12,6 +12,11 @@
 //! is refused with `rate_limited`, one over that of the lobby with `try_again`. A player may join a
 //! room even so: that uses up what is left, makes no debt, and is limited for each connection.
 //!
+//! Many addresses together can use up what the lobby has for chat. So each has a share of it that
+//! they cannot take (`fair_shares`): with that, a message is accepted although nothing is left, and
+//! the lobby's budget goes into a debt of a second at most, which is paid before it has anything
+//! for all again.
+//!
 //! Addresses of [`LobbyConfig::trusted`] have no budgets of their own: a thousand bots on one
 //! machine are a thousand players. The budgets for the whole lobby hold for them too.
 
@@ -27,11 +32,14 @@ use prost::Message;
 
 use crate::lobby::Lobby;
 use crate::lobby::config::{CostLimit, LobbyConfig};
+use crate::lobby::fair_shares::FairShares;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 
 /// What may be used at once after a pause, in seconds of the rate.
 const BURST_S: u32 = 2;
+/// What messages of addresses with credit may use beyond that.
+const MAX_DEBT_S: u32 = 1;
 
 /// A full bucket is removed once there are this many more than after the last removal.
 const SPARE_BUCKETS: usize = 1_024;
@@ -41,6 +49,7 @@ const SPARE_BUCKETS: usize = 1_024;
 pub(super) struct LobbyBudgets {
     /// Messages that chat and new names cause, one for each receiver.
     deliveries: CostBudget,
+    pub(super) delivery_shares: FairShares,
     /// Lists that are asked for, in KiB.
     lists: CostBudget,
     /// Lists for clients that have missed news, in KiB. Nobody asks for them, and they must not
@@ -67,8 +76,13 @@ enum Exhausted {
 
 impl LobbyBudgets {
     pub(super) fn new(config: &LobbyConfig) -> Self {
+        let CostLimit {
+            per_s,
+            per_s_of_address,
+        } = config.chat_deliveries;
         Self {
             deliveries: CostBudget::new(config.chat_deliveries),
+            delivery_shares: FairShares::new(per_s, per_s_of_address),
             lists: CostBudget::new(config.list_kib),
             catch_ups: bucket(config.list_kib.per_s),
         }
@@ -97,10 +111,25 @@ impl CostBudget {
         }
     }
 
+    /// Whether the budget of all may be overdrawn for an address with credit.
+    fn may_overdraw(&self, now: LocalTime) -> bool {
+        let most = self.limit.per_s.saturating_mul(MAX_DEBT_S);
+        self.all.has_token_with_debt(now, most)
+    }
+
     /// Charges a request. What is used up is not charged further.
-    fn charge(&mut self, now: LocalTime, network: Option<SourceNetwork>, cost: usize) {
-        let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+    fn charge(&mut self, now: LocalTime, network: Option<SourceNetwork>, cost: u32) {
         charge_if_left(&mut self.all, now, cost);
+        self.charge_network(now, network, cost);
+    }
+
+    /// Charges a request that the budget of all is overdrawn for.
+    fn overdraw(&mut self, now: LocalTime, network: Option<SourceNetwork>, cost: u32) {
+        self.all.charge(now, cost);
+        self.charge_network(now, network, cost);
+    }
+
+    fn charge_network(&mut self, now: LocalTime, network: Option<SourceNetwork>, cost: u32) {
         let Some(network) = network else {
             return;
         };
@@ -132,28 +161,41 @@ impl Lobby {
         player: PlayerId,
         receivers: usize,
     ) -> Result<(), LobbyRefusal> {
-        let network = self.charged_network(self.players.at(player).conn);
-        let budget = &mut self.budgets.deliveries;
+        let conn = self.players.at(player).conn;
+        let network = self.charged_network(conn);
+        let address = conn.and_then(|conn| self.connections.get(conn));
+        let from = address.map(|connection| SourceNetwork::of(connection.address));
+        let cost = u32::try_from(receivers).unwrap_or(u32::MAX);
+        let LobbyBudgets {
+            deliveries: budget,
+            delivery_shares: shares,
+            ..
+        } = &mut self.budgets;
         let limit = budget.limit;
-        budget.check(now, network).map_err(|exhausted| match exhausted {
-            Exhausted::OfAddress => LobbyRefusal::new(
-                ErrorCode::RateLimited,
-                format!(
+        match budget.check(now, network) {
+            Ok(()) => budget.charge(now, network, cost),
+            Err(Exhausted::OfAddress) => {
+                let message = format!(
                     "players at one address may send {} chat messages a second, counted once for \
                      each receiver; wait a little",
                     limit.per_s_of_address
-                ),
-            ),
-            Exhausted::OfAll => LobbyRefusal::new(
-                ErrorCode::TryAgain,
-                format!(
-                    "the server delivers {} chat messages a second, counted once for each \
-                     receiver, and there are more at the moment; try again in a few seconds",
-                    limit.per_s
-                ),
-            ),
-        })?;
-        budget.charge(now, network, receivers);
+                );
+                return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
+            }
+            Err(Exhausted::OfAll) => {
+                let has_share = budget.may_overdraw(now)
+                    && from.is_some_and(|from| shares.spend(now, from, cost));
+                if !has_share {
+                    let message = format!(
+                        "the server delivers {} chat messages a second, counted once for each \
+                         receiver, and there are more at the moment; try again in a few seconds",
+                        limit.per_s
+                    );
+                    return Err(LobbyRefusal::new(ErrorCode::TryAgain, message));
+                }
+                budget.overdraw(now, network, cost);
+            }
+        }
         Ok(())
     }
 
@@ -202,7 +244,7 @@ impl Lobby {
             connection.lists.charge(now, kib);
         }
         let network = self.charged_network(Some(conn));
-        self.budgets.lists.charge(now, network, kib as usize);
+        self.budgets.lists.charge(now, network, kib);
     }
 
     /// The network whose budgets a connection uses; `None` for trusted ones.

@@ -63,6 +63,8 @@ impl Lobby {
     /// Removes a closed connection. Returns its player.
     pub(super) fn forget_connection(&mut self, now: LocalTime, conn: ConnId) -> Option<PlayerId> {
         let connection = self.connections.remove(conn)?;
+        let network = SourceNetwork::of(connection.address);
+        self.budgets.delivery_shares.disconnect(now, network);
         self.clear_connection(conn);
         let Stage::Player(player) = connection.stage else {
             return None;

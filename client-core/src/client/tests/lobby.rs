@@ -91,6 +91,45 @@ fn a_refused_hello_ends_the_session_with_the_server_s_code() {
 }
 
 #[test]
+fn a_server_that_refuses_the_session_is_passed_over_for_the_others() {
+    let mut harness = ClientHarness::new();
+    let servers = ["a:1", "b:1", "c:1"].map(str::to_owned);
+    harness.client.set_servers(servers.into());
+    let to_dial = |harness: &ClientHarness| {
+        let servers = harness.client.configured_to_dial();
+        servers.map(str::to_owned).collect::<Vec<_>>()
+    };
+    harness.connect_lobby();
+    harness.client.note_dialled_address("a:1");
+    harness.send_lobby_error(1, pb::ErrorCode::VersionMismatch);
+    assert_eq!(harness.next_output(), Some(ClientOutput::CloseWorld));
+    assert_eq!(harness.next_output(), Some(ClientOutput::ConnectWorld));
+    assert_eq!(to_dial(&harness), ["b:1", "c:1"]);
+    harness.client.handle_world_connected(harness.now);
+    harness.client.note_dialled_address("c:1");
+    let draining = |message: &str| CloseReason::Final {
+        code: "draining".to_owned(),
+        message: message.to_owned(),
+    };
+    harness
+        .client
+        .handle_world_closed(harness.now, draining("not c"));
+    assert_eq!(to_dial(&harness), ["b:1"]);
+    assert!(!harness.client.is_closed());
+    // The last one refuses during the handshake; all are named.
+    harness
+        .client
+        .handle_world_closed(harness.now, draining("not b:1"));
+    assert_eq!(
+        closed(&mut harness),
+        (
+            "draining".to_owned(),
+            "a:1: no; c:1: not c; not b:1".to_owned()
+        )
+    );
+}
+
+#[test]
 fn a_server_that_is_full_ends_a_first_attempt_with_its_code() {
     let mut harness = ClientHarness::new();
     let ending = CloseReason::Busy {

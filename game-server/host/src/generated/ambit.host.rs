@@ -531,7 +531,7 @@ pub struct HostStats {
     /// As in `HostReady`.
     #[prost(uint64, tag = "30")]
     pub ticket_time_unix_s: u64,
-    /// Of the rooms that have lost ticks or send less now, the 16 that have lost the most ticks.
+    /// Of the rooms that have lost ticks or send less now, the 16 that lose the most ticks now.
     #[prost(message, repeated, tag = "31")]
     pub late_rooms: ::prost::alloc::vec::Vec<LateRoom>,
 }
@@ -546,6 +546,9 @@ pub struct LateRoom {
     /// How much less it sends, from 0 (everything is sent).
     #[prost(uint32, tag = "3")]
     pub load_level: u32,
+    /// Of `ticks_skipped`, those of the last 5 to 10 s.
+    #[prost(uint64, tag = "4")]
+    pub recent_ticks_skipped: u64,
 }
 /// The load of the regions of a room's map: squares of cells, at most 8 x 8 of them, row by row from
 /// the south-west.

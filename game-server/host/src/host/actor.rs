@@ -141,6 +141,9 @@ impl RoomActor {
             shared,
             ..
         } = &mut self.setup;
+        if room.is_over() {
+            return room.tick(due);
+        }
         files.record(due, room.inputs());
         // What the game and the room log belongs to this room.
         let _room = tracing::error_span!("room", id = id.0).entered();

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::messages::{HostStats, HostToWorld, LateRoom, RoomLoad};
+use crate::protocol::messages::{HostStats, HostToWorld, RoomLoad};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
@@ -24,6 +24,7 @@ use super::counters::DropReason;
 use super::cpu::CpuMeter;
 use super::inbox::Inbox;
 use super::inlet::RoomInlet;
+use super::late_rooms::{LateRooms, TickLosses};
 use super::outlet::Outlet;
 use super::room_thread::RoomThread;
 use crate::clock_thread::{Progress, TickState, TickingRoom};
@@ -40,9 +41,6 @@ use ambit_room::tick_schedule::TickSchedule;
 
 /// Rooms of which a report has the cost of their regions: those that a cut would be for.
 const MOST_LOADS: usize = 16;
-
-/// Rooms of which a report has the skipped ticks: each of them is a label of a metric.
-const MOST_LATE_ROOMS: usize = 16;
 
 /// How long a host that ends its rooms waits until their clients have been told.
 const ROOMS_WITHIN: Duration = Duration::from_secs(2);
@@ -74,6 +72,7 @@ pub(super) struct ControlShell<'a> {
     has_stuck_room: bool,
     ending: Option<HostEnding>,
     cpu: CpuMeter,
+    late_rooms: LateRooms,
 }
 
 impl<'a> ControlShell<'a> {
@@ -87,6 +86,7 @@ impl<'a> ControlShell<'a> {
             has_stuck_room: false,
             ending: None,
             cpu: CpuMeter::start(),
+            late_rooms: LateRooms::default(),
         }
     }
 
@@ -295,12 +295,19 @@ impl<'a> ControlShell<'a> {
             .refused_tickets()
             .map(|(reason, count)| (reason.name().to_owned(), count))
             .collect();
+        let lateness = rooms.iter().map(|inlet| TickLosses {
+            room: inlet.key().0,
+            ticks_skipped: inlet.ticks_skipped(),
+            load_level: inlet.load_level().number(),
+        });
+        let now = self.shared.clock.now();
+        let late_rooms = self.late_rooms.list(now, lateness);
         HostStats {
             rooms: rooms.len() as u32,
             players: rooms.iter().map(|inlet| inlet.players()).sum(),
             tickets_refused,
             rooms_late: rooms.iter().filter(|inlet| is_late(inlet)).count() as u32,
-            late_rooms: self.late_rooms(),
+            late_rooms,
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
             unplayed_rooms: self.unplayed_rooms(),
@@ -314,21 +321,6 @@ impl<'a> ControlShell<'a> {
         let rooms = self.shared.rooms.iter();
         let unplayed = rooms.filter(|inlet| inlet.clients() == 0);
         unplayed.map(|inlet| inlet.key().0).collect()
-    }
-
-    /// Of the rooms that have skipped ticks or send less, those that have skipped the most.
-    fn late_rooms(&self) -> Vec<LateRoom> {
-        let rooms = self.shared.rooms.iter();
-        let late = rooms.filter(|inlet| is_late(inlet) || inlet.ticks_skipped() > 0);
-        let late = late.map(|inlet| LateRoom {
-            room: inlet.key().0,
-            ticks_skipped: inlet.ticks_skipped(),
-            load_level: inlet.load_level().number().into(),
-        });
-        let mut late: Vec<_> = late.collect();
-        late.sort_by_key(|late| (Reverse((late.ticks_skipped, late.load_level)), late.room));
-        late.truncate(MOST_LATE_ROOMS);
-        late
     }
 
     /// The loads of the rooms with the most changes.

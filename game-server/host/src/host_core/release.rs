@@ -14,7 +14,8 @@
 //!
 //! What a player sees meanwhile is the room's state as this host knows it. If the host dies too,
 //! that state may go back by up to the time of silence; commands that it contained are unconfirmed,
-//! so the clients send them again.
+//! so the clients send them again. The end of a game is not shown so early: a room whose game is
+//! over waits until all of its entries are acknowledged.
 //!
 //! [`RoomInput::ConfirmUntil`]: ambit_room::room::RoomInput::ConfirmUntil
 
@@ -131,6 +132,12 @@ impl RoomConfirmations {
             Some(newest) => (newest.number, newest.at) = (number, at),
             None => self.waiting.push_back(entry),
         }
+    }
+
+    /// Whether nothing that has happened in the room can be lost with this process any more: as of
+    /// the last call of `limit`.
+    pub fn are_all_kept(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// The tick has no entry: the WorldServer does not save the room.

@@ -6,7 +6,9 @@
 //! Invariants:
 //! 1. A tick's journal entry is put out before everything that follows from the tick.
 //! 2. A client is sent nothing after its last message, and takes no part in the room then.
-//! 3. A ticket that was revoked admits nobody, also if it was checked before.
+//! 3. No client is told that the game is over before the WorldServer has what has led to it:
+//!    otherwise the room could go on at another host, for players who have seen its end.
+//! 4. A ticket that was revoked admits nobody, also if it was checked before.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -106,6 +108,8 @@ pub struct RoomHost {
     /// Empty between ticks; kept for its memory.
     room_outputs: Vec<RoomOutput>,
     outputs: VecDeque<RoomHostOutput>,
+    /// The game is over; the room ends when the WorldServer has its last journal entry.
+    is_over: bool,
     has_ended: bool,
 }
 
@@ -137,6 +141,7 @@ impl RoomHost {
             inputs: Vec::new(),
             room_outputs: Vec::new(),
             outputs: VecDeque::new(),
+            is_over: false,
             has_ended: false,
         }
     }
@@ -253,6 +258,8 @@ impl RoomHost {
                 revoked_until,
             } => self.sync_members(&members, revoked_until),
             RoomOrder::Input(input) => self.inputs.push(input),
+            // This WorldServer is a new one, and learns from the room itself that it has ended.
+            RoomOrder::SendSnapshot if self.is_over => self.finish_game(),
             RoomOrder::SendSnapshot => {
                 if let Some(checkpoints) = &mut self.checkpoints {
                     checkpoints.restart();
@@ -289,11 +296,19 @@ impl RoomHost {
         self.confirm_until.is_some()
     }
 
+    /// Whether the game is over, so that no tick runs any more.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// Ticks the room, with what has come in since the last time. The game's code may panic; then
     /// [`RoomHost::handle_panic`] has to follow.
     pub fn tick(&mut self, now: GameTime) {
         if self.has_ended {
             return;
+        }
+        if self.is_over {
+            return self.finish_once_kept();
         }
         self.room
             .tick(now, &mut self.inputs, &mut self.room_outputs);
@@ -301,6 +316,7 @@ impl RoomHost {
             .checkpoints
             .as_ref()
             .and_then(|checkpoints| checkpoints.journal(&self.room, now));
+        let mut is_saved = false;
         if let Some(entry) = journal {
             let bytes = entry.inputs.len();
             if bytes > MAX_TICK_INPUT_BYTES {
@@ -317,6 +333,7 @@ impl RoomHost {
                 );
             }
             self.outputs.push_back(RoomHostOutput::Journal(entry));
+            is_saved = true;
         } else {
             self.confirmations.note_unsaved();
         }
@@ -381,8 +398,10 @@ impl RoomHost {
                 .map(RoomHostOutput::World),
         );
         self.disconnect_moved_away(now);
-        if is_finished {
-            self.finish(ErrorCode::RoomClosed, "the game is over");
+        if is_finished && is_saved {
+            self.is_over = true;
+        } else if is_finished {
+            self.finish_game();
         }
     }
 
@@ -500,6 +519,18 @@ impl RoomHost {
         }
         self.has_ended = true;
         self.outputs.push_back(RoomHostOutput::HandedOver);
+    }
+
+    fn finish_once_kept(&mut self) {
+        // Nothing counts after the end.
+        self.inputs.clear();
+        if self.confirmations.are_all_kept() {
+            self.finish_game();
+        }
+    }
+
+    fn finish_game(&mut self) {
+        self.finish(ErrorCode::RoomClosed, "the game is over");
     }
 
     /// The room ends by itself.

@@ -5,8 +5,16 @@
 //! server gave it when they were connected. Both follow from a [`ResetSecret`], which the server
 //! keeps across restarts; without it nobody can compute a token.
 //!
+//! The ids that a server makes contain a tag that follows from the secret as well
+//! ([`TaggedConnectionIds`]), and a server answers only to ids that it or its predecessor has made.
+//! So it does nothing for invented ones, and there is no limit of answers that a flood could use up
+//! before the clients of a killed server get theirs. Who has been a client knows some ids, and gets
+//! answers to them; each is shorter than the packet that it answers, and costs less than that.
+//!
 //! A secret belongs to one endpoint. If two used the same one, an attacker could have one of them
-//! compute the tokens of the other's connections.
+//! compute the tokens of the other's connections. So of several servers behind one address, each
+//! resets only its own connections: a client whose packets reach another server after its own has
+//! died notices that by its time-out.
 
 use std::io;
 use std::sync::Arc;
@@ -16,12 +24,11 @@ use quinn::EndpointConfig;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::cid::RandomConnectionIds;
+use super::cid::TaggedConnectionIds;
 
-/// The shortest time between two resets: a restarted server answers 1,000 clients within a second.
-/// With quinn's 20 ms many would wait for their idle time-out. A reset is shorter than the packet
-/// that it answers, so it amplifies nothing.
-const MIN_RESET_INTERVAL: Duration = Duration::from_millis(1);
+/// All are answered: see the module. With quinn's 20 ms, or any other time, a flood of packets
+/// could take the answers from the others, which would wait for their idle time-out.
+const MIN_RESET_INTERVAL: Duration = Duration::ZERO;
 
 /// The secret behind the reset tokens of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,17 +66,24 @@ impl ResetSecret {
     }
 }
 
-/// A server's endpoint.
-///
-/// Its connection ids have all the same length, so that it can also read those that it issued
-/// before a restart. It cannot tell them from invented ones, and answers those, too.
+/// A server's endpoint. Its connection ids have all the same length, so that it can also read those
+/// that it issued before a restart.
 pub fn server_endpoint_config(secret: &ResetSecret) -> EndpointConfig {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &secret.0);
-    let mut config = EndpointConfig::new(Arc::new(key));
+    let ids = connection_ids(secret);
+    let mut config = EndpointConfig::new(Arc::new(hmac_key(secret)));
     config
-        .cid_generator(|| Box::new(RandomConnectionIds::of_a_server()))
+        .cid_generator(move || Box::new(ids.clone()))
         .min_reset_interval(MIN_RESET_INTERVAL);
     config
+}
+
+/// Ids show a part of what their key computes, so that is not the key of the tokens.
+fn connection_ids(secret: &ResetSecret) -> TaggedConnectionIds {
+    TaggedConnectionIds::new(hmac_key(&secret.of_endpoint("connection ids")))
+}
+
+fn hmac_key(secret: &ResetSecret) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, &secret.0)
 }
 
 #[cfg(test)]
@@ -77,8 +91,10 @@ mod tests {
     use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
     use std::sync::Mutex;
 
-    use quinn::{Connection, ConnectionError, Endpoint, TokioRuntime};
+    use quinn::{Connection, ConnectionError, ConnectionIdGenerator as _, Endpoint, TokioRuntime};
+    use quinn_proto::RandomConnectionIdGenerator;
     use rustls::pki_types::PrivateKeyDer;
+    use tokio::time::timeout;
 
     use super::*;
     use crate::quic::{
@@ -97,7 +113,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_with_another_secret_cannot_reset_a_connection() {
-        let stranger = start_server(server_endpoint_config(&ResetSecret::random().unwrap()));
+        // It answers to all ids, and has not the secret.
+        let mut config = EndpointConfig::default();
+        config.cid_generator(|| Box::new(RandomConnectionIdGenerator::default()));
+        let stranger = start_server(config);
         let mut pair = connect(&ResetSecret::random().unwrap()).await;
         let before = pair.near.stats().udp_rx.datagrams;
         let answers = pair.line.answers();
@@ -119,6 +138,45 @@ mod tests {
         }
         assert_eq!(pair.near.close_reason(), None);
         assert!(pair.near.stats().udp_rx.datagrams >= before);
+    }
+
+    #[tokio::test]
+    async fn a_server_answers_only_to_ids_that_it_or_its_predecessor_made() {
+        let secret = ResetSecret::random().unwrap();
+        let restarted = start_server(server_endpoint_config(&secret));
+        let address = restarted.local_addr().unwrap();
+        let socket = tokio::net::UdpSocket::bind(loopback()).await.unwrap();
+        // A packet with a short header: flags, the id, and what would be encrypted.
+        let send = async |id: &[u8]| {
+            let packet = [&[0b0100_0000], id, &[7; 40]].concat();
+            socket.send_to(&packet, address).await.unwrap();
+        };
+        let expect_answer = async || {
+            let mut answer = [0; 100];
+            let received = timeout(Duration::from_secs(10), socket.recv_from(&mut answer)).await;
+            let (length, _) = received.expect("an answer").unwrap();
+            assert!(length < 49, "{length} bytes answer 49");
+        };
+        let mut former = connection_ids(&secret);
+        let random = SystemRandom::new();
+        // Between the junk, each former id is answered, however soon they follow each other.
+        for _ in 0..20 {
+            for _ in 0..50 {
+                let mut junk = [0; 8];
+                random.fill(&mut junk).unwrap();
+                send(&junk).await;
+            }
+            for _ in 0..5 {
+                send(&former.generate_cid()).await;
+            }
+            for _ in 0..5 {
+                expect_answer().await;
+            }
+        }
+        // Another one is the answer to the last id, so none of the junk was answered.
+        send(&former.generate_cid()).await;
+        expect_answer().await;
+        assert!(socket.try_recv_from(&mut [0; 100]).is_err());
     }
 
     #[test]

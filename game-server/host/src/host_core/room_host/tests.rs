@@ -348,6 +348,47 @@ fn a_room_whose_tick_is_too_long_to_be_kept_ends_unconfirmed() {
     );
 }
 
+#[test]
+fn players_learn_of_a_game_s_end_when_it_can_no_longer_be_lost() {
+    let over = || {
+        let mut host = Host::of_a_short_game();
+        host.join(1, ANN, 1);
+        let outputs = host.tick();
+        assert!(matches!(outputs[..], [.., RoomHostOutput::Datagram { .. }]));
+        let outputs = host.tick();
+        assert!(
+            outputs
+                .iter()
+                .any(|it| matches!(it, RoomHostOutput::Journal(_)))
+        );
+        assert_eq!(last_messages(outputs), []);
+        host.room.note_entry(LocalTime::ZERO, 2);
+        host
+    };
+    let told = [(ClientId(1), ErrorCode::RoomClosed)];
+    let kept = |host: &mut Host, ms, number| {
+        host.room
+            .note_kept(LocalTime::from_millis(ms), number, true);
+        host.tick()
+    };
+    let mut host = over();
+    // Not after any time, and no tick runs meanwhile.
+    for ms in [50, 100, 5_000] {
+        assert_eq!(kept(&mut host, ms, 1), []);
+    }
+    let outputs = kept(&mut host, 5_050, 2);
+    assert!(outputs.contains(&RoomHostOutput::Ended));
+    assert_eq!(last_messages(outputs), told);
+    // A new leader has no entries of the room; it learns of the end at once.
+    let mut host = over();
+    host.order(RoomOrder::SendSnapshot);
+    assert_eq!(host.last_messages(), told);
+    // A host without a lease can lose nothing that it has sent.
+    let mut host = over();
+    host.room.note_kept(LocalTime::ZERO, 0, false);
+    assert_eq!(last_messages(host.tick()), told);
+}
+
 fn games() -> Registry {
     Games::new().with::<FieldGame>().into()
 }
@@ -375,6 +416,33 @@ impl ambit::Game for GameWithoutAvatars {
     }
 }
 
+/// Over after its second tick.
+#[derive(Default, serde::Serialize, serde::Deserialize, ambit::Declare)]
+#[declare(kinds(Walker))]
+struct ShortGame {
+    ticks: u32,
+}
+
+impl ambit::Game for ShortGame {
+    const INFO: GameInfo = GameInfo::new("short", "Ends soon.");
+    type Avatar = Walker;
+    type Command = ambit::NoCommand;
+    type Refusal = ambit::NoRefusal;
+
+    fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
+        let path = ambit::component::Path::at(world.centre());
+        world.spawn(Walker { path })
+    }
+
+    fn step(&mut self, _: &mut ambit::World<Self>, _: Duration) {
+        self.ticks += 1;
+    }
+
+    fn is_finished(&self) -> bool {
+        self.ticks > 2
+    }
+}
+
 /// A room host with a room of the game `field`, and its time.
 struct Host {
     room: RoomHost,
@@ -383,7 +451,11 @@ struct Host {
 
 impl Host {
     fn new(capacity: u32) -> Self {
-        let mut room = games().create_room(&header()).expect("valid parameters");
+        let room = games().create_room(&header()).expect("valid parameters");
+        Self::saved(capacity, room)
+    }
+
+    fn saved(capacity: u32, mut room: Room) -> Self {
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         let (checkpoints, first) = CheckpointSender::new(ID, &room).expect("the room can be saved");
         assert!(first.is_some());
@@ -391,6 +463,11 @@ impl Host {
             room: RoomHost::new(ID, capacity, room, Some(checkpoints)),
             now: GameTime::ZERO,
         }
+    }
+
+    fn of_a_short_game() -> Self {
+        let game = Box::<Typed<ShortGame>>::default();
+        Self::saved(4, Room::new(RoomConfig::default(), game))
     }
 
     fn of_a_game_without_avatars() -> Self {

@@ -59,6 +59,40 @@ fn a_flood_from_everywhere_is_limited_as_a_whole() {
 }
 
 #[test]
+fn who_says_little_is_heard_while_many_addresses_flood_the_lobby() {
+    let limit = CostLimit {
+        per_s: 10_000,
+        per_s_of_address: 2_500,
+    };
+    let mut harness = LobbyHarness::with(LobbyConfig {
+        chat_deliveries: limit,
+        ..LobbyConfig::default()
+    });
+    let honest = clients_at(&mut harness, Ipv4Addr::new(198, 51, 100, 1), 1);
+    let flooders: Vec<Client> = (1..=100)
+        .flat_map(|number| clients_at(&mut harness, Ipv4Addr::new(203, 0, 113, number), 1))
+        .collect();
+    let flood_for = |harness: &mut LobbyHarness, seconds: u32| {
+        let mut sent = 0;
+        for _ in 0..5 * seconds {
+            harness.advance(Duration::from_millis(200));
+            sent += flood(harness, &flooders, 1).0;
+        }
+        sent
+    };
+    // A fifth of what they want; they have spent all that they have earned.
+    let mut sent = flood_for(&mut harness, 10);
+    // A line costs 101. Each address earns a quarter of the budget divided by their number.
+    for _ in 0..10 {
+        sent += flood_for(&mut harness, 5);
+        harness.expect_done(honest[0].conn, say(LOBBY));
+    }
+    // 60 s, two for the pause before and one of debt; the last line may cost more than is left.
+    let most = (60 + 2 + 1) * limit.per_s as usize / 101 + 1;
+    assert!((5_000..=most).contains(&(sent + 10)), "{sent} of {most}");
+}
+
+#[test]
 fn chat_in_a_room_costs_only_its_members() {
     let mut harness = LobbyHarness::new();
     let all = clients_at(&mut harness, Ipv4Addr::new(203, 0, 113, 1), 64);
