@@ -38,8 +38,8 @@ use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
 use self::messages::{
     CaughtUp, ClientFrame, Connect, DirectoryProgress, Disconnect, HostConnected, HostDisconnected,
-    HostProcessEnded, HostRefused, HostReported, LeaveRooms, Malformed, RegisteredHost, SetServers,
-    StartDrain, TakeSnapshot,
+    HostProcessEnded, HostRefused, HostReported, LeaveRooms, Malformed, RegisteredHost,
+    RoomsStored, SetServers, StartDrain, TakeSnapshot,
 };
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
@@ -242,6 +242,16 @@ impl WorldServer {
                     self.hosts.remove(&host);
                 }
                 LobbyAction::SaveCondemned { header } => self.save_condemned_room(header),
+                LobbyAction::NoteTrial { room } => {
+                    if let Some(keeper) = self.checkpoints.keeper() {
+                        keeper.note_trial(room);
+                    }
+                }
+                LobbyAction::RestoreDone => {
+                    if let Some(keeper) = self.checkpoints.keeper() {
+                        keeper.finish_start();
+                    }
+                }
                 LobbyAction::ForgetRoom { room } => self.forget_room(room),
                 LobbyAction::AdoptRoom { room, host } => {
                     self.checkpoints.adopt(self.clock.now(), room, host);
@@ -702,6 +712,14 @@ impl Handler<HostProcessEnded> for WorldServer {
             add_stats(&mut self.lost_host_stats, &host.stats);
         }
         self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, &instance));
+    }
+}
+
+impl Handler<RoomsStored> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, RoomsStored(rooms): RoomsStored, ctx: &mut Self::Context) {
+        self.call_lobby(ctx, |lobby, now| lobby.handle_rooms_stored(now, &rooms));
     }
 }
 

@@ -84,6 +84,59 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
 }
 
 #[test]
+fn a_room_that_ends_its_server_is_set_aside_and_the_others_go_on() -> Result<()> {
+    let scratch = ScratchFolder::new("kept-aborting");
+    let directory = scratch.path().join("kept");
+    let flags = [
+        "--keep",
+        directory.to_str().context("a plain path")?,
+        "--grace",
+        GRACE,
+    ];
+    let server = Server::start_with_test_games(&scratch, &flags)?;
+    let address = server.world.to_string();
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create calm game=field npcs=1", "created")?;
+    ann.run_command("start", "started")?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create culprit game=aborting", "created")?;
+    bob.run_command("start", "started")?;
+    server.wait()?;
+    let flags = [&flags[..], &["--listen", &address]].concat();
+    let mut starts = 0;
+    let server = loop {
+        starts += 1;
+        anyhow::ensure!(starts < 6, "no server lives");
+        // It may end before it is ready, or later.
+        let Ok(server) = Server::start_with_test_games(&scratch, &flags) else {
+            continue;
+        };
+        let lives = server.wait_for_metrics("one room", |metrics| {
+            metrics["ambit_kept_rooms_set_aside"] == 1.0 && metrics["ambit_game_connections"] == 1.0
+        });
+        if lives.is_ok() {
+            break server;
+        }
+    };
+    assert_eq!(starts, 3, "all at once; one at a time; without the culprit");
+    let left = bob.wait_until("the end of the room", |event| event["ev"] == "left")?;
+    assert_eq!(left["reason"], "server_error", "{left}");
+    assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
+    let set_aside = std::fs::read_dir(directory.join("set-aside"))?;
+    assert_eq!(set_aside.count(), 1);
+    // The start finishes once the other room has run for a moment.
+    for _ in 0..600 {
+        if !directory.join("unfinished-start").exists() {
+            break;
+        }
+        outage(Duration::from_millis(100));
+    }
+    assert!(!directory.join("unfinished-start").exists());
+    assert_eq!(server.metrics()?["ambit_rooms_running"], 1.0);
+    Ok(())
+}
+
+#[test]
 fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()> {
     let scratch = ScratchFolder::new("kept-remote");
     let directory = scratch.path().join("kept");

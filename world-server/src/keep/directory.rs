@@ -4,30 +4,36 @@
 //! and syncs them. Nobody waits for that thread. What is written survives the end of the process,
 //! what is synced that of the machine.
 //!
-//! Files: `lock`, and `rooms-NUMBER.log` for each segment. Only their owner may read them: they
-//! have the tokens that resume sessions.
+//! Files: `lock`, `rooms-NUMBER.log` for each segment, `unfinished-start` from the start until all
+//! rooms have run for a moment, and `set-aside/room-ID.rec` for each room that ended the process.
+//! Only their owner may read them: they have the tokens that resume sessions.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::recording::{Header, recording_of};
 use anyhow::Context as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::log::{KeptState, LogSalt};
 use super::planner::{KeepPlanner, KeepStats, KeepWork};
+use super::starts::{StartPlan, UnfinishedStarts};
 use crate::lobby::RecordKey;
 
 /// What comes within this time is written at once.
 const GATHER_TIME: Duration = Duration::from_millis(5);
 /// How long the last write may take.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
+const UNFINISHED_START: &str = "unfinished-start";
+const SET_ASIDE: &str = "set-aside";
 
 /// Takes what is to be kept; see the module.
 #[derive(Debug)]
@@ -38,8 +44,23 @@ pub(crate) struct Keeper {
     is_finished: Mutex<bool>,
     finished: Condvar,
     started: Instant,
+    directory: PathBuf,
+    start: Mutex<ThisStart>,
+    /// Rooms in the directory of those that were set aside.
+    set_aside: AtomicU64,
     /// Locked as long as this lives.
     _lock: File,
+}
+
+/// How far this start is.
+#[derive(Debug)]
+struct ThisStart {
+    plan: StartPlan,
+    /// What the directory said before it.
+    before: UnfinishedStarts,
+    noted: UnfinishedStarts,
+    /// Whether all restored rooms have run for a moment.
+    is_done: bool,
 }
 
 impl Keeper {
@@ -78,6 +99,8 @@ impl Keeper {
             read.with_context(|| path.display().to_string())?;
         }
         report(directory, &kept);
+        let start = ThisStart::begin(directory, !kept.rooms.is_empty())?;
+        let set_aside = count_set_aside(directory)?;
         let mut salt = LogSalt::default();
         SystemRandom::new()
             .fill(&mut salt)
@@ -88,6 +111,9 @@ impl Keeper {
             is_finished: Mutex::new(false),
             finished: Condvar::new(),
             started: now(),
+            directory: directory.to_owned(),
+            start: Mutex::new(start),
+            set_aside: AtomicU64::new(set_aside),
             _lock: lock,
         });
         let mut files = SegmentFiles::new(directory);
@@ -101,7 +127,71 @@ impl Keeper {
     }
 
     pub(crate) fn stats(&self) -> KeepStats {
-        self.planner().stats()
+        KeepStats {
+            set_aside: self.set_aside.load(Ordering::Relaxed),
+            ..self.planner().stats()
+        }
+    }
+
+    /// How rooms are to be restored.
+    pub(crate) fn start_plan(&self) -> StartPlan {
+        self.start().plan
+    }
+
+    /// Notes which room is tried, and waits until the disk has it.
+    pub(crate) fn note_trial(&self, room: Option<RoomId>) {
+        let mut start = self.start();
+        if start.is_done {
+            return;
+        }
+        start.noted = start.noted.trying(room);
+        if let Some(room) = room {
+            tracing::info!(room = room.0, "trying a kept room alone");
+        }
+        if let Err(error) = write_start(&self.directory, start.noted) {
+            tracing::error!(
+                directory = %self.directory.display(),
+                "cannot note which kept room is tried: if the server ends now, no room is set \
+                 aside: {error}"
+            );
+            // It would name another room.
+            let _ = fs::remove_file(self.directory.join(UNFINISHED_START));
+        }
+    }
+
+    /// All restored rooms have run for a moment.
+    pub(crate) fn finish_start(&self) {
+        let mut start = self.start();
+        if std::mem::replace(&mut start.is_done, true) {
+            return;
+        }
+        if start.plan.unfinished > 0 {
+            tracing::warn!("all kept rooms have run for a moment: this start has finished");
+        }
+        self.write_end_of_start(UnfinishedStarts::default());
+    }
+
+    /// Moves a room that ended the process out of the way, as a recording.
+    pub(crate) fn set_aside(&self, header: &Header, saved: &SavedRoom) -> io::Result<()> {
+        let directory = self.directory.join(SET_ASIDE);
+        create_directory(&directory)?;
+        let path = directory.join(format!("room-{}.rec", header.room));
+        let mut file = owner_only().truncate(true).open(&path)?;
+        file.write_all(&recording_of(header, saved))?;
+        file.sync_all()?;
+        File::open(&directory)?.sync_all()?;
+        File::open(&self.directory)?.sync_all()?;
+        let count = count_set_aside(&self.directory)?;
+        self.set_aside.store(count, Ordering::Relaxed);
+        tracing::error!(
+            room = header.room,
+            game = header.game,
+            path = %path.display(),
+            "a kept room was set aside, since the server ended when it went on with it: its \
+             players are told that it was closed. Find the cause with the example `replay`, then \
+             delete the file"
+        );
+        Ok(())
     }
 
     pub(crate) fn keep_records(
@@ -139,6 +229,12 @@ impl Keeper {
 
     /// Writes and syncs what waits, and ends the thread. Waits for it, within a limit.
     pub(crate) fn finish(&self) {
+        let start = self.start();
+        if !start.is_done {
+            // It was ended on purpose: it counts for nothing.
+            self.write_end_of_start(start.before.trying(None));
+        }
+        drop(start);
         self.planner().finish();
         self.wake.notify_one();
         let is_finished = self.is_finished.lock();
@@ -226,12 +322,84 @@ impl Keeper {
         std::thread::sleep(GATHER_TIME);
     }
 
+    fn write_end_of_start(&self, starts: UnfinishedStarts) {
+        if let Err(error) = write_start(&self.directory, starts) {
+            tracing::warn!(
+                directory = %self.directory.display(),
+                "cannot note that this start has finished: {error}"
+            );
+        }
+    }
+
+    fn start(&self) -> MutexGuard<'_, ThisStart> {
+        self.start.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn planner(&self) -> MutexGuard<'_, KeepPlanner> {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn time(&self) -> LocalTime {
         LocalTime::from_micros(self.started.elapsed().as_micros() as u64)
+    }
+}
+
+impl ThisStart {
+    fn begin(directory: &Path, has_rooms: bool) -> io::Result<Self> {
+        let text = match fs::read(directory.join(UNFINISHED_START)) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let before = UnfinishedStarts::parse(text.as_deref());
+        let (mut plan, mut noted) = (before.plan(), before.begin());
+        if !has_rooms {
+            (plan, noted) = (StartPlan::default(), UnfinishedStarts::default());
+        }
+        if plan.one_at_a_time {
+            tracing::warn!(
+                directory = %directory.display(),
+                starts = plan.unfinished,
+                "the last start ended before all kept rooms had run for a moment: they are \
+                 restored one at a time"
+            );
+        }
+        if has_rooms || text.is_some() {
+            write_start(directory, noted)?;
+        }
+        Ok(Self {
+            plan,
+            before,
+            noted,
+            is_done: !has_rooms,
+        })
+    }
+}
+
+/// Writes what the next start finds, so that it is there whatever ends.
+fn write_start(directory: &Path, starts: UnfinishedStarts) -> io::Result<()> {
+    let path = directory.join(UNFINISHED_START);
+    match starts.to_text() {
+        Some(text) => {
+            let new_path = directory.join(format!("{UNFINISHED_START}.new"));
+            let mut file = owner_only().truncate(true).open(&new_path)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new_path, &path)?;
+        }
+        None => match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        },
+    }
+    File::open(directory)?.sync_all()
+}
+
+fn count_set_aside(directory: &Path) -> io::Result<u64> {
+    match fs::read_dir(directory.join(SET_ASIDE)) {
+        Ok(entries) => Ok(entries.count() as u64),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
     }
 }
 
@@ -419,6 +587,55 @@ mod tests {
         }
         assert!(keeper.stats().is_failing);
         keeper.finish();
+    }
+
+    #[test]
+    fn the_room_that_was_tried_when_the_process_ended_is_known_later() {
+        let directory = scratch("tried");
+        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
+        keeper.keep_snapshot(ROOM, &snapshot());
+        keeper.finish();
+        let begun = directory.join(UNFINISHED_START);
+        assert!(!begun.exists(), "it restored no room");
+        // It ends without a word, and so does the next one, which tries the room.
+        let keeper = reopen(&directory, keeper);
+        assert_eq!(keeper.start_plan(), StartPlan::default());
+        assert!(begun.exists());
+        let keeper = reopen(&directory, keeper);
+        assert!(keeper.start_plan().one_at_a_time);
+        keeper.note_trial(Some(ROOM));
+        let keeper = reopen(&directory, keeper);
+        assert_eq!(keeper.start_plan().set_aside, Some(ROOM));
+        let header = Header {
+            room: ROOM.0,
+            ..Header::default()
+        };
+        let saved = SavedRoom {
+            snapshot: snapshot(),
+            journal: vec![tick(100)],
+        };
+        keeper.set_aside(&header, &saved).unwrap();
+        assert_eq!(keeper.stats().set_aside, 1);
+        let recording = fs::read(directory.join("set-aside/room-7.rec")).unwrap();
+        assert_eq!(recording, recording_of(&header, &saved));
+        // One that is ended on purpose, or has restored all rooms, leaves nothing.
+        keeper.note_trial(None);
+        keeper.finish_start();
+        assert!(!begun.exists());
+        let keeper = reopen(&directory, keeper);
+        assert!(!keeper.start_plan().one_at_a_time);
+        assert_eq!(keeper.stats().set_aside, 1);
+        keeper.finish();
+        assert!(!begun.exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// The next process; the last one was killed.
+    fn reopen(directory: &Path, keeper: Arc<Keeper>) -> Arc<Keeper> {
+        keeper.planner().finish();
+        keeper.wake.notify_one();
+        drop(keeper);
+        open_later(directory).0
     }
 
     /// The thread of the last keeper may still hold the lock for a moment.

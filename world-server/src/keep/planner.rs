@@ -82,6 +82,8 @@ pub(crate) struct KeepStats {
     pub(crate) left_out: u64,
     pub(crate) waiting_bytes: u64,
     pub(crate) is_failing: bool,
+    /// Rooms that ended the process and were set aside, until the operator deletes them.
+    pub(crate) set_aside: u64,
 }
 
 /// How far the log is with a room.
