@@ -1,6 +1,8 @@
 //! Rooms and sessions that survive the end of the whole server (`--keep`). Times are only printed,
 //! because machines differ.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -185,7 +187,8 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
 }
 
 /// A leader and the hosts of all rooms are killed at once, so nobody has their checkpoints in
-/// memory. The next leader has them from NATS, and they go on at a host that comes then.
+/// memory. The next leader has them from NATS, and they go on at a host that comes then. It deletes
+/// what an object that was not written to its end has left.
 #[test]
 fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     let scratch = ScratchFolder::new("kept-cluster");
@@ -210,6 +213,9 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
         "{} bytes stored in {} turns for {PLAYERS} rooms of 1 MiB",
         written["ambit_kept_bytes_total"], written["ambit_kept_syncs_total"]
     );
+    let left_over = "$O.AMBIT_ROOMS.C.left-over";
+    ask_nats(&cluster, left_over, "a part")?;
+    assert!(has_contents(&cluster, left_over)?);
     let ended = now();
     server_signal(cluster.leader().id(), "STOP")?;
     for host in &cluster.hosts {
@@ -230,7 +236,42 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     outage(SETTLE_TIME);
     let confirmed = players.finish()?;
     assert!(confirmed.iter().all(|count| *count > 50), "{confirmed:?}");
+    for _ in 0..600 {
+        if !has_contents(&cluster, left_over)? {
+            break;
+        }
+        outage(Duration::from_millis(100));
+    }
+    assert!(!has_contents(&cluster, left_over)?);
     Ok(())
+}
+
+/// Whether the bucket of rooms has messages with that subject.
+fn has_contents(cluster: &Cluster, subject: &str) -> Result<bool> {
+    let filter = format!("{{\"subjects_filter\":\"{subject}\"}}");
+    let info = ask_nats(cluster, "$JS.API.STREAM.INFO.OBJ_AMBIT_ROOMS", &filter)?;
+    Ok(info.contains(subject))
+}
+
+/// The answer of NATS to a message.
+fn ask_nats(cluster: &Cluster, subject: &str, payload: &str) -> Result<String> {
+    let urls = cluster.nats.urls();
+    let address = urls.trim_start_matches("nats://").split(',').next();
+    let mut stream = TcpStream::connect(address.context("an address")?)?;
+    stream.set_read_timeout(Some(real::WAIT_LIMIT))?;
+    let bytes = payload.len();
+    write!(
+        stream,
+        "CONNECT {{\"verbose\":false}}\r\nSUB answers 1\r\n\
+         PUB {subject} answers {bytes}\r\n{payload}\r\n"
+    )?;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let line = lines.next().context("NATS has ended")??;
+        if line.starts_with("MSG ") {
+            return Ok(lines.next().context("NATS has ended")??);
+        }
+    }
 }
 
 #[test]
