@@ -41,7 +41,7 @@ pub(crate) use self::follow::relay_client;
 pub(crate) use self::lead::{FollowerAcceptor, Followers};
 use self::leadership::{ElectionStep, LeaderElection};
 use self::store::{DirectoryStore, WriteProgress, WriteQueue, run_writer};
-use crate::actor::messages::DirectoryProgress;
+use crate::actor::messages::{DirectoryProgress, RoomsStored};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::RecordKey;
@@ -258,7 +258,12 @@ impl ClusterMember {
         let done = watch::Sender::new(false);
         let mut keeping = JoinSet::new();
         if let Some(kept) = kept {
-            keeping.spawn(kept.run(checkpoints, world.clone()));
+            let lobby = world.clone();
+            let report = move |rooms| {
+                let told = lobby.send(RoomsStored(rooms));
+                async move { told.await.is_ok() }
+            };
+            keeping.spawn(kept.run(checkpoints, report));
         }
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
         let writing = run_writer(

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Addr;
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
 use anyhow::Context as _;
@@ -24,8 +23,6 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{MissedTickBehavior, sleep, timeout};
 
-use crate::actor::WorldServer;
-use crate::actor::messages::RoomsStored;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::log::{self, KeptEntry, KeptState};
 
@@ -153,16 +150,21 @@ impl KeptRooms {
         Ok((kept, rooms))
     }
 
-    /// Stores the rooms until it is cancelled.
-    pub(super) async fn run(mut self, checkpoints: Arc<RoomCheckpoints>, world: Addr<WorldServer>) {
+    /// Stores the rooms until it is cancelled. After each turn it passes the rooms that were stored
+    /// to `report`, and waits for it; it ends when that returns false.
+    pub(super) async fn run<R: Future<Output = bool>>(
+        mut self,
+        checkpoints: Arc<RoomCheckpoints>,
+        report: impl Fn(Vec<RoomId>) -> R,
+    ) {
         let mut turns = tokio::time::interval(self.interval);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             turns.tick().await;
             let mut stored = Vec::new();
             let result = self.store_changed(&checkpoints, &mut stored).await;
-            // The next store begins when the lobby knows of this one.
-            if world.send(RoomsStored(stored)).await.is_err() {
+            // The next turn begins when the lobby knows of this one.
+            if !report(stored).await {
                 return;
             }
             match &result {
