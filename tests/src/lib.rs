@@ -1,10 +1,11 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
-//! ([`oracle`]), test games ([`bouncing_balls`], [`counting_game`], [`crowd_game`],
-//! [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`], [`walking_crowd`]), a
-//! room with measurements of its clients ([`measured_room`]), `cubes` with scripted players
-//! ([`cube_players`]), the comparison of schemes that synchronise physics ([`physics_sync`]), fuzz
-//! targets ([`fuzz`]) and real processes ([`real`]).
+//! ([`oracle`]), test games ([`aborting_game`], [`bouncing_balls`], [`counting_game`],
+//! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`],
+//! [`walking_crowd`]), a room with measurements of its clients ([`measured_room`]), `cubes` with
+//! scripted players ([`cube_players`]), the comparison of schemes that synchronise physics
+//! ([`physics_sync`]), fuzz targets ([`fuzz`]) and real processes ([`real`]).
 
+pub mod aborting_game;
 pub mod bouncing_balls;
 pub mod counting_game;
 pub mod crowd_game;

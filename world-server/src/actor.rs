@@ -239,6 +239,16 @@ impl WorldServer {
                     self.hosts.remove(&host);
                 }
                 LobbyAction::SaveCondemned { header } => self.save_condemned_room(header),
+                LobbyAction::NoteTrial { room } => {
+                    if let Some(keeper) = self.checkpoints.keeper() {
+                        keeper.note_trial(room);
+                    }
+                }
+                LobbyAction::RestoreDone => {
+                    if let Some(keeper) = self.checkpoints.keeper() {
+                        keeper.finish_start();
+                    }
+                }
                 LobbyAction::ForgetRoom { room } => self.forget_room(room),
                 LobbyAction::AdoptRoom { room, host } => {
                     self.checkpoints.adopt(self.clock.now(), room, host);

@@ -34,13 +34,14 @@ use anyhow::{Context as _, bail};
 use prost::Message;
 use quinn::{Connection, RecvStream};
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::follow::relay_client;
 pub(crate) use self::lead::{FollowerAcceptor, Followers};
 use self::leadership::{ElectionStep, LeaderElection};
 use self::store::{DirectoryStore, WriteProgress, WriteQueue, refresh_copies, run_writer};
-use crate::actor::messages::DirectoryProgress;
+use crate::actor::messages::{DirectoryProgress, RoomsStored};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::RecordKey;
@@ -255,8 +256,14 @@ impl ClusterMember {
         })?;
         let progress = watch::Sender::new(WriteProgress::default());
         let done = watch::Sender::new(false);
+        let mut keeping = JoinSet::new();
         if let Some(kept) = kept {
-            tokio::spawn(kept.run(checkpoints, done.subscribe()));
+            let lobby = world.clone();
+            let report = move |rooms| {
+                let told = lobby.send(RoomsStored(rooms));
+                async move { told.await.is_ok() }
+            };
+            keeping.spawn(kept.run(checkpoints, report));
         }
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
         let refreshing = refresh_copies(self.store.clone(), Arc::clone(&write_queue));
@@ -282,7 +289,7 @@ impl ClusterMember {
         }
         refreshing.abort();
         self.roles.send_replace(ClusterRole::Seeking);
-        done.send_replace(true);
+        free_leadership(keeping, &done).await;
         if tokio::time::timeout(LAST_WRITE_TIMEOUT, writing)
             .await
             .is_err()
@@ -308,6 +315,13 @@ impl ClusterMember {
             .await
             .context("cannot read the directory")
     }
+}
+
+/// Has the leadership freed, once this server stores no more rooms: its successor deletes what it
+/// does not know.
+async fn free_leadership(mut keeping: JoinSet<()>, done: &watch::Sender<bool>) {
+    keeping.shutdown().await;
+    done.send_replace(true);
 }
 
 /// Reports the progress of the directory writes to the lobby.
@@ -364,5 +378,45 @@ async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) ->
     tokio::select! {
         reason = send => reason,
         reason = receive => reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Notes whether it was dropped before the leadership was freed.
+    struct Keeping {
+        freed: watch::Receiver<bool>,
+        ended_before: Arc<AtomicBool>,
+    }
+
+    impl Drop for Keeping {
+        fn drop(&mut self) {
+            let ended_before = !*self.freed.borrow();
+            self.ended_before.store(ended_before, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_leader_stores_no_rooms_when_it_frees_the_leadership() {
+        actix::System::new().block_on(async {
+            let done = watch::Sender::new(false);
+            let ended_before = Arc::default();
+            let task = Keeping {
+                freed: done.subscribe(),
+                ended_before: Arc::clone(&ended_before),
+            };
+            let mut keeping = JoinSet::new();
+            keeping.spawn(async move {
+                let _task = task;
+                std::future::pending::<()>().await;
+            });
+            tokio::task::yield_now().await;
+            free_leadership(keeping, &done).await;
+            assert!(*done.borrow() && ended_before.load(Ordering::Relaxed));
+        });
     }
 }

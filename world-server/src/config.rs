@@ -460,6 +460,7 @@ impl Config {
             host_silence: self.host_silence,
             directory: self.hosts == HostingMode::Cluster || self.keep.is_some(),
             keeps_rooms: matches!(self.keep, Some(KeepPlace::Directory(_))),
+            stores_rooms: self.keep == Some(KeepPlace::Nats),
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,

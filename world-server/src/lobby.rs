@@ -62,6 +62,7 @@ pub use fleet::hosts::{Host, HostReport, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
 pub use fleet::policy::PlacementPolicy;
 pub use fleet::pool::ChildPoolConfig;
+use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
 pub use output::{ConnId, HostId, HostOrder, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
@@ -88,6 +89,7 @@ pub struct Lobby {
     players: LobbyPlayers,
     rooms: LobbyRooms,
     unplayed: UnplayedRooms,
+    restored: RestoredRooms,
     hosts: Hosts,
     placement: Box<dyn Placement>,
     /// The number of children in the last `SetChildCount`.
@@ -143,6 +145,7 @@ impl Lobby {
             players: LobbyPlayers::new(entropy),
             rooms: LobbyRooms::default(),
             unplayed: UnplayedRooms::default(),
+            restored: RestoredRooms::default(),
             hosts: Hosts::default(),
             placement,
             child_count: children.min,
@@ -422,12 +425,16 @@ impl Lobby {
                 Timer::Grace(player) => self.end_session(now, player),
                 Timer::Opening(room) => self.handle_opening_timeout(now, room),
                 Timer::Quarantine(room) => self.end_quarantine(now, room),
+                Timer::Trial(room) => self.end_trial_time(room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),
                 Timer::CatchUp => self.catch_up(now),
                 Timer::EndIdleChildren => self.end_idle_children(),
             }
+        }
+        if self.pool_changed {
+            self.choose_trial(now);
         }
         self.update_pool(now);
         self.emit_changed_records();

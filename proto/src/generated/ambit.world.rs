@@ -135,7 +135,8 @@ pub struct Welcome {
     /// How long the server keeps a session without a connection, in milliseconds.
     #[prost(uint32, tag = "6")]
     pub grace_ms: u32,
-    /// The room that a resumed session is in; its `RoomJoined` follows as a notification.
+    /// The room that a resumed session is in; its `RoomJoined` follows as a notification. Or the
+    /// room that has ended meanwhile, if its `RoomLeft` follows.
     #[prost(uint64, optional, tag = "7")]
     pub room: ::core::option::Option<u64>,
     #[prost(message, repeated, tag = "8")]

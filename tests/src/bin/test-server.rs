@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use ambit::Game as _;
 use ambit::Typed;
+use ambit_tests::aborting_game::AbortingGame;
 use ambit_tests::counting_game::CountingGame;
 use ambit_tests::greeting_game::GreetingGame;
 use ambit_tests::hoarding_game::HoardingGame;
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
         .with(WalkingCrowd::INFO, WalkingCrowd::create)
         .with(CountingGame::INFO, CountingGame::create)
         .with(GreetingGame::INFO, Typed::<GreetingGame>::make)
+        .with(AbortingGame::INFO, Typed::<AbortingGame>::make)
         .with(HoardingGame::INFO, Typed::<HoardingGame>::make)
         .with(SlowGame::INFO, Typed::<SlowGame>::make);
     ambit_world_server::run(registry)

@@ -216,6 +216,8 @@ impl FuzzedLobby {
                 }
                 LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
                 LobbyAction::SaveCondemned { .. }
+                | LobbyAction::NoteTrial { .. }
+                | LobbyAction::RestoreDone
                 | LobbyAction::AdoptRoom { .. }
                 | LobbyAction::Record { .. }
                 | LobbyAction::SetChildCount(_) => {}

@@ -214,6 +214,7 @@ pub(super) fn directory_seeds() -> Vec<Vec<u8>> {
                 ahead: 1,
             }],
             transfers: Vec::new(),
+            arrivals: Vec::new(),
         }),
         made_by: 1,
         made_from: "127.0.0.1".into(),

@@ -488,7 +488,10 @@ impl System {
                 self.fleet.wanted_children = wanted;
                 self.start_children();
             }
-            LobbyAction::AdoptRoom { .. } | LobbyAction::Record { .. } => {}
+            LobbyAction::AdoptRoom { .. }
+            | LobbyAction::Record { .. }
+            | LobbyAction::NoteTrial { .. }
+            | LobbyAction::RestoreDone => {}
         }
     }
 

@@ -1,6 +1,8 @@
 //! Rooms and sessions that survive the end of the whole server (`--keep`). Times are only printed,
 //! because machines differ.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -84,6 +86,59 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
 }
 
 #[test]
+fn a_room_that_ends_its_server_is_set_aside_and_the_others_go_on() -> Result<()> {
+    let scratch = ScratchFolder::new("kept-aborting");
+    let directory = scratch.path().join("kept");
+    let flags = [
+        "--keep",
+        directory.to_str().context("a plain path")?,
+        "--grace",
+        GRACE,
+    ];
+    let server = Server::start_with_test_games(&scratch, &flags)?;
+    let address = server.world.to_string();
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create calm game=field npcs=1", "created")?;
+    ann.run_command("start", "started")?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create culprit game=aborting", "created")?;
+    bob.run_command("start", "started")?;
+    server.wait()?;
+    let flags = [&flags[..], &["--listen", &address]].concat();
+    let mut starts = 0;
+    let server = loop {
+        starts += 1;
+        anyhow::ensure!(starts < 6, "no server lives");
+        // It may end before it is ready, or later.
+        let Ok(server) = Server::start_with_test_games(&scratch, &flags) else {
+            continue;
+        };
+        let lives = server.wait_for_metrics("one room", |metrics| {
+            metrics["ambit_kept_rooms_set_aside"] == 1.0 && metrics["ambit_game_connections"] == 1.0
+        });
+        if lives.is_ok() {
+            break server;
+        }
+    };
+    assert_eq!(starts, 3, "all at once; one at a time; without the culprit");
+    let left = bob.wait_until("the end of the room", |event| event["ev"] == "left")?;
+    assert_eq!(left["reason"], "server_error", "{left}");
+    assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
+    let set_aside = std::fs::read_dir(directory.join("set-aside"))?;
+    assert_eq!(set_aside.count(), 1);
+    // The start finishes once the other room has run for a moment.
+    for _ in 0..600 {
+        if !directory.join("unfinished-start").exists() {
+            break;
+        }
+        outage(Duration::from_millis(100));
+    }
+    assert!(!directory.join("unfinished-start").exists());
+    assert_eq!(server.metrics()?["ambit_rooms_running"], 1.0);
+    Ok(())
+}
+
+#[test]
 fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()> {
     let scratch = ScratchFolder::new("kept-remote");
     let directory = scratch.path().join("kept");
@@ -132,7 +187,8 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
 }
 
 /// A leader and the hosts of all rooms are killed at once, so nobody has their checkpoints in
-/// memory. The next leader has them from NATS, and they go on at a host that comes then.
+/// memory. The next leader has them from NATS, and they go on at a host that comes then. It deletes
+/// what an object that was not written to its end has left.
 #[test]
 fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     let scratch = ScratchFolder::new("kept-cluster");
@@ -157,6 +213,9 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
         "{} bytes stored in {} turns for {PLAYERS} rooms of 1 MiB",
         written["ambit_kept_bytes_total"], written["ambit_kept_syncs_total"]
     );
+    let left_over = "$O.AMBIT_ROOMS.C.left-over";
+    ask_nats(&cluster, left_over, "a part")?;
+    assert!(has_contents(&cluster, left_over)?);
     let ended = now();
     server_signal(cluster.leader().id(), "STOP")?;
     for host in &cluster.hosts {
@@ -177,7 +236,42 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     outage(SETTLE_TIME);
     let confirmed = players.finish()?;
     assert!(confirmed.iter().all(|count| *count > 50), "{confirmed:?}");
+    for _ in 0..600 {
+        if !has_contents(&cluster, left_over)? {
+            break;
+        }
+        outage(Duration::from_millis(100));
+    }
+    assert!(!has_contents(&cluster, left_over)?);
     Ok(())
+}
+
+/// Whether the bucket of rooms has messages with that subject.
+fn has_contents(cluster: &Cluster, subject: &str) -> Result<bool> {
+    let filter = format!("{{\"subjects_filter\":\"{subject}\"}}");
+    let info = ask_nats(cluster, "$JS.API.STREAM.INFO.OBJ_AMBIT_ROOMS", &filter)?;
+    Ok(info.contains(subject))
+}
+
+/// The answer of NATS to a message.
+fn ask_nats(cluster: &Cluster, subject: &str, payload: &str) -> Result<String> {
+    let urls = cluster.nats.urls();
+    let address = urls.trim_start_matches("nats://").split(',').next();
+    let mut stream = TcpStream::connect(address.context("an address")?)?;
+    stream.set_read_timeout(Some(real::WAIT_LIMIT))?;
+    let bytes = payload.len();
+    write!(
+        stream,
+        "CONNECT {{\"verbose\":false}}\r\nSUB answers 1\r\n\
+         PUB {subject} answers {bytes}\r\n{payload}\r\n"
+    )?;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let line = lines.next().context("NATS has ended")??;
+        if line.starts_with("MSG ") {
+            return Ok(lines.next().context("NATS has ended")??);
+        }
+    }
 }
 
 #[test]

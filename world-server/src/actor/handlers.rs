@@ -6,8 +6,8 @@ use actix::prelude::*;
 
 use super::messages::{
     CaughtUp, ClientFrame, Connect, DirectoryProgress, Disconnect, HostConnected, HostDisconnected,
-    HostProcessEnded, HostRefused, HostReported, LeaveRooms, Malformed, RegisteredHost, SetServers,
-    StartDrain, TakeSnapshot,
+    HostProcessEnded, HostRefused, HostReported, LeaveRooms, Malformed, RegisteredHost,
+    RoomsStored, SetServers, StartDrain, TakeSnapshot,
 };
 use super::{ConnectedClient, HostLink, WorldServer};
 use crate::admin::snapshot::add_stats;
@@ -153,6 +153,14 @@ impl Handler<HostProcessEnded> for WorldServer {
             add_stats(&mut self.lost_host_stats, &host.stats);
         }
         self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, &instance));
+    }
+}
+
+impl Handler<RoomsStored> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, RoomsStored(rooms): RoomsStored, ctx: &mut Self::Context) {
+        self.call_lobby(ctx, |lobby, now| lobby.handle_rooms_stored(now, &rooms));
     }
 }
 

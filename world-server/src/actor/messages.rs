@@ -7,6 +7,7 @@ use actix::prelude::*;
 use ambit_host::protocol::messages::WorldToHost;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::Servers;
+use ambit_proto::ids::RoomId;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
@@ -114,6 +115,11 @@ pub(crate) struct LeaveRooms;
 #[derive(Message)]
 #[rtype(result = "Box<Snapshot>")]
 pub(crate) struct TakeSnapshot;
+
+/// A cluster has stored these rooms; the next store begins after the answer.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct RoomsStored(pub(crate) Vec<RoomId>);
 
 /// The list of the cluster's servers has changed.
 #[derive(Message)]

@@ -225,6 +225,11 @@ fn encode_kept(kept: KeepStats, out: &mut MetricsEncoder) -> Result<(), Error> {
         kept.left_out,
     )?;
     out.encode_gauge(
+        "kept_rooms_set_aside",
+        "Rooms in `set-aside` of the directory, since the server ended when it restored them",
+        kept.set_aside,
+    )?;
+    out.encode_gauge(
         "kept_waiting_bytes",
         "Bytes that wait to be written",
         kept.waiting_bytes,

@@ -18,15 +18,18 @@ use ambit_room::journal::SavedRoom;
 use anyhow::Context as _;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
-use futures_util::StreamExt as _;
+use async_nats::jetstream::stream::Stream;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, sleep, timeout};
 
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::log::{self, KeptEntry, KeptState};
 
 const BUCKET: &str = "AMBIT_ROOMS";
+/// The bucket's stream, and the prefix of the subjects of its objects' contents.
+const STREAM: &str = "OBJ_AMBIT_ROOMS";
+const CONTENTS: &str = "$O.AMBIT_ROOMS.C.";
 /// Objects that are read or written at the same time.
 const OBJECTS_AT_A_TIME: usize = 8;
 /// One that takes longer has failed.
@@ -45,12 +48,15 @@ const SALT: log::LogSalt = [0; 8];
 /// The bucket of the rooms; see the module.
 pub(crate) struct KeptRooms {
     bucket: ObjectStore,
+    stream: Stream<()>,
     interval: Duration,
     epoch: u64,
     /// The objects of earlier leaders.
     earlier: BTreeSet<StoredRoomName>,
     /// What this leader has stored, and the version.
     stored: BTreeMap<RoomId, u64>,
+    /// Whether there may be parts of objects that were not written to their ends.
+    has_parts: bool,
     is_failing: bool,
 }
 
@@ -98,6 +104,8 @@ impl KeptRooms {
                 .await
                 .context("cannot create the bucket of rooms in NATS")?,
         };
+        let stream = jetstream.get_stream_no_info(STREAM).await;
+        let stream = stream.context("the bucket of rooms")?;
         let mut earlier = BTreeSet::new();
         let mut objects = bucket.list().await.context("the bucket of rooms")?;
         while let Some(object) = timeout(OBJECT_TIMEOUT, objects.next())
@@ -130,29 +138,35 @@ impl KeptRooms {
         }
         let kept = Self {
             bucket,
+            stream,
             interval,
             epoch,
             earlier,
             stored: BTreeMap::new(),
+            // Those of the last leader.
+            has_parts: true,
             is_failing: false,
         };
         Ok((kept, rooms))
     }
 
-    /// Stores the rooms until `done` is set.
-    pub(super) async fn run(
+    /// Stores the rooms until it is cancelled. After each turn it passes the rooms that were stored
+    /// to `report`, and waits for it; it ends when that returns false.
+    pub(super) async fn run<R: Future<Output = bool>>(
         mut self,
         checkpoints: Arc<RoomCheckpoints>,
-        mut done: watch::Receiver<bool>,
+        report: impl Fn(Vec<RoomId>) -> R,
     ) {
         let mut turns = tokio::time::interval(self.interval);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! {
-                _ = turns.tick() => {}
-                _ = done.changed() => return,
+            turns.tick().await;
+            let mut stored = Vec::new();
+            let result = self.store_changed(&checkpoints, &mut stored).await;
+            // The next turn begins when the lobby knows of this one.
+            if !report(stored).await {
+                return;
             }
-            let result = self.store_changed(&checkpoints).await;
             match &result {
                 Err(error) if !self.is_failing => {
                     tracing::error!("rooms are not kept in NATS; they run on: {error:#}");
@@ -165,7 +179,12 @@ impl KeptRooms {
         }
     }
 
-    async fn store_changed(&mut self, checkpoints: &RoomCheckpoints) -> anyhow::Result<()> {
+    /// Stores the rooms that have changed; adds them to `done`.
+    async fn store_changed(
+        &mut self,
+        checkpoints: &RoomCheckpoints,
+        done: &mut Vec<RoomId>,
+    ) -> anyhow::Result<()> {
         let versions = checkpoints.versions();
         let changed = versions
             .iter()
@@ -198,12 +217,19 @@ impl KeptRooms {
                 Ok(Some((room, version, bytes))) => {
                     self.stored.insert(room, version);
                     checkpoints.note_stored(bytes);
+                    done.push(room);
                 }
                 Ok(None) => {}
-                Err(error) => failure = Some(error),
+                Err(error) => (failure, self.has_parts) = (Some(error), true),
             }
         }
         self.delete_unneeded(&versions).await?;
+        if self.has_parts && failure.is_none() {
+            timeout(OBJECT_TIMEOUT, self.delete_parts())
+                .await
+                .context("NATS is late")??;
+            self.has_parts = false;
+        }
         failure.map_or(Ok(()), Err)
     }
 
@@ -230,12 +256,46 @@ impl KeptRooms {
         Ok(())
     }
 
+    /// Deletes the contents of objects that were not written to their ends. Nothing is being
+    /// written now.
+    async fn delete_parts(&self) -> anyhow::Result<()> {
+        // Before the objects: one that is complete by then is among them.
+        let contents = self
+            .stream
+            .info_with_subjects(format!("{CONTENTS}>"))
+            .await?;
+        let contents: Vec<String> = contents
+            .map_ok(|(subject, _)| subject)
+            .try_collect()
+            .await?;
+        let mut complete = BTreeSet::new();
+        let mut objects = self.bucket.list().await?;
+        while let Some(object) = objects.next().await {
+            complete.insert(object?.nuid);
+        }
+        for subject in parts_of_objects(&contents, &complete) {
+            self.stream.purge().filter(subject).await?;
+        }
+        Ok(())
+    }
+
     async fn delete(&self, name: StoredRoomName) -> anyhow::Result<()> {
         let name = name.to_string();
         let deleted = timeout(OBJECT_TIMEOUT, self.bucket.delete(&name));
         deleted.await.context("NATS is late")??;
         Ok(())
     }
+}
+
+/// The subjects of contents that belong to no complete object.
+fn parts_of_objects<'a>(
+    contents: &'a [String],
+    complete: &BTreeSet<String>,
+) -> impl Iterator<Item = &'a String> {
+    contents.iter().filter(|subject| {
+        let id = subject.strip_prefix(CONTENTS);
+        id.is_some_and(|id| !complete.contains(id))
+    })
 }
 
 async fn read_room(bucket: &ObjectStore, name: StoredRoomName) -> anyhow::Result<SavedRoom> {
@@ -313,6 +373,19 @@ mod tests {
         let bytes = segment_of(RoomId(7), &saved);
         assert_eq!(room_in(RoomId(7), &bytes), Ok(Some(saved)));
         assert_eq!(room_in(RoomId(8), &bytes), Ok(None));
+    }
+
+    #[test]
+    fn only_contents_without_a_complete_object_are_deleted() {
+        let contents = [
+            "$O.AMBIT_ROOMS.C.a",
+            "$O.AMBIT_ROOMS.C.b",
+            "$O.AMBIT_ROOMS.M.c",
+        ];
+        let contents = contents.map(str::to_owned);
+        let complete = ["b".to_owned()].into();
+        let parts: Vec<&String> = parts_of_objects(&contents, &complete).collect();
+        assert_eq!(parts, ["$O.AMBIT_ROOMS.C.a"]);
     }
 
     #[test]

@@ -132,6 +132,9 @@ pub struct World {
     pub places: ::prost::alloc::vec::Vec<Place>,
     #[prost(message, repeated, tag = "2")]
     pub transfers: ::prost::alloc::vec::Vec<Transfer>,
+    /// Players who have arrived, until what is kept of their new map has them.
+    #[prost(message, repeated, tag = "3")]
+    pub arrivals: ::prost::alloc::vec::Vec<Transfer>,
 }
 /// The map that a player is on after a transfer through a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -46,6 +46,8 @@ struct RoomCheckpoint {
     incoming: Vec<u8>,
     /// The pieces up to the next last one belong to a state that is too large.
     skips_pieces: bool,
+    /// The newest state was too large: nothing of the room is kept until one fits.
+    is_too_large: bool,
     /// When the newest message arrived.
     received_at: LocalTime,
     /// How often it has changed.
@@ -70,6 +72,7 @@ impl RoomCheckpoint {
             journal_bytes: 0,
             incoming: Vec::new(),
             skips_pieces: false,
+            is_too_large: false,
             received_at: now,
             version: 0,
         }
@@ -83,10 +86,13 @@ impl RoomCheckpoint {
         }
         let bytes = self.incoming.len() + piece.state.len();
         if bytes > MAX_ROOM_STATE_BYTES {
-            tracing::error!(
-                room = room.0,
-                "a room's state is too large to be kept: the room will end with its host"
-            );
+            if !std::mem::replace(&mut self.is_too_large, true) {
+                tracing::error!(
+                    room = room.0,
+                    "a room's state is too large to be kept: until it is smaller, the room would \
+                     end with its host"
+                );
+            }
             (self.saved, self.incoming) = (None, Vec::new());
             self.skips_pieces = piece.has_more;
             return SavedPiece::Incomplete;
@@ -99,6 +105,7 @@ impl RoomCheckpoint {
             self.incoming.append(&mut piece.state);
             piece.state = std::mem::take(&mut self.incoming);
         }
+        self.is_too_large = false;
         let is_first = self.saved.is_none();
         // The journal keeps its memory.
         let saved = self.saved.get_or_insert_default();
@@ -153,10 +160,11 @@ impl RoomCheckpoints {
         }
     }
 
-    /// The rooms, and a number of each that grows with each change.
+    /// The rooms, and a number of each that grows with each change. Those that cannot be kept are
+    /// left out: an earlier state of them must not come back.
     pub(crate) fn versions(&self) -> BTreeMap<RoomId, u64> {
         let rooms = self.rooms();
-        let rooms = rooms.iter();
+        let rooms = rooms.iter().filter(|(_, room)| !room.is_too_large);
         rooms.map(|(id, room)| (*id, room.version)).collect()
     }
 
@@ -261,6 +269,8 @@ impl RoomCheckpoints {
                     let saved_piece = checkpoint.save(room, saved);
                     match (&self.keeper, &checkpoint.saved, saved_piece) {
                         (None, ..) | (_, Some(_), SavedPiece::Incomplete) => {}
+                        // What was kept before must not come back later.
+                        (Some(keeper), None, _) if checkpoint.is_too_large => keeper.forget(room),
                         (Some(keeper), None, _) => keeper.interrupt(room),
                         (Some(keeper), Some(saved), SavedPiece::First | SavedPiece::Next) => {
                             keeper.keep_snapshot(room, &saved.snapshot);
@@ -455,12 +465,43 @@ mod tests {
                 has_more,
             })),
         };
+        assert_eq!(checkpoints.versions().len(), 1);
         for has_more in [true, true, true, true, true, true, false] {
             checkpoints.receive(NOW, FIRST, piece(has_more));
         }
         assert_eq!(checkpoints.saved(ROOM), None);
+        assert!(
+            checkpoints.versions().is_empty(),
+            "what was stored is deleted"
+        );
         checkpoints.receive(NOW, FIRST, saved(200, 2));
         assert_eq!(known_ticks(&checkpoints).0, [2]);
+        assert_eq!(checkpoints.versions().len(), 1);
+    }
+
+    #[test]
+    fn an_old_state_of_a_room_that_grew_too_large_does_not_come_back() {
+        let directory = std::env::temp_dir().join(format!("ambit-large-{}", std::process::id()));
+        let (keeper, _) = Keeper::open(&directory, Duration::from_secs(1)).expect("a directory");
+        let checkpoints = RoomCheckpoints::with_kept(NOW, [], Some(keeper));
+        place(&checkpoints, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(100, 1));
+        let large = HostToWorld {
+            body: Some(Body::RoomSaved(RoomSaved {
+                room: ROOM.0,
+                at_us: 0,
+                state: vec![0; MAX_ROOM_STATE_BYTES + 1],
+                has_more: false,
+            })),
+        };
+        checkpoints.receive(NOW, FIRST, large);
+        checkpoints.receive(NOW, FIRST, tick(150));
+        checkpoints.keeper().expect("it is given").finish();
+        let segment = std::fs::read(directory.join("rooms-00000001.log")).expect("a segment");
+        let mut kept = crate::keep::log::KeptState::default();
+        kept.read(1, &segment).expect("this version");
+        assert!(kept.rooms.is_empty() && segment.len() > 100);
+        std::fs::remove_dir_all(&directory).expect("it exists");
     }
 
     #[test]

@@ -1,45 +1,71 @@
 //! Files that survive this process: the shell of `planner`.
 //!
-//! At the start the segments in the directory are read; then a thread of its own appends to them
-//! and syncs them. Nobody waits for that thread. What is written survives the end of the process,
-//! what is synced that of the machine.
+//! At the start the segments in the directory are read; then a thread appends to them, and another
+//! one syncs them, so that what comes during an `fsync` is written. Nobody waits for these threads.
+//! What is written survives the end of the process, what is synced that of the machine.
 //!
-//! Files: `lock`, and `rooms-NUMBER.log` for each segment. Only their owner may read them: they
-//! have the tokens that resume sessions.
+//! Files: `lock`, `rooms-NUMBER.log` for each segment, `unfinished-start` from the start until all
+//! rooms have run for a moment, and `set-aside/room-ID.rec` for each room that ended the process.
+//! Only their owner may read them: they have the tokens that resume sessions.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::recording::{Header, recording_of};
 use anyhow::Context as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::log::{KeptState, LogSalt};
+use super::log::{self, KeptState, LogSalt};
 use super::planner::{KeepPlanner, KeepStats, KeepWork};
+use super::starts::{StartPlan, UnfinishedStarts};
+use super::waiting::QueuedEntry;
 use crate::lobby::RecordKey;
 
 /// What comes within this time is written at once.
 const GATHER_TIME: Duration = Duration::from_millis(5);
+/// Entries are hashed and written in parts of about this size.
+const WRITE_BYTES: usize = 1 << 20;
 /// How long the last write may take.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
+const UNFINISHED_START: &str = "unfinished-start";
+const SET_ASIDE: &str = "set-aside";
 
 /// Takes what is to be kept; see the module.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     planner: Mutex<KeepPlanner>,
-    /// There is something to write, or all is written.
+    /// There is something to write or to sync, or something was.
     wake: Condvar,
-    is_finished: Mutex<bool>,
-    finished: Condvar,
+    /// Files that are not synced, in order; the last one is the newest.
+    unsynced: Mutex<Vec<Arc<File>>>,
+    /// Whether the last write or sync has failed, for the log.
+    was_failing: AtomicBool,
     started: Instant,
+    directory: PathBuf,
+    start: Mutex<ThisStart>,
+    /// Rooms in the directory of those that were set aside.
+    set_aside: AtomicU64,
     /// Locked as long as this lives.
     _lock: File,
+}
+
+/// How far this start is.
+#[derive(Debug)]
+struct ThisStart {
+    plan: StartPlan,
+    /// What the directory said before it.
+    before: UnfinishedStarts,
+    noted: UnfinishedStarts,
+    /// Whether all restored rooms have run for a moment.
+    is_done: bool,
 }
 
 impl Keeper {
@@ -78,30 +104,103 @@ impl Keeper {
             read.with_context(|| path.display().to_string())?;
         }
         report(directory, &kept);
+        let start = ThisStart::begin(directory, !kept.rooms.is_empty())?;
+        let set_aside = count_set_aside(directory)?;
         let mut salt = LogSalt::default();
         SystemRandom::new()
             .fill(&mut salt)
             .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
         let keeper = Arc::new(Self {
-            planner: Mutex::new(KeepPlanner::new(salt, sync_interval, &kept, segments)),
+            planner: Mutex::new(KeepPlanner::new(sync_interval, &kept, segments)),
             wake: Condvar::new(),
-            is_finished: Mutex::new(false),
-            finished: Condvar::new(),
+            unsynced: Mutex::default(),
+            was_failing: AtomicBool::new(false),
             started: now(),
+            directory: directory.to_owned(),
+            start: Mutex::new(start),
+            set_aside: AtomicU64::new(set_aside),
             _lock: lock,
         });
-        let mut files = SegmentFiles::new(directory);
+        let mut files = SegmentFiles::new(directory, salt);
         // A disk that takes nothing is noticed now.
         keeper.write_next(&mut files)?;
         let writer = Arc::clone(&keeper);
         std::thread::Builder::new()
             .name("ambit-keep".into())
             .spawn(move || writer.run(files))?;
+        let syncer = Arc::clone(&keeper);
+        std::thread::Builder::new()
+            .name("ambit-keep-sync".into())
+            .spawn(move || syncer.run_syncs())?;
         Ok((keeper, kept))
     }
 
     pub(crate) fn stats(&self) -> KeepStats {
-        self.planner().stats()
+        KeepStats {
+            set_aside: self.set_aside.load(Ordering::Relaxed),
+            ..self.planner().stats()
+        }
+    }
+
+    /// How rooms are to be restored.
+    pub(crate) fn start_plan(&self) -> StartPlan {
+        self.start().plan
+    }
+
+    /// Notes which room is tried, and waits until the disk has it.
+    pub(crate) fn note_trial(&self, room: Option<RoomId>) {
+        let mut start = self.start();
+        if start.is_done {
+            return;
+        }
+        start.noted = start.noted.trying(room);
+        if let Some(room) = room {
+            tracing::info!(room = room.0, "trying a kept room alone");
+        }
+        if let Err(error) = write_start(&self.directory, start.noted) {
+            tracing::error!(
+                directory = %self.directory.display(),
+                "cannot note which kept room is tried: if the server ends now, no room is set \
+                 aside: {error}"
+            );
+            // It would name another room.
+            let _ = fs::remove_file(self.directory.join(UNFINISHED_START));
+        }
+    }
+
+    /// All restored rooms have run for a moment.
+    pub(crate) fn finish_start(&self) {
+        let mut start = self.start();
+        if std::mem::replace(&mut start.is_done, true) {
+            return;
+        }
+        if start.plan.unfinished > 0 {
+            tracing::warn!("all kept rooms have run for a moment: this start has finished");
+        }
+        self.write_end_of_start(UnfinishedStarts::default());
+    }
+
+    /// Moves a room that ended the process out of the way, as a recording.
+    pub(crate) fn set_aside(&self, header: &Header, saved: &SavedRoom) -> io::Result<()> {
+        let directory = self.directory.join(SET_ASIDE);
+        create_directory(&directory)?;
+        let path = directory.join(format!("room-{}.rec", header.room));
+        let mut file = owner_only().truncate(true).open(&path)?;
+        file.write_all(&recording_of(header, saved))?;
+        file.sync_all()?;
+        File::open(&directory)?.sync_all()?;
+        File::open(&self.directory)?.sync_all()?;
+        let count = count_set_aside(&self.directory)?;
+        self.set_aside.store(count, Ordering::Relaxed);
+        tracing::error!(
+            room = header.room,
+            game = header.game,
+            path = %path.display(),
+            "a kept room was set aside, since the server ended when it went on with it: its \
+             players are told that it was closed. Find the cause with the example `replay`, then \
+             delete the file"
+        );
+        Ok(())
     }
 
     pub(crate) fn keep_records(
@@ -109,17 +208,22 @@ impl Keeper {
         records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
     ) {
         self.planner().handle_records(records);
-        self.wake.notify_one();
+        self.wake.notify_all();
     }
 
     pub(crate) fn keep_snapshot(&self, room: RoomId, snapshot: &RoomSnapshot) {
+        if !self.planner().wants_snapshot(room) {
+            return;
+        }
+        // It may be large: it is copied without the lock, and hashed when it is written.
+        let snapshot = snapshot.clone();
         self.planner().handle_snapshot(room, snapshot);
-        self.wake.notify_one();
+        self.wake.notify_all();
     }
 
     pub(crate) fn keep_tick(&self, room: RoomId, tick: &JournalEntry) {
         self.planner().handle_tick(room, tick);
-        self.wake.notify_one();
+        self.wake.notify_all();
     }
 
     /// Something of the room is missing until its next snapshot.
@@ -129,7 +233,7 @@ impl Keeper {
 
     pub(crate) fn forget(&self, room: RoomId) {
         self.planner().forget(room);
-        self.wake.notify_one();
+        self.wake.notify_all();
     }
 
     /// Keeps nothing more of what the lobby does: this process ends.
@@ -139,39 +243,29 @@ impl Keeper {
 
     /// Writes and syncs what waits, and ends the thread. Waits for it, within a limit.
     pub(crate) fn finish(&self) {
-        self.planner().finish();
-        self.wake.notify_one();
-        let is_finished = self.is_finished.lock();
-        let is_finished = is_finished.unwrap_or_else(PoisonError::into_inner);
+        let start = self.start();
+        if !start.is_done {
+            // It was ended on purpose: it counts for nothing.
+            self.write_end_of_start(start.before.trying(None));
+        }
+        drop(start);
+        let mut planner = self.planner();
+        planner.finish();
+        self.wake.notify_all();
         let waited = self
-            .finished
-            .wait_timeout_while(is_finished, FINISH_TIMEOUT, |is_finished| !*is_finished);
+            .wake
+            .wait_timeout_while(planner, FINISH_TIMEOUT, |planner| !planner.is_finished());
         let timed_out = waited.is_ok_and(|(_, waited)| waited.timed_out());
         if timed_out {
             tracing::warn!("shutdown: the newest changes of rooms were not written in time");
         }
     }
 
+    /// Writes what is due, until all is written.
     fn run(&self, mut files: SegmentFiles) {
-        let mut was_failing = false;
         let (mut left_out, mut is_slow) = (0, false);
         loop {
-            let written = self.write_next(&mut files);
-            match &written {
-                Err(error) if !was_failing => {
-                    tracing::error!(
-                        directory = %files.directory.display(),
-                        "rooms are not kept: they run on, and it is tried again: {error}"
-                    );
-                }
-                Ok(true) if was_failing => {
-                    tracing::warn!("rooms are kept again, each from its next snapshot on");
-                }
-                _ => {}
-            }
-            if !matches!(written, Ok(false)) {
-                was_failing = written.is_err();
-            }
+            self.report(self.write_next(&mut files).err());
             let stats = self.stats();
             if stats.left_out > left_out && !is_slow {
                 tracing::warn!(
@@ -182,52 +276,107 @@ impl Keeper {
             // One line each time that the disk cannot keep up.
             is_slow = stats.left_out > left_out || is_slow && stats.waiting_bytes > 0;
             left_out = stats.left_out;
-            if self.has_finished() {
+            if !self.wait_until_due(KeepPlanner::next_deadline) {
                 return;
             }
-            self.wait();
+            std::thread::sleep(GATHER_TIME);
         }
     }
 
-    /// Writes what is due. Returns whether there was something.
-    fn write_next(&self, files: &mut SegmentFiles) -> io::Result<bool> {
+    /// Syncs what is due, until all is synced.
+    fn run_syncs(&self) {
+        while self.wait_until_due(KeepPlanner::next_sync) {
+            self.report(self.sync_next().err());
+        }
+    }
+
+    /// Writes what is due.
+    fn write_next(&self, files: &mut SegmentFiles) -> io::Result<()> {
         let Some(work) = self.planner().poll(self.time()) else {
-            return Ok(false);
+            return Ok(());
         };
-        let written = files.carry_out(&work);
-        let unneeded = self
-            .planner()
+        let written = files.carry_out(&work, &self.unsynced);
+        self.planner()
             .handle_done(self.time(), &work, written.is_ok());
+        self.wake.notify_all();
+        written
+    }
+
+    /// Syncs if that is due.
+    fn sync_next(&self) -> io::Result<()> {
+        if !self.planner().poll_sync(self.time()) {
+            return Ok(());
+        }
+        let files = lock(&self.unsynced).clone();
+        let synced = files
+            .iter()
+            .try_for_each(|file| file.sync_data())
+            // The names of new files.
+            .and_then(|()| File::open(&self.directory)?.sync_all());
+        // What could not be synced is written anew to another file. The newest file goes on.
+        let done = files.len().saturating_sub(usize::from(synced.is_ok()));
+        lock(&self.unsynced).retain(|file| !files[..done].iter().any(|it| Arc::ptr_eq(it, file)));
+        let unneeded = self.planner().handle_synced(self.time(), synced.is_ok());
+        self.wake.notify_all();
         for segment in unneeded {
-            files.delete(segment);
+            delete_segment(&self.directory, segment);
         }
-        if work.is_last {
-            let is_finished = self.is_finished.lock();
-            *is_finished.unwrap_or_else(PoisonError::into_inner) = true;
-            self.finished.notify_all();
-        }
-        written.map(|()| true)
+        synced
     }
 
-    fn has_finished(&self) -> bool {
-        let is_finished = self.is_finished.lock();
-        *is_finished.unwrap_or_else(PoisonError::into_inner)
+    /// Logs that rooms are not kept, or are kept again, once each.
+    fn report(&self, error: Option<io::Error>) {
+        if let Some(error) = error {
+            if !self.was_failing.swap(true, Ordering::Relaxed) {
+                tracing::error!(
+                    directory = %self.directory.display(),
+                    "rooms are not kept: they run on, and it is tried again: {error}"
+                );
+            }
+        } else if !self.planner().stats().is_failing
+            && self.was_failing.swap(false, Ordering::Relaxed)
+        {
+            tracing::warn!("rooms are kept again, each from its next snapshot on");
+        }
     }
 
-    /// Waits until something is due, and gathers for a moment.
-    fn wait(&self) {
-        let planner = self.planner();
-        let due = planner.next_deadline();
-        match due.map(|at| at.since(self.time())) {
-            None => drop(self.wake.wait(planner)),
-            Some(pause) if pause > GATHER_TIME => drop(self.wake.wait_timeout(planner, pause)),
-            Some(_) => drop(planner),
+    /// Waits until that is due. Returns whether there will be something to do.
+    fn wait_until_due(&self, due: impl Fn(&KeepPlanner) -> Option<LocalTime>) -> bool {
+        let mut planner = self.planner();
+        loop {
+            if planner.is_finished() {
+                return false;
+            }
+            let now = self.time();
+            planner = match due(&planner) {
+                Some(at) if at <= now => return true,
+                Some(at) => {
+                    let waited = self.wake.wait_timeout(planner, at.since(now));
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => {
+                    let waited = self.wake.wait(planner);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
+            };
         }
-        std::thread::sleep(GATHER_TIME);
+    }
+
+    fn write_end_of_start(&self, starts: UnfinishedStarts) {
+        if let Err(error) = write_start(&self.directory, starts) {
+            tracing::warn!(
+                directory = %self.directory.display(),
+                "cannot note that this start has finished: {error}"
+            );
+        }
+    }
+
+    fn start(&self) -> MutexGuard<'_, ThisStart> {
+        lock(&self.start)
     }
 
     fn planner(&self) -> MutexGuard<'_, KeepPlanner> {
-        self.planner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.planner)
     }
 
     fn time(&self) -> LocalTime {
@@ -235,71 +384,150 @@ impl Keeper {
     }
 }
 
-/// The files of the segments.
+impl ThisStart {
+    fn begin(directory: &Path, has_rooms: bool) -> io::Result<Self> {
+        let text = match fs::read(directory.join(UNFINISHED_START)) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let before = UnfinishedStarts::parse(text.as_deref());
+        let (mut plan, mut noted) = (before.plan(), before.begin());
+        if !has_rooms {
+            (plan, noted) = (StartPlan::default(), UnfinishedStarts::default());
+        }
+        if plan.one_at_a_time {
+            tracing::warn!(
+                directory = %directory.display(),
+                starts = plan.unfinished,
+                "the last start ended before all kept rooms had run for a moment: they are \
+                 restored one at a time"
+            );
+        }
+        if has_rooms || text.is_some() {
+            write_start(directory, noted)?;
+        }
+        Ok(Self {
+            plan,
+            before,
+            noted,
+            is_done: !has_rooms,
+        })
+    }
+}
+
+/// Writes what the next start finds, so that it is there whatever ends.
+fn write_start(directory: &Path, starts: UnfinishedStarts) -> io::Result<()> {
+    let path = directory.join(UNFINISHED_START);
+    match starts.to_text() {
+        Some(text) => {
+            let new_path = directory.join(format!("{UNFINISHED_START}.new"));
+            let mut file = owner_only().truncate(true).open(&new_path)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new_path, &path)?;
+        }
+        None => match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        },
+    }
+    File::open(directory)?.sync_all()
+}
+
+fn count_set_aside(directory: &Path) -> io::Result<u64> {
+    match fs::read_dir(directory.join(SET_ASIDE)) {
+        Ok(entries) => Ok(entries.count() as u64),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes the files of the segments.
 struct SegmentFiles {
     directory: PathBuf,
+    salt: LogSalt,
     /// The newest segment.
-    newest: Option<File>,
-    /// Earlier ones that are not synced.
-    unsynced: Vec<File>,
+    newest: Option<Arc<File>>,
+    /// Entries with their hashes.
+    buffer: Vec<u8>,
 }
 
 impl SegmentFiles {
-    fn new(directory: &Path) -> Self {
+    fn new(directory: &Path, salt: LogSalt) -> Self {
         Self {
             directory: directory.to_owned(),
+            salt,
             newest: None,
-            unsynced: Vec::new(),
+            buffer: Vec::new(),
         }
     }
 
-    fn carry_out(&mut self, work: &KeepWork) -> io::Result<()> {
-        let done = self.try_to_carry_out(work);
+    fn carry_out(&mut self, work: &KeepWork, unsynced: &Mutex<Vec<Arc<File>>>) -> io::Result<()> {
+        let done = self.try_to_carry_out(work, unsynced);
         if done.is_err() {
-            // The next work begins a new segment.
+            // The next work begins a new segment, and does not count on these.
             self.newest = None;
-            self.unsynced.clear();
+            lock(unsynced).clear();
         }
         done
     }
 
-    fn try_to_carry_out(&mut self, work: &KeepWork) -> io::Result<()> {
+    fn try_to_carry_out(
+        &mut self,
+        work: &KeepWork,
+        unsynced: &Mutex<Vec<Arc<File>>>,
+    ) -> io::Result<()> {
         if !work.append.is_empty() {
-            let newest = self.newest.as_mut();
+            let newest = self.newest.clone();
             let newest = newest.ok_or_else(|| io::Error::other("no segment was begun"))?;
-            newest.write_all(&work.append)?;
+            self.write(&newest, &work.append)?;
         }
-        if let Some((number, bytes)) = &work.begin {
+        if let Some((number, entries)) = &work.begin {
             let path = path_of(&self.directory, *number);
-            let mut file = owner_only().create_new(true).open(&path)?;
-            if let Err(error) = file.write_all(bytes) {
+            let file = Arc::new(owner_only().create_new(true).open(&path)?);
+            log::begin_segment(self.salt, &mut self.buffer);
+            if let Err(error) = self.write(&file, entries) {
                 // It has nothing that is not elsewhere.
                 let _ = fs::remove_file(&path);
                 return Err(error);
             }
-            self.unsynced.extend(self.newest.replace(file));
-        }
-        if work.sync {
-            for file in self.unsynced.drain(..) {
-                file.sync_data()?;
-            }
-            if let Some(newest) = &self.newest {
-                newest.sync_data()?;
-            }
-            // The names of new files.
-            File::open(&self.directory)?.sync_all()?;
+            lock(unsynced).push(Arc::clone(&file));
+            self.newest = Some(file);
         }
         Ok(())
     }
 
-    fn delete(&self, segment: u64) {
-        let path = path_of(&self.directory, segment);
-        if let Err(error) = fs::remove_file(&path)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(path = %path.display(), "cannot delete what is not needed: {error}");
+    /// Writes what is in the buffer, then these entries.
+    fn write(&mut self, mut file: &File, entries: &[QueuedEntry]) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for entry in entries {
+            log::append(self.salt, entry.as_entry(), &mut buffer);
+            if buffer.len() >= WRITE_BYTES {
+                file.write_all(&buffer)?;
+                buffer.clear();
+            }
         }
+        file.write_all(&buffer)?;
+        buffer.clear();
+        // A large snapshot need not stay in memory.
+        buffer.shrink_to(WRITE_BYTES);
+        self.buffer = buffer;
+        Ok(())
     }
+}
+
+fn delete_segment(directory: &Path, segment: u64) {
+    let path = path_of(directory, segment);
+    if let Err(error) = fs::remove_file(&path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), "cannot delete what is not needed: {error}");
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn report(directory: &Path, kept: &KeptState) {
@@ -419,6 +647,55 @@ mod tests {
         }
         assert!(keeper.stats().is_failing);
         keeper.finish();
+    }
+
+    #[test]
+    fn the_room_that_was_tried_when_the_process_ended_is_known_later() {
+        let directory = scratch("tried");
+        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
+        keeper.keep_snapshot(ROOM, &snapshot());
+        keeper.finish();
+        let begun = directory.join(UNFINISHED_START);
+        assert!(!begun.exists(), "it restored no room");
+        // It ends without a word, and so does the next one, which tries the room.
+        let keeper = reopen(&directory, keeper);
+        assert_eq!(keeper.start_plan(), StartPlan::default());
+        assert!(begun.exists());
+        let keeper = reopen(&directory, keeper);
+        assert!(keeper.start_plan().one_at_a_time);
+        keeper.note_trial(Some(ROOM));
+        let keeper = reopen(&directory, keeper);
+        assert_eq!(keeper.start_plan().set_aside, Some(ROOM));
+        let header = Header {
+            room: ROOM.0,
+            ..Header::default()
+        };
+        let saved = SavedRoom {
+            snapshot: snapshot(),
+            journal: vec![tick(100)],
+        };
+        keeper.set_aside(&header, &saved).unwrap();
+        assert_eq!(keeper.stats().set_aside, 1);
+        let recording = fs::read(directory.join("set-aside/room-7.rec")).unwrap();
+        assert_eq!(recording, recording_of(&header, &saved));
+        // One that is ended on purpose, or has restored all rooms, leaves nothing.
+        keeper.note_trial(None);
+        keeper.finish_start();
+        assert!(!begun.exists());
+        let keeper = reopen(&directory, keeper);
+        assert!(!keeper.start_plan().one_at_a_time);
+        assert_eq!(keeper.stats().set_aside, 1);
+        keeper.finish();
+        assert!(!begun.exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// The next process; the last one was killed.
+    fn reopen(directory: &Path, keeper: Arc<Keeper>) -> Arc<Keeper> {
+        keeper.planner().finish();
+        keeper.wake.notify_all();
+        drop(keeper);
+        open_later(directory).0
     }
 
     /// The thread of the last keeper may still hold the lock for a moment.

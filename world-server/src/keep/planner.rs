@@ -1,31 +1,36 @@
-//! What is written to the log, and when. Pure.
+//! What is written to the log and synced, and when. Pure.
 //!
 //! Changes go in; [`KeepPlanner::poll`] returns the next thing to write, and the writer answers
-//! with [`KeepPlanner::handle_done`].
+//! with [`KeepPlanner::handle_done`]. [`KeepPlanner::poll_sync`] says when to sync, which
+//! [`KeepPlanner::handle_synced`] answers. Both may be under way at the same time, so nothing waits
+//! in memory for the end of an `fsync`.
 //!
-//! All entries go to the newest segment, so one call of `fsync` covers all rooms. Of the snapshots,
-//! which hosts send once a second, the log takes one after so many ticks ([`SNAPSHOT_TICKS`]) or
-//! when the journal is as long as the snapshot: large rooms cost a fraction of what they cost with
-//! each snapshot, and no room has more ticks to repeat after a restart than a few seconds. A
-//! segment that has grown to a multiple of what it restores to is followed by a new one; an old one
-//! is deleted when no room's newest snapshot is in it any more.
+//! All entries go to the newest segment, so one sync covers all rooms. Of the snapshots, which
+//! hosts send once a second, the log takes one after so many ticks ([`SNAPSHOT_TICKS`]) or when the
+//! journal is as long as the snapshot: large rooms cost a fraction of what they cost with each
+//! snapshot, and no room has more ticks to repeat after a restart than a few seconds. A segment
+//! that has grown to a multiple of what it restores to is followed by a new one; an old one is
+//! deleted when no room's newest snapshot is in it any more.
 //!
 //! Invariants:
 //! 1. What waits to be written has at most [`MAX_WAITING_BYTES`]. Beyond that the room whose
 //!    snapshot has waited longest is left out until its next snapshot, and counted.
-//! 2. After a failed write everything begins anew in a new segment: records at once, rooms with
-//!    their next snapshots.
-//! 3. No segment is deleted before everything that takes its place is synced.
+//! 2. After a failed write or sync everything begins anew in a new segment: records at once, rooms
+//!    with their next snapshots.
+//! 3. No segment is deleted before everything that takes its place is synced. What was written
+//!    before a failure, and not synced, never takes its place.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_host::protocol::MAX_ROOM_JOURNAL_BYTES;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use bytes::Bytes;
 
-use super::log::{self, KeptEntry, KeptState, LogSalt, MAX_ROOM_TICKS};
+use super::log::{self, KeptState, MAX_ROOM_TICKS};
+use super::waiting::{QueuedEntry, WaitingEntries};
 use crate::lobby::RecordKey;
 
 /// Ticks after which the log takes a room's next snapshot: five seconds at 20 Hz.
@@ -44,14 +49,14 @@ const ENTRIES_PER_SEGMENT: u64 = 1 << 40;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct KeepPlanner {
-    salt: LogSalt,
     sync_interval: Duration,
     /// All records of the lobby.
-    records: BTreeMap<RecordKey, Vec<u8>>,
+    records: BTreeMap<RecordKey, Bytes>,
     rooms: BTreeMap<RoomId, RoomProgress>,
-    /// Not written yet, in order.
-    waiting: VecDeque<QueuedEntry>,
-    waiting_bytes: usize,
+    /// Rooms that have ended, and the newest segment with something of them.
+    gone: BTreeMap<RoomId, u64>,
+    /// Not written yet.
+    waiting: WaitingEntries,
     /// The newest segment.
     segment: u64,
     segment_bytes: u64,
@@ -60,14 +65,24 @@ pub(crate) struct KeepPlanner {
     begins_segment: bool,
     /// Whether the writer is at work.
     is_writing: bool,
-    /// Since when something is written and not synced.
-    unsynced_since: Option<LocalTime>,
-    /// After a failure: when to try again, and the pause after that.
-    retry: Option<(LocalTime, Duration)>,
     /// Rooms whose snapshots are being written, and to which segment.
     in_flight: Vec<(RoomId, u64)>,
+    /// Since when something is written that no sync covers.
+    unsynced_since: Option<LocalTime>,
+    /// The sync that is under way.
+    syncing: Option<SyncUnderWay>,
+    /// The newest segment whose beginning is written.
+    begun_segment: u64,
+    /// What was written to segments up to this one, and not synced, is as if it were not there.
+    failed_until: u64,
+    /// Grows with each failure: what began before one counts for nothing.
+    attempt: u64,
+    /// After a failure, until the next sync: when to try again, and the pause after that.
+    retry: Option<(LocalTime, Duration)>,
     is_frozen: bool,
     is_finishing: bool,
+    /// It failed while it was finishing.
+    gave_up: bool,
     first_number: u64,
     stats: KeepStats,
 }
@@ -82,6 +97,8 @@ pub(crate) struct KeepStats {
     pub(crate) left_out: u64,
     pub(crate) waiting_bytes: u64,
     pub(crate) is_failing: bool,
+    /// Rooms that ended the process and were set aside, until the operator deletes them.
+    pub(crate) set_aside: u64,
 }
 
 /// How far the log is with a room.
@@ -89,6 +106,8 @@ pub(crate) struct KeepStats {
 struct RoomProgress {
     /// The segment with its newest snapshot.
     segment: Option<u64>,
+    /// The same of those that are synced.
+    synced_segment: Option<u64>,
     next_number: u64,
     snapshot_bytes: usize,
     ticks: usize,
@@ -99,61 +118,64 @@ struct RoomProgress {
     is_due: bool,
 }
 
-#[derive(Debug)]
-struct QueuedEntry {
-    /// `None` for a record.
-    room: Option<RoomId>,
-    is_snapshot: bool,
-    bytes: Vec<u8>,
+/// What the writer is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct KeepWork {
+    /// Append these to the newest segment.
+    pub(crate) append: Vec<QueuedEntry>,
+    /// Then begin a new segment of that number with these.
+    pub(crate) begin: Option<(u64, Vec<QueuedEntry>)>,
+    began_at: LocalTime,
+    attempt: u64,
 }
 
-/// What the writer is to do.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct KeepWork {
-    /// Append this to the newest segment.
-    pub(crate) append: Vec<u8>,
-    /// Then begin a new segment of that number.
-    pub(crate) begin: Option<(u64, Vec<u8>)>,
-    /// Then sync all that was written.
-    pub(crate) sync: bool,
-    /// The writer ends after it.
-    pub(crate) is_last: bool,
+/// What a sync covers.
+#[derive(Debug)]
+struct SyncUnderWay {
+    /// The newest segment, which begins with all records.
+    segment: u64,
+    /// The rooms' newest snapshots.
+    snapshots: Vec<(RoomId, u64)>,
+    attempt: u64,
 }
 
 impl KeepPlanner {
     /// A planner that continues what was read, in a new segment after `newest_segment`.
-    pub(crate) fn new(
-        salt: LogSalt,
-        sync_interval: Duration,
-        kept: &KeptState,
-        segments: BTreeSet<u64>,
-    ) -> Self {
+    pub(crate) fn new(sync_interval: Duration, kept: &KeptState, segments: BTreeSet<u64>) -> Self {
         let segment = segments.last().copied().unwrap_or_default();
         let first_number = (segment + 1).saturating_mul(ENTRIES_PER_SEGMENT);
         let rooms = kept.rooms.iter().map(|(id, room)| {
             let progress = RoomProgress {
                 segment: Some(room.segment),
+                synced_segment: Some(room.segment),
                 ..RoomProgress::new(first_number)
             };
             (*id, progress)
         });
+        let records = kept.records.iter();
         Self {
-            salt,
             sync_interval,
-            records: kept.records.clone(),
+            records: records
+                .map(|(key, value)| (*key, Bytes::copy_from_slice(value)))
+                .collect(),
             rooms: rooms.collect(),
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            gone: BTreeMap::new(),
+            waiting: WaitingEntries::default(),
             segment,
             segment_bytes: 0,
             older_segments: segments,
             begins_segment: true,
             is_writing: false,
-            unsynced_since: None,
-            retry: None,
             in_flight: Vec::new(),
+            unsynced_since: None,
+            syncing: None,
+            begun_segment: 0,
+            failed_until: 0,
+            attempt: 0,
+            retry: None,
             is_frozen: false,
             is_finishing: false,
+            gave_up: false,
             first_number,
             stats: KeepStats::default(),
         }
@@ -161,7 +183,7 @@ impl KeepPlanner {
 
     pub(crate) fn stats(&self) -> KeepStats {
         KeepStats {
-            waiting_bytes: self.waiting_bytes as u64,
+            waiting_bytes: self.waiting.bytes() as u64,
             is_failing: self.retry.is_some(),
             ..self.stats
         }
@@ -176,43 +198,49 @@ impl KeepPlanner {
             return;
         }
         for (key, value) in records {
-            let entry = match &value {
-                Some(value) => KeptEntry::Record { key, value },
-                None => KeptEntry::RecordGone(key),
-            };
-            self.push(None, entry);
-            match value {
-                Some(value) => drop(self.records.insert(key, value)),
+            let value = value.map(Bytes::from);
+            match &value {
+                Some(value) => drop(self.records.insert(key, value.clone())),
                 None => drop(self.records.remove(&key)),
             }
+            self.waiting.push(QueuedEntry::Record { key, value });
         }
         self.shed();
     }
 
-    /// A host has sent a snapshot of a room.
-    pub(crate) fn handle_snapshot(&mut self, room: RoomId, snapshot: &RoomSnapshot) {
+    /// Whether the log takes a snapshot of the room that comes now.
+    pub(crate) fn wants_snapshot(&self, room: RoomId) -> bool {
+        self.rooms.get(&room).is_none_or(|progress| {
+            let is_long = progress.ticks >= SNAPSHOT_TICKS
+                || progress.journal_bytes >= progress.snapshot_bytes.max(SNAPSHOT_JOURNAL_BYTES);
+            !progress.is_whole || progress.is_due || is_long
+        })
+    }
+
+    /// A host has sent a snapshot of a room. One that the log does not want is ignored.
+    pub(crate) fn handle_snapshot(&mut self, room: RoomId, snapshot: RoomSnapshot) {
+        if !self.wants_snapshot(room) {
+            return;
+        }
+        let RoomSnapshot { at, state } = snapshot;
         let first_number = self.first_number;
         let progress = self.rooms.entry(room);
         let progress = progress.or_insert_with(|| RoomProgress::new(first_number));
-        let is_long = progress.ticks >= SNAPSHOT_TICKS
-            || progress.journal_bytes >= progress.snapshot_bytes.max(SNAPSHOT_JOURNAL_BYTES);
-        if progress.is_whole && !progress.is_due && !is_long {
-            return;
-        }
         let number = progress.next_number;
         *progress = RoomProgress {
             segment: progress.segment,
-            snapshot_bytes: snapshot.state.len(),
+            synced_segment: progress.synced_segment,
+            snapshot_bytes: state.len(),
             is_whole: true,
             ..RoomProgress::new(number + 1)
         };
-        let entry = KeptEntry::Snapshot {
+        self.gone.remove(&room);
+        self.waiting.push(QueuedEntry::Snapshot {
             room,
             number,
-            at: snapshot.at,
-            state: &snapshot.state,
-        };
-        self.push(Some(room), entry);
+            at,
+            state: state.into(),
+        });
         self.shed();
     }
 
@@ -229,13 +257,12 @@ impl KeepPlanner {
         }
         let number = progress.next_number;
         progress.next_number += 1;
-        let entry = KeptEntry::Tick {
+        self.waiting.push(QueuedEntry::Tick {
             room,
             number,
             at: tick.at,
-            inputs: &tick.inputs,
-        };
-        self.push(Some(room), entry);
+            inputs: Bytes::copy_from_slice(&tick.inputs),
+        });
         self.shed();
     }
 
@@ -249,7 +276,9 @@ impl KeepPlanner {
     /// The room has ended.
     pub(crate) fn forget(&mut self, room: RoomId) {
         if !self.is_frozen && self.rooms.remove(&room).is_some() {
-            self.push(Some(room), KeptEntry::RoomGone(room));
+            self.waiting.remove_room(room);
+            self.waiting.push(QueuedEntry::RoomGone(room));
+            self.gone.insert(room, self.segment);
         }
     }
 
@@ -260,21 +289,31 @@ impl KeepPlanner {
         self.is_frozen = true;
     }
 
-    /// What waits is written, and that is all.
+    /// What waits is written and synced, and that is all.
     pub(crate) fn finish(&mut self) {
         self.is_finishing = true;
     }
 
+    /// Whether there is nothing more to do after [`KeepPlanner::finish`].
+    pub(crate) fn is_finished(&self) -> bool {
+        let is_all_synced = !self.is_writing
+            && !self.has_something_to_write()
+            && self.unsynced_since.is_none()
+            && self.syncing.is_none();
+        self.is_finishing && (is_all_synced || self.gave_up)
+    }
+
+    fn has_something_to_write(&self) -> bool {
+        self.begins_segment || !self.waiting.is_empty()
+    }
+
     /// When [`KeepPlanner::poll`] has something to do.
     pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
-        if self.is_writing {
+        if self.is_writing || !self.has_something_to_write() {
             return None;
         }
-        if self.is_finishing || self.begins_segment || !self.waiting.is_empty() {
-            let retry = self.retry.filter(|_| !self.is_finishing);
-            return Some(retry.map_or(LocalTime::ZERO, |(at, _)| at));
-        }
-        self.unsynced_since.map(|since| since + self.sync_interval)
+        let retry = self.retry.filter(|_| !self.is_finishing);
+        Some(retry.map_or(LocalTime::ZERO, |(at, _)| at))
     }
 
     /// The next work; [`KeepPlanner::handle_done`] has to follow.
@@ -282,91 +321,122 @@ impl KeepPlanner {
         if self.next_deadline().is_none_or(|at| at > now) {
             return None;
         }
-        let (mut work, segment) = (KeepWork::default(), self.segment);
-        let waiting = std::mem::take(&mut self.waiting);
-        self.waiting_bytes = 0;
+        let mut work = KeepWork {
+            append: Vec::new(),
+            begin: None,
+            began_at: now,
+            attempt: self.attempt,
+        };
+        let (mut waiting, snapshots) = self.waiting.take();
+        // The waiting entries come before a next segment, but after one that begins anew.
+        let mut holder = self.segment;
         if self.begins_segment {
-            // Its records are those that wait, too.
-            let mut rest = Vec::new();
-            for entry in waiting.iter().filter(|entry| entry.room.is_some()) {
-                rest.extend_from_slice(&entry.bytes);
-            }
-            let (number, mut bytes) = self.next_segment();
-            bytes.append(&mut rest);
-            work.begin = Some((number, bytes));
+            // It begins with the records that wait, too.
+            waiting.retain(|entry| !entry.is_record());
+            let (number, mut entries) = self.next_segment();
+            entries.append(&mut waiting);
+            work.begin = Some((number, entries));
+            holder = number;
         } else {
-            for entry in &waiting {
-                work.append.extend_from_slice(&entry.bytes);
-            }
-            if self.is_segment_long(work.append.len()) {
+            let bytes = bytes_of(&waiting);
+            work.append = waiting;
+            if self.is_segment_long(bytes) {
                 work.begin = Some(self.next_segment());
                 self.rooms.values_mut().for_each(|room| room.is_due = true);
             }
         }
-        let holder = if self.begins_segment {
-            self.segment
-        } else {
-            segment
-        };
-        let snapshots = waiting.iter().filter(|entry| entry.is_snapshot);
-        let rooms = snapshots.filter_map(|entry| entry.room);
-        self.in_flight = rooms.map(|room| (room, holder)).collect();
+        self.in_flight = snapshots.into_iter().map(|room| (room, holder)).collect();
         self.begins_segment = false;
-        let has_bytes = work.begin.is_some() || !work.append.is_empty();
-        if has_bytes {
-            self.unsynced_since.get_or_insert(now);
-        }
-        let is_due = |since| now >= since + self.sync_interval;
-        work.sync = self.is_finishing || self.unsynced_since.is_some_and(is_due);
-        work.is_last = self.is_finishing;
         self.is_writing = true;
         Some(work)
     }
 
-    /// The work was done, or failed. Returns the segments to be deleted.
-    pub(crate) fn handle_done(
-        &mut self,
-        now: LocalTime,
-        work: &KeepWork,
-        is_done: bool,
-    ) -> Vec<u64> {
+    /// The work was done, or failed.
+    pub(crate) fn handle_done(&mut self, now: LocalTime, work: &KeepWork, is_done: bool) {
         self.is_writing = false;
         let in_flight = std::mem::take(&mut self.in_flight);
-        let begun = work.begin.as_ref().map_or(0, |(_, bytes)| bytes.len());
+        if work.attempt != self.attempt {
+            return;
+        }
         if !is_done {
-            self.handle_failure(now);
-            return Vec::new();
+            return self.handle_failure(now);
         }
-        self.retry = None;
-        self.stats.bytes += (work.append.len() + begun) as u64;
-        if work.begin.is_some() {
-            self.segment_bytes = 0;
+        let appended = bytes_of(&work.append);
+        let begun = work.begin.as_ref().map(|(_, entries)| bytes_of(entries));
+        if let Some((segment, _)) = work.begin {
+            self.begun_segment = segment;
         }
-        self.segment_bytes += if work.begin.is_some() {
-            begun as u64
-        } else {
-            work.append.len() as u64
-        };
+        self.stats.bytes += appended + begun.unwrap_or_default();
+        self.segment_bytes = begun.unwrap_or(self.segment_bytes + appended);
         for (room, segment) in in_flight {
             if let Some(room) = self.rooms.get_mut(&room) {
                 room.segment = Some(segment);
             }
         }
-        if !work.sync {
+        self.unsynced_since.get_or_insert(work.began_at);
+    }
+
+    /// When [`KeepPlanner::poll_sync`] has something to do.
+    pub(crate) fn next_sync(&self) -> Option<LocalTime> {
+        if self.syncing.is_some() {
+            return None;
+        }
+        let since = self.unsynced_since?;
+        let is_last = self.is_finishing && !self.is_writing && !self.has_something_to_write();
+        Some(if is_last {
+            LocalTime::ZERO
+        } else {
+            since + self.sync_interval
+        })
+    }
+
+    /// Whether to sync all that was written; [`KeepPlanner::handle_synced`] has to follow.
+    pub(crate) fn poll_sync(&mut self, now: LocalTime) -> bool {
+        if self.next_sync().is_none_or(|at| at > now) {
+            return false;
+        }
+        self.unsynced_since = None;
+        let rooms = self.rooms.iter();
+        let snapshots = rooms.filter_map(|(id, room)| Some((*id, room.segment?)));
+        let snapshots = snapshots.filter(|(_, segment)| *segment > self.failed_until);
+        self.syncing = Some(SyncUnderWay {
+            segment: self.begun_segment,
+            snapshots: snapshots.collect(),
+            attempt: self.attempt,
+        });
+        true
+    }
+
+    /// All that was written before the last [`KeepPlanner::poll_sync`] is synced, or that failed.
+    /// Returns the segments to be deleted.
+    pub(crate) fn handle_synced(&mut self, now: LocalTime, is_done: bool) -> Vec<u64> {
+        let Some(sync) = self.syncing.take() else {
+            return Vec::new();
+        };
+        if sync.attempt != self.attempt {
             return Vec::new();
         }
+        if !is_done {
+            self.handle_failure(now);
+            return Vec::new();
+        }
+        self.retry = None;
         self.stats.syncs += 1;
-        self.unsynced_since = None;
-        let used: BTreeSet<u64> = self
-            .rooms
-            .values()
-            .filter_map(|room| room.segment)
+        for (room, segment) in sync.snapshots {
+            if let Some(room) = self.rooms.get_mut(&room) {
+                room.synced_segment = Some(segment);
+            }
+        }
+        let rooms = self.rooms.values();
+        let used: BTreeSet<u64> = rooms
+            .flat_map(|room| [room.segment, room.synced_segment])
+            .flatten()
             .collect();
-        let (needed, unneeded) = self
-            .older_segments
-            .iter()
-            .partition(|segment| used.contains(segment));
+        let is_needed = |segment: &u64| *segment >= sync.segment || used.contains(segment);
+        let (needed, unneeded) = self.older_segments.iter().partition(|it| is_needed(it));
         self.older_segments = needed;
+        let oldest = self.older_segments.first().copied().unwrap_or(self.segment);
+        self.gone.retain(|_, segment| *segment >= oldest);
         let unneeded: BTreeSet<u64> = unneeded;
         unneeded.into_iter().collect()
     }
@@ -375,40 +445,42 @@ impl KeepPlanner {
         let pause = self.retry.map_or(RETRY_PAUSES.0, |(_, pause)| pause);
         self.retry = Some((now + pause, (2 * pause).min(RETRY_PAUSES.1)));
         self.stats.failures += 1;
+        self.attempt += 1;
+        self.failed_until = self.segment;
+        self.gave_up = self.is_finishing;
         // The newest segment may end within an entry.
         self.older_segments.insert(self.segment);
         self.begins_segment = true;
         self.unsynced_since = None;
-        self.waiting.clear();
-        self.waiting_bytes = 0;
+        self.waiting = WaitingEntries::default();
         for room in self.rooms.values_mut() {
             room.is_whole = false;
         }
     }
 
-    /// Makes the beginning of the next segment: all records.
-    fn next_segment(&mut self) -> (u64, Vec<u8>) {
+    /// The beginning of the next segment: all records, and which rooms are gone.
+    fn next_segment(&mut self) -> (u64, Vec<QueuedEntry>) {
         if self.segment > 0 {
             self.older_segments.insert(self.segment);
         }
         self.segment += 1;
-        let mut bytes = Vec::new();
-        log::begin_segment(self.salt, &mut bytes);
-        for (&key, value) in &self.records {
-            log::append(self.salt, KeptEntry::Record { key, value }, &mut bytes);
-        }
-        log::append(self.salt, KeptEntry::RecordsComplete, &mut bytes);
-        (self.segment, bytes)
+        let records = self.records.iter().map(|(&key, value)| {
+            let value = Some(value.clone());
+            QueuedEntry::Record { key, value }
+        });
+        let gone = self.gone.keys().map(|room| QueuedEntry::RoomGone(*room));
+        let entries = records.chain([QueuedEntry::RecordsComplete]).chain(gone);
+        (self.segment, entries.collect())
     }
 
-    fn is_segment_long(&self, more: usize) -> bool {
-        let bytes = self.segment_bytes + more as u64;
+    fn is_segment_long(&self, more: u64) -> bool {
+        let bytes = self.segment_bytes + more;
         bytes >= SEGMENT_BYTES && bytes >= 2 * self.live_bytes()
     }
 
     /// The bytes of all records and newest snapshots.
     fn live_bytes(&self) -> u64 {
-        let records = self.records.values().map(Vec::len);
+        let records = self.records.values().map(Bytes::len);
         let snapshots = self.rooms.values().map(|room| room.snapshot_bytes);
         records
             .chain(snapshots)
@@ -416,42 +488,30 @@ impl KeepPlanner {
             .sum()
     }
 
-    fn push(&mut self, room: Option<RoomId>, entry: KeptEntry<'_>) {
-        let mut bytes = Vec::new();
-        log::append(self.salt, entry, &mut bytes);
-        self.waiting_bytes += bytes.len();
-        self.waiting.push_back(QueuedEntry {
-            room,
-            is_snapshot: matches!(entry, KeptEntry::Snapshot { .. }),
-            bytes,
-        });
-    }
-
     /// Leaves rooms out while too much waits.
     fn shed(&mut self) {
-        while self.waiting_bytes > MAX_WAITING_BYTES {
-            let of_rooms = || self.waiting.iter().filter(|entry| entry.room.is_some());
-            let oldest = of_rooms()
-                .find(|entry| entry.is_snapshot)
-                .or_else(|| of_rooms().next());
-            if let Some(room) = oldest.and_then(|entry| entry.room) {
-                self.waiting.retain(|entry| entry.room != Some(room));
+        while self.waiting.bytes() > MAX_WAITING_BYTES {
+            if let Some(room) = self.waiting.leave_out_a_room() {
                 self.interrupt(room);
                 self.stats.left_out += 1;
             } else {
                 // The next segment has all records.
-                self.waiting.clear();
+                self.waiting = WaitingEntries::default();
                 self.begins_segment = true;
             }
-            self.waiting_bytes = self.waiting.iter().map(|entry| entry.bytes.len()).sum();
         }
     }
+}
+
+fn bytes_of(entries: &[QueuedEntry]) -> u64 {
+    entries.iter().map(|entry| entry.bytes() as u64).sum()
 }
 
 impl RoomProgress {
     fn new(next_number: u64) -> Self {
         Self {
             segment: None,
+            synced_segment: None,
             next_number,
             snapshot_bytes: 0,
             ticks: 0,
@@ -463,381 +523,4 @@ impl RoomProgress {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    use ambit_proto::ids::PlayerId;
-    use ambit_proto::time::GameTime;
-    use ambit_room::journal::SavedRoom;
-
-    const SALT: LogSalt = [3; 8];
-    const SYNC: Duration = Duration::from_secs(1);
-    const ROOMS: [RoomId; 3] = [RoomId(1), RoomId(2), RoomId(3)];
-
-    /// A process that writes some of what it was given, and the states that were right at a time.
-    struct Story {
-        planner: KeepPlanner,
-        now: LocalTime,
-        random: u64,
-        segments: BTreeMap<u64, Vec<u8>>,
-        rooms: BTreeMap<RoomId, SavedRoom>,
-        /// All states of each room so far.
-        room_states: Vec<(RoomId, SavedRoom)>,
-        records: BTreeMap<RecordKey, Vec<u8>>,
-        /// All states of the records so far.
-        record_states: Vec<BTreeMap<RecordKey, Vec<u8>>>,
-        checked: u32,
-    }
-
-    impl Story {
-        fn new(seed: u64) -> Self {
-            Self {
-                planner: planner(&KeptState::default(), BTreeSet::new()),
-                now: LocalTime::from_millis(10),
-                random: seed,
-                segments: BTreeMap::new(),
-                rooms: BTreeMap::new(),
-                room_states: Vec::new(),
-                records: BTreeMap::new(),
-                record_states: vec![BTreeMap::new()],
-                checked: 0,
-            }
-        }
-
-        fn below(&mut self, limit: u64) -> u64 {
-            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005) + 1;
-            (self.random >> 33) % limit
-        }
-
-        fn step(&mut self) {
-            self.now += Duration::from_millis(50);
-            let room = ROOMS[self.below(3) as usize];
-            match self.below(12) {
-                0 => {
-                    let key = RecordKey::Player(PlayerId(self.below(4)));
-                    let value = (self.below(4) > 0).then(|| vec![self.below(200) as u8; 9]);
-                    match &value {
-                        Some(value) => drop(self.records.insert(key, value.clone())),
-                        None => drop(self.records.remove(&key)),
-                    }
-                    self.record_states.push(self.records.clone());
-                    self.planner.handle_records([(key, value)]);
-                }
-                1 => self.snapshot(room),
-                2 if self.below(4) == 0 => {
-                    self.rooms.remove(&room);
-                    self.planner.forget(room);
-                }
-                3 if self.below(4) == 0 => {
-                    // Another host goes on with it.
-                    self.planner.interrupt(room);
-                    self.tick(room);
-                    self.snapshot(room);
-                }
-                _ => self.tick(room),
-            }
-        }
-
-        fn snapshot(&mut self, room: RoomId) {
-            let at = self.now_of_rooms();
-            let state = vec![self.below(256) as u8; 20];
-            let snapshot = RoomSnapshot { at, state };
-            let number = |planner: &KeepPlanner| {
-                let progress = planner.rooms.get(&room);
-                progress.map(|progress| progress.next_number)
-            };
-            let before = number(&self.planner);
-            self.planner.handle_snapshot(room, &snapshot);
-            // The room is the same with the last snapshot and the ticks, as with the new one.
-            if number(&self.planner) != before {
-                let journal = Vec::new();
-                self.rooms.insert(room, SavedRoom { snapshot, journal });
-                self.note(room);
-            }
-        }
-
-        fn tick(&mut self, room: RoomId) {
-            let tick = JournalEntry {
-                at: self.now_of_rooms(),
-                inputs: vec![self.below(256) as u8; 3],
-            };
-            self.planner.handle_tick(room, &tick);
-            if let Some(saved) = self.rooms.get_mut(&room)
-                && self.planner.rooms[&room].is_whole
-            {
-                saved.journal.push(tick);
-                self.note(room);
-            }
-        }
-
-        fn now_of_rooms(&self) -> GameTime {
-            GameTime::from_micros(self.now.micros())
-        }
-
-        fn note(&mut self, room: RoomId) {
-            self.room_states.push((room, self.rooms[&room].clone()));
-        }
-
-        /// Writes what is due. The process may end after each of its bytes.
-        fn write(&mut self) {
-            let Some(work) = self.planner.poll(self.now) else {
-                return;
-            };
-            let newest = self.segments.keys().last().copied().unwrap_or_default();
-            for length in 0..=work.append.len() {
-                self.check(newest, &work.append[..length]);
-            }
-            if !work.append.is_empty() {
-                let segment = self.segments.get_mut(&newest).expect("it was begun");
-                segment.extend_from_slice(&work.append);
-            }
-            if let Some((number, bytes)) = &work.begin {
-                assert!(*number > newest);
-                for length in 0..=bytes.len() {
-                    self.check(*number, &bytes[..length]);
-                }
-                self.segments.insert(*number, bytes.clone());
-            }
-            for deleted in self.planner.handle_done(self.now, &work, true) {
-                assert!(work.sync, "not before the others are synced");
-                self.segments.remove(&deleted).expect("it is there");
-                self.check(0, &[]);
-            }
-        }
-
-        /// What the segments and some more bytes of one restore to was right at a time.
-        fn check(&mut self, segment: u64, more: &[u8]) {
-            let mut state = KeptState::default();
-            let mut segments = self.segments.clone();
-            if !more.is_empty() {
-                segments.entry(segment).or_default().extend(more);
-            }
-            for (number, bytes) in &segments {
-                state.read(*number, bytes).expect("this version");
-            }
-            assert_eq!(state.damaged_bytes, 0);
-            assert!(
-                self.record_states.contains(&state.records),
-                "{:?}",
-                state.records
-            );
-            for (id, room) in &state.rooms {
-                let is_known = |(of, saved): &(RoomId, SavedRoom)| of == id && *saved == room.saved;
-                assert!(self.room_states.iter().any(is_known), "{room:?}");
-            }
-            self.checked += 1;
-        }
-
-        fn restored(&self) -> KeptState {
-            let mut state = KeptState::default();
-            for (number, bytes) in &self.segments {
-                state.read(*number, bytes).expect("this version");
-            }
-            state
-        }
-    }
-
-    #[test]
-    fn a_process_that_ends_after_any_byte_leaves_a_state_that_was_right() {
-        let mut checked = 0;
-        for seed in 1..=6 {
-            let mut story = Story::new(seed);
-            for step in 0..120 {
-                story.step();
-                if story.below(3) == 0 {
-                    story.write();
-                }
-                if step == 60 {
-                    // As if the segment were long.
-                    story.write();
-                    story.planner.segment_bytes = 1 << 40;
-                }
-            }
-            story.now += SYNC;
-            story.write();
-            let state = story.restored();
-            assert_eq!(state.records, story.records);
-            let rooms = state
-                .rooms
-                .iter()
-                .map(|(id, room)| (*id, room.saved.clone()));
-            assert_eq!(rooms.collect::<BTreeMap<_, _>>(), story.rooms);
-            checked += story.checked;
-        }
-        assert!(checked > 10_000, "{checked}");
-    }
-
-    #[test]
-    fn the_next_process_continues_and_deletes_nothing_that_it_needs() {
-        let mut first = planner(&KeptState::default(), BTreeSet::new());
-        first.handle_snapshot(ROOMS[0], &snapshot(50, 1_000));
-        let begun = write(&mut first, LocalTime::from_millis(10)).begin.unwrap();
-        let mut kept = KeptState::default();
-        kept.read(begun.0, &begun.1).unwrap();
-        let mut second = planner(&kept, [begun.0].into());
-        assert_eq!(
-            write(&mut second, LocalTime::from_millis(10))
-                .begin
-                .unwrap()
-                .0,
-            2
-        );
-        // Ticks without a snapshot of this process are of no use.
-        second.handle_tick(ROOMS[0], &tick(100, 1));
-        assert_eq!(second.poll(LocalTime::from_millis(20)), None);
-        let synced = LocalTime::from_millis(1_010);
-        let work = second.poll(synced).unwrap();
-        assert!(
-            second.handle_done(synced, &work, true).is_empty(),
-            "the room needs the first"
-        );
-        second.handle_snapshot(ROOMS[0], &snapshot(150, 1_000));
-        let work = second.poll(synced).unwrap();
-        assert!(
-            second.handle_done(synced, &work, true).is_empty(),
-            "not synced"
-        );
-        let synced = LocalTime::from_millis(2_010);
-        let work = second.poll(synced).unwrap();
-        assert_eq!(second.handle_done(synced, &work, true), [begun.0]);
-    }
-
-    #[test]
-    fn of_many_snapshots_the_log_takes_some() {
-        let mut planner = planner(&KeptState::default(), BTreeSet::new());
-        let mut count = 0;
-        for second in 0..60 {
-            let before = planner
-                .waiting
-                .iter()
-                .filter(|entry| entry.is_snapshot)
-                .count();
-            planner.handle_snapshot(ROOMS[0], &snapshot(second * 1_000, 100_000));
-            let after = planner
-                .waiting
-                .iter()
-                .filter(|entry| entry.is_snapshot)
-                .count();
-            count += after - before;
-            for number in 0..20 {
-                planner.handle_tick(ROOMS[0], &tick(second * 1_000 + number * 50, 10));
-            }
-            write(&mut planner, LocalTime::from_millis(second * 1_000 + 10));
-        }
-        assert_eq!(count, 60 / 5);
-        // A long journal is replaced sooner.
-        planner.handle_tick(ROOMS[0], &tick(60_000, 100_000));
-        planner.handle_snapshot(ROOMS[0], &snapshot(60_000, 100_000));
-        assert!(planner.waiting.iter().any(|entry| entry.is_snapshot));
-    }
-
-    #[test]
-    fn while_the_disk_stalls_memory_is_bounded_and_rooms_are_left_out() {
-        let mut planner = planner(&KeptState::default(), BTreeSet::new());
-        let stalled = planner.poll(LocalTime::from_millis(10)).unwrap();
-        for number in 1..=40 {
-            planner.handle_snapshot(RoomId(number), &snapshot(50, 10 << 20));
-            planner.handle_tick(RoomId(number), &tick(100, 10));
-            assert!(planner.waiting_bytes <= MAX_WAITING_BYTES);
-            assert_eq!(
-                planner.poll(LocalTime::from_millis(10)),
-                None,
-                "it is at work"
-            );
-        }
-        assert_eq!(planner.stats().left_out, 28);
-        planner.handle_done(LocalTime::from_millis(20), &stalled, true);
-        let mut state = KeptState::default();
-        let mut bytes = stalled.begin.unwrap().1;
-        bytes.extend(write(&mut planner, LocalTime::from_millis(20)).append);
-        state.read(1, &bytes).unwrap();
-        assert_eq!(state.rooms.keys().map(|id| id.0).min(), Some(29));
-        // A room that was left out comes back with its next snapshot.
-        planner.handle_tick(RoomId(1), &tick(150, 10));
-        planner.handle_snapshot(RoomId(1), &snapshot(150, 1_000));
-        assert!(planner.rooms[&RoomId(1)].is_whole);
-    }
-
-    #[test]
-    fn records_beyond_the_bound_are_written_with_the_next_segment() {
-        let mut planner = planner(&KeptState::default(), BTreeSet::new());
-        write(&mut planner, LocalTime::from_millis(10));
-        for number in 0..300 {
-            let value = vec![number as u8; 1 << 20];
-            planner.handle_records([(RecordKey::Ids, Some(value))]);
-            assert!(planner.waiting_bytes <= MAX_WAITING_BYTES);
-        }
-        let (_, bytes) = write(&mut planner, LocalTime::from_millis(20))
-            .begin
-            .unwrap();
-        let mut state = KeptState::default();
-        state.read(2, &bytes).unwrap();
-        assert_eq!(state.records[&RecordKey::Ids][0], 299_u64 as u8);
-    }
-
-    #[test]
-    fn after_a_failed_write_all_begins_anew_after_a_pause() {
-        let mut planner = planner(&KeptState::default(), BTreeSet::new());
-        write(&mut planner, LocalTime::from_millis(10));
-        planner.handle_records([(RecordKey::Ids, Some(vec![1]))]);
-        planner.handle_snapshot(ROOMS[0], &snapshot(50, 100));
-        let work = planner.poll(LocalTime::from_millis(20)).unwrap();
-        planner.handle_done(LocalTime::from_millis(20), &work, false);
-        assert!(planner.stats().is_failing && planner.stats().failures == 1);
-        planner.handle_tick(ROOMS[0], &tick(100, 1));
-        assert_eq!(planner.poll(LocalTime::from_millis(900)), None, "a pause");
-        let (number, bytes) = write(&mut planner, LocalTime::from_millis(1_020))
-            .begin
-            .unwrap();
-        let mut state = KeptState::default();
-        state.read(number, &bytes).unwrap();
-        assert_eq!(state.records, [(RecordKey::Ids, vec![1])].into());
-        assert!(state.rooms.is_empty() && !planner.stats().is_failing);
-        planner.handle_snapshot(ROOMS[0], &snapshot(150, 100));
-        let more = write(&mut planner, LocalTime::from_millis(1_030)).append;
-        state.read(number, &[bytes, more].concat()).unwrap();
-        assert!(state.rooms.contains_key(&ROOMS[0]));
-    }
-
-    #[test]
-    fn what_the_lobby_does_while_it_ends_is_not_kept_and_ticks_are() {
-        let mut planner = planner(&KeptState::default(), BTreeSet::new());
-        planner.handle_records([(RecordKey::Ids, Some(vec![1]))]);
-        planner.handle_snapshot(ROOMS[0], &snapshot(50, 100));
-        planner.freeze();
-        planner.handle_records([(RecordKey::Ids, None)]);
-        planner.forget(ROOMS[0]);
-        planner.handle_tick(ROOMS[0], &tick(100, 1));
-        planner.finish();
-        let work = planner.poll(LocalTime::from_millis(10)).unwrap();
-        assert!(work.sync && work.is_last);
-        let mut state = KeptState::default();
-        state.read(1, &work.begin.unwrap().1).unwrap();
-        assert_eq!(state.records, [(RecordKey::Ids, vec![1])].into());
-        assert_eq!(state.rooms[&ROOMS[0]].saved.journal.len(), 1);
-    }
-
-    fn planner(kept: &KeptState, segments: BTreeSet<u64>) -> KeepPlanner {
-        KeepPlanner::new(SALT, SYNC, kept, segments)
-    }
-
-    fn write(planner: &mut KeepPlanner, now: LocalTime) -> KeepWork {
-        let work = planner.poll(now).expect("something to write");
-        planner.handle_done(now, &work, true);
-        work
-    }
-
-    fn snapshot(ms: u64, bytes: usize) -> RoomSnapshot {
-        RoomSnapshot {
-            at: GameTime::from_millis(ms),
-            state: vec![1; bytes],
-        }
-    }
-
-    fn tick(ms: u64, bytes: usize) -> JournalEntry {
-        JournalEntry {
-            at: GameTime::from_millis(ms),
-            inputs: vec![2; bytes],
-        }
-    }
-}
+mod tests;

@@ -35,6 +35,9 @@ pub struct LobbyConfig {
     pub directory: bool,
     /// Whether rooms survive the end of this process, so that the embedded host's are saved, too.
     pub keeps_rooms: bool,
+    /// Whether the shell stores rooms at intervals, and reports it
+    /// ([`Lobby::handle_rooms_stored`](super::Lobby::handle_rooms_stored)).
+    pub stores_rooms: bool,
     /// The limits for child processes; 0 of them where rooms run elsewhere.
     pub children: ChildPoolConfig,
     /// Which host gets the next room.
@@ -108,6 +111,7 @@ impl Default for LobbyConfig {
             host_silence: Duration::from_secs(2),
             directory: false,
             keeps_rooms: false,
+            stores_rooms: false,
             children: ChildPoolConfig::default(),
             placement: PlacementPolicy::default(),
             max_connections: 10_000,

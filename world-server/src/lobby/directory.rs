@@ -286,6 +286,7 @@ impl Lobby {
                 drop(self.rooms.remove(id));
             }
         }
+        self.watch_restored_rooms();
         // Hosts need some time to come, too.
         let hostless = self
             .rooms
@@ -476,8 +477,7 @@ impl Lobby {
                     }
                     RoomPhase::Moving { .. } => known.phase = RoomPhase::Moving { host: None },
                     RoomPhase::Running { .. } | RoomPhase::Waiting => {
-                        (known.phase, known.has_checkpoint) =
-                            (RoomPhase::Running { host: id }, false);
+                        known.phase = RoomPhase::Running { host: id };
                     }
                 }
             }
@@ -486,7 +486,8 @@ impl Lobby {
     }
 
     /// Compares the rooms that a host runs with the lobby's: the host closes rooms that it should
-    /// not run, and rooms that it does not run are lost.
+    /// not run, and rooms that it does not run are lost. But those that were kept go on: an earlier
+    /// leader gave them to this host, and its order was lost.
     pub(in crate::lobby) fn reconcile_rooms(
         &mut self,
         now: LocalTime,
@@ -500,7 +501,10 @@ impl Lobby {
                 .get(id)
                 .filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
+                // Ticks may be missing in the checkpoint.
+                self.rooms.at_mut(id).has_checkpoint = false;
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
+                self.begin_trial_time(now, id);
                 let roster = SyncMembers {
                     room: id.0,
                     members: Some(self.members_on_map(id).into()),
@@ -528,6 +532,16 @@ impl Lobby {
             .iter()
             .filter(|room| room.phase == (RoomPhase::Running { host }) && !runs(room));
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
+            // The end of a world removes its other maps.
+            let Some(room) = self.rooms.get_mut(id) else {
+                continue;
+            };
+            if room.has_checkpoint && self.restored.waits_for_members(id) {
+                room.phase = RoomPhase::Moving { host: None };
+                let until = now + self.config.open_timeout;
+                self.timers.set(Timer::Opening(id), until);
+                continue;
+            }
             let message = format!("the game server that ran room {id} does not run it any more");
             self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
         }

@@ -149,6 +149,13 @@ pub enum LobbyAction {
     SaveCondemned {
         header: Header,
     },
+    /// This restored room is being tried, or none is: note it before anything that follows, so that
+    /// the next start knows which room was being tried if this process ends.
+    NoteTrial {
+        room: Option<RoomId>,
+    },
+    /// All restored rooms have run for a moment, or have ended.
+    RestoreDone,
     /// Remove the checkpoint of a closed room.
     ForgetRoom {
         room: RoomId,

@@ -18,6 +18,7 @@ use ambit_transport::address::SourceNetwork;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::HelloRequest;
+use crate::lobby::rooms::membership::room_left_body;
 use crate::lobby::sessions::connections::Stage;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
@@ -48,9 +49,9 @@ impl Lobby {
         if let Some(idle) = self.config.idle {
             self.timers.set(Timer::Idle(conn), now + idle);
         }
-        Ok(RequestOutcome::Immediate(Body::Welcome(
-            self.welcome_message(player, resumed.is_some()),
-        )))
+        let welcome = self.welcome_message(player, resumed.is_some());
+        self.players.at_mut(player).lost_room = None;
+        Ok(RequestOutcome::Immediate(Body::Welcome(welcome)))
     }
 
     /// Closes a connection with a goodbye. Its player, if it has one, is away from now on.
@@ -198,6 +199,8 @@ impl Lobby {
             let joined = self.room_joined(room);
             self.outbox.notify(conn, Body::RoomJoined(joined));
             self.send_ticket(now, player);
+        } else if let Some((room, why)) = self.players.at(player).lost_room.clone() {
+            self.outbox.notify(conn, room_left_body(room, why));
         }
     }
 
@@ -209,6 +212,7 @@ impl Lobby {
             join_running: game.join_running,
         });
         let known = self.players.at(player);
+        let lost_room = known.lost_room.as_ref().map(|(room, _)| *room);
         world::Welcome {
             version: WORLD_VERSION,
             player: player.0,
@@ -216,7 +220,7 @@ impl Lobby {
             resume_token: self.players.token(player).to_vec(),
             resumed,
             grace_ms: to_millis(self.config.grace),
-            room: known.room.map(|room| room.0),
+            room: known.room.or(lost_room).map(|room| room.0),
             games: games.collect(),
             servers: Some(self.servers.clone()).filter(|servers| !servers.servers.is_empty()),
         }

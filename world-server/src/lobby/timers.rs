@@ -24,6 +24,8 @@ pub(super) enum Timer {
     Opening(RoomId),
     /// The suspect room has run long enough to be cleared.
     Quarantine(RoomId),
+    /// The restored room has run long enough.
+    Trial(RoomId),
     /// Changes of the room's members are published.
     Roster(RoomId),
     /// The host may have been silent for too long.

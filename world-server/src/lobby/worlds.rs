@@ -40,8 +40,11 @@ use crate::lobby::rooms::membership::parameters_of_game;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::{Lobby, output};
 
+mod arrivals;
 mod records;
 mod transfers;
+
+use arrivals::RecentArrival;
 
 /// A room parameter for the lobby: the maximum number of players on one map. By default the
 /// capacity of the world.
@@ -66,6 +69,8 @@ pub(super) struct WorldState {
     /// The places of members who have used a gate; all others are on the first map.
     places: BTreeMap<PlayerId, MemberPlace>,
     transfers: BTreeMap<PlayerId, MapTransfer>,
+    /// Members whose luggage is still needed, although they have arrived.
+    arrivals: BTreeMap<PlayerId, RecentArrival>,
 }
 
 /// The map that a member is on.
@@ -220,7 +225,13 @@ impl Lobby {
             return;
         }
         let Some(carried) = departed.carried else {
-            return self.cancel_transfer(world, player);
+            self.cancel_transfer(world, player);
+            if self.restored.waits_for_members(id) {
+                // What was kept of the room may not have the player.
+                self.repeat_arrivals(id);
+                self.resend_transfer_orders(id);
+            }
+            return;
         };
         if carried.len() > MAX_TRANSFER_STATE_BYTES {
             let message = format!(
@@ -240,6 +251,7 @@ impl Lobby {
             carried,
             incarnation,
         };
+        self.rooms.at_mut(world).world.arrivals.remove(&player);
         self.renumber_if_reversed(world, player);
         // Revokes the player's tickets for that map.
         self.remove_from_game(player, id, ErrorCode::ErrorUnspecified);
@@ -257,6 +269,7 @@ impl Lobby {
             return;
         };
         let (world, here) = (room.world_id(), room.incarnation);
+        let may_lack_arrivals = self.may_lack_arrivals(id);
         let known = &mut self.rooms.at_mut(world).world;
         let Some(MapTransfer {
             number,
@@ -272,7 +285,11 @@ impl Lobby {
             return;
         }
         let (from, ahead) = (*from, (incarnation + 1).saturating_sub(here));
-        known.transfers.remove(&player);
+        let transfer = known.transfers.remove(&player).expect("it was there");
+        if may_lack_arrivals {
+            let arrival = RecentArrival::new(transfer);
+            known.arrivals.insert(player, arrival);
+        }
         known.places.insert(
             player,
             MemberPlace {
@@ -379,6 +396,7 @@ impl Lobby {
         let known = &mut self.rooms.at_mut(world).world;
         known.places.remove(&player);
         known.transfers.remove(&player);
+        known.arrivals.remove(&player);
     }
 
     /// Checks for a free seat on the first map, where new members begin.
@@ -425,12 +443,16 @@ impl Lobby {
             }
         }
         let WorldState {
-            places, transfers, ..
+            places,
+            transfers,
+            arrivals,
+            ..
         } = &world.world;
         assert!(
             places
                 .keys()
                 .chain(transfers.keys())
+                .chain(arrivals.keys())
                 .all(|player| world.seats.contains(*player)),
             "{context}"
         );

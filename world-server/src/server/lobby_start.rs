@@ -91,8 +91,19 @@ pub(super) fn start_lobby(
             write_queue = Some(queue);
         }
         LobbySource::Directory(keeper, KeptState { records, rooms, .. }) => {
+            let plan = keeper.start_plan();
+            if plan.one_at_a_time {
+                lobby.restore_one_at_a_time();
+            }
             let reconnect_time = config.host_silence + HOSTS_RETURN_TIME;
             restore(&mut lobby, now, &records, reconnect_time, &rooms);
+            if let Some(room) = plan.set_aside
+                && let Some(kept) = rooms.get(&room)
+                && let Some(header) = lobby.set_aside_room(now, room)
+            {
+                let set_aside = keeper.set_aside(&header, &kept.saved);
+                set_aside.context("cannot set aside the room that ended the last server")?;
+            }
             let (known, unknown): (Vec<_>, Vec<_>) =
                 rooms.into_iter().partition(|(id, _)| lobby.is_running(*id));
             for (room, _) in unknown {

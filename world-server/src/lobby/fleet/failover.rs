@@ -43,6 +43,7 @@ impl Lobby {
             .filter(|room| room.game_host() == Some(from))
         {
             room.has_checkpoint = true;
+            self.note_first_checkpoint_kept(id);
         }
     }
 
@@ -115,9 +116,12 @@ impl Lobby {
             .rooms
             .iter()
             .filter(|room| room.phase == RoomPhase::Moving { host: None });
-        for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
+        let hostless = hostless.map(|room| room.id);
+        let hostless = hostless.filter(|id| self.restored.may_run(*id));
+        for id in hostless.collect::<Vec<_>>() {
             let excluded = self.quarantined_hosts();
             let Some(host) = self.place_room(id, &excluded) else {
+                self.restored.pause_trial(id);
                 if !excluded.is_empty() {
                     // It waits for quarantined hosts.
                     self.timers
@@ -178,8 +182,12 @@ impl Lobby {
         }
         (room.phase, room.resumed_at, room.failed_resumes) =
             (RoomPhase::Running { host: from }, Some(now), 0);
-        if room.suspect {
+        self.begin_trial_time(now, id);
+        if self.rooms.at(id).suspect {
             self.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
+        }
+        if self.restored.waits_for_members(id) {
+            self.repeat_arrivals(id);
         }
         for player in self.players_on_map(id) {
             self.send_ticket(now, player);

@@ -293,6 +293,7 @@ impl Lobby {
         self.timers.cancel(Timer::Opening(id));
         self.timers.cancel(Timer::Quarantine(id));
         self.timers.cancel(Timer::Roster(id));
+        self.clear_restored(id);
         self.mark_room_changed(now, id);
     }
 

@@ -277,6 +277,9 @@ impl Lobby {
                 .timers
                 .set(Timer::Opening(id), now + self.config.open_timeout);
         }
+        if self.restored.waits_for_members(id) {
+            return self.go_on_waiting(now, id);
+        }
         let within = self.config.open_timeout.as_secs();
         let message = match room.phase {
             RoomPhase::Moving { host: None } => {
@@ -288,6 +291,21 @@ impl Lobby {
             _ => format!("the game server did not open the room within {within} s"),
         };
         self.close_room(now, id, LobbyRefusal::new(ErrorCode::ServerError, message));
+    }
+
+    /// A restored room has no host after a while, or one that does not answer. It waits as long as
+    /// it has members; another one may be tried meanwhile.
+    fn go_on_waiting(&mut self, now: LocalTime, id: RoomId) {
+        let room = self.rooms.at(id);
+        tracing::warn!(
+            room = id.0,
+            build = room.build,
+            host = room.game_host().map(|host| host.0),
+            "a kept room does not go on yet: no host of its build is there, or its host does not \
+             answer; it waits as long as it has players"
+        );
+        self.restored.pause_trial(id);
+        self.choose_trial(now);
     }
 
     fn mark_running(

@@ -15,6 +15,7 @@ use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::{Entropy, LobbyConfig};
 use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::password_guesses::PasswordGuesses;
 use crate::lobby::sessions::creations::RecentCreations;
 use crate::lobby::text::{NameKey, NameSkeleton, PlayerName};
@@ -37,6 +38,8 @@ pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) chat: TokenBucket,
     pub(in crate::lobby) password_guesses: PasswordGuesses,
+    /// The room that ended while the player was away, and why; told at the resume.
+    pub(in crate::lobby) lost_room: Option<(RoomId, LobbyRefusal)>,
     name: PlayerName,
     token: ResumeToken,
     previous_token: Option<ResumeToken>,
@@ -114,6 +117,7 @@ impl LobbyPlayers {
             network: Some(network),
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
+            lost_room: None,
             name,
             token,
             previous_token: None,
@@ -152,6 +156,7 @@ impl LobbyPlayers {
             network: saved.network,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
+            lost_room: None,
             name: saved.name,
             token: saved.token,
             previous_token: saved.previous_token,

@@ -60,6 +60,10 @@ pub(super) struct LobbyHarness {
     pub(super) adopted: Vec<(u64, HostId)>,
     /// Rooms that seem to crash their hosts.
     pub(super) condemned: Vec<u64>,
+    /// The restored rooms that were tried.
+    pub(super) trials: Vec<Option<u64>>,
+    /// Whether all restored rooms have run for a moment.
+    pub(super) is_restored: bool,
     conns: u64,
     requests: u64,
 }
@@ -139,6 +143,8 @@ impl LobbyHarness {
             log: Vec::new(),
             adopted: Vec::new(),
             condemned: Vec::new(),
+            trials: Vec::new(),
+            is_restored: false,
             conns: 0,
             requests: 0,
         }
@@ -175,21 +181,32 @@ impl LobbyHarness {
     }
 
     fn restore_from(records: &BTreeMap<RecordKey, Vec<u8>>, reconnect_time: Duration) -> Self {
-        Self::restore_with_checkpoints(records, reconnect_time, &BTreeSet::new())
+        let next = Self::with_random_start(recording(), 1 << 20);
+        next.restoring(records, reconnect_time, &BTreeSet::new())
     }
 
     /// The same, where the checkpoints of these rooms were kept.
     pub(super) fn start_successor_with(&self, reconnect_time: Duration, rooms: &[u64]) -> Self {
         let checkpointed = rooms.iter().map(|room| RoomId(*room)).collect();
-        Self::restore_with_checkpoints(&self.records, reconnect_time, &checkpointed)
+        let next = Self::with_random_start(recording(), 1 << 20);
+        next.restoring(&self.records, reconnect_time, &checkpointed)
     }
 
-    fn restore_with_checkpoints(
+    /// The same, after a start that did not finish.
+    pub(super) fn start_careful_successor(&self, rooms: &[u64]) -> Self {
+        let checkpointed = rooms.iter().map(|room| RoomId(*room)).collect();
+        let mut next = Self::with_random_start(recording(), 1 << 20);
+        next.lobby.restore_one_at_a_time();
+        next.restoring(&self.records, seconds(5), &checkpointed)
+    }
+
+    fn restoring(
+        self,
         records: &BTreeMap<RecordKey, Vec<u8>>,
         reconnect_time: Duration,
         checkpointed: &BTreeSet<RoomId>,
     ) -> Self {
-        let mut next = Self::with_random_start(recording(), 1 << 20);
+        let mut next = self;
         let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
         next.lobby
             .restore(next.now, given, reconnect_time, checkpointed);
@@ -511,6 +528,8 @@ impl LobbyHarness {
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { header } => self.condemned.push(header.room),
+                LobbyAction::NoteTrial { room } => self.trials.push(room.map(|room| room.0)),
+                LobbyAction::RestoreDone => self.is_restored = true,
                 LobbyAction::ForgetRoom { room } => self.removed_checkpoints.push(room.0),
                 LobbyAction::AdoptRoom { room, host } => self.adopted.push((room.0, host)),
                 LobbyAction::Record { key, value } => {
@@ -546,7 +565,7 @@ impl LobbyHarness {
 }
 
 /// Configuration with records and without host timeouts: hosts send no heartbeats in these tests.
-fn recording() -> LobbyConfig {
+pub(super) fn recording() -> LobbyConfig {
     LobbyConfig {
         directory: true,
         host_silence: Duration::from_hours(1),

@@ -638,7 +638,10 @@ impl RandomRun {
                     self.directory.is_some(),
                     "hosts keep rooms for the next leader"
                 ),
-                LobbyAction::SaveCondemned { .. } | LobbyAction::ForgetRoom { .. } => {}
+                LobbyAction::SaveCondemned { .. }
+                | LobbyAction::ForgetRoom { .. }
+                | LobbyAction::NoteTrial { .. }
+                | LobbyAction::RestoreDone => {}
                 LobbyAction::SetChildCount(count) => {
                     panic!("no children are kept, and {count} are wanted")
                 }

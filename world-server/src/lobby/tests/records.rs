@@ -6,7 +6,9 @@ use ambit_proto::control::world::{
     self, CreateRoom, client_to_world as ask, world_to_client::Body,
 };
 
-use super::harness::{Client, LobbyHarness, create, join, request_ticket, room, seconds};
+use ambit_proto::ids::RoomId;
+
+use super::harness::{Client, LobbyHarness, create, join, leave, request_ticket, room, seconds};
 use crate::lobby::{HostId, RecordKey};
 
 #[test]
@@ -389,4 +391,132 @@ fn kept_rooms_of_a_host_that_does_not_come_back_go_on_at_another() {
     second.advance(seconds(6));
     second.opened(other, den, None);
     assert_eq!(second.request_new_ticket(&ann).incarnation, 2);
+}
+
+#[test]
+fn kept_rooms_wait_for_a_host_as_long_as_they_have_players() {
+    let (first, [ann, bob, _], [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
+    let (ann, bob) = (next.resume(&ann), next.resume(&bob));
+    let other = next.host_with_build("other", next.lobby.last_host().0 + 1, 4);
+    next.advance(seconds(600));
+    assert_eq!(next.removed_checkpoints, [three], "its player is gone");
+    // A host that hangs.
+    let hung = next.host(next.lobby.last_host().0 + 2, 1);
+    assert_eq!(next.take_open_orders().len(), 1);
+    next.advance(seconds(600));
+    assert_eq!(next.removed_checkpoints, [three]);
+    next.ask(bob.conn, leave());
+    assert_eq!(next.removed_checkpoints, [three, two], "nobody is left");
+    next.lose_host(hung, "killed");
+    next.advance(seconds(600));
+    let host = next.host(next.lobby.last_host().0 + 3, 4);
+    next.opened(host, one, None);
+    assert_eq!(next.request_new_ticket(&ann).room, one);
+    // From then on it is like any other.
+    next.advance(seconds(4));
+    next.lose_host(host, "killed");
+    next.advance(seconds(60));
+    assert_eq!(next.leave_reason(&ann).0, ErrorCode::ServerError);
+    assert_eq!(next.removed_checkpoints, [three, two, one]);
+    next.lose_host(other, "test");
+}
+
+#[test]
+fn after_a_start_that_did_not_finish_rooms_are_tried_one_at_a_time() {
+    let (first, clients, [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_careful_successor(&[one, two, three]);
+    let [ann, _, _] = clients.map(|client| next.resume(&client));
+    assert_eq!(next.trials, [], "there is no host");
+    let host = next.host(next.lobby.last_host().0 + 1, 4);
+    assert_eq!(opened(&mut next), [one]);
+    assert_eq!(next.trials, [Some(one)]);
+    next.opened(host, one, None);
+    next.advance(seconds(2));
+    assert!(opened(&mut next).is_empty());
+    next.advance(seconds(1));
+    assert_eq!(opened(&mut next), [two]);
+    // It does not answer, so the next one is tried. It can still answer.
+    next.advance(seconds(10));
+    assert_eq!(opened(&mut next), [three]);
+    next.opened(host, two, None);
+    next.opened(host, three, None);
+    assert!(!next.is_restored);
+    next.advance(seconds(3));
+    assert!(next.is_restored);
+    let noted = [one, two, three].map(Some);
+    assert_eq!(next.trials, [&noted[..], &[None]].concat());
+    assert_eq!(next.request_new_ticket(&ann).incarnation, 2);
+    // Without an unfinished start, all begin at once.
+    let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
+    next.host(next.lobby.last_host().0 + 1, 4);
+    assert_eq!(opened(&mut next), [one, two, three]);
+    assert!(next.trials.is_empty() && !next.is_restored);
+}
+
+#[test]
+fn players_of_a_room_that_is_set_aside_are_told_when_they_come_back() {
+    let (first, [ann, bob, _], [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_careful_successor(&[one, two, three]);
+    let header = next.lobby.set_aside_room(next.now, RoomId(one));
+    assert_eq!(header.map(|header| header.room), Some(one));
+    assert_eq!(next.lobby.set_aside_room(next.now, RoomId(one)), None);
+    next.handle_outputs();
+    assert_eq!(next.removed_checkpoints, [one]);
+    let conn = next.connect();
+    let welcome = next.welcome(conn, "x", &ann.token);
+    assert_eq!((welcome.resumed, welcome.room), (true, Some(one)));
+    let ann = Client {
+        conn,
+        token: welcome.resume_token,
+        ..ann
+    };
+    let (code, message) = next.leave_reason(&ann);
+    assert_eq!(code, ErrorCode::ServerError);
+    assert!(message.contains("closed"), "{message}");
+    // It is told once.
+    let conn = next.connect();
+    assert_eq!(next.welcome(conn, "x", &ann.token).room, None);
+    next.resume(&bob);
+    next.host(next.lobby.last_host().0 + 1, 4);
+    assert_eq!(opened(&mut next), [two]);
+}
+
+#[test]
+fn a_kept_room_that_was_moving_when_its_leader_died_goes_on() {
+    let mut first = LobbyHarness::recorded();
+    let host = first.reconnecting_host(1, 9, &[]);
+    let ann = first.connect_as("ann");
+    let den = first.running_room_of(host, &[&ann]);
+    first.save_checkpoint(host, den);
+    let target = first.reconnecting_host(2, 8, &[]);
+    first.lose_host(host, "killed");
+    assert_eq!(first.take_open_orders()[0].0, target);
+    // The leader dies before the order has left.
+    let mut second = first.start_successor_with(seconds(5), &[den]);
+    let ann = second.resume(&ann);
+    let target = second.reconnecting_host(second.lobby.last_host().0 + 1, 8, &[]);
+    assert_eq!(opened(&mut second), [den]);
+    second.opened(target, den, None);
+    assert_eq!(second.request_new_ticket(&ann).incarnation, 3);
+    // If its checkpoint was not kept, it has ended.
+    let mut second = first.start_successor(seconds(5));
+    second.reconnecting_host(second.lobby.last_host().0 + 1, 8, &[]);
+    assert!(opened(&mut second).is_empty());
+    assert_eq!(second.removed_checkpoints, [den]);
+}
+
+/// A server with three rooms of one player each, which are kept.
+fn three_kept_rooms() -> (LobbyHarness, [Client; 3], [u64; 3]) {
+    let mut first = LobbyHarness::recorded();
+    let host = first.host(1, 4);
+    let clients = ["ann", "bob", "cid"].map(|name| first.connect_as(name));
+    let rooms = [0, 1, 2].map(|index| first.running_room_of(host, &[&clients[index]]));
+    (first, clients, rooms)
+}
+
+/// The rooms that hosts were told to open since the last call.
+fn opened(harness: &mut LobbyHarness) -> Vec<u64> {
+    let orders = harness.take_open_orders().into_iter();
+    orders.map(|(_, open)| open.room).collect()
 }

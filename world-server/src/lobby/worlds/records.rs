@@ -12,6 +12,7 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 
+use super::arrivals::RecentArrival;
 use super::{Lobby, MapIdentity, MapTransfer, MemberPlace, TransferStep, WorldState};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
@@ -39,9 +40,12 @@ impl WorldState {
             .transfers
             .iter()
             .filter_map(|(player, transfer)| transfer.to_record(*player));
+        let arrivals = self.arrivals.iter();
+        let arrivals = arrivals.filter_map(|(player, arrival)| arrival.transfer.to_record(*player));
         let record = pb::World {
             places: places.collect(),
             transfers: transfers.collect(),
+            arrivals: arrivals.collect(),
         };
         (record != pb::World::default()).then_some(record)
     }
@@ -58,10 +62,12 @@ impl WorldState {
                 },
             )
         };
-        let transfers = record
-            .transfers
-            .into_iter()
-            .filter_map(MapTransfer::from_record);
+        let of_members = |records: Vec<pb::Transfer>| {
+            let transfers = records.into_iter().filter_map(MapTransfer::from_record);
+            transfers.filter(|(player, _)| members.contains(*player))
+        };
+        let arrivals = of_members(record.arrivals);
+        let arrivals = arrivals.filter(|(_, transfer)| transfer.has_luggage());
         Self {
             maps: BTreeMap::new(),
             places: record
@@ -70,8 +76,9 @@ impl WorldState {
                 .map(place)
                 .filter(|(player, _)| members.contains(*player))
                 .collect(),
-            transfers: transfers
-                .filter(|(player, _)| members.contains(*player))
+            transfers: of_members(record.transfers).collect(),
+            arrivals: arrivals
+                .map(|(player, transfer)| (player, RecentArrival::new(transfer)))
                 .collect(),
         }
     }
@@ -95,6 +102,10 @@ impl WorldState {
 }
 
 impl MapTransfer {
+    fn has_luggage(&self) -> bool {
+        matches!(self.step, TransferStep::Arriving { .. })
+    }
+
     fn to_record(&self, player: PlayerId) -> Option<pb::Transfer> {
         let luggage = match &self.step {
             TransferStep::Opening => return None,
@@ -181,6 +192,9 @@ impl Lobby {
     /// the lobby.
     pub(in crate::lobby) fn repair_worlds(&mut self, now: LocalTime) {
         for world in self.rooms.ids() {
+            if self.rooms.get(world).is_some() {
+                self.reverse_arrivals(world);
+            }
             let players = |lobby: &Self| {
                 lobby
                     .rooms

@@ -188,6 +188,9 @@ impl Lobby {
                 }
             }
         }
+        for player in self.reverse_arrivals(room.world) {
+            self.send_admit(room.world, player);
+        }
         for player in on_it
             .into_iter()
             .chain(self.members_without_room(room.world))
@@ -265,6 +268,7 @@ impl Lobby {
     fn remove_map(&mut self, id: RoomId) -> LobbyRoom {
         self.pool_changed = true;
         self.timers.cancel(Timer::Opening(id));
+        self.clear_restored(id);
         self.outbox.push(LobbyAction::ForgetRoom { room: id });
         self.rooms
             .remove(id)

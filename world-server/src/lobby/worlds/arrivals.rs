@@ -1,0 +1,142 @@
+//! Players who have arrived on a map, until what is kept of that map has them.
+//!
+//! The directory says at once that a player is on the new map. What is kept of the map may be
+//! older, and then it does not have the avatar. So the luggage stays in the record until it is kept
+//! there: with `--keep DIR`, whose log has everything in order, until the map's first checkpoint;
+//! with rooms that are stored at intervals, until the map was stored after the arrival. If the map
+//! goes on from what was kept, the player is admitted again; a room that has the avatar only
+//! answers that. If nothing of the map was kept, the player returns to where it came from.
+//!
+//! Bound: one for each member.
+
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use super::MapTransfer;
+use crate::lobby::Lobby;
+use crate::lobby::rooms::room::LobbyRoom;
+
+/// The first report that a room was stored may be about a store that began before the arrival. The
+/// next one began after the first was handled.
+const STORES: u8 = 2;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RecentArrival {
+    /// As it was when the player arrived.
+    pub(super) transfer: MapTransfer,
+    stores_left: u8,
+}
+
+impl RecentArrival {
+    pub(super) fn new(transfer: MapTransfer) -> Self {
+        Self {
+            transfer,
+            stores_left: STORES,
+        }
+    }
+}
+
+impl Lobby {
+    /// These rooms were stored. The next store begins after this call.
+    pub fn handle_rooms_stored(&mut self, now: LocalTime, rooms: &[RoomId]) {
+        self.advance(now);
+        for &id in rooms {
+            self.note_kept(id, 1);
+        }
+        self.advance(now);
+    }
+
+    /// What is kept of the room has everything up to now.
+    pub(in crate::lobby) fn note_first_checkpoint_kept(&mut self, id: RoomId) {
+        if self.config.keeps_rooms {
+            self.note_kept(id, STORES);
+        }
+    }
+
+    fn note_kept(&mut self, id: RoomId, stores: u8) {
+        let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
+            return;
+        };
+        let is_there = |arrival: &RecentArrival| arrival.transfer.to == id;
+        if !self.rooms.at(world).world.arrivals.values().any(is_there) {
+            return;
+        }
+        let arrivals = &mut self.rooms.at_mut(world).world.arrivals;
+        arrivals.retain(|_, arrival| {
+            if is_there(arrival) {
+                arrival.stores_left = arrival.stores_left.saturating_sub(stores);
+            }
+            arrival.stores_left > 0
+        });
+    }
+
+    /// Whether what is kept of the room may lack a player who has just arrived.
+    pub(super) fn may_lack_arrivals(&self, id: RoomId) -> bool {
+        let has_checkpoint = self.rooms.at(id).has_checkpoint;
+        self.config.stores_rooms || self.config.keeps_rooms && !has_checkpoint
+    }
+
+    /// A room goes on from what was kept: admits the players again who had arrived there.
+    pub(in crate::lobby) fn repeat_arrivals(&mut self, id: RoomId) {
+        let world = self.rooms.at(id).world_id();
+        for player in self.arrivals_at(world, |to| to == id) {
+            let known = &mut self.rooms.at_mut(world).world;
+            if !known.transfers.contains_key(&player)
+                && let Some(mut arrival) = known.arrivals.remove(&player)
+            {
+                // It has no seat elsewhere.
+                arrival.transfer.from = id;
+                known.transfers.insert(player, arrival.transfer);
+            }
+        }
+    }
+
+    /// Players whose new map is gone turn back to where they came from, if they get a seat there.
+    /// Returns them.
+    pub(super) fn reverse_arrivals(&mut self, world: RoomId) -> Vec<PlayerId> {
+        let is_gone = |to: RoomId| self.rooms.get(to).is_none();
+        let mut reversed = Vec::new();
+        for player in self.arrivals_at(world, is_gone) {
+            let known = &mut self.rooms.at_mut(world).world;
+            let Some(arrival) = known.arrivals.remove(&player) else {
+                continue;
+            };
+            if known.transfers.contains_key(&player) {
+                continue;
+            }
+            let from = arrival.transfer.from;
+            let needs_seat = from != world && !self.has_seat(from, player);
+            let has_place = !needs_seat
+                || self
+                    .rooms
+                    .get(from)
+                    .is_some_and(|room| room.seats.taken() < room.seats.capacity());
+            if !has_place {
+                continue;
+            }
+            if needs_seat {
+                let seat = self.rooms.at_mut(from).seats.take(player);
+                seat.expect("the map has a free seat");
+            }
+            let known = &mut self.rooms.at_mut(world).world;
+            known.transfers.insert(player, arrival.transfer);
+            self.reverse_transfer(world, player);
+            reversed.push(player);
+        }
+        reversed
+    }
+
+    fn has_seat(&self, id: RoomId, player: PlayerId) -> bool {
+        let room = self.rooms.get(id);
+        room.is_some_and(|room| room.seats.contains(player))
+    }
+
+    fn arrivals_at(&self, world: RoomId, is_it: impl Fn(RoomId) -> bool) -> Vec<PlayerId> {
+        let arrivals = self.rooms.at(world).world.arrivals.iter();
+        arrivals
+            .filter(|(_, arrival)| is_it(arrival.transfer.to))
+            .map(|(player, _)| *player)
+            .collect()
+    }
+}
