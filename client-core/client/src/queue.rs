@@ -49,16 +49,7 @@ impl<E: Queued> EventQueue<E> {
 
     /// Appends an event; makes room if there is none.
     pub(crate) fn push(&self, event: E) {
-        let mut state = self.lock();
-        if state.closed {
-            return;
-        }
-        if state.events.len() >= self.max_events {
-            state.make_room(self.max_events / 2);
-        }
-        state.events.push_back(event);
-        drop(state);
-        self.filled.notify_one();
+        self.append(event, false);
     }
 
     /// Appends an event that contains all that those in `outdated` say; removes them. The reader
@@ -68,10 +59,22 @@ impl<E: Queued> EventQueue<E> {
         self.push(event);
     }
 
-    /// Appends the last event.
+    /// Appends the last event. Who reads it finds the queue closed.
     pub(crate) fn close(&self, last: E) {
-        self.push(last);
-        self.lock().closed = true;
+        self.append(last, true);
+    }
+
+    fn append(&self, event: E, is_last: bool) {
+        let mut state = self.lock();
+        if state.closed {
+            return;
+        }
+        if state.events.len() >= self.max_events {
+            state.make_room(self.max_events / 2);
+        }
+        state.events.push_back(event);
+        state.closed = is_last;
+        drop(state);
         self.filled.notify_one();
     }
 

@@ -13,6 +13,8 @@ use crate::relay::{self, Relay};
 
 pub(crate) const NATS_NODES: usize = 3;
 const HOSTS: usize = 4;
+/// Lines of the log of a WorldServer that has ended.
+const LAST_WORDS: usize = 20;
 
 /// Two WorldServers, four hosts and NATS.
 pub(crate) struct BesiegedCluster {
@@ -23,6 +25,13 @@ pub(crate) struct BesiegedCluster {
     pub(crate) hosts: Vec<HostProcess>,
     pub(crate) nats: Nats,
     certificate: String,
+}
+
+/// WorldServers that have ended by themselves, as one does that is not the leader any more.
+#[derive(Default)]
+pub(crate) struct EndedWorlds {
+    pub(crate) count: u32,
+    pub(crate) crashes: u32,
 }
 
 /// A host; killed when dropped.
@@ -97,6 +106,24 @@ impl BesiegedCluster {
         // Dropping kills it.
         drop(self.hosts.remove(index));
         self.add_host(scratch)
+    }
+
+    /// Starts WorldServers again that have ended by themselves, and prints their last words.
+    pub(crate) fn revive_worlds(&mut self, scratch: &ScratchFolder) -> Result<EndedWorlds> {
+        let mut ended = EndedWorlds::default();
+        for index in 0..self.worlds.len() {
+            let Some(mut world) = self.worlds[index].take_if(Server::has_ended) else {
+                continue;
+            };
+            let log = world.take_log();
+            for line in &log[log.len().saturating_sub(LAST_WORDS)..] {
+                eprintln!("        {line}");
+            }
+            ended.count += 1;
+            ended.crashes += u32::from(log.iter().any(|line| line.contains("has crashed")));
+            self.restart_world(index, scratch)?;
+        }
+        Ok(ended)
     }
 
     /// Kills a WorldServer and starts it again at its address.

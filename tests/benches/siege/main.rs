@@ -1,6 +1,7 @@
 //! Everything at once: a cluster with honest players, attackers, processes that are killed and
 //! stopped, and lines that go dark. Prints a table; ends with status 1 if an honest player was
-//! dropped or a confirmed command was lost. Stays on loopback and ends by itself.
+//! dropped, a confirmed command was lost or a WorldServer has crashed. Stays on loopback and ends
+//! by itself.
 //!
 //! - The cluster: two WorldServers, four hosts, three nodes of NATS.
 //! - Honest players: bots in long games, in a world with gates and on a bad network; bots that come
@@ -24,7 +25,7 @@ use ambit_tests::real::ScratchFolder;
 use anyhow::Result;
 
 use attackers::Attackers;
-use cluster::BesiegedCluster;
+use cluster::{BesiegedCluster, EndedWorlds};
 use memory::MemoryLog;
 use players::HonestPlayers;
 
@@ -53,6 +54,7 @@ fn main() -> Result<ExitCode> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut memory = MemoryLog::default();
     let mut fault_counts = faults::FaultCounts::default();
+    let mut ended = EndedWorlds::default();
     let mut next_fault = Duration::from_secs(10);
     while started_at.elapsed() + LAST_CALM < time {
         let elapsed = started_at.elapsed();
@@ -62,6 +64,9 @@ fn main() -> Result<ExitCode> {
             fault_counts.note(fault);
             next_fault = started_at.elapsed() + Duration::from_millis(rng.u64(4_000..10_000));
         }
+        let ended_now = cluster.revive_worlds(&scratch)?;
+        ended.count += ended_now.count;
+        ended.crashes += ended_now.crashes;
         memory.note(elapsed, &cluster);
         std::thread::sleep(MEMORY_INTERVAL);
     }
@@ -70,11 +75,15 @@ fn main() -> Result<ExitCode> {
     println!("| what | figure |\n| --- | --- |");
     println!("| length | {minutes} min, seed {seed} |");
     fault_counts.print();
+    println!(
+        "| WorldServers that ended by themselves, by a crash | {}, {} |",
+        ended.count, ended.crashes
+    );
     attacks.print();
     memory.print(time.saturating_sub(LAST_CALM));
     report.print();
     cluster.print_drops()?;
-    Ok(if report.is_good() {
+    Ok(if report.is_good() && ended.crashes == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

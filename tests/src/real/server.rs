@@ -186,6 +186,11 @@ impl Server {
         Ok(self.child.wait()?.code())
     }
 
+    /// Whether the process has ended, by itself or by a signal.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|ended| ended.is_some())
+    }
+
     /// Takes the log lines since the last call.
     pub fn take_log(&mut self) -> Vec<String> {
         self.log.take_available()
