@@ -1,9 +1,9 @@
 //! What a cluster's directory costs, and how long its faults are felt. Prints tables and asserts
 //! nothing; stays on loopback and ends by itself.
 //!
-//! 1. A player opens a room and leaves it, again and again. The answer comes once the directory has
-//!    the room; on a server without a cluster, at once. During one run, the node of NATS that leads
-//!    the directory is killed; it comes back after 5 s.
+//! 1. A player takes one name after the other. Each answer comes once the directory has the name, or
+//!    after 500 ms without the directory; on a server without a cluster, at once. During one run,
+//!    the node of NATS that leads the directory is killed; it comes back after 5 s.
 //! 2. The leading WorldServer is killed while bots play in a room.
 //!
 //! Usage: `cargo bench --bench directory -- [KILLS]`; 5 leaders by default.
@@ -11,9 +11,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ambit_proto::control::world::{
-    CreateRoom, LeaveRoom, client_to_world as ask, world_to_client::Body,
-};
+use ambit_proto::control::world::{SetName, client_to_world as ask, world_to_client::Body};
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{self, Cluster, Metrics, ScratchFolder, Server};
 use ambit_transport::quic::ALPN_WORLD;
@@ -22,9 +20,9 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::time::{MissedTickBehavior, interval};
 
-const ROOMS: u32 = 100;
-/// Interval between two rooms, within the rate limit.
-const PACE: Duration = Duration::from_millis(120);
+const RENAMES: u32 = 150;
+/// Interval between two requests, within the rate limit.
+const PACE: Duration = Duration::from_millis(70);
 const BOTS: &str = "20";
 
 fn main() -> Result<()> {
@@ -33,21 +31,21 @@ fn main() -> Result<()> {
         .find_map(|argument| argument.parse().ok())
         .unwrap_or(5);
     let runtime = Runtime::new()?;
-    println!("| server | rooms opened | refused | ms p50 / p99 / max |");
+    println!("| server | renamed | refused | ms p50 / p99 / max |");
     println!("| --- | --- | --- | --- |");
     {
         let scratch = ScratchFolder::new("bench-directory-single");
         let server = Server::start(&scratch, &[])?;
-        open_rooms("alone", &runtime, &server, || Ok(()))?;
+        rename_often("alone", &runtime, &server, || Ok(()))?;
     }
     {
         let scratch = ScratchFolder::new("bench-directory-cluster");
         let mut cluster = Cluster::start(&scratch)?;
-        open_rooms("in a cluster", &runtime, cluster.leader(), || Ok(()))?;
+        rename_often("in a cluster", &runtime, cluster.leader(), || Ok(()))?;
         let leader = cluster.nats.leader()?;
         let server = &cluster.worlds[0];
         let nats = &mut cluster.nats;
-        open_rooms("NATS node that leads is killed", &runtime, server, || {
+        rename_often("NATS node that leads is killed", &runtime, server, || {
             std::thread::sleep(Duration::from_secs(2));
             nats.kill(leader)?;
             std::thread::sleep(Duration::from_secs(5));
@@ -62,16 +60,16 @@ fn main() -> Result<()> {
     kill_leaders(kills)
 }
 
-/// Opens and leaves rooms while `fault` runs.
-fn open_rooms(
+/// Takes many names while `fault` runs.
+fn rename_often(
     name: &str,
     runtime: &Runtime,
     server: &Server,
     fault: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    let rooms = runtime.spawn(time_rooms(server.world));
+    let renames = runtime.spawn(time_renames(server.world));
     fault()?;
-    let (mut times, refused) = runtime.block_on(rooms)??;
+    let (mut times, refused) = runtime.block_on(renames)??;
     times.sort_unstable();
     println!(
         "| {name} | {} | {refused} | {} / {} / {} |",
@@ -83,29 +81,24 @@ fn open_rooms(
     Ok(())
 }
 
-/// How long each room took to open, and how many were refused.
-async fn time_rooms(server: std::net::SocketAddr) -> Result<(Vec<Duration>, u32)> {
+/// How long each answer took, and how many requests were refused.
+async fn time_renames(server: std::net::SocketAddr) -> Result<(Vec<Duration>, u32)> {
     let mut client = RawClient::connect(server, ALPN_WORLD).await?;
-    client.hello("opener").await?;
+    client.hello("renamer").await?;
     let mut pace = interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut times, mut refused) = (Vec::new(), 0);
-    for number in 0..ROOMS {
+    for number in 0..RENAMES {
         pace.tick().await;
-        let create = CreateRoom {
-            name: format!("room-{number}"),
-            game: "field".into(),
-            ..CreateRoom::default()
+        let rename = SetName {
+            name: format!("name{number}"),
         };
         let asked_at = now();
-        let answer = client.request_answer(ask::Body::CreateRoom(create)).await?;
-        if let Some(Body::Error(_)) = answer.body {
-            refused += 1;
-            continue;
+        let answer = client.request_answer(ask::Body::SetName(rename)).await?;
+        match answer.body {
+            Some(Body::Error(_)) => refused += 1,
+            _ => times.push(asked_at.elapsed()),
         }
-        times.push(asked_at.elapsed());
-        let leave = ask::Body::LeaveRoom(LeaveRoom {});
-        client.request_answer(leave).await?;
     }
     Ok((times, refused))
 }

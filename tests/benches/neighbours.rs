@@ -18,6 +18,7 @@ const QUIET_BOTS: &str = "10";
 
 struct NoisyRoom {
     name: &'static str,
+    game: &'static str,
     bots: &'static str,
     parameters: &'static [&'static str],
 }
@@ -25,6 +26,7 @@ struct NoisyRoom {
 const NOISY_ROOMS: [NoisyRoom; 2] = [
     NoisyRoom {
         name: "150 steered, fine coding, 60 ticks/s, on 30 x 30 m",
+        game: "walking_crowd",
         bots: "150",
         parameters: &[
             "walk=steered",
@@ -36,6 +38,7 @@ const NOISY_ROOMS: [NoisyRoom; 2] = [
     },
     NoisyRoom {
         name: "20,000 NPCs in one cell",
+        game: "field",
         bots: "10",
         parameters: &["npcs=20000", "size=1000x1000", "cell=1000"],
     },
@@ -61,14 +64,14 @@ fn main() -> Result<()> {
 fn print_row(noisy: Option<&NoisyRoom>, seconds: u32) -> Result<()> {
     let scratch = ScratchFolder::new("bench-neighbours");
     let limits = ["--room-limit", "budget=off,objects=off,pairs=off"];
-    let server = Server::start(&scratch, &limits)?;
+    let server = Server::start_with_test_games(&scratch, &limits)?;
     // It lives as long as the quiet rooms are measured: they begin a little later.
     let beside = noisy
         .map(|noisy| {
             let bots = start_bots(
                 &scratch,
                 &server,
-                "noisy",
+                ("noisy", noisy.game),
                 noisy.bots,
                 seconds + 10,
                 noisy.parameters,
@@ -80,7 +83,16 @@ fn print_row(noisy: Option<&NoisyRoom>, seconds: u32) -> Result<()> {
     let small = ["size=60x60", "obstacles=10"];
     let quiet = QUIET_ROOMS
         .iter()
-        .map(|room| start_bots(&scratch, &server, room, QUIET_BOTS, seconds, &small))
+        .map(|room| {
+            start_bots(
+                &scratch,
+                &server,
+                (room, "field"),
+                QUIET_BOTS,
+                seconds,
+                &small,
+            )
+        })
         .collect::<Result<Vec<_>>>()?;
     let quiet = quiet.into_iter().map(summary).collect::<Result<Vec<_>>>()?;
     let ticks_lost = server.metrics()?["ambit_ticks_skipped_total"];
@@ -110,14 +122,15 @@ fn print_row(noisy: Option<&NoisyRoom>, seconds: u32) -> Result<()> {
 fn start_bots(
     scratch: &ScratchFolder,
     server: &Server,
-    room: &str,
+    (room, game): (&str, &str),
     count: &str,
     seconds: u32,
     parameters: &[&str],
 ) -> Result<Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    command.args(["--json", "--room", room, "--count", count]);
+    command.args(["--json", "--room", room, "--game", game]);
+    command.args(["--count", count]);
     command.args(["--seconds", &seconds.to_string()]);
     command.args(["--server", &server.world.to_string()]);
     for parameter in parameters {
