@@ -1,9 +1,9 @@
 //! What a cluster's directory costs, and how long its faults are felt. Prints tables and asserts
 //! nothing; stays on loopback and ends by itself.
 //!
-//! 1. A player takes one name after the other. Each answer comes once the directory has the name, or
-//!    after 500 ms without the directory; on a server without a cluster, at once. During one run,
-//!    the node of NATS that leads the directory is killed; it comes back after 5 s.
+//! 1. A player takes one name after the other. Each answer comes once the directory has the
+//!    name, or after 500 ms without the directory; on a server without a cluster, at once. During
+//!    one run, the node of NATS that leads the directory is killed; it comes back after 5 s.
 //! 2. The leading WorldServer is killed while bots play in a room.
 //!
 //! Usage: `cargo bench --bench directory -- [KILLS]`; 5 leaders by default.
