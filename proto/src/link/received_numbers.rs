@@ -249,4 +249,39 @@ mod tests {
         received.note_acknowledged();
         assert_eq!(received.ack_deadline(&config), None);
     }
+
+    #[test]
+    fn an_ack_is_due_at_once_when_many_datagrams_are_missing() {
+        let config = LinkConfig::default();
+        let start = LocalTime::from_millis(10);
+        let due_after = |number| {
+            let mut received = ReceivedNumbers::default();
+            received.record(start, 0, false);
+            received.record(start, number, true);
+            received.ack_deadline(&config)
+        };
+        assert_eq!(due_after(9), Some(start + config.ack_delay));
+        assert_eq!(due_after(10), Some(start));
+    }
+
+    #[test]
+    fn under_a_limit_nothing_else_is_acknowledged() {
+        let mut received = ReceivedNumbers::default();
+        let (start, later) = (LocalTime::from_millis(10), LocalTime::from_millis(20));
+        received.record(start, 1, true);
+        let limit = received.numbers();
+        received.note_acknowledged();
+        received.set_limit(start, Some(limit));
+        received.record(start, 2, true);
+        assert!(!received.owes_ack());
+        let latest = |received: &ReceivedNumbers| received.ack().map(|ack| ack.latest);
+        assert_eq!(latest(&received), Some(ShortNumber::from_number(1)));
+        received.set_limit(later, None);
+        assert_eq!(latest(&received), Some(ShortNumber::from_number(2)));
+        let deadline = later + LinkConfig::default().ack_delay;
+        assert_eq!(
+            received.ack_deadline(&LinkConfig::default()),
+            Some(deadline)
+        );
+    }
 }

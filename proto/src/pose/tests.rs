@@ -282,6 +282,51 @@ fn interpolation_with_velocities_follows_the_cubic_curve() {
 }
 
 #[test]
+fn a_pose_fits_only_if_each_of_its_parts_does() {
+    let pose = Pose::default();
+    assert!(WALKER.fits(&pose));
+    let wrong = [
+        Pose {
+            at: [MAX_AT + 1, 0, 0],
+            ..pose
+        },
+        Pose {
+            at: [0, 0, -MAX_AT - 1],
+            ..pose
+        },
+        Pose {
+            turn: [256, 0, 0, 0],
+            ..pose
+        },
+        Pose {
+            motion: Motion {
+                linear: [1, 0, 0],
+                ..Motion::default()
+            },
+            ..pose
+        },
+    ];
+    for pose in wrong {
+        assert!(!WALKER.fits(&pose), "{pose:?}");
+    }
+    let fast = Pose { speed: 1, ..pose };
+    assert!(WALKER.fits(&fast) && !CUBE.fits(&fast));
+}
+
+#[test]
+fn both_grids_of_a_velocity_have_a_range() {
+    let check = |linear, angular| {
+        let motion = Some(MotionFormat { linear, angular });
+        PoseFormat { motion, ..CUBE }.check().is_ok()
+    };
+    let most = motion::MAX_PER_UNIT;
+    assert!(check(1, most) && check(most, 1));
+    for wrong in [0, most + 1] {
+        assert!(!check(wrong, 1) && !check(1, wrong), "{wrong}");
+    }
+}
+
+#[test]
 fn an_object_at_rest_has_no_velocity_and_stays() {
     let grid = MotionFormat {
         linear: 256,

@@ -261,6 +261,26 @@ mod tests {
         assert!(read(0, &[]).is_err() && read(2, &[11]).is_err());
     }
 
+    #[test]
+    fn a_last_slice_is_shorter_than_others_only_at_the_end_of_a_block() {
+        let read = |slices_after_chunk: u64, length: usize| {
+            let mut bytes = Vec::new();
+            let mut writer = Writer::new(&mut bytes);
+            let last = (MAX_SLICES - 1) as u64;
+            let fields = [(7, 8), (last, 8), (last, 8), (slices_after_chunk, 16)];
+            for (mut value, width) in fields.into_iter().chain([(length as u64, 16)]) {
+                writer.bits(&mut value, width).expect("writing cannot fail");
+            }
+            write_bytes(&vec![7; length], &mut writer).expect("writing cannot fail");
+            writer.finish();
+            decode::<Slice>(&bytes).is_ok()
+        };
+        let at_the_end = [0, 1, SLICE_BYTES, SLICE_BYTES + 1].map(|length| read(0, length));
+        assert_eq!(at_the_end, [false, true, true, false]);
+        let before_it = [0, 1, SLICE_BYTES, SLICE_BYTES + 1].map(|length| read(1, length));
+        assert_eq!(before_it, [false, false, true, false]);
+    }
+
     fn write_form(set: &mut ReceivedSet, form: u64, writer: &mut Writer) -> Result<(), WireError> {
         writer.u8(&mut set.chunk)?;
         writer.u8(&mut set.last_index)?;

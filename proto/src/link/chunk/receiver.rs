@@ -184,3 +184,72 @@ impl BlockReceiver {
         Some(std::mem::take(&mut self.block).into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_set_is_due_after_many_slices_a_copy_or_a_whole_chunk() {
+        let mut receiver = BlockReceiver::default();
+        for index in 0..16 {
+            assert_eq!(receiver.received_set(), None);
+            accept(&mut receiver, index, 18, SLICE_BYTES);
+        }
+        let received = |receiver: &BlockReceiver| {
+            let set = receiver.received_set();
+            set.map(|set| (set.chunk, set.count(), set.slices))
+        };
+        assert_eq!(received(&receiver), Some((0, 18, SliceSet::first(16))));
+        receiver.note_reported();
+        assert_eq!(received(&receiver), None);
+        accept(&mut receiver, 3, 18, SLICE_BYTES);
+        assert_eq!(received(&receiver), Some((0, 18, SliceSet::first(16))));
+        receiver.note_reported();
+        accept(&mut receiver, 16, 18, SLICE_BYTES);
+        assert_eq!(received(&receiver), None);
+        assert!(accept(&mut receiver, 17, 18, 5).is_some());
+        assert_eq!(received(&receiver), Some((0, 18, SliceSet::first(18))));
+    }
+
+    #[test]
+    fn a_block_of_the_largest_length_is_accepted_and_no_longer_one() {
+        let largest = SLICE_BYTES + 1;
+        let receiver = BlockReceiver::default();
+        let check = |index, length| receiver.check(&slice(index, 2, length), largest);
+        assert_eq!(check(0, SLICE_BYTES), Ok(SliceStatus::New));
+        assert_eq!(check(1, 1), Ok(SliceStatus::New));
+        assert!(matches!(check(1, 2), Err(WireError::TooLong { .. })));
+        let of_three = receiver.check(&slice(0, 3, SLICE_BYTES), largest);
+        assert!(matches!(of_three, Err(WireError::TooLong { .. })));
+    }
+
+    #[test]
+    fn progress_counts_slices() {
+        let mut receiver = BlockReceiver::default();
+        for index in 0..2 {
+            accept(&mut receiver, index, 3, SLICE_BYTES);
+        }
+        let progress = ChunkProgress {
+            received: 2 * SLICE_BYTES,
+            total: 3 * SLICE_BYTES,
+        };
+        assert_eq!(receiver.progress(), Some(progress));
+    }
+
+    fn accept(receiver: &mut BlockReceiver, index: u8, count: u8, length: usize) -> Option<Bytes> {
+        let slice = slice(index, count, length);
+        let status = receiver.check(&slice, 1 << 20).expect("a valid slice");
+        receiver.accept(&slice, status)
+    }
+
+    /// A slice of the first chunk, which is the last one of its block.
+    fn slice(index: u8, count: u8, length: usize) -> Slice {
+        Slice {
+            index,
+            last_index: count - 1,
+            bytes: vec![7; length],
+            ..Slice::default()
+        }
+    }
+}

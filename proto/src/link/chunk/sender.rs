@@ -277,3 +277,119 @@ impl BlockSender {
 fn resend_after(round_trip: Duration) -> Duration {
     RESEND_AFTER.max(round_trip * 5 / 4)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: u8 = 7;
+    const ROUND_TRIP: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn a_set_of_what_was_not_sent_is_refused() {
+        let mut sender = BlockSender::new(FIRST);
+        assert!(
+            sender.check(&set(FIRST, 3, &[])).is_err(),
+            "nothing is sent"
+        );
+        assert!(sender.check(&set(FIRST - 1, 3, &[0, 2])).is_ok(), "old");
+        push(&mut sender, 3);
+        send(&mut sender, 1, 2);
+        for slices in [&[][..], &[0], &[1], &[0, 1]] {
+            assert_eq!(sender.check(&set(FIRST, 3, slices)), Ok(()));
+        }
+        for (chunk, count, slices) in [
+            (FIRST, 3, &[2][..]),
+            (FIRST, 3, &[0, 2]),
+            (FIRST, 2, &[0]),
+            (FIRST, 4, &[0]),
+            (FIRST + 1, 3, &[]),
+        ] {
+            assert!(sender.check(&set(chunk, count, slices)).is_err());
+        }
+        assert!(sender.check(&set(FIRST - 1, 9, &[8])).is_ok());
+    }
+
+    #[test]
+    fn a_set_of_all_slices_completes_a_block_and_frees_the_queue() {
+        let mut sender = BlockSender::new(FIRST);
+        push(&mut sender, 2);
+        send(&mut sender, 1, 2);
+        assert!(!sender.handle_set(&set(FIRST - 1, 2, &[0, 1])));
+        assert!(!sender.handle_set(&set(FIRST, 2, &[0])));
+        assert!(sender.handle_set(&set(FIRST, 2, &[1])));
+        assert_eq!((sender.is_idle(), sender.next_chunk()), (true, FIRST + 1));
+        let config = ChunkConfig::default();
+        let longest = Bytes::from(vec![0; config.queue_bytes]);
+        assert_eq!(sender.push(longest, &config), Ok(()));
+    }
+
+    #[test]
+    fn a_lost_slice_is_wanted_unless_a_newer_copy_is_under_way() {
+        let mut sender = BlockSender::new(FIRST);
+        push(&mut sender, 2);
+        let [first, second] = send(&mut sender, 1, 2)[..] else {
+            panic!("two slices")
+        };
+        let is_wanted = |sender: &BlockSender| sender.due_at(ROUND_TRIP, true) <= Some(at(1));
+        assert!(!is_wanted(&sender));
+        sender.handle_lost(first, at(1));
+        assert!(is_wanted(&sender));
+        assert_eq!(send(&mut sender, 5, 1), [first]);
+        sender.handle_lost(first, at(1));
+        assert!(!is_wanted(&sender), "the newer copy decides");
+        let of_another_chunk = SliceId {
+            chunk: FIRST - 1,
+            ..second
+        };
+        sender.handle_lost(of_another_chunk, at(1));
+        assert!(!is_wanted(&sender));
+        assert!(!sender.handle_acked(second));
+        sender.handle_lost(second, at(1));
+        assert!(!is_wanted(&sender), "it has arrived");
+    }
+
+    #[test]
+    fn a_slice_is_overdue_after_its_round_trip_and_a_quarter() {
+        let mut sender = BlockSender::new(FIRST);
+        push(&mut sender, 1);
+        send(&mut sender, 1, 1);
+        let due_at = |round_trip_ms| sender.due_at(Duration::from_millis(round_trip_ms), true);
+        assert_eq!(due_at(400), Some(at(501)));
+        assert_eq!(due_at(20), Some(at(101)));
+    }
+
+    /// A block of so many slices.
+    fn push(sender: &mut BlockSender, slices: usize) {
+        let block = Bytes::from(vec![7; slices * SLICE_BYTES]);
+        sender
+            .push(block, &ChunkConfig::default())
+            .expect("the queue is empty");
+    }
+
+    /// Sends the next slices at that time.
+    fn send(sender: &mut BlockSender, ms: u64, slices: usize) -> Vec<SliceId> {
+        let send_one = |_| {
+            sender
+                .pick(at(ms), ROUND_TRIP)
+                .expect("a slice is to be sent");
+            sender.note_sent(at(ms)).1
+        };
+        (0..slices).map(send_one).collect()
+    }
+
+    /// What the peer reports of a chunk of `count` slices.
+    fn set(chunk: u8, count: u8, received: &[usize]) -> ReceivedSet {
+        let mut slices = SliceSet::default();
+        received.iter().for_each(|index| slices.insert(*index));
+        ReceivedSet {
+            chunk,
+            last_index: count - 1,
+            slices,
+        }
+    }
+
+    fn at(ms: u64) -> LocalTime {
+        LocalTime::from_millis(ms)
+    }
+}

@@ -415,6 +415,18 @@ fn invalid_slices_are_refused() {
 }
 
 #[test]
+fn a_set_for_an_end_that_has_sent_no_block_is_refused() {
+    let mut link = Link::new(LinkConfig::server());
+    let set = |chunk| ReceivedSet {
+        chunk,
+        ..ReceivedSet::default()
+    };
+    assert!(receive_set(&mut link, 0, set(0)).is_err());
+    assert!(receive_set(&mut link, 0, set(1)).is_err());
+    assert!(receive_set(&mut link, 0, set(255)).is_ok(), "an old one");
+}
+
+#[test]
 fn a_link_that_accepts_no_blocks_refuses_slices() {
     let mut deaf = Link::new(LinkConfig::server());
     assert!(matches!(
@@ -480,7 +492,21 @@ fn slice(chunk: u8, index: u8, last_index: u8, left: u16, length: usize) -> Slic
 }
 
 /// Gives `link` a datagram with an invented slice.
-fn receive_slice(link: &mut Link, number: u64, mut slice: Slice) -> Result<(), WireError> {
+fn receive_slice(link: &mut Link, number: u64, slice: Slice) -> Result<(), WireError> {
+    receive(link, number, None, Some(slice))
+}
+
+/// Gives `link` a datagram with an invented set.
+fn receive_set(link: &mut Link, number: u64, set: ReceivedSet) -> Result<(), WireError> {
+    receive(link, number, Some(set), None)
+}
+
+fn receive(
+    link: &mut Link,
+    number: u64,
+    mut set: Option<ReceivedSet>,
+    mut slice: Option<Slice>,
+) -> Result<(), WireError> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     tests::header_with_extras(number)
@@ -489,11 +515,8 @@ fn receive_slice(link: &mut Link, number: u64, mut slice: Slice) -> Result<(), W
     Messages::default()
         .wire(&mut writer)
         .expect("writing cannot fail");
-    writer
-        .flag(&mut false)
-        .and_then(|()| writer.flag(&mut true))
-        .expect("writing cannot fail");
-    slice.wire(&mut writer).expect("a valid slice");
+    writer.option(&mut set).expect("a valid set");
+    writer.option(&mut slice).expect("a valid slice");
     writer.finish();
     link.handle_datagram(LocalTime::from_millis(1_000), &bytes)
         .map(|body| assert!(body.is_some()))

@@ -2,6 +2,16 @@
 
 use super::*;
 
+#[test]
+fn another_limit_keeps_the_rate_s_share_of_it() {
+    let mut controller = RateController::new(100_000);
+    controller.set_limit(40_000);
+    assert_eq!(controller.rate(), 40_000);
+    controller.rate = 10_000;
+    controller.set_limit(80_000);
+    assert_eq!(controller.rate(), 20_000);
+}
+
 /// A path that carries `capacity` bytes a second through a queue of 200 ms and loses `loss` of
 /// the rest. The sender always uses its whole rate.
 struct SimulatedPath {
