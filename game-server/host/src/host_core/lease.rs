@@ -206,6 +206,17 @@ mod tests {
     }
 
     #[test]
+    fn a_new_link_begins_without_heartbeats_before_its_settings_come() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, LENGTH, Duration::ZERO);
+        let old = lease.next_heartbeat(BEGIN);
+        lease.connect(at(5_000));
+        assert_eq!(lease.silence(at(5_100)), Duration::from_millis(100));
+        lease.acknowledge(at(5_100), old, LENGTH);
+        assert_eq!(lease.until(), Some(BEGIN));
+    }
+
+    #[test]
     fn a_host_without_a_lease_may_always_serve() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, Duration::ZERO, Duration::ZERO);
@@ -223,6 +234,7 @@ mod tests {
         let serves = [0, 1_500, 3_000, 4_501, 4_502].map(|ms| lease.may_serve(at(ms)));
         assert_eq!(serves, [true, true, true, false, false]);
         assert_eq!(lease.next_journal(at(4_503)), None);
+        assert!(!lease.may_serve(at(9_000)), "it was stopped once more");
     }
 
     #[test]

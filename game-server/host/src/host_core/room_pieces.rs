@@ -116,6 +116,41 @@ mod tests {
         assert!(complete(&mut pieces, 1).is_empty());
     }
 
+    #[test]
+    fn a_state_of_exactly_the_bound_is_kept() {
+        let mut pieces = RoomPieces::default();
+        pieces.add(ROOM, 1, state(&vec![1; MAX_ROOM_STATE_BYTES]));
+        assert_eq!(complete(&mut pieces, 1).len(), MAX_ROOM_STATE_BYTES + 1);
+    }
+
+    #[test]
+    fn a_journal_has_a_bound_too() {
+        let half = MAX_ROOM_JOURNAL_BYTES / 2;
+        for (second, kept) in [(half, &[1, 1, 9][..]), (half + 1, &[])] {
+            let mut pieces = RoomPieces::default();
+            for bytes in [half, second] {
+                let entry = JournalEntry {
+                    inputs: vec![0; bytes],
+                    ..JournalEntry::default()
+                };
+                let piece = SavedRoom {
+                    journal: vec![entry],
+                    ..state(&[1])
+                };
+                pieces.add(ROOM, 1, piece);
+            }
+            assert_eq!(complete(&mut pieces, 1), kept);
+        }
+    }
+
+    #[test]
+    fn pieces_of_an_earlier_link_are_forgotten() {
+        let mut pieces = RoomPieces::default();
+        pieces.add(ROOM, 1, state(&[1]));
+        pieces.clear();
+        assert_eq!(complete(&mut pieces, 1), [9]);
+    }
+
     fn complete(pieces: &mut RoomPieces, incarnation: u32) -> Vec<u8> {
         let last = RoomResume {
             saved: state(&[9]),

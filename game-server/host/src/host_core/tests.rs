@@ -236,6 +236,8 @@ fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
         host.lose_link();
     }
     host.poll();
+    let closes_at = host.now() + Duration::from_secs(30);
+    assert_eq!(host.core.next_deadline(), Some(closes_at));
     host.wait(29_999);
     host.timeout();
     assert_eq!(host.poll(), []);
@@ -244,6 +246,37 @@ fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
     let close = HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::HostDied));
     assert_eq!(host.poll(), [close]);
     assert_eq!(host.core.next_deadline(), None);
+}
+
+#[test]
+fn heartbeats_and_figures_are_sent_when_they_are_due() {
+    let mut host = Host::configured(Duration::ZERO);
+    let (mut heartbeats, mut figures) = (0, 0);
+    for _ in 0..2_000 {
+        let due = host.core.next_deadline() <= Some(host.now());
+        host.timeout();
+        let outputs = host.poll();
+        assert_eq!(outputs.is_empty(), !due);
+        for output in outputs {
+            match output {
+                HostOutput::World(HostMessage::Heartbeat(_)) => heartbeats += 1,
+                HostOutput::SendStats => figures += 1,
+                _ => panic!("{output:?}"),
+            }
+        }
+        host.wait(1);
+    }
+    assert_eq!((heartbeats, figures), (8, 2));
+}
+
+#[test]
+fn what_a_pause_has_missed_is_skipped() {
+    let at = LocalTime::from_millis;
+    let next = |now| next_after(at(1_000), HEARTBEAT_INTERVAL, at(now));
+    assert_eq!(
+        [1_000, 1_249, 1_250, 2_010].map(next),
+        [1_250, 1_250, 1_500, 2_250].map(at)
+    );
 }
 
 #[test]

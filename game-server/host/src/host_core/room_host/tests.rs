@@ -4,14 +4,17 @@
 use super::*;
 use ambit::{GameInfo, Games, Id, Typed};
 use ambit_field::FieldGame;
+use ambit_proto::space::Position;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording::Header;
+use ambit_room::room::TransferId;
 
 const ID: RoomId = RoomId(3);
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
+const TICK: Duration = Duration::from_millis(50);
 
 #[test]
 fn a_client_that_joins_gets_a_message_then_datagrams() {
@@ -68,6 +71,46 @@ fn a_ticket_that_was_revoked_while_its_client_waited_is_refused() {
     assert_eq!(host.refusals(), [(ClientId(3), ErrorCode::NotInRoom)]);
     host.join(4, BOB, 21);
     assert_eq!(host.refusals(), []);
+}
+
+#[test]
+fn a_revoked_ticket_is_remembered_for_a_minute() {
+    let mut host = Host::new(4);
+    host.remove(ANN, 7);
+    host.now += Duration::from_secs(59);
+    host.remove(BOB, 8);
+    host.join(1, ANN, 7);
+    assert_eq!(host.refusals(), [(ClientId(1), ErrorCode::NotInRoom)]);
+    host.now += Duration::from_secs(1);
+    host.remove(BOB, 9);
+    assert_eq!(host.room.revoked.players.len(), 1);
+}
+
+#[test]
+fn a_player_whose_connection_ends_keeps_the_seat() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.room.handle_closed(ClientId(1));
+    host.tick();
+    let stats = host.room.room().stats();
+    assert_eq!((stats.clients, stats.players), (0, 1));
+}
+
+#[test]
+fn a_client_that_does_not_follow_its_player_to_another_map_is_disconnected() {
+    let mut host = Host::of_a_map();
+    let left_at = host.send_through_gate(1, ANN);
+    host.now = left_at + (MOVE_WITHIN - 2 * TICK);
+    assert!(!disconnects(&host.tick()));
+    assert!(disconnects(&host.tick()));
+    assert!(!disconnects(&host.tick()), "once");
+    // A client that follows closes by itself.
+    let mut host = Host::of_a_map();
+    host.send_through_gate(1, ANN);
+    host.room.handle_closed(ClientId(1));
+    host.now += MOVE_WITHIN;
+    assert!(!disconnects(&host.tick()));
 }
 
 #[test]
@@ -237,6 +280,55 @@ fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
     assert_eq!(snapshot.at, host.now);
     assert_eq!(last_messages(outputs.clone()), []);
     assert_eq!(host.tick(), []);
+}
+
+#[test]
+fn a_crash_during_the_handover_ends_the_room_here_alone() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.room.handle_panic_in_hand_over();
+    assert_eq!(host.poll(), [RoomHostOutput::HandedOver]);
+    assert_eq!(host.tick(), []);
+}
+
+#[test]
+fn a_new_world_server_gets_a_snapshot_at_once() {
+    let mut host = Host::new(4);
+    let has_snapshot = |outputs: Vec<RoomHostOutput>| {
+        let snapshot = |output: &RoomHostOutput| {
+            matches!(output, RoomHostOutput::World(HostMessage::Snapshot(..)))
+        };
+        outputs.iter().any(snapshot)
+    };
+    assert!(!has_snapshot(host.tick()));
+    host.order(RoomOrder::SendSnapshot);
+    assert!(has_snapshot(host.tick()));
+    assert!(!has_snapshot(host.tick()));
+}
+
+#[test]
+fn a_room_whose_entries_are_late_confirms_only_what_is_acknowledged() {
+    let mut host = Host::new(4);
+    let at = LocalTime::from_millis;
+    host.join(1, ANN, 1);
+    host.tick();
+    host.room.note_entry(at(50), 1);
+    assert_eq!(host.room.release_after(), 1);
+    host.room.note_kept(at(149), 0, true);
+    assert!(host.room.inputs().is_empty() && !host.room.is_confirming_late());
+    host.room.note_kept(at(150), 0, true);
+    let limited = RoomInput::ConfirmUntil(Some(GameTime::ZERO));
+    assert_eq!(host.room.inputs(), [limited]);
+    assert!(host.room.is_confirming_late());
+    host.tick();
+    host.room.note_entry(at(150), 2);
+    assert_eq!(host.room.release_after(), 0);
+    host.room.note_kept(at(160), 0, true);
+    assert_eq!(host.room.inputs(), [], "the limit is the same");
+    host.room.note_kept(at(170), 2, true);
+    assert_eq!(host.room.inputs(), [RoomInput::ConfirmUntil(None)]);
+    assert!(!host.room.is_confirming_late());
 }
 
 #[test]
@@ -465,6 +557,24 @@ impl Host {
         }
     }
 
+    /// One of two maps with a gate between them.
+    fn of_a_map() -> Self {
+        let parameters = [
+            ("maps", "2"),
+            ("map", "0"),
+            ("obstacles", "0"),
+            ("npcs", "0"),
+        ];
+        let header = Header {
+            parameters: parameters
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            ..header()
+        };
+        let room = games().create_room(&header).expect("valid parameters");
+        Self::saved(4, room)
+    }
+
     fn of_a_short_game() -> Self {
         let game = Box::<Typed<ShortGame>>::default();
         Self::saved(4, Room::new(RoomConfig::default(), game))
@@ -498,6 +608,34 @@ impl Host {
         self.room.handle_join(self.now, ClientId(client), admitted);
     }
 
+    /// A player joins, enters the gate, and is released. Returns when.
+    fn send_through_gate(&mut self, client: u32, player: PlayerId) -> GameTime {
+        self.join(client, player, 1);
+        self.tick();
+        let avatar = self.room.room.avatar(player).expect("the player is here");
+        let gate = Position::on_ground(199.0, 100.0);
+        self.room.room.arrange().0.teleport(avatar, gate);
+        let at_gate = |output: &RoomHostOutput| {
+            matches!(output, RoomHostOutput::World(HostMessage::AtGate { .. }))
+        };
+        assert!(self.tick().iter().any(at_gate));
+        self.order(RoomOrder::Input(RoomInput::ReleaseForTransfer {
+            player,
+            transfer: TransferId(7),
+        }));
+        let departed = |output: &RoomHostOutput| {
+            matches!(
+                output,
+                RoomHostOutput::World(HostMessage::Departed {
+                    carried: Some(_),
+                    ..
+                })
+            )
+        };
+        assert!(self.tick().iter().any(departed));
+        self.now
+    }
+
     fn remove(&mut self, player: PlayerId, revoked_until: u64) {
         self.order(RoomOrder::RemovePlayer {
             player,
@@ -511,7 +649,7 @@ impl Host {
     }
 
     fn tick(&mut self) -> Vec<RoomHostOutput> {
-        self.now += Duration::from_millis(50);
+        self.now += TICK;
         self.room.tick(self.now);
         self.poll()
     }
@@ -563,6 +701,11 @@ impl Host {
     fn last_messages(&mut self) -> Vec<(ClientId, ErrorCode)> {
         last_messages(self.poll())
     }
+}
+
+fn disconnects(outputs: &[RoomHostOutput]) -> bool {
+    let is_disconnect = |output| matches!(output, &RoomHostOutput::Disconnect { .. });
+    outputs.iter().any(is_disconnect)
 }
 
 fn last_messages(outputs: Vec<RoomHostOutput>) -> Vec<(ClientId, ErrorCode)> {
