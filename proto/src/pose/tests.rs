@@ -319,7 +319,7 @@ fn both_grids_of_a_velocity_have_a_range() {
         let motion = Some(MotionFormat { linear, angular });
         PoseFormat { motion, ..CUBE }.check().is_ok()
     };
-    let most = motion::MAX_PER_UNIT;
+    let most = MAX_PER_UNIT;
     assert!(check(1, most) && check(most, 1));
     for wrong in [0, most + 1] {
         assert!(!check(wrong, 1) && !check(1, wrong), "{wrong}");

@@ -381,7 +381,9 @@ mod tests {
     /// What the peer reports of a chunk of `count` slices.
     fn set(chunk: u8, count: u8, received: &[usize]) -> ReceivedSet {
         let mut slices = SliceSet::default();
-        received.iter().for_each(|index| slices.insert(*index));
+        for index in received {
+            slices.insert(*index);
+        }
         ReceivedSet {
             chunk,
             last_index: count - 1,

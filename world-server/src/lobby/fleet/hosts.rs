@@ -406,6 +406,90 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_a_host_calls_itself_has_a_limit() {
+        let address = |length| HostReady {
+            address: "x".repeat(length),
+            ..ready()
+        };
+        let instance = |length| HostReady {
+            instance: vec![1; length],
+            ..ready()
+        };
+        let build = |length| HostReady {
+            build: "x".repeat(length),
+            ..ready()
+        };
+        let is_accepted = |ready| Host::try_from(ready).is_ok();
+        let (most_of_address, most_of_instance, most_of_build) =
+            (MAX_ADDRESS_BYTES, MAX_INSTANCE_BYTES, MAX_BUILD_BYTES);
+        assert!(is_accepted(address(most_of_address)));
+        assert!(!is_accepted(address(most_of_address + 1)));
+        assert!(is_accepted(instance(most_of_instance)));
+        assert!(!is_accepted(instance(most_of_instance + 1)));
+        assert!(is_accepted(build(most_of_build)));
+        assert!(!is_accepted(build(most_of_build + 1)));
+    }
+
+    #[test]
+    fn the_silence_of_a_remote_host_that_is_gone_is_remembered() {
+        let mut hosts = Hosts::default();
+        let known = [
+            (1, Origin::Remote, &[1; 16][..]),
+            (2, Origin::Child, &[2; 16]),
+            (3, Origin::Remote, &[]),
+        ];
+        for (number, origin, instance) in known {
+            add_and_remove(&mut hosts, number, origin, instance);
+        }
+        let heard_at = |instance| hosts.silence_of(instance).map(|known| known.heard_at());
+        assert_eq!(heard_at(&[1; 16]), Some(LocalTime::from_millis(1)));
+        assert_eq!((heard_at(&[2; 16]), heard_at(&[])), (None, None));
+    }
+
+    #[test]
+    fn of_too_many_hosts_that_are_gone_the_oldest_is_forgotten() {
+        let mut hosts = Hosts::default();
+        let numbers = 1..=MAX_GONE as u64 + 1;
+        for number in numbers.clone() {
+            add_and_remove(&mut hosts, number, Origin::Remote, &number.to_le_bytes());
+        }
+        let is_forgotten = |number: &u64| hosts.silence_of(&number.to_le_bytes()).is_none();
+        assert_eq!(numbers.filter(is_forgotten).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_build_is_as_old_as_its_first_host_until_it_has_none() {
+        let host = Host {
+            build: "a".into(),
+            ..Host::default()
+        };
+        let mut hosts = Hosts::default();
+        for number in [5, 3, 9] {
+            hosts.add(HostId(number), host.clone());
+            hosts.note_build("a", number);
+        }
+        for number in [3, 5] {
+            hosts.remove(HostId(number));
+            assert_eq!(hosts.build_since(&host), 3);
+        }
+        hosts.remove(HostId(9));
+        assert_eq!(hosts.build_since(&host), 0);
+    }
+
+    /// A host that was heard at its number of milliseconds comes and goes.
+    fn add_and_remove(hosts: &mut Hosts, number: u64, origin: Origin, instance: &[u8]) {
+        let host = Host {
+            instance: instance.to_vec(),
+            ..Host::default()
+        };
+        let heard_at = LocalTime::from_millis(number);
+        let silence = HostSilence::fixed(heard_at, Duration::from_secs(2));
+        hosts.expect(HostId(number), origin, silence);
+        hosts.add(HostId(number), host);
+        hosts.remove(HostId(number));
+    }
+
     fn ready() -> HostReady {
         HostReady {
             version: VERSION,

@@ -159,8 +159,10 @@ mod tests {
             Duration::from_millis(1_800)
         );
         // Of one that was gone for long nothing is known.
-        let other = silence.resume(at(20_000) + Duration::from_mins(6), MOST);
+        let mut other = silence.resume(at(20_000) + Duration::from_mins(6), MOST);
         assert_eq!((other.limit(), other.heard_at()), (MOST, at(380_000)));
+        hear_every(&mut other, 380_000, 391_000, 50);
+        assert_eq!(other.limit(), MOST / 2, "the long pause does not count");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::{TicketSigner, TicketVerifier};
 
 use super::harness::{Client, EPOCH_UNIX_S, LobbyHarness, seconds, start};
-use crate::lobby::{HostId, Origin};
+use crate::lobby::{HostId, LobbyConfig, Origin};
 
 #[test]
 fn a_host_is_configured_before_anything_else() {
@@ -28,6 +28,37 @@ fn a_host_is_configured_before_anything_else() {
         ),
         (ambit_host::protocol::VERSION, 32, 30_000)
     );
+}
+
+#[test]
+fn each_kind_of_host_gets_its_own_way_to_be_given_up() {
+    // Whether rooms are saved, the lease, and the time of silence after which it ends by itself.
+    let cases = [
+        (Origin::Embedded, false, (false, 0, 0)),
+        (Origin::Embedded, true, (true, 0, 0)),
+        (Origin::Child, false, (true, 0, 2_000)),
+        (Origin::Remote, false, (true, 1_750, 0)),
+    ];
+    for (origin, keeps_rooms, expected) in cases {
+        let mut harness = LobbyHarness::with(LobbyConfig {
+            keeps_rooms,
+            ..LobbyConfig::default()
+        });
+        harness
+            .lobby
+            .handle_host_start(harness.now, HostId(1), origin);
+        harness.handle_outputs();
+        let orders = harness.take_orders();
+        let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else {
+            panic!("{orders:?}")
+        };
+        let limits = (
+            configure.saves_rooms,
+            configure.lease_ms,
+            configure.silence_ms,
+        );
+        assert_eq!(limits, expected, "{origin:?}");
+    }
 }
 
 #[test]

@@ -7,8 +7,10 @@ use ambit_proto::control::world::{
 };
 
 use ambit_proto::ids::RoomId;
+use prost::Message as _;
 
 use super::harness::{Client, LobbyHarness, create, join, leave, request_ticket, room, seconds};
+use crate::directory as pb;
 use crate::lobby::{HostId, RecordKey};
 
 #[test]
@@ -92,6 +94,29 @@ fn ids_in_use_are_not_given_again_if_the_record_of_ids_is_lost() {
     for player in others.iter().chain([&ann, &bob]) {
         second.listed(player);
     }
+}
+
+#[test]
+fn ids_are_reserved_in_time_if_one_kind_alone_is_used_up() {
+    let mut harness = LobbyHarness::recorded();
+    harness.connect_as("ann");
+    let reserved = |harness: &mut LobbyHarness| {
+        let before = harness.log.len();
+        harness.connect_as("bob");
+        let written = harness.log[before..]
+            .iter()
+            .filter(|(key, _)| *key == RecordKey::Ids)
+            .count();
+        let ids = pb::Ids::decode(&harness.records[&RecordKey::Ids][..]).expect("a record");
+        (written, ids.tickets, ids.transfers)
+    };
+    assert_eq!(reserved(&mut harness), (0, 10_000, 10_000));
+    harness.lobby.counters.tickets = 5_000;
+    assert_eq!(reserved(&mut harness), (0, 10_000, 10_000));
+    harness.lobby.counters.tickets = 5_001;
+    assert_eq!(reserved(&mut harness), (1, 15_001, 10_000));
+    harness.lobby.counters.last_transfer = 5_001;
+    assert_eq!(reserved(&mut harness), (1, 15_001, 15_001));
 }
 
 #[test]
@@ -338,7 +363,6 @@ fn add_member(harness: &mut LobbyHarness, den: &world::Room, name: &str) -> Clie
 }
 
 fn token_of(harness: &LobbyHarness, name: &str) -> Vec<u8> {
-    use prost::Message as _;
     let players = harness
         .records
         .iter()

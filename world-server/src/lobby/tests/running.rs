@@ -456,6 +456,29 @@ fn a_late_message_about_a_player_who_came_back_is_ignored() {
 }
 
 #[test]
+fn late_messages_about_several_players_who_came_back_are_ignored() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.host(1, 8);
+    let clients = ["ann", "bob", "cid"].map(|name| harness.connect_as(name));
+    let [ann, bob, cid] = &clients;
+    let room = harness.running_room_of(host, &[ann, bob, cid]);
+    for client in [bob, cid] {
+        harness.ask(client.conn, leave());
+    }
+    for client in [bob, cid] {
+        harness.join(client, room);
+        player_out(
+            &mut harness,
+            host,
+            room,
+            client,
+            ErrorCode::ErrorUnspecified,
+        );
+    }
+    assert_eq!(harness.members(ann), "ann* bob cid");
+}
+
+#[test]
 fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);

@@ -33,6 +33,27 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
 }
 
 #[test]
+fn clients_are_told_at_which_servers_they_can_resume() {
+    let mut harness = LobbyHarness::new();
+    let conn = harness.connect();
+    assert_eq!(harness.welcome(conn, "ann", &[]).servers, None);
+    harness.connect_as("bob");
+    harness.discard_events();
+    let servers = world::Servers {
+        servers: vec![world::Server::default()],
+        ..world::Servers::default()
+    };
+    // Setting the same ones again is no news.
+    for _ in 0..2 {
+        harness.lobby.set_servers(servers.clone());
+        harness.handle_outputs();
+    }
+    assert_eq!(harness.events_on(conn), [Body::Servers(servers.clone())]);
+    let late = harness.connect();
+    assert_eq!(harness.welcome(late, "cid", &[]).servers, Some(servers));
+}
+
+#[test]
 fn a_client_of_another_version_gets_both_versions_and_is_closed() {
     let mut harness = LobbyHarness::new();
     let conn = harness.connect();

@@ -6,6 +6,7 @@ use ambit_host::protocol::messages::{
 };
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
+use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 
 use super::harness::{
     Client, LobbyHarness, create, join, leave, parameters, read_error, room, seconds, set_name,
@@ -182,6 +183,55 @@ fn a_gate_to_a_missing_map_is_closed_and_the_player_stays() {
         order::Body::RefuseTransfer(_)
     ));
     assert_eq!((harness.lobby.stats().rooms, third), (1, HostId(3)));
+}
+
+#[test]
+fn a_gate_to_a_new_map_is_closed_if_the_server_has_all_its_rooms() {
+    let (mut harness, ann, world) = two_hosts();
+    harness.lobby.config.max_rooms = 1;
+    harness.at_gate(FIRST, world, &ann, 1);
+    assert_eq!(harness.error(&ann).0, ErrorCode::TooManyRooms);
+    assert!(matches!(
+        harness.next_order_for(FIRST),
+        order::Body::RefuseTransfer(_)
+    ));
+    harness.lobby.config.max_rooms = 2;
+    harness.at_gate(FIRST, world, &ann, 1);
+    harness.open_map(SECOND, world, 1);
+}
+
+#[test]
+fn a_request_that_a_gate_repeats_is_answered_again() {
+    let (mut harness, ann, world) = two_hosts();
+    harness.at_gate(FIRST, world, &ann, 1);
+    harness.open_map(SECOND, world, 1);
+    let release = harness.next_order_for(FIRST);
+    assert!(matches!(release, order::Body::ReleaseForTransfer(_)));
+    harness.take_orders();
+    harness.at_gate(FIRST, world, &ann, 1);
+    assert_eq!(harness.next_order_for(FIRST), release);
+}
+
+#[test]
+fn a_player_whose_game_carries_too_much_is_removed() {
+    for (bytes, is_removed) in [
+        (MAX_TRANSFER_STATE_BYTES, false),
+        (MAX_TRANSFER_STATE_BYTES + 1, true),
+    ] {
+        let (mut harness, ann, world) = two_hosts();
+        harness.at_gate(FIRST, world, &ann, 1);
+        harness.open_map(SECOND, world, 1);
+        harness.take_orders();
+        harness.departed(FIRST, world, &ann, 1, &vec![1; bytes]);
+        let orders = harness.take_orders();
+        let is_admitted = orders
+            .iter()
+            .any(|(_, body)| matches!(body, order::Body::Admit(_)));
+        assert_eq!(is_admitted, !is_removed);
+        if is_removed {
+            assert_eq!(harness.leave_reason(&ann).0, ErrorCode::ServerError);
+        }
+    }
 }
 
 #[test]

@@ -183,6 +183,20 @@ fn lists_are_priced_by_their_size() {
 }
 
 #[test]
+fn lists_of_rooms_are_priced_too() {
+    let mut harness = LobbyHarness::with(LobbyConfig {
+        list_kib_burst: 4,
+        ..LobbyConfig::default()
+    });
+    let ann = harness.connect_as("ann");
+    for _ in 0..4 {
+        assert_eq!(harness.listed(&ann), []);
+    }
+    let list = ask::Body::ListRooms(world::ListRooms { subscribe: false });
+    assert_eq!(harness.refusal_code(ann.conn, list), ErrorCode::RateLimited);
+}
+
+#[test]
 fn lists_for_everybody_are_limited_as_a_whole() {
     let mut harness = LobbyHarness::with(LobbyConfig {
         list_kib: CostLimit {
