@@ -1,7 +1,10 @@
 //! The processes under siege. Each has an address that it keeps when it is started again.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -25,6 +28,8 @@ pub(crate) struct BesiegedCluster {
     pub(crate) hosts: Vec<HostProcess>,
     pub(crate) nats: Nats,
     certificate: String,
+    /// What each WorldServer logs.
+    logs: Vec<File>,
 }
 
 /// WorldServers that have ended by themselves, as one does that is not the leader any more.
@@ -51,7 +56,8 @@ impl Drop for HostProcess {
 }
 
 impl BesiegedCluster {
-    pub(crate) fn start(scratch: &ScratchFolder, runtime: &Runtime) -> Result<Self> {
+    /// Starts it; its WorldServers log to files in the folder `logs`.
+    pub(crate) fn start(scratch: &ScratchFolder, logs: &Path, runtime: &Runtime) -> Result<Self> {
         let nats = Nats::start(scratch)?;
         let (mut worlds, mut relays) = (Vec::new(), Vec::new());
         for _ in 0..2 {
@@ -68,6 +74,9 @@ impl BesiegedCluster {
             relays,
             hosts: Vec::new(),
             nats,
+            logs: (0..2)
+                .map(|number| File::create(logs.join(format!("world-{number}.log"))))
+                .collect::<Result<_, _>>()?,
         };
         for _ in 0..HOSTS {
             cluster.add_host(scratch)?;
@@ -108,14 +117,22 @@ impl BesiegedCluster {
         self.add_host(scratch)
     }
 
-    /// Starts WorldServers again that have ended by themselves, and prints their last words.
-    pub(crate) fn revive_worlds(&mut self, scratch: &ScratchFolder) -> Result<EndedWorlds> {
+    /// Writes down what the WorldServers have logged. Starts those again that have ended by
+    /// themselves, and prints their last words.
+    pub(crate) fn watch_worlds(&mut self, scratch: &ScratchFolder) -> Result<EndedWorlds> {
         let mut ended = EndedWorlds::default();
         for index in 0..self.worlds.len() {
-            let Some(mut world) = self.worlds[index].take_if(Server::has_ended) else {
+            let Some(world) = &mut self.worlds[index] else {
                 continue;
             };
+            let has_ended = world.has_ended();
             let log = world.take_log();
+            for line in &log {
+                writeln!(self.logs[index], "{line}")?;
+            }
+            if !has_ended {
+                continue;
+            }
             for line in &log[log.len().saturating_sub(LAST_WORDS)..] {
                 eprintln!("        {line}");
             }
@@ -129,8 +146,10 @@ impl BesiegedCluster {
     /// Kills a WorldServer and starts it again at its address.
     pub(crate) fn restart_world(&mut self, index: usize, scratch: &ScratchFolder) -> Result<()> {
         if let Some(world) = self.worlds[index].take() {
-            real::server_signal(world.id(), "KILL")?;
+            // It may have ended by itself.
+            let _ = real::server_signal(world.id(), "KILL");
             world.wait()?;
+            writeln!(self.logs[index], "-- killed, or ended --")?;
         }
         let address = self.addresses[index].to_string();
         self.worlds[index] = Some(start_world(

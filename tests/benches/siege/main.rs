@@ -43,13 +43,18 @@ fn main() -> Result<ExitCode> {
     let minutes = numbers.first().copied().unwrap_or(60).max(1);
     let seed = numbers.get(1).copied().unwrap_or(1);
     let time = Duration::from_mins(minutes);
-    eprintln!("a siege of {minutes} min, seed {seed}");
+    let logs = std::env::temp_dir().join(format!("ambit-siege-logs-{}", std::process::id()));
+    std::fs::create_dir_all(&logs)?;
+    eprintln!(
+        "a siege of {minutes} min, seed {seed}; logs in {}",
+        logs.display()
+    );
 
     let scratch = ScratchFolder::new("siege");
     let runtime = tokio::runtime::Runtime::new()?;
-    let mut cluster = BesiegedCluster::start(&scratch, &runtime)?;
+    let mut cluster = BesiegedCluster::start(&scratch, &logs, &runtime)?;
     let started_at = now();
-    let players = HonestPlayers::start(&scratch, &cluster, time)?;
+    let players = HonestPlayers::start(&scratch, &cluster, &logs, time)?;
     let attackers = Attackers::start(&runtime, cluster.servers());
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut memory = MemoryLog::default();
@@ -64,7 +69,7 @@ fn main() -> Result<ExitCode> {
             fault_counts.note(fault);
             next_fault = started_at.elapsed() + Duration::from_millis(rng.u64(4_000..10_000));
         }
-        let ended_now = cluster.revive_worlds(&scratch)?;
+        let ended_now = cluster.watch_worlds(&scratch)?;
         ended.count += ended_now.count;
         ended.crashes += ended_now.crashes;
         memory.note(elapsed, &cluster);

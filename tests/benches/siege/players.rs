@@ -1,6 +1,9 @@
 //! Honest players: nothing that attackers and faults do may drop them.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -38,14 +41,24 @@ const ROOMS: [(&str, &[&str]); 3] = [
 pub(crate) struct HonestPlayers {
     rooms: Vec<(&'static str, Child)>,
     counting: CountingPlayers,
-    visits: JoinHandle<Vec<Value>>,
+    visits: JoinHandle<Visits>,
     is_over: Arc<AtomicBool>,
+    logs: PathBuf,
+}
+
+/// The bots that came and went.
+#[derive(Default)]
+struct Visits {
+    made: Vec<Value>,
+    /// The room could not be made: no broker leads the directory, or the WorldServer was killed
+    /// before it answered. Visitors are told so, and try again.
+    postponed: usize,
 }
 
 /// What they report.
 pub(crate) struct PlayersReport {
     rooms: Vec<(&'static str, Value)>,
-    visits: Vec<Value>,
+    visits: Visits,
     /// The confirmed commands of each counting player; an error if one was lost or done twice.
     counted: Result<Vec<u64>>,
 }
@@ -54,6 +67,7 @@ impl HonestPlayers {
     pub(crate) fn start(
         scratch: &ScratchFolder,
         cluster: &BesiegedCluster,
+        logs: &Path,
         time: Duration,
     ) -> Result<Self> {
         let servers = join_addresses(cluster.servers());
@@ -61,19 +75,32 @@ impl HonestPlayers {
         for (name, flags) in ROOMS {
             // They end before the processes do.
             let seconds = time.as_secs().saturating_sub(20).max(10);
-            let child = bots(scratch, &servers, name, BOTS, seconds, flags).spawn()?;
-            rooms.push((name, child));
+            let mut command = bots(scratch, &servers, name, BOTS, seconds, flags);
+            command.stderr(File::create(logs.join(format!("{name}.log")))?);
+            rooms.push((name, command.spawn()?));
         }
         let is_over = Arc::new(AtomicBool::new(false));
         let visits = {
             let is_over = Arc::clone(&is_over);
+            let mut log = File::create(logs.join("visits.log"))?;
             let mut visit = bots(scratch, &servers, "visits", VISITORS, VISIT_SECONDS, &[]);
             std::thread::spawn(move || {
-                let mut visits = Vec::new();
+                let mut visits = Visits::default();
                 while !is_over.load(Relaxed) {
-                    visits.push(visit.output().map_or(Value::Null, |output| {
-                        summary(&output.stdout, &output.stderr)
-                    }));
+                    let Ok(output) = visit.output() else { continue };
+                    let words = String::from_utf8_lossy(&output.stderr);
+                    let summary = summary(&output.stdout, &words);
+                    let (has_begun, have_stayed) = (has_begun(&summary), have_stayed(&summary));
+                    if !has_begun || !have_stayed {
+                        // Without a file, the summary at the end has to do.
+                        let _ = writeln!(log, "after {} visits: {words}", visits.made.len());
+                    }
+                    if has_begun {
+                        visits.made.push(summary);
+                    } else {
+                        visits.postponed += 1;
+                        std::thread::sleep(Duration::from_secs(1));
+                    }
                 }
                 visits
             })
@@ -83,6 +110,7 @@ impl HonestPlayers {
             counting: CountingPlayers::start_with_ballast(scratch, &servers, COUNTING_PLAYERS, 0),
             visits,
             is_over,
+            logs: logs.to_owned(),
         })
     }
 
@@ -93,7 +121,8 @@ impl HonestPlayers {
         let mut rooms = Vec::new();
         for (name, child) in self.rooms {
             let output = child.wait_with_output()?;
-            rooms.push((name, summary(&output.stdout, &output.stderr)));
+            let words = std::fs::read_to_string(self.logs.join(format!("{name}.log")))?;
+            rooms.push((name, summary(&output.stdout, &words)));
         }
         Ok(PlayersReport {
             rooms,
@@ -116,34 +145,48 @@ impl PlayersReport {
                 summary["gap_ms_max"]
             );
         }
-        let fine = self.visits.iter().filter(|visit| is_fine(visit, VISITORS));
+        let fine = self.visits.made.iter();
+        let fine = fine.filter(|visit| have_stayed(visit));
         println!(
-            "| visits of {VISITORS} bots, all of which stayed | {} of {} |",
+            "| visits of {VISITORS} bots, all of which stayed; not begun | \
+             {} of {}; {} |",
             fine.count(),
-            self.visits.len()
+            self.visits.made.len(),
+            self.visits.postponed
         );
         match &self.counted {
             Ok(counts) => println!("| confirmed commands, none lost or done twice | {counts:?} |"),
             Err(error) => println!("| **confirmed commands** | {error:#} |"),
         }
-        let failed = self.rooms.iter().map(|(_, summary)| (summary, BOTS));
-        let failed = failed.chain(self.visits.iter().map(|visit| (visit, VISITORS)));
-        for (summary, _) in failed.filter(|(summary, count)| !is_fine(summary, *count)) {
+        let rooms = self.rooms.iter().map(|(_, summary)| summary);
+        let rooms = rooms.filter(|summary| !is_fine(summary));
+        let visits = self.visits.made.iter().filter(|visit| !have_stayed(visit));
+        for summary in rooms.chain(visits) {
             eprintln!("not fine: {summary}");
         }
     }
 
     pub(crate) fn is_good(&self) -> bool {
         let mut rooms = self.rooms.iter();
-        rooms.all(|(_, summary)| is_fine(summary, BOTS))
-            && self.visits.iter().all(|visit| is_fine(visit, VISITORS))
+        rooms.all(|(_, summary)| is_fine(summary))
+            && self.visits.made.iter().all(have_stayed)
+            && self.visits.postponed < self.visits.made.len()
             && self.counted.is_ok()
     }
 }
 
-/// Whether all bots stayed, and saw no error.
-fn is_fine(summary: &Value, count: u64) -> bool {
-    (&summary["connected"], &summary["errors"]) == (&count.into(), &0.into())
+/// Whether all bots of a room stayed, and saw no error.
+fn is_fine(summary: &Value) -> bool {
+    (&summary["connected"], &summary["errors"]) == (&BOTS.into(), &0.into())
+}
+
+/// Whether visitors got into their room.
+fn has_begun(visit: &Value) -> bool {
+    visit["enters"] != 0
+}
+
+fn have_stayed(visit: &Value) -> bool {
+    visit["connected"] == VISITORS
 }
 
 fn bots(
@@ -168,15 +211,12 @@ fn bots(
 }
 
 /// The summary of a run, or its last words.
-fn summary(stdout: &[u8], stderr: &[u8]) -> Value {
+fn summary(stdout: &[u8], stderr: &str) -> Value {
     let last = String::from_utf8_lossy(stdout);
     let parsed = last.lines().last().context("no summary");
     parsed
         .and_then(|line| Ok(serde_json::from_str(line)?))
-        .unwrap_or_else(|_| {
-            let words = String::from_utf8_lossy(stderr);
-            Value::from(words.lines().last().unwrap_or("no output"))
-        })
+        .unwrap_or_else(|_| Value::from(stderr.lines().last().unwrap_or("no output")))
 }
 
 fn join_addresses(addresses: &[SocketAddr]) -> String {
