@@ -40,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::follow::relay_client;
 pub(crate) use self::lead::{FollowerAcceptor, Followers};
 use self::leadership::{ElectionStep, LeaderElection};
-use self::store::{DirectoryStore, WriteProgress, WriteQueue, refresh_copies, run_writer};
+use self::store::{DirectoryStore, WriteProgress, WriteQueue, audit, refresh_copies, run_writer};
 use crate::actor::messages::{DirectoryProgress, RoomsStored};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
@@ -268,6 +268,12 @@ impl ClusterMember {
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
         let refreshing = refresh_copies(self.store.clone(), Arc::clone(&write_queue));
         let refreshing = tokio::spawn(refreshing);
+        let auditing = audit(
+            self.store.clone(),
+            Arc::clone(&write_queue),
+            progress.subscribe(),
+        );
+        let auditing = tokio::spawn(auditing);
         let writing = run_writer(
             self.store.clone(),
             self.leader_record(),
@@ -288,6 +294,7 @@ impl ClusterMember {
             () = stop.cancelled() => {}
         }
         refreshing.abort();
+        auditing.abort();
         self.roles.send_replace(ClusterRole::Seeking);
         free_leadership(keeping, &done).await;
         if tokio::time::timeout(LAST_WRITE_TIMEOUT, writing)

@@ -43,6 +43,8 @@ const MAX_WRITES_IN_FLIGHT: usize = 64;
 const REFRESH_BATCH: usize = 128;
 /// Interval between two looks at the copies that the brokers keep.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between two comparisons of the directory with the leader's records.
+const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
 /// The shortest time between the ends of two looks after which all records are written again.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(3);
 
@@ -193,6 +195,14 @@ impl DirectoryStore {
         }
     }
 
+    /// Reads all records as of now.
+    async fn read_now(&self) -> anyhow::Result<BTreeMap<RecordKey, Vec<u8>>> {
+        let info = timeout(REQUEST_TIMEOUT, self.stream.get_info())
+            .await
+            .context("NATS does not answer")??;
+        self.read_records(info.state.last_sequence).await
+    }
+
     /// The brokers that have all that was written; `None` if they cannot tell.
     async fn complete_copies(&self) -> Option<BTreeSet<String>> {
         let info = timeout(REQUEST_TIMEOUT, self.stream.get_info());
@@ -328,6 +338,34 @@ impl WriteQueue {
         (waiting.number, records)
     }
 
+    /// The number of the last write, and all records with it.
+    fn all(&self) -> (u64, BTreeMap<RecordKey, Vec<u8>>) {
+        let waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        (waiting.number, waiting.all.clone())
+    }
+
+    /// Queues those of the `expected` records that have not changed since, and are not among the
+    /// `stored` ones. Returns how many they are.
+    fn rewrite_lost(
+        &self,
+        expected: &BTreeMap<RecordKey, Vec<u8>>,
+        stored: &BTreeMap<RecordKey, Vec<u8>>,
+    ) -> usize {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = 0;
+        for (key, value) in expected {
+            let is_current = waiting.all.get(key) == Some(value);
+            if is_current && stored.get(key) != Some(value) {
+                waiting.records.entry(*key).or_insert(Some(value.clone()));
+                lost += 1;
+            }
+        }
+        if lost > 0 {
+            self.wake.notify_one();
+        }
+        lost
+    }
+
     /// Writes all records again, a few at a time, beside those that change.
     fn refresh(&self) {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -388,6 +426,42 @@ pub(crate) async fn refresh_copies(store: DirectoryStore, queue: Arc<WriteQueue>
             tracing::debug!("a broker has come back: writing all records again");
             queue.refresh();
             tokio::time::sleep(MIN_REFRESH_INTERVAL).await;
+        }
+    }
+}
+
+/// Reads the directory now and then, and has those records written again that are not as this
+/// leader has written them. Brokers have lost old records without having been away, and each keeps
+/// a copy of its own: which one answers differs from time to time.
+pub(crate) async fn audit(
+    store: DirectoryStore,
+    queue: Arc<WriteQueue>,
+    mut progress: watch::Receiver<WriteProgress>,
+) {
+    let mut audits = tokio::time::interval(AUDIT_INTERVAL);
+    audits.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        audits.tick().await;
+        let (number, expected) = queue.all();
+        let is_written = |progress: &WriteProgress| progress.written >= number;
+        if progress.wait_for(is_written).await.is_err() {
+            return;
+        }
+        let stored = match store.read_now().await {
+            Ok(stored) => stored,
+            Err(error) => {
+                tracing::debug!("cannot compare the directory: {error:#}");
+                continue;
+            }
+        };
+        let lost = queue.rewrite_lost(&expected, &stored);
+        if lost > 0 {
+            tracing::warn!(
+                lost,
+                records = expected.len(),
+                "the brokers have lost records of the directory, which are written again; newer \
+                 versions of NATS do not lose them"
+            );
         }
     }
 }
@@ -557,6 +631,34 @@ mod tests {
             (&Some(vec![2]), &None)
         );
         assert_eq!(written[&key(5)], Some(vec![1]));
+    }
+
+    #[test]
+    fn records_that_the_brokers_have_lost_are_written_again() {
+        let [kept, lost, old, changed, removed, new] = [1, 2, 3, 4, 5, 6].map(|number| {
+            let key: RecordKey = format!("player.{number}").parse().expect("a key");
+            key
+        });
+        let queue = WriteQueue::new(
+            [kept, lost, old, changed, removed]
+                .map(|key| (key, vec![1]))
+                .into(),
+        );
+        let (number, expected) = queue.all();
+        assert_eq!((number, expected.len()), (0, 5));
+        // While the directory is read.
+        queue.enqueue([
+            (changed, Some(vec![2])),
+            (removed, None),
+            (new, Some(vec![1])),
+        ]);
+        assert_eq!(queue.take_all().1.len(), 3);
+        let stored = [(kept, vec![1]), (old, vec![0])].into();
+        assert_eq!(queue.rewrite_lost(&expected, &stored), 2);
+        let again = [(lost, Some(vec![1])), (old, Some(vec![1]))];
+        assert_eq!(queue.take_all().1, again.into());
+        assert_eq!(queue.rewrite_lost(&expected, &expected), 0);
+        assert!(queue.take_all().1.is_empty());
     }
 
     #[test]
