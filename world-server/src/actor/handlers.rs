@@ -12,7 +12,7 @@ use super::messages::{
 use super::{ConnectedClient, HostLink, WorldServer};
 use crate::admin::snapshot::add_stats;
 use crate::cluster::pending_writes::PendingWrites;
-use crate::lobby::{ConnId, HostId, Lobby};
+use crate::lobby::{ConnId, Host, HostId, Lobby};
 
 impl Handler<Connect> for WorldServer {
     type Result = MessageResult<Connect>;
@@ -148,8 +148,8 @@ impl Handler<HostProcessEnded> for WorldServer {
 
     fn handle(&mut self, HostProcessEnded(instance): HostProcessEnded, ctx: &mut Self::Context) {
         // The lobby forgets these hosts; the ends of their links come later.
-        let ended = self.lobby.hosts();
-        for (_, host) in ended.filter(|(_, host)| host.instance == instance) {
+        let ended = |host: &&Host| !instance.is_empty() && host.instance == instance;
+        for host in self.lobby.hosts().map(|(_, host)| host).filter(ended) {
             add_stats(&mut self.lost_host_stats, &host.stats);
         }
         self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, &instance));
