@@ -98,7 +98,7 @@ fn a_player_whose_connection_ends_keeps_the_seat() {
 }
 
 #[test]
-fn a_client_that_does_not_follow_its_player_to_another_map_is_disconnected() {
+fn a_client_that_stays_behind_its_player_is_disconnected() {
     let mut host = Host::of_a_map();
     let left_at = host.send_through_gate(1, ANN);
     host.now = left_at + MOVE_WITHIN.saturating_sub(2 * TICK);
