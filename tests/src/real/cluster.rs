@@ -12,6 +12,7 @@ use super::{OutputLines, ScratchFolder, Server, WAIT_LIMIT, binary, server_signa
 /// The shared key of servers and hosts.
 const CLUSTER_KEY: &str = "the key of a cluster of tests";
 const NODE_COUNT: usize = 3;
+const POLL: Duration = Duration::from_millis(50);
 
 /// Three nodes of NATS with JetStream.
 pub struct Nats {
@@ -105,13 +106,36 @@ impl Nats {
     }
 
     /// How many records the node's own copy of the directory has.
-    pub fn subjects(&self, node: usize) -> Result<u64> {
+    fn subjects(&self, node: usize) -> Result<u64> {
         let page = get(self.nodes[node].monitor, "/jsz?streams=1")?;
         let page: serde_json::Value = serde_json::from_str(&page)?;
         let streams = &page["account_details"][0]["stream_detail"];
         streams[0]["state"]["num_subjects"]
             .as_u64()
             .context("the node has no copy yet")
+    }
+
+    /// Waits until the node's own copy of the directory has that many records.
+    pub fn wait_for_records(&self, node: usize, records: u64) -> Result<()> {
+        for _ in 0..WAIT_LIMIT.as_millis() / POLL.as_millis() {
+            if self.subjects(node).is_ok_and(|found| found >= records) {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+        let found = self.subjects(node);
+        bail!("the copy of node {node} has {found:?} of {records} records")
+    }
+
+    /// Deletes the records with these subjects from the directory, in all copies.
+    pub async fn delete_records(&self, subjects: &str) -> Result<()> {
+        let client = async_nats::connect(format!("127.0.0.1:{}", self.nodes[0].clients)).await?;
+        let directory = async_nats::jetstream::new(client)
+            .get_stream_no_info("AMBIT_DIRECTORY")
+            .await?;
+        let purged = directory.purge().filter(subjects).await?;
+        anyhow::ensure!(purged.purged > 0, "no record has {subjects}");
+        Ok(())
     }
 
     /// The node that leads the directory's stream: all writes go through it.

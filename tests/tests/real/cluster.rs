@@ -271,7 +271,8 @@ fn an_emptied_directory_is_written_again_and_the_next_leader_has_all() -> Result
         let lost = |event: &&Value| event["ev"] == "left" || event["resumed"] == true;
         assert_eq!(console.events.iter().find(lost), None);
     }
-    // The next leader knows them from the directory alone.
+    // The leader's record, that of ids, two hosts, three players, two rooms.
+    (0..3).try_for_each(|node| cluster.nats.wait_for_records(node, 9))?;
     cluster.kill_leader()?;
     for console in [&mut ann, &mut bob] {
         wait_for_resumed(console)?;

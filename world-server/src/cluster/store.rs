@@ -14,7 +14,8 @@ use crate::directory::Leader;
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
 use anyhow::{Context as _, bail};
-use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{
@@ -30,11 +31,14 @@ use tokio::time::{MissedTickBehavior, timeout};
 use super::kept_rooms::KeptRooms;
 use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
 use super::nats::{NatsSettings, REQUEST_TIMEOUT};
+use super::records_copy::{RecordsCopy, RecordsSummary};
 use crate::lobby::RecordKey;
 
 const STREAM: &str = "AMBIT_DIRECTORY";
 const PREFIX: &str = "ambit.directory.";
 const LEADER: &str = "ambit.directory.leader";
+/// The header with the summary of all records, in the last message of each batch.
+const SUMMARY_HEADER: &str = "Ambit-Records";
 /// The directory counts as unavailable when a write takes longer.
 const UNAVAILABLE_AFTER: Duration = Duration::from_millis(500);
 /// Writes that may wait for an acknowledgement at a time.
@@ -45,6 +49,8 @@ const REFRESH_BATCH: usize = 128;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between two comparisons of the directory with the leader's records.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
+/// A follower whose copy gets nothing new for this long begins again where it was.
+const MAX_COPY_SILENCE: Duration = RENEW_INTERVAL.saturating_mul(5);
 /// The shortest time between the ends of two looks after which all records are written again.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(3);
 
@@ -156,51 +162,78 @@ impl DirectoryStore {
     /// number: the epoch.
     pub(crate) async fn take_lead(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
         let taken = self
-            .write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())])
+            .write(
+                after,
+                &[(LEADER.to_owned(), leader.encode_to_vec().into())],
+                None,
+            )
             .await;
         taken.map_err(|failed| anyhow::anyhow!("leadership not taken: {failed}"))
     }
 
-    /// Reads all records as of the epoch.
+    /// Merges all records, as a broker delivers them, into the copy: those up to that sequence
+    /// number, and perhaps newer ones.
     pub(crate) async fn read_records(
         &self,
-        epoch: u64,
-    ) -> anyhow::Result<BTreeMap<RecordKey, Vec<u8>>> {
-        let consumer = self
-            .stream
-            .create_consumer(OrderedConfig::default())
-            .await?;
-        let mut messages = consumer.messages().await?;
-        let mut records = BTreeMap::new();
+        up_to: u64,
+        copy: &mut RecordsCopy,
+    ) -> anyhow::Result<()> {
+        let mut messages = self.deliver(OrderedConfig::default()).await?;
         loop {
             let next = timeout(REQUEST_TIMEOUT, messages.next())
                 .await
                 .context("NATS did not deliver the whole directory in time")?;
             let message =
                 next.context("the directory's stream ended before its last message")??;
-            let sequence = message
-                .info()
-                .map_err(|error| anyhow::anyhow!("{error}"))?
-                .stream_sequence;
-            let key = message
-                .subject
-                .strip_prefix(PREFIX)
-                .and_then(|name| name.parse::<RecordKey>().ok());
-            if let Some(key) = key.filter(|_| !message.payload.is_empty()) {
-                records.insert(key, message.payload.to_vec());
-            }
-            if sequence >= epoch {
-                return Ok(records);
+            if note_message(copy, &message)? >= up_to {
+                return Ok(());
             }
         }
     }
 
     /// Reads all records as of now.
     async fn read_now(&self) -> anyhow::Result<BTreeMap<RecordKey, Vec<u8>>> {
+        let mut copy = RecordsCopy::default();
+        self.read_records(self.last_sequence().await?, &mut copy)
+            .await?;
+        Ok(copy.into_records())
+    }
+
+    /// Merges each change into the copy, until brokers fail or say nothing for too long.
+    pub(crate) async fn copy_changes(&self, copy: &Mutex<RecordsCopy>) -> anyhow::Result<()> {
+        let copy = || copy.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.last_sequence().await?;
+        let newest = {
+            let mut copy = copy();
+            copy.note_last_sequence(last);
+            copy.newest()
+        };
+        let config = OrderedConfig {
+            deliver_policy: DeliverPolicy::ByStartSequence {
+                start_sequence: newest + 1,
+            },
+            ..OrderedConfig::default()
+        };
+        let mut messages = self.deliver(config).await?;
+        loop {
+            let next = timeout(MAX_COPY_SILENCE, messages.next())
+                .await
+                .context("NATS delivers nothing")?;
+            let message = next.context("the directory's stream has ended")??;
+            note_message(&mut copy(), &message)?;
+        }
+    }
+
+    async fn deliver(&self, config: OrderedConfig) -> anyhow::Result<Ordered> {
+        let consumer = self.stream.create_consumer(config).await?;
+        Ok(consumer.messages().await?)
+    }
+
+    async fn last_sequence(&self) -> anyhow::Result<u64> {
         let info = timeout(REQUEST_TIMEOUT, self.stream.get_info())
             .await
             .context("NATS does not answer")??;
-        self.read_records(info.state.last_sequence).await
+        Ok(info.state.last_sequence)
     }
 
     /// The brokers that have all that was written; `None` if they cannot tell.
@@ -216,14 +249,25 @@ impl DirectoryStore {
         Some(complete.chain([cluster.leader?]).collect())
     }
 
-    /// Writes in order. Returns the sequence number of the last write.
-    async fn write(&self, mut after: u64, writes: &[(String, Bytes)]) -> Result<u64, WriteError> {
+    /// Writes in order. The last message says what all records are then. Returns its sequence
+    /// number.
+    async fn write(
+        &self,
+        mut after: u64,
+        writes: &[(String, Bytes)],
+        summary: Option<RecordsSummary>,
+    ) -> Result<u64, WriteError> {
+        let mut left = writes.len();
         for part in writes.chunks(MAX_WRITES_IN_FLIGHT) {
             let mut acks = Vec::with_capacity(part.len());
             for (subject, payload) in part {
-                let message = PublishMessage::build()
+                let mut message = PublishMessage::build()
                     .payload(payload.clone())
                     .expected_last_sequence(after);
+                left -= 1;
+                if let Some(summary) = summary.filter(|_| left == 0) {
+                    message = message.header(SUMMARY_HEADER, summary.to_string());
+                }
                 let sent = self.jetstream.send_publish(subject.clone(), message).await;
                 acks.push(sent.map_err(|error| to_write_error(error.kind()))?);
                 after += 1;
@@ -244,6 +288,19 @@ impl DirectoryStore {
             let _ = self.stream.purge().filter(subject_of(key)).await;
         }
     }
+}
+
+/// Merges a message of the directory into the copy. Returns its sequence number.
+fn note_message(copy: &mut RecordsCopy, message: &jetstream::Message) -> anyhow::Result<u64> {
+    let info = message.info().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let key = message
+        .subject
+        .strip_prefix(PREFIX)
+        .and_then(|name| name.parse().ok());
+    let headers = message.headers.as_ref();
+    let summary = headers.and_then(|headers| headers.get(SUMMARY_HEADER)?.as_str().parse().ok());
+    copy.note(info.stream_sequence, key, &message.payload, summary);
+    Ok(info.stream_sequence)
 }
 
 fn subject_of(key: RecordKey) -> String {
@@ -274,12 +331,23 @@ struct PendingRecords {
     records: RecordChanges,
     /// All records, with those that wait, so that a directory that was lost can be written again.
     all: BTreeMap<RecordKey, Vec<u8>>,
+    summary: RecordsSummary,
     /// All records after this key are to be written again.
     refresh_after: Option<Bound<RecordKey>>,
 }
 
 /// The newest value of each record; `None` for a removed one.
 type RecordChanges = BTreeMap<RecordKey, Option<Vec<u8>>>;
+
+/// Records to write together.
+#[derive(Debug, PartialEq, Eq)]
+struct WriteBatch {
+    /// Number of the last `enqueue` in it.
+    number: u64,
+    records: RecordChanges,
+    /// Of all records, once it is written.
+    summary: RecordsSummary,
+}
 
 /// The queue of records to write, and all records. Bound: two values for each record.
 #[derive(Debug, Default)]
@@ -291,7 +359,9 @@ pub(crate) struct WriteQueue {
 impl WriteQueue {
     /// A queue of a leader that has read these records.
     pub(crate) fn new(all: BTreeMap<RecordKey, Vec<u8>>) -> Self {
+        let records = all.iter().map(|(key, value)| (*key, &value[..]));
         let pending = PendingRecords {
+            summary: RecordsSummary::of(records),
             all,
             ..PendingRecords::default()
         };
@@ -307,12 +377,19 @@ impl WriteQueue {
         records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
     ) -> u64 {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = &mut *waiting;
         waiting.number += 1;
         for (key, value) in records {
-            match &value {
-                Some(value) => waiting.all.insert(key, value.clone()),
+            let before = match &value {
+                Some(value) => {
+                    waiting.summary.add(key, value);
+                    waiting.all.insert(key, value.clone())
+                }
                 None => waiting.all.remove(&key),
             };
+            if let Some(before) = before {
+                waiting.summary.remove(key, &before);
+            }
             waiting.records.insert(key, value);
         }
         self.wake.notify_one();
@@ -320,7 +397,7 @@ impl WriteQueue {
     }
 
     /// What is to be written now: all that has changed, and some of what is to be refreshed.
-    fn take_all(&self) -> (u64, RecordChanges) {
+    fn take_all(&self) -> WriteBatch {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut records = std::mem::take(&mut waiting.records);
         if let Some(after) = waiting.refresh_after.take() {
@@ -335,7 +412,11 @@ impl WriteQueue {
                 self.wake.notify_one();
             }
         }
-        (waiting.number, records)
+        WriteBatch {
+            number: waiting.number,
+            records,
+            summary: waiting.summary,
+        }
     }
 
     /// The number of the last write, and all records with it.
@@ -345,25 +426,32 @@ impl WriteQueue {
     }
 
     /// Queues those of the `expected` records that have not changed since, and are not among the
-    /// `stored` ones. Returns how many they are.
-    fn rewrite_lost(
+    /// `stored` ones, and the removal of `stored` ones that were removed before. Returns their keys.
+    /// The record of ids is written again all the time, so a reader may miss it.
+    fn correct(
         &self,
         expected: &BTreeMap<RecordKey, Vec<u8>>,
         stored: &BTreeMap<RecordKey, Vec<u8>>,
-    ) -> usize {
+    ) -> (Vec<RecordKey>, Vec<RecordKey>) {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lost = 0;
+        let mut lost = Vec::new();
         for (key, value) in expected {
             let is_current = waiting.all.get(key) == Some(value);
-            if is_current && stored.get(key) != Some(value) {
+            if *key != RecordKey::Ids && is_current && stored.get(key) != Some(value) {
                 waiting.records.entry(*key).or_insert(Some(value.clone()));
-                lost += 1;
+                lost.push(*key);
             }
         }
-        if lost > 0 {
+        let is_removed =
+            |key: &RecordKey| !expected.contains_key(key) && !waiting.all.contains_key(key);
+        let removed: Vec<_> = stored.keys().copied().filter(is_removed).collect();
+        for key in &removed {
+            waiting.records.entry(*key).or_insert(None);
+        }
+        if !lost.is_empty() || !removed.is_empty() {
             self.wake.notify_one();
         }
-        lost
+        (lost, removed)
     }
 
     /// Writes all records again, a few at a time, beside those that change.
@@ -431,7 +519,7 @@ pub(crate) async fn refresh_copies(store: DirectoryStore, queue: Arc<WriteQueue>
 }
 
 /// Reads the directory now and then, and has those records written again that are not as this
-/// leader has written them. Brokers have lost old records without having been away, and each keeps
+/// leader has written them, or were removed. Brokers have lost old records without having been away, and each keeps
 /// a copy of its own: which one answers differs from time to time.
 pub(crate) async fn audit(
     store: DirectoryStore,
@@ -454,13 +542,15 @@ pub(crate) async fn audit(
                 continue;
             }
         };
-        let lost = queue.rewrite_lost(&expected, &stored);
-        if lost > 0 {
+        let (lost, removed) = queue.correct(&expected, &stored);
+        if let Some(first) = lost.first().or(removed.first()) {
             tracing::warn!(
-                lost,
+                lost = lost.len(),
+                removed = removed.len(),
+                %first,
                 records = expected.len(),
-                "the brokers have lost records of the directory, which are written again; newer \
-                 versions of NATS do not lose them"
+                "a broker has lost records of the directory, or has removed ones, which is \
+                 corrected; newer versions of NATS do not lose them"
             );
         }
     }
@@ -503,7 +593,11 @@ pub(crate) async fn run_writer(
             _ = done.changed() => true,
         };
         leader.free = *done.borrow();
-        let (number, records) = queue.take_all();
+        let WriteBatch {
+            number,
+            records,
+            summary,
+        } = queue.take_all();
         let mut writes = ordered_writes(&records);
         if renew {
             leader.renewals += 1;
@@ -517,7 +611,7 @@ pub(crate) async fn run_writer(
         if writes.is_empty() {
             continue;
         }
-        let mut writing = std::pin::pin!(store.write(after, &writes));
+        let mut writing = std::pin::pin!(store.write(after, &writes, Some(summary)));
         let result = if let Ok(result) = timeout(UNAVAILABLE_AFTER, &mut writing).await {
             result
         } else {
@@ -594,8 +688,10 @@ async fn recover(
         LeaderRecovery::End => Err(WriteError::AnotherWriter),
         LeaderRecovery::Restore { after } => {
             let epoch = store.take_lead(after, leader).await.map_err(unreachable)?;
-            let stored = store.read_records(epoch).await.map_err(unreachable)?;
-            let count = queue.enqueue_all(stored.into_keys());
+            let mut stored = RecordsCopy::default();
+            let read = store.read_records(epoch, &mut stored).await;
+            read.map_err(unreachable)?;
+            let count = queue.enqueue_all(stored.into_records().into_keys());
             tracing::error!(
                 records = count,
                 "the directory in NATS was lost or is an old backup: this server writes all its \
@@ -620,7 +716,7 @@ mod tests {
         queue.enqueue([(key(3), Some(vec![2])), (key(4), None)]);
         let mut written = RecordChanges::new();
         for batch in [REFRESH_BATCH + 1, REFRESH_BATCH, 9, 0] {
-            let (_, records) = queue.take_all();
+            let records = queue.take_all().records;
             assert_eq!(records.len(), batch);
             assert!(records.keys().all(|key| !written.contains_key(key)));
             written.extend(records);
@@ -635,10 +731,11 @@ mod tests {
 
     #[test]
     fn records_that_the_brokers_have_lost_are_written_again() {
-        let [kept, lost, old, changed, removed, new] = [1, 2, 3, 4, 5, 6].map(|number| {
-            let key: RecordKey = format!("player.{number}").parse().expect("a key");
-            key
-        });
+        let [kept, lost, old, changed, removed, new, removed_before] =
+            [1, 2, 3, 4, 5, 6, 7].map(|number| {
+                let key: RecordKey = format!("player.{number}").parse().expect("a key");
+                key
+            });
         let queue = WriteQueue::new(
             [kept, lost, old, changed, removed]
                 .map(|key| (key, vec![1]))
@@ -652,13 +749,24 @@ mod tests {
             (removed, None),
             (new, Some(vec![1])),
         ]);
-        assert_eq!(queue.take_all().1.len(), 3);
-        let stored = [(kept, vec![1]), (old, vec![0])].into();
-        assert_eq!(queue.rewrite_lost(&expected, &stored), 2);
-        let again = [(lost, Some(vec![1])), (old, Some(vec![1]))];
-        assert_eq!(queue.take_all().1, again.into());
-        assert_eq!(queue.rewrite_lost(&expected, &expected), 0);
-        assert!(queue.take_all().1.is_empty());
+        assert_eq!(queue.take_all().records.len(), 3);
+        let stored = [
+            (kept, vec![1]),
+            (old, vec![0]),
+            (removed, vec![1]),
+            (new, vec![1]),
+            (removed_before, vec![1]),
+        ];
+        let corrected = (vec![lost, old], vec![removed_before]);
+        assert_eq!(queue.correct(&expected, &stored.into()), corrected);
+        let again = [
+            (lost, Some(vec![1])),
+            (old, Some(vec![1])),
+            (removed_before, None),
+        ];
+        assert_eq!(queue.take_all().records, again.into());
+        assert_eq!(queue.correct(&expected, &expected), (vec![], vec![]));
+        assert!(queue.take_all().records.is_empty());
     }
 
     #[test]
@@ -689,16 +797,17 @@ mod tests {
         let read = [kept, changed, removed].map(|key| (key, vec![1]));
         let queue = WriteQueue::new(read.into());
         queue.enqueue([(changed, Some(vec![2])), (removed, None)]);
-        assert_eq!(queue.take_all().1.len(), 2, "they were written");
+        assert_eq!(queue.take_all().records.len(), 2, "they were written");
         queue.enqueue([(changed, Some(vec![3]))]);
         assert_eq!(queue.enqueue_all([removed, unknown]), 2);
-        let (number, records) = queue.take_all();
+        let batch = queue.take_all();
         let expected = [
             (kept, Some(vec![1])),
             (changed, Some(vec![3])),
             (removed, None),
             (unknown, None),
         ];
-        assert_eq!((number, records), (2, expected.into()));
+        assert_eq!((batch.number, batch.records), (2, expected.into()));
+        assert_eq!(batch.summary.count, 2);
     }
 }
