@@ -347,9 +347,8 @@ impl ClusterMember {
         let began_at = self.clock.now();
         let mut was_read = false;
         for attempt in 1..=READ_ATTEMPTS {
-            let mut read = RecordsCopy::default();
-            match self.store.read_records(epoch, &mut read).await {
-                Ok(()) => {
+            match self.store.read_records(epoch).await {
+                Ok(read) => {
                     if let Some(records) = copy.complete_with(read) {
                         return Ok(records);
                     }

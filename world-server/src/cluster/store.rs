@@ -49,6 +49,8 @@ const REFRESH_BATCH: usize = 128;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between two comparisons of the directory with the leader's records.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
+/// A read that has reached its end waits this long for records that were written meanwhile.
+const MAX_READ_SILENCE: Duration = Duration::from_millis(200);
 /// A follower whose copy gets nothing new for this long begins again where it was.
 const MAX_COPY_SILENCE: Duration = RENEW_INTERVAL.saturating_mul(5);
 /// The shortest time between the ends of two looks after which all records are written again.
@@ -171,31 +173,34 @@ impl DirectoryStore {
         taken.map_err(|failed| anyhow::anyhow!("leadership not taken: {failed}"))
     }
 
-    /// Merges all records, as a broker delivers them, into the copy: those up to that sequence
-    /// number, and perhaps newer ones.
-    pub(crate) async fn read_records(
-        &self,
-        up_to: u64,
-        copy: &mut RecordsCopy,
-    ) -> anyhow::Result<()> {
+    /// Reads all records, as a broker delivers them: as they were with the message of that number,
+    /// or later.
+    pub(crate) async fn read_records(&self, up_to: u64) -> anyhow::Result<RecordsCopy> {
+        let mut copy = RecordsCopy::default();
         let mut messages = self.deliver(OrderedConfig::default()).await?;
         loop {
-            let next = timeout(REQUEST_TIMEOUT, messages.next())
-                .await
-                .context("NATS did not deliver the whole directory in time")?;
+            let has_reached_it = copy.newest() >= up_to;
+            let limit = if has_reached_it {
+                MAX_READ_SILENCE
+            } else {
+                REQUEST_TIMEOUT
+            };
+            let next = match timeout(limit, messages.next()).await {
+                Err(_) if has_reached_it => return Ok(copy),
+                next => next.context("NATS did not deliver the whole directory in time")?,
+            };
             let message =
                 next.context("the directory's stream ended before its last message")??;
-            if note_message(copy, &message)? >= up_to {
-                return Ok(());
+            // A record that is written meanwhile moves to the end.
+            if note_message(&mut copy, &message)? == 0 && copy.newest() >= up_to {
+                return Ok(copy);
             }
         }
     }
 
     /// Reads all records as of now.
     async fn read_now(&self) -> anyhow::Result<BTreeMap<RecordKey, Vec<u8>>> {
-        let mut copy = RecordsCopy::default();
-        self.read_records(self.last_sequence().await?, &mut copy)
-            .await?;
+        let copy = self.read_records(self.last_sequence().await?).await?;
         Ok(copy.into_records())
     }
 
@@ -290,7 +295,7 @@ impl DirectoryStore {
     }
 }
 
-/// Merges a message of the directory into the copy. Returns its sequence number.
+/// Merges a message of the directory into the copy. Returns how many more there are now.
 fn note_message(copy: &mut RecordsCopy, message: &jetstream::Message) -> anyhow::Result<u64> {
     let info = message.info().map_err(|error| anyhow::anyhow!("{error}"))?;
     let key = message
@@ -300,7 +305,7 @@ fn note_message(copy: &mut RecordsCopy, message: &jetstream::Message) -> anyhow:
     let headers = message.headers.as_ref();
     let summary = headers.and_then(|headers| headers.get(SUMMARY_HEADER)?.as_str().parse().ok());
     copy.note(info.stream_sequence, key, &message.payload, summary);
-    Ok(info.stream_sequence)
+    Ok(info.pending)
 }
 
 fn subject_of(key: RecordKey) -> String {
@@ -688,9 +693,7 @@ async fn recover(
         LeaderRecovery::End => Err(WriteError::AnotherWriter),
         LeaderRecovery::Restore { after } => {
             let epoch = store.take_lead(after, leader).await.map_err(unreachable)?;
-            let mut stored = RecordsCopy::default();
-            let read = store.read_records(epoch, &mut stored).await;
-            read.map_err(unreachable)?;
+            let stored = store.read_records(epoch).await.map_err(unreachable)?;
             let count = queue.enqueue_all(stored.into_records().into_keys());
             tracing::error!(
                 records = count,
