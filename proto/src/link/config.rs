@@ -130,3 +130,32 @@ pub enum LinkEvent<P = ()> {
         arrived: LocalTime,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_takes_only_limits_that_are_in_range() {
+        let is_valid = |config: LinkConfig| {
+            let result = std::panic::catch_unwind(|| config.assert_valid());
+            result.is_ok()
+        };
+        let datagrams_of = |max_datagram| LinkConfig {
+            max_datagram,
+            ..LinkConfig::default()
+        };
+        assert!(!is_valid(datagrams_of(1_071)));
+        assert!(is_valid(datagrams_of(1_072)));
+        assert!(is_valid(datagrams_of(MAX_DATAGRAM)));
+        assert!(!is_valid(datagrams_of(MAX_DATAGRAM + 1)));
+        let queue_of = |queue_limit| LinkConfig {
+            queue_limit,
+            ..LinkConfig::default()
+        };
+        assert!(!is_valid(queue_of(0)));
+        assert!(is_valid(queue_of(1)));
+        assert!(is_valid(queue_of(MESSAGE_WINDOW as usize)));
+        assert!(!is_valid(queue_of(MESSAGE_WINDOW as usize + 1)));
+    }
+}

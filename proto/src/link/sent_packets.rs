@@ -455,7 +455,24 @@ mod tests {
         assert_eq!(lost(&mut sent, &rtt, 1_010), []);
         sent.push(LocalTime::from_millis(1_010), BODY, (), 100);
         assert_eq!(lost(&mut sent, &rtt, 1_010), [(65_500, false)]);
+        // The slot is needed, although an acknowledgement could still come.
+        sent.push(LocalTime::from_millis(1_010), BODY, (), 100);
+        assert_eq!(lost(&mut sent, &rtt, 1_010), [(65_501, false)]);
         assert_eq!(sent.ring.len(), 512);
+        assert!(matches!(sent.acknowledge(65_500), AckResult::NothingNew));
+    }
+
+    #[test]
+    fn a_lost_packet_is_remembered_for_two_seconds_if_its_slot_is_needed() {
+        for (now_ms, is_remembered) in [(2_999, true), (3_000, false)] {
+            let (mut sent, _) = sender(0, INITIAL_CAPACITY as u64);
+            sent.mark_lost(0);
+            sent.push(LocalTime::from_millis(now_ms), BODY, (), 100);
+            let late = sent.acknowledge(0);
+            assert_eq!(matches!(late, AckResult::AfterLoss(_)), is_remembered);
+            let has_grown = sent.ring.len() > INITIAL_CAPACITY;
+            assert_eq!(has_grown, is_remembered, "{now_ms}");
+        }
     }
 
     #[test]
@@ -531,6 +548,7 @@ mod tests {
             ]
         );
         assert_eq!(sent.acked_set(), Some((1, 0)));
+        assert_eq!(sent.newest_acked(), Some(1));
     }
 
     #[test]

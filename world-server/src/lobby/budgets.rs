@@ -316,6 +316,45 @@ mod tests {
     }
 
     #[test]
+    fn the_budget_of_all_is_overdrawn_by_a_second_at_most() {
+        let mut budget = CostBudget::new(CostLimit {
+            per_s: 100,
+            per_s_of_address: 100,
+        });
+        budget.charge(at(0), None, 200);
+        assert_eq!(budget.check(at(0), None), Err(Exhausted::OfAll));
+        assert!(budget.may_overdraw(at(0)));
+        budget.overdraw(at(0), None, 100);
+        assert!(!budget.may_overdraw(at(0)));
+        assert!(!budget.may_overdraw(at(9)));
+        assert!(budget.may_overdraw(at(10)));
+        // The debt is paid before there is something for all.
+        assert_eq!(budget.check(at(1_009), None), Err(Exhausted::OfAll));
+        assert_eq!(budget.check(at(1_010), None), Ok(()));
+    }
+
+    #[test]
+    fn full_buckets_are_removed_only_when_there_are_many() {
+        let mut budget = CostBudget::new(CostLimit {
+            per_s: 1_000_000,
+            per_s_of_address: 10,
+        });
+        let mut kept_after = |millis, number| {
+            budget.charge(at(millis), Some(network(number)), 1);
+            budget.by_network.len()
+        };
+        assert_eq!(kept_after(0, 0), 1);
+        // All are full again long before the next one comes.
+        for number in 1..=SPARE_BUCKETS as u32 {
+            assert_eq!(
+                kept_after(1_000 * u64::from(number), number),
+                number as usize + 1
+            );
+        }
+        assert_eq!(kept_after(10_000_000, u32::MAX), 1);
+    }
+
+    #[test]
     fn only_addresses_that_have_spent_something_lately_are_kept() {
         let mut budget = CostBudget::new(CostLimit {
             per_s: 1_000_000,

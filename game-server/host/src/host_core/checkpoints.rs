@@ -157,3 +157,90 @@ pub fn member_changes(room: &Room, members: &[RoomMember]) -> Vec<RoomInput> {
     };
     room.seated().filter_map(change).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ambit::{GameInfo, Id, Typed};
+
+    const ID: RoomId = RoomId(23);
+
+    #[test]
+    fn a_room_takes_its_turn_once_then_sends_a_snapshot_each_second() {
+        let room = room_of(0);
+        let (mut sender, first) = CheckpointSender::new(ID, &room).expect("it can be saved");
+        assert!(first.is_some());
+        let sent = (1..4_000).filter(|&ms| sender.snapshot(ID, &room, at(ms)).is_some());
+        // Half a second, and the turn of number 23: 3 of 20.
+        assert_eq!(sent.collect::<Vec<_>>(), [650, 1_650, 2_650, 3_650]);
+    }
+
+    #[test]
+    fn journal_entries_follow_a_snapshot_that_the_world_server_has() {
+        let (small, large) = (room_of(0), room_of(MAX_ROOM_STATE_BYTES));
+        let (mut sender, _) = CheckpointSender::new(ID, &small).expect("it can be saved");
+        let has_journal = |sender: &CheckpointSender, ms| sender.journal(&large, at(ms)).is_some();
+        // The room has grown: entries follow the snapshot from before.
+        assert_eq!(sender.snapshot(ID, &large, at(1_000)), None);
+        assert!(has_journal(&sender, 1_050));
+        // The next WorldServer does not have that one.
+        sender.restart();
+        assert_eq!(sender.snapshot(ID, &large, at(1_100)), None);
+        assert!(!has_journal(&sender, 1_150));
+        // The room is tried again after a second, and has shrunk.
+        assert_eq!(sender.snapshot(ID, &small, at(2_099)), None);
+        assert!(sender.snapshot(ID, &small, at(2_100)).is_some());
+        assert!(has_journal(&sender, 2_150));
+        // That was for the next WorldServer.
+        assert_eq!(sender.snapshot(ID, &large, at(9_000)), None);
+        assert!(has_journal(&sender, 9_050));
+    }
+
+    #[test]
+    fn a_room_that_is_too_large_at_first_has_no_journal() {
+        let rest = room_of(MAX_ROOM_STATE_BYTES).save().expect("a state").len();
+        let largest = MAX_ROOM_STATE_BYTES - (rest - MAX_ROOM_STATE_BYTES);
+        for (bytes, fits) in [(largest, true), (largest + 1, false)] {
+            let room = room_of(bytes);
+            let (sender, first) = CheckpointSender::new(ID, &room).expect("it can be saved");
+            assert_eq!(first.is_some(), fits);
+            assert_eq!(sender.journal(&room, at(50)).is_some(), fits);
+        }
+    }
+
+    /// A game with a state of so many bytes.
+    #[derive(Default, ambit::Declare)]
+    #[declare(kinds(Walker), unsaved)]
+    struct Ballast(usize);
+
+    #[derive(ambit::Kind)]
+    struct Walker {
+        path: ambit::component::Path,
+    }
+
+    impl ambit::Game for Ballast {
+        const INFO: GameInfo = GameInfo::new("ballast", "Is large.");
+        type Avatar = Walker;
+        type Command = ambit::NoCommand;
+        type Refusal = ambit::NoRefusal;
+
+        fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
+            let path = ambit::component::Path::at(world.centre());
+            world.spawn(Walker { path })
+        }
+
+        fn save(&self) -> Option<Vec<u8>> {
+            Some(vec![1; self.0])
+        }
+    }
+
+    fn room_of(bytes: usize) -> Room {
+        let mut room = Room::new(RoomConfig::default(), Box::new(Typed(Ballast(bytes))));
+        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        room
+    }
+
+    fn at(millis: u64) -> GameTime {
+        GameTime::ZERO + Duration::from_millis(millis)
+    }
+}

@@ -131,6 +131,7 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
         (harness.take_open_orders(), &harness.condemned[..]),
         (vec![], &[room][..])
     );
+    assert_eq!(harness.lobby.stats().rooms_condemned, 1);
 }
 
 #[test]
@@ -169,6 +170,46 @@ fn suspect_rooms_get_their_own_hosts_and_only_the_crashing_one_closes() {
     harness.lose_host(fifth, "killed");
     assert_eq!(take_resume_orders(&mut harness), [(fourth, harmless)]);
     assert_eq!(harness.lobby.stats().rooms, 2);
+}
+
+#[test]
+fn a_suspect_room_stays_one_if_another_room_may_have_ended_its_host() {
+    let mut harness = LobbyHarness::new();
+    let first = harness.host(1, 8);
+    let [ann, bob, cat] = ["ann", "bob", "cat"].map(|name| harness.connect_as(name));
+    let one = running(&mut harness, first, &[&ann]);
+    let two = running(&mut harness, first, &[&bob]);
+    let second = harness.host(2, 1);
+    let three = running(&mut harness, second, &[&cat]);
+    // Two rooms become suspects together. Before that, the third room has moved to a host alone.
+    let third = harness.host(3, 8);
+    harness.lose_host(first, "killed");
+    assert_eq!(
+        take_resume_orders(&mut harness),
+        [(third, one), (third, two)]
+    );
+    harness.opened(third, one, None);
+    harness.opened(third, two, None);
+    let fourth = harness.host(4, 8);
+    harness.lose_host(second, "killed");
+    assert_eq!(take_resume_orders(&mut harness), [(fourth, three)]);
+    harness.opened(fourth, three, None);
+    let fifth = harness.host(5, 8);
+    harness.lose_host(third, "killed");
+    // No idle host is left for the second suspect.
+    assert_eq!(
+        take_resume_orders(&mut harness),
+        [(fifth, one), (fourth, two)]
+    );
+    harness.opened(fifth, one, None);
+    harness.opened(fourth, two, None);
+    // Either room may have ended this one: the third is a suspect, too.
+    harness.host(6, 8);
+    harness.lose_host(fourth, "killed");
+    assert_eq!(take_resume_orders(&mut harness), [(HostId(6), two)]);
+    harness.host(7, 8);
+    assert_eq!(take_resume_orders(&mut harness), [(HostId(7), three)]);
+    assert!(harness.condemned.is_empty());
 }
 
 #[test]

@@ -479,6 +479,21 @@ fn after_a_start_that_did_not_finish_rooms_are_tried_one_at_a_time() {
 }
 
 #[test]
+fn a_host_that_comes_during_the_trial_of_a_room_begins_no_other() {
+    let (first, _, rooms) = three_kept_rooms();
+    let [one, two, _] = rooms;
+    let mut next = first.start_careful_successor(&rooms);
+    let host = next.host(next.lobby.last_host().0 + 1, 4);
+    assert_eq!(opened(&mut next), [one]);
+    next.host(next.lobby.last_host().0 + 1, 4);
+    assert!(opened(&mut next).is_empty());
+    next.opened(host, one, None);
+    next.advance(seconds(3));
+    assert_eq!(opened(&mut next), [two]);
+    assert_eq!(next.trials, [one, two].map(Some));
+}
+
+#[test]
 fn players_of_a_room_that_is_set_aside_are_told_when_they_come_back() {
     let (first, [ann, bob, _], [one, two, three]) = three_kept_rooms();
     let mut next = first.start_careful_successor(&[one, two, three]);

@@ -5,7 +5,8 @@
 //! there: with `--keep DIR`, whose log has everything in order, until the map's first checkpoint;
 //! with rooms that are stored at intervals, until the map was stored after the arrival. If the map
 //! goes on from what was kept, the player is admitted again; a room that has the avatar only
-//! answers that. If nothing of the map was kept, the player returns to where it came from.
+//! answers that. If nothing of the map was kept, the player returns to where it came from, if a
+//! seat is free there.
 //!
 //! Bound: one for each member.
 
@@ -106,16 +107,15 @@ impl Lobby {
                 continue;
             }
             let from = arrival.transfer.from;
-            let needs_seat = from != world && !self.has_seat(from, player);
-            let has_place = !needs_seat
-                || self
-                    .rooms
-                    .get(from)
-                    .is_some_and(|room| room.seats.taken() < room.seats.capacity());
-            if !has_place {
+            let has_free_seat = self
+                .rooms
+                .get(from)
+                .is_some_and(|room| room.player_count() < room.map_seats());
+            if !has_free_seat {
                 continue;
             }
-            if needs_seat {
+            // The first map counts the members who are not elsewhere.
+            if from != world {
                 let seat = self.rooms.at_mut(from).seats.take(player);
                 seat.expect("the map has a free seat");
             }
@@ -125,11 +125,6 @@ impl Lobby {
             reversed.push(player);
         }
         reversed
-    }
-
-    fn has_seat(&self, id: RoomId, player: PlayerId) -> bool {
-        let room = self.rooms.get(id);
-        room.is_some_and(|room| room.seats.contains(player))
     }
 
     fn arrivals_at(&self, world: RoomId, is_it: impl Fn(RoomId) -> bool) -> Vec<PlayerId> {
