@@ -230,6 +230,7 @@ impl ClusterMember {
             certificate_sha256: self.fingerprint.0.to_vec(),
             renewals: 0,
             free: false,
+            epoch: 0,
         }
     }
 

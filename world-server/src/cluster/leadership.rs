@@ -94,16 +94,26 @@ pub(crate) enum LeaderRecovery {
 
 impl LeaderRecovery {
     /// Decides by the directory; `written` is the newest sequence number that was acknowledged to
-    /// this leader, `process`. Sequence numbers of a directory only grow, and another server takes
-    /// the leadership by a write after the newest. So if the newest number is lower, no server has
-    /// taken over from this one, and nobody has newer records.
-    pub(crate) fn decide(process: &[u8], written: u64, found: &LeaderLookup) -> Self {
+    /// this leader, `own`, and `quiet` the time since then. Sequence numbers of a directory only
+    /// grow, and another server takes the leadership by a write after the newest. So if the newest
+    /// number is lower, no server has taken over from this one, and nobody has newer records.
+    ///
+    /// Brokers that disagree may let two servers write, each of which finds what the other has
+    /// written. Of these the one with the higher epoch stays, unless it was silent for so long that
+    /// others had to take it for lost.
+    pub(crate) fn decide(
+        own: &Leader,
+        written: u64,
+        quiet: Duration,
+        found: &LeaderLookup,
+    ) -> Self {
         let after = found.last_sequence;
         match &found.leader {
+            Some(leader) if leader.epoch > own.epoch => Self::End,
             _ if after < written => Self::Restore { after },
-            Some(leader) if leader.process == process => Self::WriteAgain { after },
-            Some(_) => Self::End,
-            None => Self::Restore { after },
+            Some(leader) if leader.process == own.process => Self::WriteAgain { after },
+            Some(_) if quiet >= LEADER_LEASE => Self::End,
+            Some(_) | None => Self::Restore { after },
         }
     }
 }
@@ -321,28 +331,57 @@ mod tests {
 
     #[test]
     fn a_leader_restores_a_directory_that_has_less_than_it_has_written() {
-        let decide = |written, found| LeaderRecovery::decide(&[1], written, &found);
-        let other = Leader {
-            process: vec![2],
-            ..leader(1)
-        };
+        let own = with_epoch(1, 6);
+        let decide = |written, found| LeaderRecovery::decide(&own, written, ms_ago(100), &found);
+        let (later, earlier) = (with_epoch(2, 8), with_epoch(3, 2));
         let again = LeaderRecovery::WriteAgain { after: 9 };
-        assert_eq!(decide(7, found(9, leader(1))), again, "a lost receipt");
-        assert_eq!(decide(9, found(9, leader(1))), again);
-        assert_eq!(decide(7, found(9, other.clone())), LeaderRecovery::End);
+        assert_eq!(decide(7, found(9, own.clone())), again, "a lost receipt");
+        assert_eq!(decide(9, found(9, own.clone())), again);
+        assert_eq!(decide(7, found(9, later)), LeaderRecovery::End);
         let empty = LeaderLookup {
             last_sequence: 0,
             leader: None,
         };
         assert_eq!(decide(7, empty), LeaderRecovery::Restore { after: 0 });
         let backup = LeaderRecovery::Restore { after: 5 };
-        assert_eq!(decide(7, found(5, leader(1))), backup);
-        assert_eq!(decide(7, found(5, other.clone())), backup);
+        assert_eq!(decide(7, found(5, own.clone())), backup);
+        assert_eq!(decide(7, found(5, earlier)), backup);
         // A server that has led an empty directory meanwhile has less than this one, and ends.
-        assert_eq!(
-            LeaderRecovery::decide(&[2], 5, &found(80, leader(1))),
-            LeaderRecovery::End
-        );
+        let decided =
+            LeaderRecovery::decide(&with_epoch(2, 1), 5, ms_ago(100), &found(80, own.clone()));
+        assert_eq!(decided, LeaderRecovery::End);
+    }
+
+    #[test]
+    fn of_two_servers_that_brokers_let_write_the_later_one_stays() {
+        let (first, second) = (with_epoch(1, 70), with_epoch(2, 71));
+        for written in [80, 90] {
+            // Each finds what the other has written, in copies that differ.
+            for last in [75, 85, 95] {
+                let of_second = found(last, second.clone());
+                let decided = LeaderRecovery::decide(&first, written, ms_ago(100), &of_second);
+                assert_eq!(decided, LeaderRecovery::End);
+                let of_first = found(last, first.clone());
+                let decided = LeaderRecovery::decide(&second, written, ms_ago(100), &of_first);
+                assert_eq!(decided, LeaderRecovery::Restore { after: last });
+            }
+        }
+        // It was suspended, the directory was emptied, and another one has led since.
+        let of_other = found(95, first);
+        let decided = LeaderRecovery::decide(&second, 90, LEADER_LEASE, &of_other);
+        assert_eq!(decided, LeaderRecovery::End);
+    }
+
+    fn with_epoch(process: u8, epoch: u64) -> Leader {
+        Leader {
+            process: vec![process],
+            epoch,
+            ..leader(1)
+        }
+    }
+
+    fn ms_ago(millis: u64) -> Duration {
+        Duration::from_millis(millis)
     }
 
     fn leader(renewals: u64) -> Leader {

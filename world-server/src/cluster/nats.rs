@@ -83,7 +83,10 @@ impl NatsSettings {
     /// the client library goes on in the background, as it does after each loss.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         let error = match self.options().connect(&self.servers[..]).await {
-            Ok(client) => return Ok(client),
+            Ok(client) => {
+                warn_of_old_version(&client);
+                return Ok(client);
+            }
             Err(error) => error,
         };
         let (servers, error_text) = (self.addresses(), with_causes(&error));
@@ -137,6 +140,16 @@ impl NatsSettings {
 
 const WRONG_CREDENTIALS: &str = "it refuses the credentials: check the user and password in the \
     file of `--nats-credentials` (or in the URL of `--nats`) against the configuration of NATS";
+
+fn warn_of_old_version(client: &Client) {
+    if !client.is_server_compatible(2, 10, 0) {
+        tracing::warn!(
+            version = client.server_info().version,
+            "this version of NATS may lose what it has confirmed if several of its nodes are \
+             killed within minutes; use 2.10 or newer"
+        );
+    }
+}
 
 fn report(event: &Event, text: &str) {
     if text.contains("authorization violation") {

@@ -26,7 +26,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use prost::Message as _;
 use tokio::sync::{Notify, watch};
-use tokio::time::{MissedTickBehavior, timeout};
+use tokio::time::{Instant, MissedTickBehavior, timeout};
 
 use super::kept_rooms::KeptRooms;
 use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
@@ -150,7 +150,13 @@ impl DirectoryStore {
             Ok(message) if message.sequence > last_sequence => {
                 bail!("another server is writing the directory")
             }
-            Ok(message) => Some(Leader::decode(message.payload).context("the leader's record")?),
+            Ok(message) => {
+                let mut leader = Leader::decode(message.payload).context("the leader's record")?;
+                if leader.epoch == 0 {
+                    leader.epoch = message.sequence;
+                }
+                Some(leader)
+            }
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(error.into()),
         };
@@ -431,8 +437,8 @@ impl WriteQueue {
     }
 
     /// Queues those of the `expected` records that have not changed since, and are not among the
-    /// `stored` ones, and the removal of `stored` ones that were removed before. Returns their keys.
-    /// The record of ids is written again all the time, so a reader may miss it.
+    /// `stored` ones; and the removal of `stored` ones that were removed before. Returns the keys of
+    /// both. The record of ids is written again all the time, so a reader may miss it.
     fn correct(
         &self,
         expected: &BTreeMap<RecordKey, Vec<u8>>,
@@ -524,8 +530,8 @@ pub(crate) async fn refresh_copies(store: DirectoryStore, queue: Arc<WriteQueue>
 }
 
 /// Reads the directory now and then, and has those records written again that are not as this
-/// leader has written them, or were removed. Brokers have lost old records without having been away, and each keeps
-/// a copy of its own: which one answers differs from time to time.
+/// leader has written them, or were removed. Brokers have lost old records without having been
+/// away, and each keeps a copy of its own: which one answers differs from time to time.
 pub(crate) async fn audit(
     store: DirectoryStore,
     queue: Arc<WriteQueue>,
@@ -587,7 +593,8 @@ pub(crate) async fn run_writer(
     progress: watch::Sender<WriteProgress>,
     mut done: watch::Receiver<bool>,
 ) {
-    let mut after = epoch;
+    leader.epoch = epoch;
+    let (mut after, mut written_at) = (epoch, now());
     let mut renewals = tokio::time::interval(RENEW_INTERVAL);
     renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut dead = Vec::new();
@@ -625,7 +632,7 @@ pub(crate) async fn run_writer(
         };
         match result {
             Ok(sequence) => {
-                after = sequence;
+                (after, written_at) = (sequence, now());
                 progress.send_replace(WriteProgress {
                     written: number,
                     unavailable: false,
@@ -650,7 +657,7 @@ pub(crate) async fn run_writer(
             Err(_) => {
                 progress.send_modify(|progress| progress.unavailable = true);
                 queue.requeue(records);
-                match recover(&store, &leader, after, &queue).await {
+                match recover(&store, &leader, (after, written_at), &queue).await {
                     Ok(sequence) => {
                         after = sequence;
                         queue.wake.notify_one();
@@ -664,6 +671,11 @@ pub(crate) async fn run_writer(
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// The writes of these records. Removals go last: if this server dies in between, what was there is
 /// known to be elsewhere.
 fn ordered_writes(records: &RecordChanges) -> Vec<(String, Bytes)> {
@@ -675,12 +687,13 @@ fn ordered_writes(records: &RecordChanges) -> Vec<(String, Bytes)> {
 }
 
 /// Returns the sequence number after which to write again when a write has failed; `written` was
-/// the last one before. A lost acknowledgement looks the same as a write of another leader or the
-/// loss of the directory, so the directory's newest number and the leader's record decide.
+/// the last one before, at that time. A lost acknowledgement looks the same as a write of another
+/// leader or the loss of the directory, so the directory's newest number and the leader's record
+/// decide.
 async fn recover(
     store: &DirectoryStore,
     leader: &Leader,
-    written: u64,
+    (written, written_at): (u64, Instant),
     queue: &WriteQueue,
 ) -> Result<u64, WriteError> {
     let unreachable = |error: anyhow::Error| {
@@ -688,7 +701,7 @@ async fn recover(
         WriteError::Unreachable
     };
     let found = store.look_up_leader().await.map_err(unreachable)?;
-    match LeaderRecovery::decide(&leader.process, written, &found) {
+    match LeaderRecovery::decide(leader, written, written_at.elapsed(), &found) {
         LeaderRecovery::WriteAgain { after } => Ok(after),
         LeaderRecovery::End => Err(WriteError::AnotherWriter),
         LeaderRecovery::Restore { after } => {

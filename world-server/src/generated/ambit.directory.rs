@@ -17,6 +17,9 @@ pub struct Leader {
     /// Set when the leader has stopped on purpose: another WorldServer may take over at once.
     #[prost(bool, tag = "5")]
     pub free: bool,
+    /// The number of the process's first write, its epoch; 0 in that write itself.
+    #[prost(uint64, tag = "6")]
+    pub epoch: u64,
 }
 /// Subject `ids`: numbers below these may have been used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
