@@ -437,8 +437,8 @@ impl WriteQueue {
     }
 
     /// Queues those of the `expected` records that have not changed since, and are not among the
-    /// `stored` ones; and the removal of `stored` ones that were removed before. Returns the keys of
-    /// both. The record of ids is written again all the time, so a reader may miss it.
+    /// `stored` ones; and the removal of `stored` ones that were removed before. Returns the keys
+    /// of both. The record of ids is written again all the time, so a reader may miss it.
     fn correct(
         &self,
         expected: &BTreeMap<RecordKey, Vec<u8>>,
