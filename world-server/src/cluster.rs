@@ -18,6 +18,7 @@ pub(crate) mod nats;
 pub(crate) mod pending_writes;
 mod records_copy;
 pub(crate) mod store;
+pub(crate) mod write_queue;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -42,7 +43,8 @@ pub(crate) use self::follow::relay_client;
 pub(crate) use self::lead::{FollowerAcceptor, Followers};
 use self::leadership::{ElectionStep, LeaderElection};
 use self::records_copy::RecordsCopy;
-use self::store::{DirectoryStore, WriteProgress, WriteQueue, audit, refresh_copies, run_writer};
+use self::store::{DirectoryStore, WriteProgress, audit, refresh_copies, run_writer};
+use self::write_queue::WriteQueue;
 use crate::actor::messages::{DirectoryProgress, RoomsStored};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;

@@ -21,7 +21,7 @@ mod relay;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ambit_tests::real::ScratchFolder;
+use ambit_tests::real::{Nats, ScratchFolder};
 use anyhow::Result;
 
 use attackers::Attackers;
@@ -79,6 +79,7 @@ fn main() -> Result<ExitCode> {
     let attacks = attackers.stop(&runtime);
     println!("| what | figure |\n| --- | --- |");
     println!("| length | {minutes} min, seed {seed} |");
+    println!("| version of NATS | {} |", Nats::version()?);
     fault_counts.print();
     println!(
         "| WorldServers that ended by themselves, by a crash | {}, {} |",

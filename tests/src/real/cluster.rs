@@ -75,6 +75,13 @@ impl Nats {
         urls.collect::<Vec<_>>().join(",")
     }
 
+    /// As the program says it.
+    pub fn version() -> Result<String> {
+        let output = Command::new("nats-server").arg("--version").output()?;
+        let said = String::from_utf8(output.stdout)?;
+        Ok(said.trim().trim_start_matches("nats-server: v").to_owned())
+    }
+
     /// Starts a node that was killed, with its old store.
     pub fn start_node(&mut self, node: usize) -> Result<()> {
         let mut command = Command::new("nats-server");

@@ -6,7 +6,6 @@
 //! A key-value bucket of NATS is a stream too and would add nothing here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,13 +24,14 @@ use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use prost::Message as _;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 
 use super::kept_rooms::KeptRooms;
 use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
 use super::nats::{NatsSettings, REQUEST_TIMEOUT};
 use super::records_copy::{RecordsCopy, RecordsSummary};
+use super::write_queue::{RecordChanges, WriteBatch, WriteQueue};
 use crate::lobby::RecordKey;
 
 const STREAM: &str = "AMBIT_DIRECTORY";
@@ -43,8 +43,6 @@ const SUMMARY_HEADER: &str = "Ambit-Records";
 const UNAVAILABLE_AFTER: Duration = Duration::from_millis(500);
 /// Writes that may wait for an acknowledgement at a time.
 const MAX_WRITES_IN_FLIGHT: usize = 64;
-/// Old records that are written again at a time, beside the new ones.
-const REFRESH_BATCH: usize = 128;
 /// Interval between two looks at the copies that the brokers keep.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between two comparisons of the directory with the leader's records.
@@ -335,173 +333,6 @@ fn is_missing(error: &InfoError) -> bool {
     })
 }
 
-/// Records that wait to be written, and the number of the last `enqueue`.
-#[derive(Debug, Default)]
-struct PendingRecords {
-    number: u64,
-    records: RecordChanges,
-    /// All records, with those that wait, so that a directory that was lost can be written again.
-    all: BTreeMap<RecordKey, Vec<u8>>,
-    summary: RecordsSummary,
-    /// All records after this key are to be written again.
-    refresh_after: Option<Bound<RecordKey>>,
-}
-
-/// The newest value of each record; `None` for a removed one.
-type RecordChanges = BTreeMap<RecordKey, Option<Vec<u8>>>;
-
-/// Records to write together.
-#[derive(Debug, PartialEq, Eq)]
-struct WriteBatch {
-    /// Number of the last `enqueue` in it.
-    number: u64,
-    records: RecordChanges,
-    /// Of all records, once it is written.
-    summary: RecordsSummary,
-}
-
-/// The queue of records to write, and all records. Bound: two values for each record.
-#[derive(Debug, Default)]
-pub(crate) struct WriteQueue {
-    pending: Mutex<PendingRecords>,
-    wake: Notify,
-}
-
-impl WriteQueue {
-    /// A queue of a leader that has read these records.
-    pub(crate) fn new(all: BTreeMap<RecordKey, Vec<u8>>) -> Self {
-        let records = all.iter().map(|(key, value)| (*key, &value[..]));
-        let pending = PendingRecords {
-            summary: RecordsSummary::of(records),
-            all,
-            ..PendingRecords::default()
-        };
-        Self {
-            pending: Mutex::new(pending),
-            wake: Notify::new(),
-        }
-    }
-
-    /// Adds the records of one call of the lobby. Returns the number of this write.
-    pub(crate) fn enqueue(
-        &self,
-        records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
-    ) -> u64 {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = &mut *waiting;
-        waiting.number += 1;
-        for (key, value) in records {
-            let before = match &value {
-                Some(value) => {
-                    waiting.summary.add(key, value);
-                    waiting.all.insert(key, value.clone())
-                }
-                None => waiting.all.remove(&key),
-            };
-            if let Some(before) = before {
-                waiting.summary.remove(key, &before);
-            }
-            waiting.records.insert(key, value);
-        }
-        self.wake.notify_one();
-        waiting.number
-    }
-
-    /// What is to be written now: all that has changed, and some of what is to be refreshed.
-    fn take_all(&self) -> WriteBatch {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut records = std::mem::take(&mut waiting.records);
-        if let Some(after) = waiting.refresh_after.take() {
-            let mut rest = waiting.all.range((after, Bound::Unbounded));
-            let mut last = None;
-            for (key, value) in rest.by_ref().take(REFRESH_BATCH) {
-                records.entry(*key).or_insert_with(|| Some(value.clone()));
-                last = Some(*key);
-            }
-            if rest.next().is_some() {
-                waiting.refresh_after = last.map(Bound::Excluded);
-                self.wake.notify_one();
-            }
-        }
-        WriteBatch {
-            number: waiting.number,
-            records,
-            summary: waiting.summary,
-        }
-    }
-
-    /// The number of the last write, and all records with it.
-    fn all(&self) -> (u64, BTreeMap<RecordKey, Vec<u8>>) {
-        let waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        (waiting.number, waiting.all.clone())
-    }
-
-    /// Queues those of the `expected` records that have not changed since, and are not among the
-    /// `stored` ones; and the removal of `stored` ones that were removed before. Returns the keys
-    /// of both. The record of ids is written again all the time, so a reader may miss it.
-    fn correct(
-        &self,
-        expected: &BTreeMap<RecordKey, Vec<u8>>,
-        stored: &BTreeMap<RecordKey, Vec<u8>>,
-    ) -> (Vec<RecordKey>, Vec<RecordKey>) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lost = Vec::new();
-        for (key, value) in expected {
-            let is_current = waiting.all.get(key) == Some(value);
-            if *key != RecordKey::Ids && is_current && stored.get(key) != Some(value) {
-                waiting.records.entry(*key).or_insert(Some(value.clone()));
-                lost.push(*key);
-            }
-        }
-        let is_removed =
-            |key: &RecordKey| !expected.contains_key(key) && !waiting.all.contains_key(key);
-        let removed: Vec<_> = stored.keys().copied().filter(is_removed).collect();
-        for key in &removed {
-            waiting.records.entry(*key).or_insert(None);
-        }
-        if !lost.is_empty() || !removed.is_empty() {
-            self.wake.notify_one();
-        }
-        (lost, removed)
-    }
-
-    /// Writes all records again, a few at a time, beside those that change.
-    fn refresh(&self) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.refresh_after = Some(Bound::Unbounded);
-        self.wake.notify_one();
-    }
-
-    /// The record of the ids that may be in use.
-    fn ids(&self) -> Option<Vec<u8>> {
-        let waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.all.get(&RecordKey::Ids).cloned()
-    }
-
-    /// Puts back records that could not be written, except those with a newer value.
-    fn requeue(&self, records: RecordChanges) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, value) in records {
-            waiting.records.entry(key).or_insert(value);
-        }
-    }
-
-    /// Queues all records, and the removal of `stored` ones that do not exist any more. Returns how
-    /// many records there are.
-    fn enqueue_all(&self, stored: impl IntoIterator<Item = RecordKey>) -> usize {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let PendingRecords { records, all, .. } = &mut *waiting;
-        for key in stored {
-            records.entry(key).or_insert(None);
-        }
-        let all = all.iter().map(|(key, value)| (*key, Some(value.clone())));
-        let count = all.len();
-        records.extend(all);
-        self.wake.notify_one();
-        count
-    }
-}
-
 /// The progress of the directory writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WriteProgress {
@@ -600,7 +431,7 @@ pub(crate) async fn run_writer(
     let mut dead = Vec::new();
     loop {
         let renew = tokio::select! {
-            () = queue.wake.notified() => false,
+            () = queue.changed() => false,
             _ = renewals.tick() => true,
             _ = done.changed() => true,
         };
@@ -659,8 +490,8 @@ pub(crate) async fn run_writer(
                 queue.requeue(records);
                 match recover(&store, &leader, (after, written_at), &queue).await {
                     Ok(sequence) => {
-                        after = sequence;
-                        queue.wake.notify_one();
+                        (after, written_at) = (sequence, now());
+                        queue.notify();
                     }
                     Err(WriteError::AnotherWriter) => return,
                     Err(WriteError::Unreachable) => {}
@@ -723,69 +554,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refresh_writes_each_record_once_beside_the_changes() {
-        let key =
-            |number: usize| -> RecordKey { format!("player.{number}").parse().expect("a key") };
-        let count = 2 * REFRESH_BATCH + 10;
-        let queue = WriteQueue::new((0..count).map(|number| (key(number), vec![1])).collect());
-        queue.refresh();
-        queue.enqueue([(key(3), Some(vec![2])), (key(4), None)]);
-        let mut written = RecordChanges::new();
-        for batch in [REFRESH_BATCH + 1, REFRESH_BATCH, 9, 0] {
-            let records = queue.take_all().records;
-            assert_eq!(records.len(), batch);
-            assert!(records.keys().all(|key| !written.contains_key(key)));
-            written.extend(records);
-        }
-        assert_eq!(written.len(), count);
-        assert_eq!(
-            (&written[&key(3)], &written[&key(4)]),
-            (&Some(vec![2]), &None)
-        );
-        assert_eq!(written[&key(5)], Some(vec![1]));
-    }
-
-    #[test]
-    fn records_that_the_brokers_have_lost_are_written_again() {
-        let [kept, lost, old, changed, removed, new, removed_before] =
-            [1, 2, 3, 4, 5, 6, 7].map(|number| {
-                let key: RecordKey = format!("player.{number}").parse().expect("a key");
-                key
-            });
-        let queue = WriteQueue::new(
-            [kept, lost, old, changed, removed]
-                .map(|key| (key, vec![1]))
-                .into(),
-        );
-        let (number, expected) = queue.all();
-        assert_eq!((number, expected.len()), (0, 5));
-        // While the directory is read.
-        queue.enqueue([
-            (changed, Some(vec![2])),
-            (removed, None),
-            (new, Some(vec![1])),
-        ]);
-        assert_eq!(queue.take_all().records.len(), 3);
-        let stored = [
-            (kept, vec![1]),
-            (old, vec![0]),
-            (removed, vec![1]),
-            (new, vec![1]),
-            (removed_before, vec![1]),
-        ];
-        let corrected = (vec![lost, old], vec![removed_before]);
-        assert_eq!(queue.correct(&expected, &stored.into()), corrected);
-        let again = [
-            (lost, Some(vec![1])),
-            (old, Some(vec![1])),
-            (removed_before, None),
-        ];
-        assert_eq!(queue.take_all().records, again.into());
-        assert_eq!(queue.correct(&expected, &expected), (vec![], vec![]));
-        assert!(queue.take_all().records.is_empty());
-    }
-
-    #[test]
     fn a_broker_that_comes_back_is_noticed() {
         let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
         let mut copies = CompleteCopies::default();
@@ -804,26 +572,5 @@ mod tests {
         for (number, (seen, is_new)) in looks.into_iter().enumerate() {
             assert_eq!(copies.note(seen), is_new, "look {number}");
         }
-    }
-
-    #[test]
-    fn all_records_are_queued_again_and_removed_ones_stay_removed() {
-        let [kept, changed, removed, unknown] = ["player.1", "room.2", "room.3", "room.4"]
-            .map(|name| name.parse::<RecordKey>().expect("a key"));
-        let read = [kept, changed, removed].map(|key| (key, vec![1]));
-        let queue = WriteQueue::new(read.into());
-        queue.enqueue([(changed, Some(vec![2])), (removed, None)]);
-        assert_eq!(queue.take_all().records.len(), 2, "they were written");
-        queue.enqueue([(changed, Some(vec![3]))]);
-        assert_eq!(queue.enqueue_all([removed, unknown]), 2);
-        let batch = queue.take_all();
-        let expected = [
-            (kept, Some(vec![1])),
-            (changed, Some(vec![3])),
-            (removed, None),
-            (unknown, None),
-        ];
-        assert_eq!((batch.number, batch.records), (2, expected.into()));
-        assert_eq!(batch.summary.count, 2);
     }
 }
