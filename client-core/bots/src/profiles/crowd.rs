@@ -24,6 +24,9 @@ const BOLT_M: f32 = 25.0;
 /// Minimum distance of a bolt's target: an object at the same place, such as a bolt that is just
 /// striking, gives no direction.
 const LEAST_BOLT_M: f32 = 0.5;
+/// Bolts are aimed at least so far ahead: the avatar walks on until the cast takes effect, on a bad
+/// network for half a second, and must not be at that point by then.
+const LEAST_AIM_M: f32 = 3.0;
 /// Maximum distance of a blink, in metres; the field allows 15.
 const BLINK_M: f32 = 12.0;
 
@@ -157,7 +160,7 @@ impl CrowdBot {
                 let target = around
                     .nearest
                     .filter(|target| in_reach.contains(&target.ground_distance(around.position)))?;
-                (bolt?, Some((target.x, target.y)))
+                (bolt?, Some(aim(around, target)))
             }
             5..7 => (heal?, None),
             7 => (veil?, None),
@@ -176,13 +179,9 @@ impl CrowdBot {
     fn blink_target(&mut self, around: &Surroundings) -> (f32, f32) {
         let angle = self.rng.f32() * std::f32::consts::TAU;
         let distance = self.rng.f32() * BLINK_M;
-        let (width, height) = around.map;
         let x = around.position.x + distance * angle.cos();
         let y = around.position.y + distance * angle.sin();
-        (
-            x.clamp(EDGE_M, width - EDGE_M),
-            y.clamp(EDGE_M, height - EDGE_M),
-        )
+        on_map(around, x, y)
     }
 
     fn random_coordinate(&mut self, extent: f32) -> f32 {
@@ -196,6 +195,24 @@ fn random_duration(rng: &mut fastrand::Rng, (least, most): (u64, u64)) -> Durati
 
 fn millis(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// A point on the map in the direction of the target, at the target or behind it.
+fn aim(around: &Surroundings, target: Position) -> (f32, f32) {
+    let distance = target.ground_distance(around.position);
+    let share = (LEAST_AIM_M / distance).max(1.0);
+    let x = around.position.x + share * (target.x - around.position.x);
+    let y = around.position.y + share * (target.y - around.position.y);
+    on_map(around, x, y)
+}
+
+/// The point, or the nearest one on the map.
+fn on_map(around: &Surroundings, x: f32, y: f32) -> (f32, f32) {
+    let (width, height) = around.map;
+    (
+        x.clamp(EDGE_M, width - EDGE_M),
+        y.clamp(EDGE_M, height - EDGE_M),
+    )
 }
 
 #[cfg(test)]
@@ -240,6 +257,14 @@ mod tests {
                     <= BLINK_M + 0.01
             );
         }
+    }
+
+    #[test]
+    fn a_bolt_is_aimed_beyond_where_the_avatar_gets_until_then() {
+        let around = CrowdBotHarness::new(1).around;
+        let aimed = |x, y| aim(&around, Position::on_ground(x, y));
+        assert_eq!(aimed(51.0, 50.0), (53.0, 50.0));
+        assert_eq!(aimed(50.0, 45.0), (50.0, 45.0), "far enough");
     }
 
     #[test]
