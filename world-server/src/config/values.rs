@@ -39,7 +39,8 @@ impl FromStr for HostingMode {
                         Ok(Self::Process { min, max })
                     }
                     _ => Err(format!(
-                        "`process:N` and `process:MIN..MAX` take 1 to {MAX_CHILDREN} children"
+                        "`process:N` and `process:MIN..MAX` take 1 to {MAX_CHILDREN} children, and \
+                         MIN is not above MAX"
                     )),
                 }
             }
