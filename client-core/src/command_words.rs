@@ -164,7 +164,7 @@ fn choice(names: &[String], word: &str) -> Option<u8> {
 
 /// X, Y and perhaps Z. The client checks the range when it sends the command.
 fn position(words: &[&str]) -> Option<Position> {
-    let metres = |word: &str| word.parse().ok();
+    let metres = |word: &str| word.parse().ok().filter(|metres: &f32| metres.is_finite());
     match words {
         [x, y] => Some(Position::on_ground(metres(x)?, metres(y)?)),
         [x, y, z] => Some(Position::new(metres(x)?, metres(y)?, metres(z)?)),
@@ -181,7 +181,9 @@ fn usage_error(command: &CommandKind, problem: String) -> CommandWordsError {
 pub(crate) fn problem_of(field: &FieldSpec) -> String {
     let wanted = match &field.ty {
         FieldType::Object => "the number of an object".to_owned(),
-        FieldType::Position => "a position, two numbers of metres".to_owned(),
+        FieldType::Position => {
+            return format!("{} (X Y) is a position, two numbers of metres", field.name);
+        }
         FieldType::Number {
             min: i64::MIN,
             max: i64::MAX,
@@ -221,11 +223,11 @@ mod tests {
             ("jump", "unknown command 'jump'"),
             (
                 "walk-to",
-                "to is a position, two numbers of metres; expected walk-to X Y",
+                "to (X Y) is a position, two numbers of metres; expected walk-to X Y",
             ),
             (
                 "walk-to 1",
-                "'1' is invalid: to is a position, two numbers of metres",
+                "'1' is invalid: to (X Y) is a position, two numbers of metres",
             ),
             ("walk-to here there", "'here' is invalid"),
             ("rest now", "'now' is too much; expected rest"),

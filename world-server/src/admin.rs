@@ -51,7 +51,7 @@ pub(crate) struct AdminState {
 pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
     let listener = listener
-        .map_err(|error| anyhow::anyhow!("http: {}", endpoint::why_not(address, &error)))?;
+        .map_err(|error| anyhow::anyhow!("`--http`: {}", endpoint::why_not(address, &error)))?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }

@@ -25,8 +25,8 @@ use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, PlacementPolicy};
 pub use trusted::TrustedAddresses;
 pub use values::{HostingMode, HttpListen, KeepPlace, TimeLimit};
 use values::{
-    parse_duration, parse_host_key, parse_limit, parse_nats_url, parse_peer_address, parse_silence,
-    parse_sync_interval,
+    parse_duration, parse_host_key, parse_limit, parse_listen, parse_nats_url, parse_peer_address,
+    parse_silence, parse_sync_interval,
 };
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
@@ -38,6 +38,7 @@ pub struct Config {
         long,
         value_name = "ADDR",
         env = "AMBIT_LISTEN",
+        value_parser = parse_listen,
         default_value = "127.0.0.1:7777"
     )]
     pub listen: SocketAddr,
@@ -127,7 +128,7 @@ pub struct Config {
     /// Where hosts on other machines and the other servers of a cluster connect, if not at the
     /// address for players, which then accepts players alone. For a private network. Port 0 takes
     /// a free port.
-    #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_LISTEN")]
+    #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_LISTEN", value_parser = parse_listen)]
     pub peer_listen: Option<SocketAddr>,
 
     /// How long a host may be silent before it counts as hung: its rooms resume elsewhere, and a
@@ -440,6 +441,11 @@ impl Config {
         } else if self.hosts != HostingMode::Cluster && self.keep == Some(KeepPlace::Nats) {
             "`--keep nats` is for `--hosts cluster`: set `--keep DIR` (a directory of that name is \
              `./nats`)"
+        } else if let Some(KeepPlace::Directory(place)) = &self.keep
+            && place.exists()
+            && !place.is_dir()
+        {
+            "`--keep` names a file; expected a directory, which is made if it is not there"
         } else if self.nats_cert.is_some() != self.nats_key.is_some() {
             "`--nats-cert` and `--nats-key` go together: give both PEM files, or none"
         } else if self.peer_listen.is_some() && self.host_key.is_none() {

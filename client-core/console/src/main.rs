@@ -57,13 +57,8 @@ struct ConsoleOptions {
     drawing: flags::DrawingFlags,
 
     /// The player's name, 1 to 24 characters; without one, the server chooses it.
-    #[arg(
-        long,
-        env = "AMBIT_NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    name: String,
+    #[arg(long, env = "AMBIT_NAME", value_parser = player_name)]
+    name: Option<String>,
 
     /// Read commands from this file.
     #[arg(long, value_name = "FILE")]
@@ -116,7 +111,7 @@ fn run(args: &ConsoleOptions, lines: LineReceiver, mut screen: Screen) -> anyhow
 
 fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> ClientOptions {
     let client = ClientConfig {
-        name: args.name.clone(),
+        name: args.name.clone().unwrap_or_default(),
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
         resume_token,
         seed: u64::from_le_bytes(random()),
@@ -169,12 +164,20 @@ fn open_script(path: &Path) -> io::Result<BufReader<File>> {
     Ok(script)
 }
 
+/// The server checks the rest.
+fn player_name(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        Err("expected 1 to 24 characters; without this flag the server chooses a name")
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
 fn token_file(args: &ConsoleOptions) -> TokenFile {
     let environment = |name: &str| std::env::var_os(name);
-    match user_directory(environment, "XDG_STATE_HOME", ".local/state") {
-        Some(directory) if !args.name.is_empty() => {
-            TokenFile::open(&directory, &args.target.server, &args.name)
-        }
+    let directory = user_directory(environment, "XDG_STATE_HOME", ".local/state");
+    match (directory, &args.name) {
+        (Some(directory), Some(name)) => TokenFile::open(&directory, &args.target.server, name),
         _ => TokenFile::none(),
     }
 }

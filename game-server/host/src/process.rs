@@ -140,7 +140,8 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let identity = ServerIdentity::generate()?;
     // Its certificate is new as well: its clients get tickets for other hosts.
     let resets = ResetSecret::random()?;
-    let endpoint = endpoint::listen(options.listen, &identity, &resets, &[ALPN_GAME])?;
+    let endpoint =
+        endpoint::listen(options.listen, &identity, &resets, &[ALPN_GAME]).context("`--listen`")?;
     let needs_address = options.advertise.is_none();
     let mut agones = options
         .agones

@@ -14,6 +14,7 @@ use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
+use anyhow::Context as _;
 use quinn::{Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
@@ -386,12 +387,14 @@ fn listen(
     let (mut for_players, for_peers) = (player_protocols(config), peer_protocols(config));
     let peers = if let Some(address) = config.peer_listen {
         let resets = resets.of_endpoint("peers");
-        Some(endpoint::listen(address, identity, &resets, &for_peers)?)
+        let peers = endpoint::listen(address, identity, &resets, &for_peers);
+        Some(peers.context("`--peer-listen`")?)
     } else {
         for_players.extend(&for_peers);
         None
     };
-    let players = endpoint::listen(config.listen, identity, &resets, &for_players)?;
+    let players = endpoint::listen(config.listen, identity, &resets, &for_players);
+    let players = players.context("`--listen`")?;
     Ok((players, peers))
 }
 
