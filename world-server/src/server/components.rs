@@ -14,7 +14,6 @@ use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
-use anyhow::Context as _;
 use quinn::{Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
@@ -388,13 +387,13 @@ fn listen(
     let peers = if let Some(address) = config.peer_listen {
         let resets = resets.of_endpoint("peers");
         let peers = endpoint::listen(address, identity, &resets, &for_peers);
-        Some(peers.context("`--peer-listen`")?)
+        Some(peers.map_err(|error| anyhow::anyhow!("`--peer-listen`: {error:#}"))?)
     } else {
         for_players.extend(&for_peers);
         None
     };
     let players = endpoint::listen(config.listen, identity, &resets, &for_players);
-    let players = players.context("`--listen`")?;
+    let players = players.map_err(|error| anyhow::anyhow!("`--listen`: {error:#}"))?;
     Ok((players, peers))
 }
 
