@@ -181,9 +181,7 @@ fn usage_error(command: &CommandKind, problem: String) -> CommandWordsError {
 pub(crate) fn problem_of(field: &FieldSpec) -> String {
     let wanted = match &field.ty {
         FieldType::Object => "the number of an object".to_owned(),
-        FieldType::Position => {
-            return format!("{} (X Y) is a position, two numbers of metres", field.name);
-        }
+        FieldType::Position => "a position X Y, two numbers of metres".to_owned(),
         FieldType::Number {
             min: i64::MIN,
             max: i64::MAX,
@@ -223,13 +221,15 @@ mod tests {
             ("jump", "unknown command 'jump'"),
             (
                 "walk-to",
-                "to (X Y) is a position, two numbers of metres; expected walk-to X Y",
+                "to is a position X Y, two numbers of metres; expected walk-to X Y",
             ),
             (
                 "walk-to 1",
-                "'1' is invalid: to (X Y) is a position, two numbers of metres",
+                "'1' is invalid: to is a position X Y, two numbers of metres",
             ),
             ("walk-to here there", "'here' is invalid"),
+            ("walk-to nan 3", "'nan' is invalid"),
+            ("walk-to 3 inf", "'3' is invalid"),
             ("rest now", "'now' is too much; expected rest"),
             (
                 "cast frost",

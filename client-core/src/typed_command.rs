@@ -170,8 +170,8 @@ mod tests {
         });
         expect(
             walk_to,
-            "`walk-to X Y` (to (X Y) is a position, two numbers of metres)",
-            "`walk-to X Y` (goal (X Y) is a position, two numbers of metres)",
+            "`walk-to X Y` (to is a position X Y, two numbers of metres)",
+            "`walk-to X Y` (goal is a position X Y, two numbers of metres)",
             |walk_to| walk_to.fields[0].name = "goal".into(),
         );
         let jump = CommandKind {

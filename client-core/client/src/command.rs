@@ -355,7 +355,7 @@ mod tests {
             (Other::Jump, "the server's game has no command `jump`"),
             (
                 Other::Cast { spell, target },
-                "declares `cast SPELL [X Y] [TARGET]` (at (X Y) is",
+                "declares `cast SPELL [X Y] [TARGET]` (at is",
             ),
             (
                 Other::WalkTo { to },

@@ -15,6 +15,9 @@ const BOTS: [&str; 5] = ["bots", "--count", "2", "--seconds", "1"];
 fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
     let scratch = ScratchFolder::new("usage");
     let folder = scratch.path().to_str().expect("a plain path");
+    let file = scratch.path().join("file");
+    std::fs::write(&file, "")?;
+    let file = file.to_str().expect("a plain path");
     let server = ["world-server", "--http", "off", "--listen", "127.0.0.1:0"];
     for (program, arguments, expected) in [
         (
@@ -27,6 +30,9 @@ fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
         (&server, &["--grace", "-5s"], "--grace"),
         (&server, &["--max-connections", "0"], "--max-connections"),
         (&server, &["--cert", "a.pem"], "--key"),
+        (&server, &["--keep", file], "`--keep` names a file"),
+        (&server, &["--hosts", "process:5..2"], "MIN is not above"),
+        (&server, &["--peer-listen", "foo"], "expected IP:PORT"),
         (&["game-server"], &["--world", "127.0.0.1:0"], "with a port"),
         (
             &["game-server"],
@@ -34,6 +40,7 @@ fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
             "--world-cert",
         ),
         (&["console"], &["--script", folder], "one command a line"),
+        (&["console"], &["--name", ""], "1 to 24 characters"),
         (&BOTS, &["--full", "5"], "--full 5"),
         (&BOTS, &["--capacity", "1"], "--capacity 1"),
         (&BOTS, &["--profile", "cubes"], "--game cubes"),
