@@ -12,6 +12,7 @@
 //! Bounds: the event queue has its own bound (see `event_queue`), and a view that stops reading
 //! ends the client. Outputs are bounded by what one call causes.
 
+mod arrivals;
 mod backoff;
 pub mod config;
 #[cfg(feature = "shell")]
@@ -47,6 +48,7 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::GameCommand;
+use ambit_proto::physics::GamePhysics;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -84,6 +86,9 @@ pub enum ClientOutput {
         address: String,
         /// SHA-256 of the certificate that the host must present.
         certificate_sha256: [u8; 32],
+        /// The certificates that the host shows to browsers, now or next: their SHA-256. Empty if
+        /// browsers know the authority that has signed it.
+        web_certificates_sha256: Vec<[u8; 32]>,
     },
     /// Send this on the game's control stream.
     Game(ClientToGame),
@@ -227,6 +232,14 @@ impl<F: ViewFactory> Client<F> {
     /// Without it, `Update` covers all other components, and the view reads poses.
     pub fn watch(&mut self, on: bool) {
         self.game.watch(on);
+    }
+
+    /// Games of this name are simulated by this physics from now on, or by none: also the one that
+    /// runs. For an owner that gets physics later than the client. If the running game still has
+    /// kinds without physics, [`ViewEvent::PhysicsMissing`] says so.
+    pub fn set_physics(&mut self, now: LocalTime, game: &str, physics: Option<GamePhysics>) {
+        self.game.set_physics(now, game, physics);
+        self.dispatch_outputs(now);
     }
 
     /// Leaves room and lobby for good.
@@ -491,10 +504,12 @@ impl<F: ViewFactory> Client<F> {
             GameOutput::Connect {
                 address,
                 certificate_sha256,
+                web_certificates_sha256,
             } => {
                 self.outputs.push_back(ClientOutput::ConnectGame {
                     address,
                     certificate_sha256,
+                    web_certificates_sha256,
                 });
             }
             GameOutput::Send(message) => self.outputs.push_back(ClientOutput::Game(message)),

@@ -13,6 +13,20 @@ use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
 
+/// A value for a field of a command. Programs mostly pass what converts into it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Argument {
+    /// No value, for an optional field.
+    #[default]
+    None,
+    /// A point on the map, in metres: `[x, y]`, `[x, y, z]` or a [`Position`].
+    Position(Position),
+    /// A whole number, or the id of an object.
+    Number(i64),
+    /// A text, or the name of a choice.
+    Text(String),
+}
+
 /// Why a command could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandWordsError {
@@ -86,6 +100,24 @@ pub fn build(
     }
 }
 
+/// The command called `name` with these arguments: a number may be the id of an object, a text the
+/// name of a choice. Optional ones at the end may be left out.
+pub fn from_arguments(
+    schema: &Schema,
+    name: &str,
+    arguments: Vec<Argument>,
+) -> Result<GameCommand<u32>, CommandWordsError> {
+    let declared = schema
+        .command_index(name)
+        .and_then(|kind| schema.command(kind));
+    let fields = declared.map_or(&[][..], |command| &command.fields);
+    let values = arguments
+        .into_iter()
+        .enumerate()
+        .map(|(index, argument)| value_of(argument, fields.get(index)));
+    build(schema, name, values)
+}
+
 /// The form of a command: `cast SPELL [X Y]`.
 pub fn usage(command: &CommandKind) -> String {
     let forms = command.fields.iter().map(|field| {
@@ -101,6 +133,23 @@ pub fn usage(command: &CommandKind) -> String {
     });
     let words: Vec<String> = [command.name.clone()].into_iter().chain(forms).collect();
     words.join(" ")
+}
+
+/// The value of a field; one that does not fit is refused later, with what was expected.
+fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<u32> {
+    let ty = field.map(|field| &field.ty);
+    match (argument, ty) {
+        (Argument::None, _) => FieldValue::None,
+        (Argument::Position(position), _) => FieldValue::Position(position),
+        (Argument::Number(id), Some(FieldType::Object)) => {
+            u32::try_from(id).map_or(FieldValue::Number(id), FieldValue::Object)
+        }
+        (Argument::Number(number), _) => FieldValue::Number(number),
+        (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => choice
+            .choice_index(&name)
+            .map_or(FieldValue::Text(name), FieldValue::Choice),
+        (Argument::Text(text), _) => FieldValue::Text(text),
+    }
 }
 
 fn find<'s>(schema: &'s Schema, name: &str) -> Result<(u8, &'s CommandKind), CommandWordsError> {

@@ -85,6 +85,7 @@ struct PlacedObject {
     kind: u8,
     own: bool,
     moves: bool,
+    age: Option<Duration>,
     transform: Transform,
     /// Index of its first value.
     values: usize,
@@ -130,7 +131,7 @@ impl Frame {
             let parts = schema.kinds[usize::from(object.kind_index())]
                 .components
                 .len();
-            self.add_object(&object, t, parts);
+            self.add_object(&object, t, game.object_age(&object, t), parts);
         }
     }
 
@@ -169,7 +170,13 @@ impl Frame {
         self.objects().find(FrameObject::is_own)
     }
 
-    fn add_object<V>(&mut self, object: &VisibleObject<'_, V>, t: GameTime, parts: usize) {
+    fn add_object<V>(
+        &mut self,
+        object: &VisibleObject<'_, V>,
+        t: GameTime,
+        age: Option<Duration>,
+        parts: usize,
+    ) {
         let Some(transform) = self.transform(object, t) else {
             return;
         };
@@ -178,6 +185,7 @@ impl Frame {
             kind: object.kind_index(),
             own: object.is_own(),
             moves: object.moves(t),
+            age,
             transform,
             values: self.values.len(),
         });
@@ -249,6 +257,11 @@ impl<'f> FrameObject<'f> {
         &self.declared().name
     }
 
+    /// The index of its kind in the schema.
+    pub fn kind_index(&self) -> u8 {
+        self.object.kind
+    }
+
     /// Its kind, as the game declares it.
     pub fn declared(&self) -> &'f ObjectKind {
         let schema = self.frame.schema.as_ref().expect("objects have a schema");
@@ -284,6 +297,13 @@ impl<'f> FrameObject<'f> {
     /// Whether it moves.
     pub fn moves(&self) -> bool {
         self.object.moves
+    }
+
+    /// How old the newest data about it is: of an object whose motion cannot be predicted, that
+    /// with its pose; of all others any data, since silence about them means that nothing has
+    /// changed. `None` before the first datagram.
+    pub fn age(&self) -> Option<Duration> {
+        self.object.age
     }
 
     /// Where to draw it.

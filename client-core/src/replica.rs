@@ -41,7 +41,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::{PlainPose, Record};
-use ambit_proto::pose::{Pose, PoseCoding};
+use ambit_proto::pose::{Pose, PoseCoding, ReceivedPose};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::time::GameTime;
 
@@ -194,10 +194,33 @@ impl<V> Replica<V> {
         self.emits_poses = on;
     }
 
-    /// Reports objects of these kinds to [`Replica::poll_simulation_event`] as well. Returns
-    /// whether there can be any.
-    pub fn enable_simulation(&mut self, kinds: KindSet) -> bool {
-        self.pose_decoding == PoseDecoding::Full && self.simulation_events.set_kinds(kinds)
+    /// Reports objects of these kinds to [`Replica::poll_simulation_event`] from now on, beginning
+    /// with the known ones and their poses. Objects are drawn as received until
+    /// [`Replica::draw`]. Returns whether there can be any.
+    pub fn simulate(&mut self, kinds: KindSet) -> bool {
+        for object in self.objects.iter_mut() {
+            object.drawn_frames = None;
+        }
+        if self.pose_decoding == PoseDecoding::Light || !self.simulation_events.set_kinds(kinds) {
+            return false;
+        }
+        for (id, object) in self.objects.iter() {
+            let ReplicaObject { kind, own, .. } = *object;
+            let poses = object
+                .poses
+                .iter()
+                .flat_map(|poses| poses.history().poses());
+            let poses = poses.map(|&ReceivedPose { stamp, pose, .. }| SimulationEvent::Pose {
+                id,
+                stamp,
+                pose,
+            });
+            let enter = SimulationEvent::Enter { id, kind, own };
+            for event in std::iter::once(enter).chain(poses) {
+                self.simulation_events.push(kind, event);
+            }
+        }
+        true
     }
 
     /// The next event for the simulation.

@@ -165,7 +165,7 @@ pub struct SimulationTime {
 impl Simulation {
     /// The physics of this game without bodies, and a host whose ticks are this many frames apart.
     pub fn new(game: GamePhysics, arena: Arena, tick_frames: u64) -> Self {
-        let physics = (game.create)(arena);
+        let physics = (game.create)(&game, arena);
         let map = None;
         let (frame, objects, ids_by_body, early_poses, heard_frame) = Default::default();
         let (disturbed, smoothed, steered, changed) = Default::default();
@@ -650,7 +650,7 @@ impl Simulation {
     }
 
     fn new_prediction(&self, own: u32) -> Prediction {
-        let mut physics = (self.game.create)(self.arena);
+        let mut physics = (self.game.create)(&self.game, self.arena);
         if let Some(map) = &self.map {
             physics.set_map(map);
         }

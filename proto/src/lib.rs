@@ -15,6 +15,7 @@
 //! - [`physics`]: what host and client share of a game's physics;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
 //! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
+//!   [`frame`]: where a message begins and ends on a stream;
 //! - `examples`: the list of all formats, with random values of each, for tests;
 //! - `dice`: how saved state keeps random number generators.
 //!
@@ -42,6 +43,7 @@ pub mod dice;
 pub mod entropy;
 #[cfg(any(test, feature = "dev-tools"))]
 pub mod examples;
+pub mod frame;
 pub mod ids;
 pub mod keymap;
 pub mod link;

@@ -81,7 +81,8 @@ impl BodyId {
 
 /// Bodies that move in steps of a frame; see the module for what always holds.
 ///
-/// Functions that take a body may panic if there is no such body.
+/// Functions that take a body may panic if there is no such body. A pose changes by `set_pose` and
+/// `step` alone: until one of them changes it, `pose` returns what was given.
 pub trait SharedPhysics: Debug + Send + Sync {
     /// Adds a body of a kind, asleep if the pose is at rest.
     fn add(&mut self, kind: u8, pose: &Pose) -> BodyId;
@@ -148,8 +149,8 @@ pub struct GamePhysics {
     /// Bodies farther than this from a player's own do not matter to it within half a second, in
     /// metres. A client that predicts its own body copies those within.
     pub reach_m: f32,
-    /// Makes a physics without bodies.
-    pub create: fn(Arena) -> Box<dyn SharedPhysics>,
+    /// Makes a physics without bodies, of this game.
+    pub create: fn(&GamePhysics, Arena) -> Box<dyn SharedPhysics>,
 }
 
 impl GamePhysics {

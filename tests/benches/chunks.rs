@@ -21,9 +21,9 @@ use ambit_proto::wire::{Coder as _, Reader, Writer};
 use ambit_transport::impair::{Impairer, Impairment};
 use ambit_transport::quic::{self, ALPN_GAME, Fingerprint, FingerprintVerifier};
 use bytes::Bytes;
-use quinn::rustls::pki_types::PrivateKeyDer;
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, Connection, Endpoint, EndpointConfig, Side, TokioRuntime, UdpPoller};
+use rustls::pki_types::PrivateKeyDer;
 use tokio::time::Instant;
 
 const BLOCK_BYTES: usize = 256 << 10;
@@ -454,7 +454,7 @@ async fn connect(
 }
 
 fn quinn_certificate() -> (
-    quinn::rustls::pki_types::CertificateDer<'static>,
+    rustls::pki_types::CertificateDer<'static>,
     PrivateKeyDer<'static>,
 ) {
     let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");

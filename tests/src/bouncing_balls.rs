@@ -64,7 +64,7 @@ pub const PHYSICS: GamePhysics = GamePhysics {
     ],
     // Balls do not touch each other.
     reach_m: 1.0,
-    create: |arena| Box::new(BallPhysics::new(arena)),
+    create: |_, arena| Box::new(BallPhysics::new(arena)),
 };
 
 const RADIUS_M: f32 = 0.25;

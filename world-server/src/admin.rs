@@ -1,13 +1,17 @@
-//! HTTP for operators: `/healthz`, `/metrics`, and a page for people.
+//! HTTP: for operators `/healthz`, `/metrics` and `/status`, for players the page, with all that
+//! browsers need to play.
 //!
-//! Each request asks the lobby's actor for a snapshot; a server whose lobby does not answer within
-//! a second is not healthy. There is no login: the port is for a private network. Each connection
+//! Requests of operators ask the lobby's actor for a snapshot; a server whose lobby does not answer
+//! within a second is not healthy. There is no login: the port of `--http` is for a private
+//! network. That of `--https` is public, and serves only what players may see. Each connection
 //! serves one request; see `listener` for its limits.
 
 pub(crate) mod listener;
 mod metrics;
-mod page;
+mod page_files;
 pub(crate) mod snapshot;
+pub(crate) mod status;
+mod tls_stream;
 
 use std::future::IntoFuture as _;
 use std::net::SocketAddr;
@@ -16,19 +20,24 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ambit_host::endpoint;
+use ambit_host::web_certificates::WebCertificates;
 use ambit_transport::accept::AcceptanceCounters;
+use ambit_transport::quic;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use axum::serve::Listener;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::listener::{HttpCounters, HttpListener};
 use self::snapshot::Snapshot;
+use self::status::{NewestStatus, StatusPage};
+use self::tls_stream::TlsListener;
 use crate::actor::messages::TakeSnapshot;
 use crate::cluster::ClusterRole;
 use crate::peer_door::PeerDoorCounters;
@@ -36,6 +45,26 @@ use crate::session::CommonToSessions;
 
 /// A lobby that does not answer within this time is stuck.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// The protocol within TLS.
+const ALPN_HTTP: &[u8] = b"http/1.1";
+
+/// What every answer has, and so every page. Scripts, styles and pictures come from this server
+/// alone, and none from within a text. `https:` is for WebTransport to hosts, which have other
+/// ports and addresses.
+const SECURITY: [(HeaderName, &str); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+         connect-src 'self' https:; img-src 'self' data:; frame-ancestors 'none'; \
+         base-uri 'none'; form-action 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+];
 
 /// The state shared by all handlers.
 #[derive(Clone)]
@@ -45,46 +74,99 @@ pub(crate) struct AdminState {
     pub(crate) sessions: Arc<CommonToSessions>,
     pub(crate) peers: Arc<PeerDoorCounters>,
     pub(crate) http: Arc<HttpCounters>,
+    pub(crate) status: NewestStatus,
+    /// Where players connect.
+    pub(crate) player_address: String,
+    pub(crate) web_certificates: Arc<WebCertificates>,
 }
 
 /// Binds the listener. The returned address has the port that was chosen.
-pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
+pub(crate) async fn bind(
+    flag: &str,
+    address: SocketAddr,
+) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
     let listener = listener
-        .map_err(|error| anyhow::anyhow!("`--http`: {}", endpoint::why_not(address, &error)))?;
+        .map_err(|error| anyhow::anyhow!("`{flag}`: {}", endpoint::why_not(address, &error)))?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
 
-/// Serves HTTP until `stop` is cancelled.
+/// Serves operators and players without TLS until `stop` is cancelled.
 pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: CancellationToken) {
     let listener = HttpListener::new(listener, Arc::clone(&admin.http));
-    let router = Router::new()
-        .route("/", get(show_page))
+    let router = for_players(get(show_connect))
         .route("/healthz", get(show_health))
         .route("/metrics", get(show_metrics))
-        .layer(map_response(close_after))
-        .with_state(admin);
+        .route("/status", get(show_status))
+        .route("/status.json", get(show_status_json))
+        .route("/status.js", text_file("text/javascript", status::SCRIPT))
+        .route("/status.css", text_file("text/css", status::STYLE));
+    serve_router(admin, listener, router, stop).await;
+}
+
+/// Serves players with TLS until `stop` is cancelled.
+pub(crate) async fn serve_with_tls(
+    admin: AdminState,
+    listener: TcpListener,
+    stop: CancellationToken,
+) {
+    let certificates = Arc::clone(&admin.web_certificates);
+    let tls = quic::resolving_server_tls(certificates, &[ALPN_HTTP]);
+    let listener = HttpListener::for_the_public(listener, Arc::clone(&admin.http));
+    let listener = TlsListener::new(listener, tls);
+    // Everybody may know it, so pages of other servers may read it.
+    let connect = get(async |admin| {
+        let anyone = [(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+        (anyone, show_connect(admin).await)
+    });
+    serve_router(admin, listener, for_players(connect), stop).await;
+}
+
+/// What everybody may see.
+fn for_players(connect: MethodRouter<AdminState>) -> Router<AdminState> {
+    page_files::routes().route("/connect.json", connect)
+}
+
+fn text_file(content_type: &'static str, text: &'static str) -> MethodRouter<AdminState> {
+    get(async move || ([(header::CONTENT_TYPE, content_type)], text))
+}
+
+async fn serve_router<L>(
+    admin: AdminState,
+    listener: L,
+    router: Router<AdminState>,
+    stop: CancellationToken,
+) where
+    L: Listener<Addr = SocketAddr>,
+{
+    let router = router.layer(map_response(finish)).with_state(admin);
     // Open connections are dropped at the end.
     tokio::select! {
         () = stop.cancelled() => {}
         ended = axum::serve(listener, router).into_future() => {
             if let Err(error) = ended {
-                tracing::error!("HTTP server failed; `/metrics` and `/healthz` are not served any \
-                    more: {error}");
+                tracing::error!("HTTP server failed; nothing is served there any more: {error}");
             }
         }
     }
 }
 
-/// Ends the connection after its request.
-async fn close_after(mut response: Response) -> Response {
-    let close = HeaderValue::from_static("close");
-    response.headers_mut().insert(header::CONNECTION, close);
+/// Adds what all answers have, and ends the connection after its request.
+async fn finish(mut response: Response) -> Response {
+    let close = (header::CONNECTION, "close");
+    for (name, value) in SECURITY.into_iter().chain([close]) {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
+    }
     response
 }
 
 impl AdminState {
+    async fn status_page(&self) -> Result<StatusPage, Response> {
+        self.status.page(self.take_snapshot()).await
+    }
+
     async fn take_snapshot(&self) -> Result<Snapshot, Response> {
         let stuck = || {
             (
@@ -134,6 +216,22 @@ async fn show_health(
     })
 }
 
+/// What a browser needs to connect: the address for players, and the SHA-256 of the certificates
+/// (DER) that the server shows to browsers now or next, none if an authority has signed them.
+async fn show_connect(State(admin): State<AdminState>) -> Response {
+    let fingerprints = admin.web_certificates.fingerprints();
+    let fingerprints: Vec<_> = fingerprints.iter().map(ToString::to_string).collect();
+    let connect = serde_json::json!({
+        "address": admin.player_address,
+        "certificates_sha256": fingerprints,
+    });
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        connect.to_string(),
+    )
+        .into_response()
+}
+
 async fn show_metrics(State(admin): State<AdminState>) -> Result<Response, Response> {
     let text = metrics::render(admin.take_snapshot().await?);
     let text = text.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())?;
@@ -141,6 +239,12 @@ async fn show_metrics(State(admin): State<AdminState>) -> Result<Response, Respo
     Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
 }
 
-async fn show_page(State(admin): State<AdminState>) -> Result<Html<String>, Response> {
-    Ok(Html(page::render(&admin.take_snapshot().await?)))
+async fn show_status(State(admin): State<AdminState>) -> Result<Response, Response> {
+    let html = admin.status_page().await?.html;
+    Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+}
+
+async fn show_status_json(State(admin): State<AdminState>) -> Result<Response, Response> {
+    let json = admin.status_page().await?.json;
+    Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
 }

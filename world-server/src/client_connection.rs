@@ -9,14 +9,15 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_proto::codes::{self, ErrorCode};
-use quinn::{Connection, ConnectionError, ReadError, RecvStream, SendStream, VarInt};
+use ambit_transport::player_connection::PlayerConnection;
+use quinn::{ReadError, RecvStream, SendStream, VarInt};
 use tokio::sync::watch;
 
 /// A client's connection; see the module.
 #[derive(Clone)]
 pub(crate) enum ClientConnection {
     /// The client has connected to this server.
-    Direct(Connection),
+    Direct(PlayerConnection),
     /// The client has connected to another server.
     Relayed(Arc<RelayedConnection>),
 }
@@ -69,7 +70,7 @@ impl ClientConnection {
 
     pub(crate) fn is_closed(&self) -> bool {
         match self {
-            Self::Direct(connection) => connection.close_reason().is_some(),
+            Self::Direct(connection) => connection.is_closed(),
             Self::Relayed(relayed) => relayed.end.borrow().is_some(),
         }
     }
@@ -77,7 +78,7 @@ impl ClientConnection {
     /// Waits until either end closes the connection.
     pub(crate) async fn closed(&self) {
         match self {
-            Self::Direct(connection) => drop(connection.closed().await),
+            Self::Direct(connection) => connection.closed().await,
             Self::Relayed(relayed) => {
                 drop(relayed.end.subscribe().wait_for(Option::is_some).await);
             }
@@ -87,11 +88,7 @@ impl ClientConnection {
     /// Whether the client closed the connection on purpose.
     pub(crate) fn has_quit(&self) -> bool {
         match self {
-            Self::Direct(connection) => matches!(
-                connection.close_reason(),
-                Some(ConnectionError::ApplicationClosed(close))
-                    if close.error_code == VarInt::from_u32(0)
-            ),
+            Self::Direct(connection) => connection.has_quit(),
             Self::Relayed(relayed) => *relayed.end.borrow() == Some(RelayedEnd::Quit),
         }
     }
@@ -109,9 +106,7 @@ impl ClientConnection {
             "closing a lobby connection: {message}"
         );
         match self {
-            Self::Direct(connection) => {
-                connection.close(VarInt::from_u32(code as u32), message.as_bytes());
-            }
+            Self::Direct(connection) => connection.close(code, message),
             Self::Relayed(relayed) => relayed.set_end(RelayedEnd::ClosedHere(code)),
         }
     }
@@ -145,7 +140,7 @@ impl ClientConnection {
     /// Reads and discards the client's probe datagrams; QUIC has acknowledged them already.
     pub(crate) async fn discard_probes(self) {
         if let Self::Direct(connection) = self {
-            while connection.read_datagram().await.is_ok() {}
+            while connection.read_datagram().await.is_some() {}
         }
     }
 }

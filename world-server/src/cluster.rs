@@ -17,6 +17,7 @@ pub(crate) mod leadership;
 pub(crate) mod nats;
 pub(crate) mod pending_writes;
 mod records_copy;
+mod server_list;
 pub(crate) mod store;
 pub(crate) mod write_queue;
 
@@ -25,12 +26,11 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::directory::Leader;
+use crate::directory::{Leader, Sign};
 use actix::Addr;
-use ambit_proto::control::world::Server;
+use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
-use ambit_transport::frame::encode_frame;
 use ambit_transport::quic::Fingerprint;
 use anyhow::bail;
 use prost::Message;
@@ -40,9 +40,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::follow::relay_client;
-pub(crate) use self::lead::{FollowerAcceptor, Followers};
+pub(crate) use self::lead::FollowerAcceptor;
 use self::leadership::{ElectionStep, LeaderElection};
 use self::records_copy::RecordsCopy;
+pub(crate) use self::server_list::ServerList;
 use self::store::{DirectoryStore, WriteProgress, audit, refresh_copies, run_writer};
 use self::write_queue::WriteQueue;
 use crate::actor::messages::{DirectoryProgress, RoomsStored};
@@ -126,9 +127,8 @@ pub(crate) struct ClusterMember {
     pub(crate) process: [u8; 16],
     /// The address for the other servers and the hosts.
     pub(crate) address: String,
-    /// The address for players.
-    pub(crate) public_address: String,
     pub(crate) fingerprint: Fingerprint,
+    pub(crate) servers: ServerList,
     /// The shared secret of the cluster (`--host-key`).
     pub(crate) key: String,
     pub(crate) clock: LobbyClock,
@@ -195,7 +195,7 @@ impl ClusterMember {
                             address,
                             link: connection,
                         });
-                        let why = link.run_until_lost().await;
+                        let why = link.run_until_lost(&self.servers).await;
                         tracing::warn!(
                             leader = leader.address,
                             "link to the leader lost; looking for a leader: {why}"
@@ -233,14 +233,6 @@ impl ClusterMember {
             renewals: 0,
             free: false,
             epoch: 0,
-        }
-    }
-
-    /// This server's entry in the list that clients get.
-    pub(crate) fn server_entry(&self) -> Server {
-        Server {
-            address: self.public_address.clone(),
-            certificate_sha256: self.fingerprint.0.to_vec(),
         }
     }
 
@@ -310,7 +302,7 @@ impl ClusterMember {
             done.subscribe(),
         );
         let mut writing = tokio::spawn(writing);
-        lead::publish_servers(&world, [self.server_entry()]).await;
+        let publishing = tokio::spawn(self.servers.clone().keep_published(world.clone()));
         self.roles
             .send_replace(ClusterRole::Leading { world, epoch });
         tokio::select! {
@@ -320,8 +312,9 @@ impl ClusterMember {
                 be restarted"),
             () = stop.cancelled() => {}
         }
-        refreshing.abort();
-        auditing.abort();
+        for task in [refreshing, auditing, publishing] {
+            task.abort();
+        }
         self.roles.send_replace(ClusterRole::Seeking);
         free_leadership(keeping, &done).await;
         if tokio::time::timeout(LAST_WRITE_TIMEOUT, writing)
@@ -411,23 +404,32 @@ async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Re
     Ok(M::decode(&bytes[..])?)
 }
 
-/// Sends heartbeats, and waits until the other end is silent for too long or the stream fails.
-/// Returns the reason.
-async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) -> String {
+/// Sends heartbeats, notes those of the other end if they change, and waits until it is silent for
+/// too long or the stream fails. Returns the reason.
+async fn exchange_heartbeats(
+    (mut to, mut from): (quinn::SendStream, RecvStream),
+    mut next: impl FnMut() -> Sign,
+    received: watch::Sender<Sign>,
+) -> String {
     let send = async {
-        let sign = encode_frame(&crate::directory::Sign {});
         loop {
-            if let Err(error) = to.write_all(&sign).await {
+            if let Err(error) = to.write_all(&encode_frame(&next())).await {
                 return error.to_string();
             }
             tokio::time::sleep(HEARTBEAT_INTERVAL).await;
         }
     };
-    let receive = async {
+    let receiving = async {
         loop {
-            let sign = read_message::<crate::directory::Sign>(&mut from);
+            let sign = read_message::<Sign>(&mut from);
             match tokio::time::timeout(SILENCE_TIMEOUT, sign).await {
-                Ok(Ok(_)) => {}
+                Ok(Ok(sign)) => {
+                    received.send_if_modified(|known| {
+                        let is_new = *known != sign;
+                        *known = sign;
+                        is_new
+                    });
+                }
                 Ok(Err(error)) => return format!("{error:#}"),
                 Err(_) => {
                     return format!(
@@ -440,7 +442,7 @@ async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) ->
     };
     tokio::select! {
         reason = send => reason,
-        reason = receive => reason,
+        reason = receiving => reason,
     }
 }
 

@@ -43,8 +43,9 @@ pub struct Config {
     )]
     pub listen: SocketAddr,
 
-    /// Where `/healthz`, `/metrics` and a page for people are served (TCP, HTTP), or `off`. The
-    /// port is for a private network only.
+    /// Where the page for players is served (TCP, HTTP), and for operators `/status`, `/metrics`
+    /// and `/healthz`; or `off`. The port is for a private network only: players on other machines
+    /// need `--https`.
     #[arg(
         long,
         value_name = "ADDR|off",
@@ -52,6 +53,12 @@ pub struct Config {
         default_value = "127.0.0.1:7780"
     )]
     pub http: HttpListen,
+
+    /// Where the page for players is served with TLS (TCP, HTTPS). This port may be public: it
+    /// serves nothing else. It has the certificate of `--cert`, or the server's own one, of which
+    /// browsers warn. Port 0 takes a free port.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_HTTPS")]
+    pub https: Option<SocketAddr>,
 
     /// Where rooms run: `embedded` (in this process), `process:N` (in N child processes; one that
     /// dies is replaced, and its rooms resume on the others), `process:MIN..MAX` (in as many as the
@@ -258,6 +265,15 @@ pub struct Config {
     )]
     pub child_memory: MemoryLimit,
 
+    /// Bots that walk about in rooms whose hosts ask for them, at most, in the whole server; 0 for
+    /// none. A quarter of them for players from one IPv4 address or one IPv6 /64 network, unless it
+    /// is one of `--trusted`. Each costs about as much as a player with a client on this machine.
+    #[arg(long, value_name = "COUNT", env = "AMBIT_WALK_ABOUT_BOTS",
+          default_value_t = LobbyConfig::default().bots,
+          value_parser = clap::value_parser!(u32).range(0..=20),
+          allow_negative_numbers = true)]
+    pub walk_about_bots: u32,
+
     /// Chat messages that the server delivers in a second, counted once for each receiver; twice as
     /// many after a pause. More are refused with `try_again`. Ten thousand cost about a tenth of a
     /// core.
@@ -315,7 +331,8 @@ pub struct Config {
     pub idle: TimeLimit,
 
     /// How long a room may run while no player is connected to its game, or `off`; then it is
-    /// closed, and its players are in the lobby. Never less than `--grace`.
+    /// closed, and its players are in the lobby. A bot that walks about counts as a player. Never
+    /// less than `--grace`.
     #[arg(
         long,
         value_name = "TIME|off",
@@ -484,6 +501,7 @@ impl Config {
                 per_s: self.max_list_kib,
                 per_s_of_address: self.max_list_kib_per_address,
             },
+            bots: self.walk_about_bots,
             ..LobbyConfig::default()
         }
     }

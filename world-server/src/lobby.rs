@@ -35,6 +35,7 @@ mod sessions;
 mod stats;
 mod text;
 mod timers;
+mod walk_about;
 mod worlds;
 
 #[cfg(test)]
@@ -78,6 +79,7 @@ use sessions::players::LobbyPlayers;
 use stats::LobbyCounters;
 pub use stats::LobbyStats;
 use timers::{LobbyTimers, Timer};
+use walk_about::InvitedBots;
 
 /// The lobby's state machine; see the module.
 pub struct Lobby {
@@ -88,6 +90,7 @@ pub struct Lobby {
     connections: Connections,
     players: LobbyPlayers,
     rooms: LobbyRooms,
+    bots: InvitedBots,
     unplayed: UnplayedRooms,
     restored: RestoredRooms,
     hosts: Hosts,
@@ -144,6 +147,7 @@ impl Lobby {
             connections: Connections::default(),
             players: LobbyPlayers::new(entropy),
             rooms: LobbyRooms::default(),
+            bots: InvitedBots::default(),
             unplayed: UnplayedRooms::default(),
             restored: RestoredRooms::default(),
             hosts: Hosts::default(),
@@ -222,7 +226,7 @@ impl Lobby {
             ErrorCode::MessageTooLarge => {
                 format!(
                     "a message to the server has at most {} bytes",
-                    ambit_transport::frame::MAX_TO_WORLD
+                    ambit_proto::frame::MAX_TO_WORLD
                 )
             }
             _ => "this is not a message of the lobby's protocol".to_owned(),
@@ -433,6 +437,7 @@ impl Lobby {
                 Timer::EndIdleChildren => self.end_idle_children(),
             }
         }
+        self.end_bots(now);
         if self.pool_changed {
             self.choose_trial(now);
         }
@@ -554,6 +559,8 @@ impl Lobby {
             PlayerRequest::Say(say) => self.send_chat(now, player, say),
             PlayerRequest::Kick { player: target } => self.kick(now, player, target),
             PlayerRequest::RequestTicket => self.request_ticket(now, player),
+            PlayerRequest::DescribeGame { game } => self.describe_game(&game),
+            PlayerRequest::InviteBots { count } => self.invite_bots(now, player, count),
         };
         if let Ok(RequestOutcome::Immediate(answer)) = &outcome {
             self.charge_list(now, from.conn, answer);

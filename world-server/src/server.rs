@@ -13,7 +13,7 @@ mod hosts_start;
 mod lobby_start;
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -46,8 +46,12 @@ pub struct Addresses {
     pub world: SocketAddr,
     /// For hosts and other servers; `None` if they use the address for players.
     pub peers: Option<SocketAddr>,
-    /// For metrics and the admin page; `None` if HTTP is off.
+    /// For operators, and for browsers of players on this machine; `None` if HTTP is off.
     pub http: Option<SocketAddr>,
+    /// For browsers of players, with TLS; `None` without `--https`.
+    pub https: Option<SocketAddr>,
+    /// Where players reach this machine, if that was configured.
+    advertised: Option<IpAddr>,
     /// The fingerprint of its certificate.
     pub fingerprint: Fingerprint,
     hosts: HostingMode,
@@ -60,6 +64,9 @@ impl std::fmt::Display for Addresses {
             Some(address) => write!(f, "{address}")?,
             None => f.write_str("off")?,
         }
+        if let Some(https) = self.https {
+            write!(f, " https={https}")?;
+        }
         if let Some(peers) = self.peers {
             write!(f, " peers={peers}")?;
         }
@@ -67,7 +74,27 @@ impl std::fmt::Display for Addresses {
             f,
             " hosts={} certificate=sha256:{}",
             self.hosts, self.fingerprint
-        )
+        )?;
+        match self.page() {
+            Some(page) => write!(f, " page={page}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Addresses {
+    /// The address of the page for players: with TLS if there is `--https`. Without it browsers
+    /// take it from this machine alone.
+    fn page(&self) -> Option<String> {
+        let (scheme, mut address) = match (self.https, self.http) {
+            (Some(https), _) => ("https", https),
+            (None, http) => ("http", http?),
+        };
+        if address.ip().is_unspecified() {
+            let known = self.advertised.filter(|_| scheme == "https");
+            address.set_ip(known.unwrap_or(Ipv4Addr::LOCALHOST.into()));
+        }
+        Some(format!("{scheme}://{address}/"))
     }
 }
 
@@ -238,5 +265,50 @@ impl ShutdownSignals {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ready_line_ends_with_the_address_of_the_page() {
+        let check =
+            |http: Option<&str>, https: Option<&str>, advertised: Option<&str>, page: &str| {
+                let address = |text: &str| text.parse().expect("an address");
+                let addresses = Addresses {
+                    world: address("0.0.0.0:7777"),
+                    peers: None,
+                    http: http.map(address),
+                    https: https.map(address),
+                    advertised: advertised.map(|ip| ip.parse().expect("an IP address")),
+                    fingerprint: Fingerprint([0; 32]),
+                    hosts: HostingMode::Embedded,
+                };
+                let line = addresses.to_string();
+                let (_, last) = line.rsplit_once(' ').expect("words");
+                assert_eq!(last, page);
+            };
+        let no_page = format!("certificate=sha256:{}", "00".repeat(32));
+        check(None, None, None, &no_page);
+        let local = Some("127.0.0.1:7780");
+        check(local, None, None, "page=http://127.0.0.1:7780/");
+        let all = Some("0.0.0.0:7780");
+        check(all, None, Some("192.0.2.1"), "page=http://127.0.0.1:7780/");
+        let tls = Some("0.0.0.0:7443");
+        check(local, tls, None, "page=https://127.0.0.1:7443/");
+        check(
+            local,
+            tls,
+            Some("192.0.2.1"),
+            "page=https://192.0.2.1:7443/",
+        );
+        check(
+            None,
+            Some("[2001:db8::1]:7443"),
+            None,
+            "page=https://[2001:db8::1]:7443/",
+        );
     }
 }

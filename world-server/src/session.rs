@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_proto::codes::ErrorCode;
-use ambit_transport::frame::MAX_TO_WORLD;
+use ambit_proto::frame::MAX_TO_WORLD;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 use quinn::{RecvStream, SendStream};
 use tokio::sync::Semaphore;
@@ -141,9 +141,11 @@ impl ClientSession {
                     connection.close(ErrorCode::ErrorUnspecified, "the stream was closed");
                     break None;
                 }
-                // The connection was lost, or the client has reset its stream.
+                // The connection was lost, or the client has reset its stream, which a browser does
+                // when it ends the session: how it ended is known a little later.
                 Err(FrameError::Io(error)) => {
                     connection.record_end(Some(&error));
+                    let _ = timeout(LAST_FRAMES_TIMEOUT, connection.closed()).await;
                     connection.close(ErrorCode::Malformed, "the stream was reset");
                     break None;
                 }
@@ -207,7 +209,8 @@ mod tests {
     use actix::{Actor as _, System};
     use ambit_host::endpoint;
     use ambit_host::identity::ServerIdentity;
-    use ambit_transport::frame::MAX_FROM_WORLD;
+    use ambit_host::web_certificates::WebCertificates;
+    use ambit_proto::frame::MAX_FROM_WORLD;
     use ambit_transport::quic::{self, ALPN_WORLD, FingerprintVerifier};
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
 
@@ -284,7 +287,7 @@ mod tests {
                 let (near, far) = connect().await;
                 let session = ClientSession {
                     conn: ConnId(number as u64),
-                    connection: ClientConnection::Direct(far),
+                    connection: ClientConnection::Direct(far.into()),
                     world: world.clone(),
                     queue: Arc::default(),
                     write_timeout: WRITE_TIMEOUT,
@@ -315,7 +318,7 @@ mod tests {
         let queue = Arc::new(OutgoingQueue::default());
         let session = ClientSession {
             conn: ConnId(1),
-            connection: ClientConnection::Direct(connection),
+            connection: ClientConnection::Direct(connection.into()),
             world: world_server().start(),
             queue: Arc::clone(&queue),
             write_timeout: Duration::from_millis(200),
@@ -329,9 +332,10 @@ mod tests {
     /// they do.
     async fn connect() -> (Connection, Connection) {
         let identity = ServerIdentity::generate().unwrap();
+        let certificates = Arc::new(WebCertificates::new(&identity).unwrap());
         let loopback = "127.0.0.1:0".parse().unwrap();
         let resets = quic::ResetSecret::random().unwrap();
-        let server = endpoint::listen(loopback, &identity, &resets, &[ALPN_WORLD]).unwrap();
+        let server = endpoint::listen(loopback, &certificates, &resets, &[ALPN_WORLD]).unwrap();
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));

@@ -12,13 +12,13 @@ use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome, codes};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::crowd::{CrowdBot, Surroundings};
 use ambit_client_core::replica::PoseDecoding;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_text::flags::DrawingFlags;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::pose::PoseCoding;
-use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
 use tokio::sync::watch;
@@ -27,7 +27,6 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
-use crate::profiles::crowd::{CommandIds, CrowdBot, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
@@ -472,44 +471,13 @@ struct Observation {
 }
 
 impl Observation {
-    /// The nearest object is looked up only if needed: there may be many objects.
     fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
-        let avatar = Self::surroundings(client, now, casts);
         Observation {
             now,
             age: client.age(now),
-            avatar,
+            avatar: Surroundings::of(client, now, casts),
         }
     }
-
-    fn surroundings(client: &Client, now: LocalTime, casts: bool) -> Option<Surroundings> {
-        let t = client.room_time(now)?;
-        let rules = client.rules()?;
-        let avatar = client.avatar()?;
-        let position = avatar.position(t)?;
-        let nearest = if casts {
-            nearest(client, now, position)
-        } else {
-            None
-        };
-        let map = (rules.map.width_m, rules.map.height_m);
-        Some(Surroundings {
-            position,
-            moving: avatar.moves(t),
-            nearest,
-            map,
-            commands: CommandIds::from_schema(&rules.schema),
-        })
-    }
-}
-
-fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
-    let t = client.room_time(now)?;
-    let others = client
-        .objects()
-        .filter(|object| !object.is_own())
-        .filter_map(|object| object.position(t));
-    others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
 }
 
 fn options(settings: &BotSettings, index: usize) -> ClientOptions {

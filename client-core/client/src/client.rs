@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ambit_client_core::client::event::{ViewEvent, Welcome};
-use ambit_client_core::client::model::{ChatAudience, GameListing, PlayerListing, RoomListing};
+use ambit_client_core::client::model::{
+    ChatAudience, GameDescription, GameListing, PlayerListing, RoomListing,
+};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::stats::ClientStats;
 use ambit_client_core::shell::Traffic;
@@ -52,6 +54,31 @@ impl Client {
     /// The games that the server offers.
     pub fn games(&self) -> &[GameListing] {
         &self.welcome.games
+    }
+
+    /// With what a room of a game can be created: parameters with their defaults, and seats.
+    pub async fn describe_game(
+        &self,
+        game: impl Into<String>,
+    ) -> Result<GameDescription, RequestError> {
+        let game = game.into();
+        match self
+            .session
+            .ask(LobbyRequest::DescribeGame { game })
+            .await?
+        {
+            ViewEvent::Game { description, .. } => Ok(description),
+            _ => Err(RequestError::unexpected("describe a game")),
+        }
+    }
+
+    /// Asks the server for bots that walk about in the player's room; for its host only. Returns
+    /// how many come: fewer if the room or the server has no place for more.
+    pub async fn invite_bots(&self, count: u32) -> Result<u32, RequestError> {
+        match self.session.ask(LobbyRequest::InviteBots { count }).await? {
+            ViewEvent::BotsInvited { count, .. } => Ok(count),
+            _ => Err(RequestError::unexpected("invite bots")),
+        }
     }
 
     /// Creates a room for a game, with the player as its host: awaiting the builder returns the

@@ -1,27 +1,10 @@
 //! Commands: from a program's values to the fields that the game declares.
 
 use ambit_client_core::client::CommandError;
-use ambit_client_core::command_words;
-pub use ambit_client_core::command_words::CommandWordsError;
+pub use ambit_client_core::command_words::{Argument, CommandWordsError};
 pub use ambit_client_core::typed_command::CommandMismatch;
 use ambit_client_core::typed_command::TypedCommandError;
-use ambit_proto::message::{FieldValue, GameCommand};
-use ambit_proto::schema::{FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
-
-/// A value for a field of a command. Programs mostly pass what converts into it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Argument {
-    /// No value, for an optional field.
-    #[default]
-    None,
-    /// A point on the map, in metres: `[x, y]`, `[x, y, z]` or a [`Position`].
-    Position(Position),
-    /// A whole number, or the id of an object.
-    Number(i64),
-    /// A text, or the name of a choice.
-    Text(String),
-}
 
 /// What converts into an [`Argument`]: whole numbers, ids of objects, positions, texts, names of
 /// choices, and each of these in an `Option`.
@@ -84,40 +67,6 @@ impl From<TypedCommandError> for SendError {
             TypedCommandError::NoSuchObject => SendError::NoSuchObject,
             TypedCommandError::BadValue(error) => SendError::Command(error),
         }
-    }
-}
-
-/// The command called `name` with these arguments.
-pub(crate) fn command(
-    schema: &Schema,
-    name: &str,
-    arguments: Vec<Argument>,
-) -> Result<GameCommand<u32>, CommandWordsError> {
-    let declared = schema
-        .command_index(name)
-        .and_then(|kind| schema.command(kind));
-    let fields = declared.map_or(&[][..], |command| &command.fields);
-    let values = arguments
-        .into_iter()
-        .enumerate()
-        .map(|(index, argument)| value(argument, fields.get(index)));
-    command_words::build(schema, name, values)
-}
-
-/// The value of a field; one that does not fit is refused later, with what was expected.
-fn value(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<u32> {
-    let ty = field.map(|field| &field.ty);
-    match (argument, ty) {
-        (Argument::None, _) => FieldValue::None,
-        (Argument::Position(position), _) => FieldValue::Position(position),
-        (Argument::Number(id), Some(FieldType::Object)) => {
-            u32::try_from(id).map_or(FieldValue::Number(id), FieldValue::Object)
-        }
-        (Argument::Number(number), _) => FieldValue::Number(number),
-        (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => choice
-            .choice_index(&name)
-            .map_or(FieldValue::Text(name), FieldValue::Choice),
-        (Argument::Text(text), _) => FieldValue::Text(text),
     }
 }
 
@@ -233,9 +182,11 @@ tuples! {
 #[cfg(test)]
 mod tests {
     use ambit::prelude::{Choice, Command, Id, Kind, Number, Path};
+    use ambit_client_core::command_words::from_arguments as command;
     use ambit_client_core::typed_command;
     use ambit_proto::ids::ObjectId;
-    use ambit_proto::message::{TypedCommand, TypedId};
+    use ambit_proto::message::{FieldValue, TypedCommand, TypedId};
+    use ambit_proto::schema::Schema;
 
     use super::*;
 

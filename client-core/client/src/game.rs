@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ambit_client_core::client::Client as ClientCore;
 use ambit_client_core::client::request::LobbyRequest;
+use ambit_client_core::command_words;
 use ambit_client_core::frame::Frame;
 use ambit_client_core::typed_command;
 use ambit_proto::ids::RoomId;
@@ -13,7 +14,7 @@ use ambit_proto::map::StaticMap;
 use ambit_proto::message::{GameCommand, TypedCommand};
 use ambit_proto::schema::Schema;
 
-use crate::command::{IntoArguments, SendError, command};
+use crate::command::{IntoArguments, SendError};
 use crate::error::RequestError;
 use crate::event::GameEvent;
 use crate::inbox::GameQueue;
@@ -105,7 +106,7 @@ impl Game {
     /// executed it. Names and values are checked here already; an error says what the game expects.
     pub fn send(&self, name: &str, arguments: impl IntoArguments) -> Result<u32, SendError> {
         let arguments = arguments.into_arguments();
-        self.act(|schema| Ok(command(schema, name, arguments)?))
+        self.act(|schema| Ok(command_words::from_arguments(schema, name, arguments)?))
     }
 
     /// Gives a command as a value of the game's own type, for a client that knows the game: the

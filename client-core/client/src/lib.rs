@@ -59,7 +59,8 @@ mod session;
 
 pub use ambit_client_core::client::config::{ClientConfig, InputRate};
 pub use ambit_client_core::client::model::{
-    ChatChannel, ChatMessage, GameListing, PlayerListing, RoomListing,
+    AllowedValues, ChatChannel, ChatMessage, GameDescription, GameListing, ParameterListing,
+    PlayerListing, RoomListing,
 };
 pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameObject, FrameValue, Transform};

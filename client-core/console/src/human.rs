@@ -57,6 +57,8 @@ pub(crate) fn text(json: &Json) -> String {
             word(json, "text")
         ),
         "players" => list(json, "players", "nobody", player),
+        "game" => list(json, "parameters", "no parameters", parameter),
+        "bots" => format!("bots that come: {}", number(json, "count")),
         "renamed" => format!(
             "player {} is called {} now",
             number(json, "player"),
@@ -222,6 +224,15 @@ fn pairs(json: &Json) -> String {
         .map(|(key, value)| format!("{key:<24} {value}"))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+fn parameter(parameter: &Json) -> String {
+    format!(
+        "{:<12} {:<10} {}",
+        word(parameter, "key"),
+        word(parameter, "default"),
+        word(parameter, "about")
+    )
 }
 
 fn reason(json: &Json) -> String {

@@ -17,7 +17,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
 
-use super::model::{ChatMessage, GameListing, PlayerListing, RoomListing};
+use super::model::{ChatMessage, GameDescription, GameListing, PlayerListing, RoomListing};
 use super::stats::RoomLateness;
 
 /// An event that a view may want to show. `request` is the number of the request that the event
@@ -67,6 +67,13 @@ pub enum ViewEvent {
         room: Option<RoomId>,
         players: Vec<PlayerListing>,
     },
+    /// With what a room of a game can be created.
+    Game {
+        request: u64,
+        description: GameDescription,
+    },
+    /// So many bots come into the player's room.
+    BotsInvited { request: u64, count: u32 },
     /// A player, perhaps the client's own, has a new name.
     Renamed {
         request: u64,
@@ -146,6 +153,8 @@ impl ViewEvent {
             | Self::Left { request, .. }
             | Self::Done { request }
             | Self::Players { request, .. }
+            | Self::Game { request, .. }
+            | Self::BotsInvited { request, .. }
             | Self::Renamed { request, .. } => Some(*request),
             Self::Error(failure) => match failure.subject {
                 ErrorSubject::Request(request) => Some(request),

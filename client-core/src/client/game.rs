@@ -465,9 +465,11 @@ impl<F: ViewFactory> GameClient<F> {
             .or(self.out.stats.rtt);
         let mut stats = ClientStats {
             rtt,
+            jitter: self.running_game().map(RunningGame::jitter),
             ..self.out.stats.clone()
         };
         if let Some(game) = self.running_game() {
+            stats.datagrams_lost += game.datagrams_lost();
             stats.simulation.merge(&game.simulation_stats());
         }
         stats
@@ -484,6 +486,37 @@ impl<F: ViewFactory> GameClient<F> {
         self.out.last_fresh_at
     }
 
+    /// From now on games of this name are simulated by this physics, or by none. That also counts
+    /// for a game that runs.
+    pub(crate) fn set_physics(&mut self, now: LocalTime, game: &str, physics: Option<GamePhysics>) {
+        self.physics.retain(|known| known.game != game);
+        self.physics.extend(physics);
+        let physics = self.physics_of(game);
+        let Some(running) = self.running_game_mut() else {
+            return;
+        };
+        if running.rules().schema.game != game {
+            return;
+        }
+        let so_far = running.simulation_stats();
+        running.set_physics(physics);
+        let missing = physics_missing(now, running);
+        self.out.stats.simulation.merge(&so_far);
+        self.report_missing_physics(missing);
+    }
+
+    fn physics_of(&self, game: &str) -> Option<GamePhysics> {
+        let mut known = self.physics.iter();
+        known.find(|physics| physics.game == game).copied()
+    }
+
+    fn report_missing_physics(&mut self, missing: Option<ViewEvent>) {
+        let draws_poses = self.settings.pose_decoding == PoseDecoding::Full;
+        if let Some(event) = missing.filter(|_| draws_poses) {
+            self.emit(event);
+        }
+    }
+
     fn handle_joined(&mut self, now: LocalTime, joined: pb::Joined) {
         let GameState::Joining { since, ticket } = &self.state else {
             return;
@@ -496,9 +529,7 @@ impl<F: ViewFactory> GameClient<F> {
         };
         self.close_previous_game(now);
         let again = std::mem::replace(&mut self.has_started, true);
-        let name = &rules.schema.game;
-        let physics = self.physics.iter().find(|physics| physics.game == name);
-        let physics = physics.copied();
+        let physics = self.physics_of(&rules.schema.game);
         let mut game = Box::new(RunningGame::new(
             now,
             since,
@@ -522,13 +553,8 @@ impl<F: ViewFactory> GameClient<F> {
             game: game.rules().schema.game.clone(),
             schema: game.rules().schema.clone(),
         }));
-        let draws_poses = self.settings.pose_decoding == PoseDecoding::Full;
-        if draws_poses && !again && !game.kinds_without_physics().is_empty() {
-            self.emit(ViewEvent::PhysicsMissing {
-                t: game.room_time(now),
-                game: game.rules().schema.game.clone(),
-                kinds: game.kinds_without_physics().to_vec(),
-            });
+        if !again {
+            self.report_missing_physics(physics_missing(now, &game));
         }
         self.out.stats.starts += 1;
         // A late room says so again after `Joined`.
@@ -548,12 +574,12 @@ impl<F: ViewFactory> GameClient<F> {
 
     fn connect_to_host(&mut self, ticket: GameTicket) {
         (self.incarnation, self.map) = (ticket.incarnation, ticket.map);
-        let (address, certificate_sha256) = (ticket.address.clone(), ticket.certificate_sha256);
-        self.state = GameState::Connecting(ticket);
         self.push_output(GameOutput::Connect {
-            address,
-            certificate_sha256,
+            address: ticket.address.clone(),
+            certificate_sha256: ticket.certificate_sha256,
+            web_certificates_sha256: ticket.web_certificates_sha256.clone(),
         });
+        self.state = GameState::Connecting(ticket);
     }
 
     /// Ends this connection, and schedules another attempt if any is left.
@@ -627,6 +653,16 @@ impl<F: ViewFactory> GameClient<F> {
     fn push_output(&mut self, output: GameOutput) {
         self.out.outputs.push_back(output);
     }
+}
+
+/// The event that names the kinds that should be simulated and are not, if there are any.
+fn physics_missing<V>(now: LocalTime, game: &RunningGame<V>) -> Option<ViewEvent> {
+    let kinds = game.kinds_without_physics();
+    (!kinds.is_empty()).then(|| ViewEvent::PhysicsMissing {
+        t: game.room_time(now),
+        game: game.rules().schema.game.clone(),
+        kinds: kinds.to_vec(),
+    })
 }
 
 /// Whether this connection is out of the game, but perhaps not the player: then another ticket

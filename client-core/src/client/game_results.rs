@@ -22,6 +22,9 @@ pub enum GameOutput {
         address: String,
         /// SHA-256 of the certificate that the host must present.
         certificate_sha256: [u8; 32],
+        /// The certificates that the host shows to browsers, now or next: their SHA-256. Empty if
+        /// browsers know the authority that has signed it.
+        web_certificates_sha256: Vec<[u8; 32]>,
     },
     /// Send this on the control stream.
     Send(ClientToGame),

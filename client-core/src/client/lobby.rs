@@ -33,7 +33,7 @@ use prost::Message;
 use super::backoff::Backoff;
 use super::config::ClientConfig;
 use super::event::{ConnectionStatus, ErrorSubject, Failure, ViewEvent, Welcome, codes};
-use super::model::{GameTicket, PlayerListing};
+use super::model::{GameTicket, PlayerListing, web_certificates};
 use super::pending_requests::{LobbyQuestion, MAX_PENDING, PendingRequests};
 use super::request::LobbyRequest;
 
@@ -66,6 +66,51 @@ pub enum CloseReason {
         /// What happened, and what to do.
         message: String,
     },
+}
+
+impl CloseReason {
+    /// The peer has closed the connection with this code, perhaps with a text. An error code ends
+    /// it for good, unless the error is temporary.
+    pub fn by_peer(code: u64, reason: &[u8]) -> Self {
+        let known = i32::try_from(code)
+            .ok()
+            .and_then(|code| pb::ErrorCode::try_from(code).ok());
+        let why = if reason.is_empty() {
+            known.map(protocol::name).unwrap_or_default().into()
+        } else {
+            String::from_utf8_lossy(reason)
+        };
+        let message = format!("the server closed the connection: {why}");
+        match known {
+            None
+            | Some(
+                pb::ErrorCode::ErrorUnspecified
+                | pb::ErrorCode::SlowReader
+                | pb::ErrorCode::ServerError,
+            ) => Self::Broken(message),
+            Some(
+                busy @ (pb::ErrorCode::TooManyConnections
+                | pb::ErrorCode::TooManyFromAddress
+                | pb::ErrorCode::RateLimited
+                | pb::ErrorCode::TryAgain),
+            ) => Self::Busy {
+                code: protocol::name(busy),
+                message,
+            },
+            Some(code) => Self::Final {
+                code: protocol::name(code),
+                message,
+            },
+        }
+    }
+
+    /// The peer has sent what this client does not understand.
+    pub fn unintelligible(error: &dyn std::error::Error) -> Self {
+        Self::Final {
+            code: codes::BAD_MESSAGE.to_owned(),
+            message: format!("the server sent an invalid message: {error}"),
+        }
+    }
 }
 
 #[cfg(feature = "shell")]
@@ -153,6 +198,9 @@ pub struct ClusterServer {
     pub address: String,
     /// SHA-256 of the certificate that it presents.
     pub certificate_sha256: [u8; 32],
+    /// Those that it shows to browsers, now or next. Empty if browsers know the authority that has
+    /// signed it.
+    pub web_certificates_sha256: Vec<[u8; 32]>,
 }
 
 /// A session with a WorldServer.
@@ -555,6 +603,7 @@ impl LobbySession {
             Some(ClusterServer {
                 address: server.address,
                 certificate_sha256,
+                web_certificates_sha256: web_certificates(server.web_certificates_sha256),
             })
         });
         self.servers = good.collect();

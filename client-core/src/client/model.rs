@@ -22,6 +22,48 @@ pub struct GameListing {
     pub join_running: bool,
 }
 
+/// With what a room of a game can be created, within the limits of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameDescription {
+    /// The game's name.
+    pub game: String,
+    /// The parameters of every room, and then the game's own.
+    pub parameters: Vec<ParameterListing>,
+    /// The seats of a room that is created without a number of them.
+    pub default_capacity: u32,
+    /// The most seats.
+    pub max_capacity: u32,
+}
+
+/// A parameter of a room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterListing {
+    /// As in `key=value`.
+    pub key: String,
+    /// As a player would write it; empty if the server chooses.
+    pub default: String,
+    /// What it is, its unit, and what raising it costs.
+    pub about: String,
+    /// The values that may be given.
+    pub allowed: AllowedValues,
+}
+
+/// The values that a parameter may have; both ends of a range are allowed.
+#[expect(missing_docs, reason = "`min` and `max`: above")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum AllowedValues {
+    /// A whole number.
+    Whole { min: u64, max: u64 },
+    /// A number, perhaps with a fraction.
+    Decimal { min: f64, max: f64 },
+    /// `WIDTHxHEIGHT`: the range of each.
+    Size { min: f64, max: f64 },
+    /// One of some words.
+    Word(Vec<String>),
+    /// Of a kind that this build does not know.
+    Unknown,
+}
+
 /// A room of the lobby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomListing {
@@ -82,6 +124,8 @@ pub struct ChatMessage {
     pub from: PlayerId,
     /// The sender's name when the message was sent.
     pub from_name: String,
+    /// The receiver of a whisper.
+    pub to: Option<PlayerId>,
     /// 1 to 500 characters.
     pub text: String,
 }
@@ -117,6 +161,9 @@ pub struct GameTicket {
     pub address: String,
     /// SHA-256 of the certificate that the host presents; no other one is accepted.
     pub certificate_sha256: [u8; 32],
+    /// The certificates that the host shows to browsers, now or next: their SHA-256. Empty if
+    /// browsers know the authority that has signed it.
+    pub web_certificates_sha256: Vec<[u8; 32]>,
     /// The secret to present to the host.
     pub ticket: Vec<u8>,
     /// How often the player's game has moved to another host. A higher number than before means
@@ -133,6 +180,42 @@ impl From<pb::GameInfo> for GameListing {
             description: game.description,
             min_players: game.min_players,
             join_running: game.join_running,
+        }
+    }
+}
+
+impl From<pb::GameDescription> for GameDescription {
+    fn from(description: pb::GameDescription) -> Self {
+        let parameters = description.parameters.into_iter();
+        GameDescription {
+            game: description.game,
+            parameters: parameters.map(ParameterListing::from).collect(),
+            default_capacity: description.default_capacity,
+            max_capacity: description.max_capacity,
+        }
+    }
+}
+
+impl From<pb::Parameter> for ParameterListing {
+    fn from(parameter: pb::Parameter) -> Self {
+        use pb::parameter::Allowed;
+        ParameterListing {
+            key: parameter.key,
+            default: parameter.default_value,
+            about: parameter.about,
+            allowed: match parameter.allowed {
+                Some(Allowed::Whole(pb::WholeRange { min, max })) => {
+                    AllowedValues::Whole { min, max }
+                }
+                Some(Allowed::Decimal(pb::DecimalRange { min, max })) => {
+                    AllowedValues::Decimal { min, max }
+                }
+                Some(Allowed::Size(pb::DecimalRange { min, max })) => {
+                    AllowedValues::Size { min, max }
+                }
+                Some(Allowed::Word(pb::Words { words })) => AllowedValues::Word(words),
+                None => AllowedValues::Unknown,
+            },
         }
     }
 }
@@ -176,6 +259,7 @@ impl From<pb::Chat> for ChatMessage {
             channel,
             from: PlayerId(chat.from),
             from_name: chat.from_name,
+            to: (channel == ChatChannel::Whisper).then_some(PlayerId(chat.to)),
             text: chat.text,
         }
     }
@@ -185,6 +269,12 @@ impl From<pb::Chat> for ChatMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the ticket's certificate fingerprint has {0} bytes, not 32")]
 pub struct InvalidTicket(usize);
+
+/// Those that are SHA-256, of the two at most that a server sends.
+pub(super) fn web_certificates(sent: Vec<Vec<u8>>) -> Vec<[u8; 32]> {
+    let sent = sent.into_iter().take(2);
+    sent.filter_map(|sha256| sha256.try_into().ok()).collect()
+}
 
 impl TryFrom<pb::Ticket> for GameTicket {
     type Error = InvalidTicket;
@@ -198,6 +288,7 @@ impl TryFrom<pb::Ticket> for GameTicket {
                 .certificate_sha256
                 .try_into()
                 .map_err(|_| InvalidTicket(length))?,
+            web_certificates_sha256: web_certificates(ticket.web_certificates_sha256),
             ticket: ticket.ticket,
             incarnation: ticket.incarnation,
             map: ticket.map,

@@ -40,6 +40,16 @@ pub enum LobbyRequest {
         /// All players in the lobby instead of those in the player's room.
         everybody: bool,
     },
+    /// Asks with what a room of a game can be created.
+    DescribeGame {
+        /// One of the games listed in `Welcome`.
+        game: String,
+    },
+    /// Asks the server for bots that walk about in the player's room; for its host only.
+    InviteBots {
+        /// 1 or more.
+        count: u32,
+    },
     /// Changes the player's name.
     SetName(String),
     /// Sends a chat message.
@@ -80,9 +90,11 @@ impl LobbyRequest {
             | LobbyRequest::JoinRoom { .. }
             | LobbyRequest::SetReady(_)
             | LobbyRequest::ListPlayers { .. }
+            | LobbyRequest::DescribeGame { .. }
             | LobbyRequest::SetName(_) => true,
             LobbyRequest::LeaveRoom
             | LobbyRequest::StartRoom
+            | LobbyRequest::InviteBots { .. }
             | LobbyRequest::Say { .. }
             | LobbyRequest::Kick(_) => false,
         }
@@ -98,6 +110,8 @@ impl LobbyRequest {
             LobbyRequest::StartRoom => "start the game",
             LobbyRequest::SetReady(_) => "set ready",
             LobbyRequest::ListPlayers { .. } => "list players",
+            LobbyRequest::DescribeGame { .. } => "describe a game",
+            LobbyRequest::InviteBots { .. } => "invite bots",
             LobbyRequest::SetName(_) => "change the name",
             LobbyRequest::Say { .. } => "say something",
             LobbyRequest::Kick(_) => "kick a player",
@@ -125,6 +139,8 @@ impl LobbyRequest {
             LobbyRequest::ListPlayers { everybody } => {
                 Body::ListPlayers(pb::ListPlayers { everybody })
             }
+            LobbyRequest::DescribeGame { game } => Body::DescribeGame(pb::DescribeGame { game }),
+            LobbyRequest::InviteBots { count } => Body::InviteBots(pb::InviteBots { count }),
             LobbyRequest::SetName(name) => Body::SetName(pb::SetName { name }),
             LobbyRequest::Say { to, text } => Body::Say(say(to, text)),
             LobbyRequest::Kick(player) => Body::Kick(pb::Kick { player: player.0 }),

@@ -10,6 +10,7 @@
 //! The link's block transfer carries the static map. An invalid map is counted and ignored.
 
 mod incoming;
+mod measurements;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Wire, Writer};
 use bytes::Bytes;
 
+use super::arrivals::Arrivals;
 use super::config::InputRate;
 use super::engaged_objects::EngagedObjects;
 use super::event::{ErrorSubject, Failure, ViewEvent};
@@ -35,7 +37,7 @@ use super::rules::Rules;
 use super::sent_commands::{SentCommand, SentCommands};
 use super::simulated::SimulatedObjects;
 use super::simulation_clocks::SimulationClocks;
-use super::stats::{AgeByClass, AgeClass, SimulationStats};
+use super::stats::SimulationStats;
 use super::uplink_builder::UplinkBuilder;
 use crate::replica::factory::ViewFactory;
 use crate::replica::jitter_buffer::{JitterBuffer, RenderTiming};
@@ -80,6 +82,7 @@ pub struct RunningGame<V> {
     held_events: HeldEvents,
     joined_at: LocalTime,
     last_received_at: LocalTime,
+    arrivals: Arrivals,
     last_sent_at: Option<LocalTime>,
     /// Of the newest datagram: everything that happened in the room until then is known.
     newest_stamp: Option<GameTime>,
@@ -118,6 +121,7 @@ impl<V> RunningGame<V> {
             held_events: HeldEvents::default(),
             joined_at: now,
             last_received_at: now,
+            arrivals: Arrivals::default(),
             last_sent_at: None,
             newest_stamp: None,
             last_call: (now, clock.room_time(now)),
@@ -206,6 +210,15 @@ impl<V> RunningGame<V> {
     /// The commands that are neither confirmed nor expired, oldest first.
     pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
         self.sent_commands.unconfirmed(now).cloned().collect()
+    }
+
+    /// Simulates objects by this physics from now on, or draws them between the host's poses.
+    pub fn set_physics(&mut self, physics: Option<GamePhysics>) {
+        self.simulated_objects
+            .set_physics(&self.rules, physics, &mut self.replica);
+        if let Some(map) = &self.map {
+            self.simulated_objects.set_map(map.clone());
+        }
     }
 
     /// Sets the held keys and sends them.
@@ -305,6 +318,7 @@ impl<V> RunningGame<V> {
         self.engaged_objects.clear();
         self.replica.clear(self.clock.room_time(now));
         self.emit_replica_events(out);
+        out.stats.datagrams_lost += self.arrivals.lost();
         out.stats.simulation.merge(&self.simulation_stats());
         self.replica.last_id()
     }
@@ -319,58 +333,9 @@ impl<V> RunningGame<V> {
         self.replica.lag().shown_time(self.room_time(now))
     }
 
-    /// Age of the newest data about the room, if anything in sight moves.
-    pub fn age(&self, now: LocalTime) -> Option<Duration> {
-        let room_now = self.room_time(now);
-        let stamp = self.newest_stamp?;
-        self.replica
-            .visible_objects()
-            .any(|object| object.moves(room_now))
-            .then(|| room_now.since(stamp))
-    }
-
-    /// Adds the age of each object in sight to `ages`, if the avatar is in sight and anything
-    /// moves.
-    pub fn sample_ages(&self, now: LocalTime, ages: &mut AgeByClass) {
-        let t = self.room_time(now);
-        let Some((newest, own)) = self.newest_stamp.zip(self.replica.own()) else {
-            return;
-        };
-        let Some(here) = own
-            .position(t)
-            .filter(|_| self.replica.visible_objects().any(|object| object.moves(t)))
-        else {
-            return;
-        };
-        for object in self.replica.visible_objects() {
-            let Some(position) = object.position(t) else {
-                continue;
-            };
-            let class = if object.is_own() || self.engaged_objects.is_engaged(object.id, t) {
-                AgeClass::Engaged
-            } else if here.ground_distance(position) <= object.freshness().near_m {
-                AgeClass::Near
-            } else {
-                AgeClass::Far
-            };
-            // The host sends nothing about an object at rest until it moves. If it moves here, that
-            // is the client's own simulation.
-            let newest_pose = object
-                .newest_pose_stamp()
-                .filter(|_| object.moves(t) && !object.is_reported_at_rest());
-            ages.add(class, t.since(newest_pose.unwrap_or(newest)));
-        }
-    }
-
     /// The static map, once it has arrived.
     pub fn map(&self) -> Option<&Arc<StaticMap>> {
         self.map.as_ref()
-    }
-
-    /// Round-trip time to the host without the wait for its tick; `None` before the first answer.
-    pub fn rtt(&self) -> Option<Duration> {
-        let ping_ms = self.link.stats().ping_ms?;
-        Some(Duration::from_secs_f32(ping_ms / 1_000.0))
     }
 
     /// The player's inputs of the last [`HISTORY`](super::own_inputs::HISTORY), oldest first, with
@@ -410,11 +375,6 @@ impl<V> RunningGame<V> {
             tick: Duration::from_secs(1) / self.rules.tick_hz.max(1),
             delay: self.rules.delay,
         }
-    }
-
-    /// How far off the estimated room time may be, if the delays to the host and back differ.
-    pub fn clock_uncertainty(&self) -> Duration {
-        self.clock.uncertainty()
     }
 
     /// Counters of the client's own physics.

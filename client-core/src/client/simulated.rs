@@ -41,15 +41,33 @@ pub(crate) struct SimulatedObjects {
 }
 
 impl SimulatedObjects {
-    /// Sets up the simulation of a game and tells the replica which kinds to report. `physics` is
-    /// the one that the program has registered for this game. `predict` enables the prediction of
-    /// the player's own avatar.
+    /// Sets up the simulation of a game. `physics` is the one that the program has registered for
+    /// it. `predict` enables the prediction of the player's own avatar.
     pub(crate) fn new<V>(
         rules: &Rules,
         physics: Option<GamePhysics>,
         predict: bool,
         replica: &mut Replica<V>,
     ) -> Self {
+        let mut simulated = SimulatedObjects {
+            simulation: None,
+            kinds_without_physics: Vec::new(),
+            predict,
+            delay: rules.delay,
+            lead: None,
+        };
+        simulated.set_physics(rules, physics, replica);
+        simulated
+    }
+
+    /// Simulates by this physics from now on; without one, objects are drawn between their poses.
+    /// Tells the replica which kinds to report. The map is to be set anew.
+    pub(crate) fn set_physics<V>(
+        &mut self,
+        rules: &Rules,
+        physics: Option<GamePhysics>,
+        replica: &mut Replica<V>,
+    ) {
         let (map, kinds) = (rules.map, &rules.schema.kinds);
         // Don't trust the host: a map of invalid size has no floor.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
@@ -63,23 +81,17 @@ impl SimulatedObjects {
         let is_missing =
             |&(index, kind): &(usize, &ObjectKind)| should_be(kind) && !is_simulated((index, kind));
         let missing = kinds.iter().enumerate().filter(is_missing);
-        let kinds_without_physics = missing.map(|(_, kind)| kind.name.clone()).collect();
+        self.kinds_without_physics = missing.map(|(_, kind)| kind.name.clone()).collect();
         let simulated: KindSet = kinds.iter().enumerate().map(is_simulated).collect();
         let arena = Arena {
             width_m: map.width_m,
             height_m: map.height_m,
         };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
-        let simulation = physics
-            .filter(|_| replica.enable_simulation(simulated))
+        let is_any_simulated = replica.simulate(simulated);
+        self.simulation = physics
+            .filter(|_| is_any_simulated)
             .map(|physics| Simulation::new(physics, arena, tick_frames));
-        SimulatedObjects {
-            simulation,
-            kinds_without_physics,
-            predict,
-            delay: rules.delay,
-            lead: None,
-        }
     }
 
     /// The kinds that should be simulated, but for which there is no physics, by name.
@@ -176,337 +188,4 @@ fn prediction_lead(lead: &mut Option<RenderLag>, now: GameTime, wanted: Duration
 }
 
 #[cfg(test)]
-mod tests {
-    use ambit_cubes_physics::{CUBE, GAME, PHYSICS, PLAYER, POSE_FORMAT, component, control};
-    use ambit_proto::ids::Alias;
-    use ambit_proto::message::Record;
-    use ambit_proto::pose::{Pose, PoseCoding};
-    use ambit_proto::schema::{Codec, Component, ComponentSpec, Schema};
-    use ambit_proto::space::Position;
-    use ambit_proto::timeline::{StepValue, Timeline};
-
-    use super::*;
-    use crate::client::event::MapExtent;
-    use crate::client::own_inputs::OwnInput;
-    use crate::replica::{PoseDecoding, ReceivedDatagram};
-
-    const DELAY: Duration = Duration::from_millis(150);
-    const RIGHT: Keymap = Keymap(1 << control::RIGHT);
-
-    #[test]
-    fn a_falling_cube_is_drawn_falling_without_new_poses() {
-        let mut harness = SimulatedHarness::new(PosePresentation::Simulated, false);
-        harness.enter(CUBE, &falling());
-        harness.run_for(300);
-        let seen = harness.replica.get(1).expect("in sight");
-        let (t, drawn) = (
-            ms(harness.now),
-            seen.drawn(ms(harness.now)).expect("it has a pose"),
-        );
-        let seconds = (harness.now - 1_000 - 150) as f32 / 1_000.0;
-        let fallen = 9.81 * seconds * seconds / 2.0;
-        assert!(
-            (drawn.position.z - (8.0 - fallen)).abs() < 0.1,
-            "{drawn:?} after {seconds} s"
-        );
-        assert_eq!(
-            (seen.position(t), drawn.room_time, seen.moves(t)),
-            (Some(drawn.position), t, true)
-        );
-        assert_eq!(seen.orientation(t), Some(drawn.quaternion));
-        assert!(harness.simulated.next_due().is_some());
-    }
-
-    #[test]
-    fn a_kind_that_is_not_simulated_is_drawn_as_received() {
-        let mut harness = SimulatedHarness::new(PosePresentation::Interpolated, false);
-        harness.enter(CUBE, &falling());
-        harness.run_for(300);
-        assert_eq!(
-            harness
-                .replica
-                .get(1)
-                .and_then(|seen| seen.position(ms(harness.now)))
-                .map(|position| position.z),
-            Some(8.0)
-        );
-        assert_eq!(
-            (
-                harness.simulated.next_due(),
-                harness.simulated.stats().steps
-            ),
-            (None, 0)
-        );
-    }
-
-    #[test]
-    fn other_players_cubes_are_steered_by_received_flags() {
-        let mut harness = SimulatedHarness::new(PosePresentation::Simulated, false);
-        harness.enter(PLAYER, &standing());
-        harness.run_for(300);
-        let before = harness.shown_x();
-        let held = Component::Flag(Timeline::starting_with(
-            4,
-            ms(harness.now + 150),
-            StepValue(true),
-        ));
-        let (index, _) = component::HELD_CONTROLS[1];
-        let update = Record::Update {
-            alias: ALIAS,
-            kind: PLAYER,
-            at: ms(harness.now + 150),
-            components: vec![(index, held)],
-        };
-        harness.apply_record(&update);
-        harness.run_for(150);
-        assert_eq!(harness.shown_x(), before);
-        harness.run_for(500);
-        assert!(
-            harness.shown_x() > before + 0.5,
-            "{}",
-            harness.shown_x() - before
-        );
-    }
-
-    #[test]
-    fn with_prediction_the_own_cube_responds_at_once() {
-        for predict in [false, true] {
-            let mut harness = SimulatedHarness::new(PosePresentation::Simulated, predict);
-            harness.enter(PLAYER, &standing());
-            harness.run_for(300);
-            let before = harness.shown_x();
-            harness.inputs = vec![harness.pressed(RIGHT)];
-            harness.run_for(200);
-            assert_eq!(
-                harness.shown_x() > before + 0.05,
-                predict,
-                "{}",
-                harness.shown_x() - before
-            );
-            let drawn = harness
-                .replica
-                .get(1)
-                .and_then(|seen| seen.drawn(ms(harness.now)))
-                .expect("it has a pose");
-            assert_eq!(
-                drawn.room_time,
-                ms(harness.now + if predict { 190 } else { 0 })
-            );
-        }
-    }
-
-    #[test]
-    fn kinds_without_physics_are_named_and_drawn_as_received() {
-        let other_grid = GamePhysics {
-            kinds: &[SimulatedKind {
-                kind: CUBE,
-                format: ambit_cubes_physics::SNAPSHOT_POSE_FORMAT,
-                held_controls: &[],
-            }],
-            ..PHYSICS
-        };
-        let cubes_only = GamePhysics {
-            kinds: &[SimulatedKind {
-                kind: CUBE,
-                format: POSE_FORMAT,
-                held_controls: &[],
-            }],
-            ..PHYSICS
-        };
-        for (physics, sync, missing) in [
-            (None, PosePresentation::Simulated, &["cube", "player"][..]),
-            (None, PosePresentation::Interpolated, &[]),
-            (Some(PHYSICS), PosePresentation::Simulated, &[]),
-            (
-                Some(other_grid),
-                PosePresentation::Simulated,
-                &["cube", "player"],
-            ),
-            (Some(cubes_only), PosePresentation::Simulated, &["player"]),
-        ] {
-            let mut harness = SimulatedHarness::with_physics(physics, sync);
-            assert_eq!(harness.simulated.kinds_without_physics(), missing);
-            harness.enter(PLAYER, &falling());
-            harness.run_for(300);
-            let is_simulated = sync == PosePresentation::Simulated && missing.is_empty();
-            assert_eq!(harness.simulated.bodies(), usize::from(is_simulated));
-            let z = harness
-                .replica
-                .get(1)
-                .and_then(|seen| seen.position(ms(harness.now)));
-            assert_eq!(z.expect("in sight").z < 8.0, is_simulated);
-        }
-    }
-
-    #[test]
-    fn an_invalid_map_is_not_simulated() {
-        for width_m in [0.0, -1.0, 20_000.0, f32::NAN, f32::INFINITY] {
-            let mut harness =
-                SimulatedHarness::with_map_width(width_m, PosePresentation::Simulated, true);
-            harness.enter(CUBE, &falling());
-            harness.run_for(300);
-            assert_eq!(
-                (harness.simulated.bodies(), harness.simulated.stats().steps),
-                (0, 0),
-                "{width_m}"
-            );
-        }
-    }
-
-    const ALIAS: Alias = Alias { slot: 3, epoch: 0 };
-
-    struct SimulatedHarness {
-        simulated: SimulatedObjects,
-        replica: Replica<()>,
-        now: u64,
-        stamp: GameTime,
-        received_until: u64,
-        inputs: Vec<OwnInput>,
-    }
-
-    impl SimulatedHarness {
-        fn new(sync: PosePresentation, predict: bool) -> Self {
-            Self::with_map_width(32.0, sync, predict)
-        }
-
-        fn with_map_width(width_m: f32, sync: PosePresentation, predict: bool) -> Self {
-            Self::with(Some(PHYSICS), width_m, sync, predict)
-        }
-
-        fn with_physics(physics: Option<GamePhysics>, sync: PosePresentation) -> Self {
-            Self::with(physics, 32.0, sync, false)
-        }
-
-        fn with(
-            physics: Option<GamePhysics>,
-            width_m: f32,
-            sync: PosePresentation,
-            predict: bool,
-        ) -> Self {
-            let rules = Rules {
-                now: GameTime::ZERO,
-                delay: DELAY,
-                tick_hz: 20,
-                map: MapExtent {
-                    width_m,
-                    height_m: 32.0,
-                    cell_m: 10.0,
-                    ..MapExtent::default()
-                },
-                schema: Arc::new(schema(sync)),
-                coding: PoseCoding::Auto,
-            };
-            let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, PoseDecoding::Full);
-            let simulated = SimulatedObjects::new(&rules, physics, predict, &mut replica);
-            SimulatedHarness {
-                simulated,
-                replica,
-                now: 1_000,
-                stamp: GameTime::ZERO,
-                received_until: 0,
-                inputs: Vec::new(),
-            }
-        }
-
-        fn enter(&mut self, kind: u8, pose: &Pose) {
-            let mut components = vec![(0, Component::Pose(*pose))];
-            if kind == PLAYER {
-                components.extend(
-                    component::HELD_CONTROLS
-                        .map(|(index, _)| (index, Component::flag(ms(0), false))),
-                );
-            }
-            self.apply_record(&Record::Enter {
-                alias: ALIAS,
-                kind,
-                at: ms(self.now + 150),
-                own: kind == PLAYER,
-                components,
-            });
-        }
-
-        fn apply_record(&mut self, record: &Record) {
-            self.stamp = ms(self.now);
-            self.received_until += 1;
-            let datagram = ReceivedDatagram {
-                number: self.received_until,
-                stamp: self.stamp,
-                now: self.stamp,
-            };
-            self.replica.apply(datagram, record);
-            self.replica.finish_datagram(datagram);
-        }
-
-        fn run_for(&mut self, for_ms: u64) {
-            for now in self.now..=self.now + for_ms {
-                self.replica.advance(ms(now), &mut ());
-                let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
-                let presses = PressedKeys::from_inputs(
-                    self.inputs.iter().copied(),
-                    Duration::from_millis(50),
-                );
-                let presses = self.simulated.predicts().then_some(&presses);
-                let clocks = SimulationClocks {
-                    now: ms(now),
-                    one_way,
-                    rtt,
-                    newest_stamp: self.stamp,
-                };
-                self.simulated.advance(clocks, presses, &mut self.replica);
-            }
-            self.now += for_ms;
-        }
-
-        /// The player holds these keys from now on; the host applies them at their arrival.
-        fn pressed(&self, keys: Keymap) -> OwnInput {
-            OwnInput {
-                at: ms(self.now),
-                keys,
-                effect: ms(self.now + 40 + 150),
-                is_confirmed: false,
-            }
-        }
-
-        fn shown_x(&self) -> f32 {
-            self.replica
-                .get(1)
-                .and_then(|seen| seen.position(ms(self.now)))
-                .expect("in sight")
-                .x
-        }
-    }
-
-    fn schema(sync: PosePresentation) -> Schema {
-        let pose = ComponentSpec::public("pose", Codec::Pose(POSE_FORMAT));
-        let flags = ["left", "right", "up", "down", "attract", "repel"]
-            .map(|name| ComponentSpec::public(name, Codec::Flag));
-        let player = [pose.clone()].into_iter().chain(flags).collect();
-        let kind = |name: &str, components| ObjectKind {
-            name: name.into(),
-            components,
-            presentation: sync,
-            ..ObjectKind::default()
-        };
-        Schema {
-            game: GAME.into(),
-            kinds: vec![kind("cube", vec![pose]), kind("player", player)],
-            ..Schema::default()
-        }
-    }
-
-    fn falling() -> Pose {
-        POSE_FORMAT.moving(
-            Position::new(5.0, 5.0, 8.0),
-            [0.0, 0.0, 0.0, 1.0],
-            Some(([0.0; 3], [0.0; 3])),
-        )
-    }
-
-    fn standing() -> Pose {
-        POSE_FORMAT.moving(Position::new(5.0, 5.0, 0.5), [0.0, 0.0, 0.0, 1.0], None)
-    }
-
-    fn ms(ms: u64) -> GameTime {
-        GameTime::from_millis(ms)
-    }
-}
+mod tests;

@@ -51,6 +51,8 @@ pub struct ClientStats {
     pub datagrams_down: u64,
     /// Their bytes.
     pub bytes_down: u64,
+    /// Datagrams of the host that did not arrive.
+    pub datagrams_lost: u64,
     /// Datagrams sent.
     pub datagrams_up: u64,
     /// Their bytes.
@@ -92,6 +94,9 @@ pub struct ClientStats {
     pub room_lateness: RoomLateness,
     /// Round trip to the game, if known.
     pub rtt: Option<Duration>,
+    /// How unevenly datagrams arrive: the mean deviation of the time between two arrivals from the
+    /// time between their ticks. `None` outside a game.
+    pub jitter: Option<Duration>,
     /// Times between datagrams with new data.
     pub gaps: Distribution,
     /// How often the room moved to another host while the player was in the game.

@@ -86,6 +86,11 @@ impl<T> ObjectStore<T> {
             .filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
     }
 
+    /// All objects, in no particular order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut().flatten()
+    }
+
     /// Number of objects.
     pub fn len(&self) -> usize {
         self.order.len()

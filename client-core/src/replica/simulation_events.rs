@@ -67,8 +67,9 @@ pub(super) struct SimulationEvents {
 }
 
 impl SimulationEvents {
-    /// Sets the kinds to report. Returns whether there are any.
+    /// Sets the kinds to report, and forgets what waits. Returns whether there are any.
     pub(super) fn set_kinds(&mut self, kinds: KindSet) -> bool {
+        self.waiting.clear();
         self.kinds = kinds;
         kinds != KindSet::default()
     }

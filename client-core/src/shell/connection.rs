@@ -9,10 +9,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::codes;
 use ambit_proto::control::game::GameToClient;
-use ambit_proto::control::world::{ErrorCode, WorldToClient};
-use ambit_transport::frame::{MAX_FROM_GAME, MAX_FROM_WORLD};
+use ambit_proto::control::world::WorldToClient;
+use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD};
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 use ambit_transport::quic::{
     ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier, PresentedCertificate, client_config,
@@ -174,8 +173,8 @@ async fn read_frames(
         }
     };
     match read {
-        Err(FrameError::TooLarge(error)) => return unintelligible(&error),
-        Err(FrameError::Malformed(error)) => return unintelligible(&error),
+        Err(FrameError::TooLarge(error)) => return CloseReason::unintelligible(&error),
+        Err(FrameError::Malformed(error)) => return CloseReason::unintelligible(&error),
         Ok(()) | Err(FrameError::Cut | FrameError::Io(_)) => {}
     }
     // The reason of the connection's end is more specific than that of the stream's end.
@@ -493,57 +492,17 @@ fn trust_failure(error: &TrustError) -> CloseReason {
     }
 }
 
-fn unintelligible(error: &dyn std::error::Error) -> CloseReason {
-    let message = format!("the server sent an invalid message: {error}");
-    CloseReason::Final {
-        code: own_codes::BAD_MESSAGE.to_owned(),
-        message,
-    }
-}
-
-/// A peer that closes with an error code ends the connection for good, unless the code is for a
-/// temporary error; all other ends are breaks.
+/// Ends other than by the peer's code are breaks.
 fn close_reason(error: ConnectionError) -> CloseReason {
     match error {
         ConnectionError::ApplicationClosed(close) => {
-            application_close_reason(close.error_code.into_inner(), &close.reason)
+            CloseReason::by_peer(close.error_code.into_inner(), &close.reason)
         }
         ConnectionError::TimedOut => CloseReason::Broken("the connection went silent".to_owned()),
         ConnectionError::Reset => CloseReason::Broken(
             "the server no longer knows the connection: it was started again".to_owned(),
         ),
         error => CloseReason::Broken(error.to_string()),
-    }
-}
-
-fn application_close_reason(code: u64, reason: &[u8]) -> CloseReason {
-    let known = i32::try_from(code)
-        .ok()
-        .and_then(|code| ErrorCode::try_from(code).ok());
-    let why = if reason.is_empty() {
-        known.map(codes::name).unwrap_or_default().into()
-    } else {
-        String::from_utf8_lossy(reason)
-    };
-    let message = format!("the server closed the connection: {why}");
-    match known {
-        None
-        | Some(ErrorCode::ErrorUnspecified | ErrorCode::SlowReader | ErrorCode::ServerError) => {
-            CloseReason::Broken(message)
-        }
-        Some(
-            busy @ (ErrorCode::TooManyConnections
-            | ErrorCode::TooManyFromAddress
-            | ErrorCode::RateLimited
-            | ErrorCode::TryAgain),
-        ) => CloseReason::Busy {
-            code: codes::name(busy),
-            message,
-        },
-        Some(code) => CloseReason::Final {
-            code: codes::name(code),
-            message,
-        },
     }
 }
 

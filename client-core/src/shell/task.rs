@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use ambit_proto::control::game::ClientToGame;
 use ambit_proto::control::world::ClientToWorld;
+use ambit_proto::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
 use ambit_proto::time::LocalTime;
-use ambit_transport::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
 use ambit_transport::quic::Fingerprint;
 use bytes::Bytes;
 use quinn::Connection;
@@ -207,6 +207,7 @@ impl ClientIo {
                 ClientOutput::ConnectGame {
                     address,
                     certificate_sha256,
+                    ..
                 } => {
                     let certificate = Fingerprint(certificate_sha256);
                     let peer = Peer::Game {

@@ -15,6 +15,10 @@ use ambit_client_core::client::model::ChatAudience;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConsoleCommand {
     Rooms,
+    /// Print with what a room of this game can be created.
+    Describe(String),
+    /// Ask the server for so many bots in the room.
+    Bots(u32),
     Create {
         name: String,
         game: String,
@@ -85,6 +89,7 @@ pub const DEFAULT_WAIT_FOR: Duration = Duration::from_secs(5);
 /// The list of commands, a line each.
 pub const HELP: &[(&str, &str)] = &[
     ("rooms", "list the rooms"),
+    ("describe GAME", "with what a room of a game can be created"),
     (
         "create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]",
         "make a room and go into it as its host",
@@ -94,6 +99,10 @@ pub const HELP: &[(&str, &str)] = &[
         "go into a room, by its number or its name",
     ),
     ("start", "start the room's game (its host only)"),
+    (
+        "bots N",
+        "ask the server for bots that walk about in the room (its host only)",
+    ),
     ("ready on|off", "say that you are ready, or not"),
     ("leave", "go back to the lobby"),
     ("players", "who is in the room, or in the lobby"),
@@ -135,9 +144,11 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let parsed = match (verb, words.as_slice()) {
         ("rooms", []) => ConsoleCommand::Rooms,
+        ("describe", [game]) => ConsoleCommand::Describe((*game).to_owned()),
         ("create", [name, options @ ..]) => create(name, options)?,
         ("join", [room, options @ ..]) => join(room, options)?,
         ("start", []) => ConsoleCommand::Start,
+        ("bots", [count]) => bots(count)?,
         ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
         ("ready", ["off"]) => ConsoleCommand::Ready(false),
         ("leave", []) => ConsoleCommand::Leave,
@@ -203,6 +214,15 @@ pub fn duration(text: &str) -> Result<Duration, UsageError> {
         .ok()
         .filter(|time| time.as_secs() <= 86_400)
         .ok_or_else(bad)
+}
+
+fn bots(count: &str) -> Result<ConsoleCommand, UsageError> {
+    let bad = |_| {
+        UsageError(format!(
+            "'{count}' is not a number of bots; expected 1 or more"
+        ))
+    };
+    count.parse().map(ConsoleCommand::Bots).map_err(bad)
 }
 
 fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
@@ -412,9 +432,11 @@ mod tests {
     /// A line for each entry of [`HELP`], in its order.
     const EXAMPLES: &[&str] = &[
         "rooms",
+        "describe field",
         "create den game=field capacity=4 password=sesame npcs=5",
         "join 3 password=sesame",
         "start",
+        "bots 5",
         "ready off",
         "leave",
         "players",

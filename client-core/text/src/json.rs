@@ -18,7 +18,9 @@ use ambit_client_core::client::event::{
     ComponentValue, ConnectionStatus, ErrorSubject, Facing, Failure, GameEvent, GameStarted,
     NamedValue, ObjectEntered, ObjectUpdated, ViewEvent, codes,
 };
-use ambit_client_core::client::model::{PlayerListing, RoomListing};
+use ambit_client_core::client::model::{
+    AllowedValues, ParameterListing, PlayerListing, RoomListing,
+};
 use ambit_client_core::client::stats::{
     AgeByClass, Distribution, LengthDistribution, RoomLateness, SimulationStats,
 };
@@ -28,6 +30,7 @@ use ambit_client_core::command_words;
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
     "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map", "notice",
+    "game", "bots",
 ];
 
 /// What the line of a game's event has beside its fields; `bots --dump` adds `client`.
@@ -72,12 +75,19 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             let room = room.map(|room| room.0);
             json!({ "ev": "players", "room": room, "players": players_of(players) })
         }
+        ViewEvent::Game { description, .. } => json!({
+            "ev": "game", "game": description.game,
+            "default_capacity": description.default_capacity,
+            "max_capacity": description.max_capacity,
+            "parameters": description.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        }),
+        ViewEvent::BotsInvited { count, .. } => json!({ "ev": "bots", "count": count }),
         ViewEvent::Renamed { player, name, .. } => {
             json!({ "ev": "renamed", "player": player.0, "name": name })
         }
         ViewEvent::Chat(chat) => json!({
             "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name,
-            "from_id": chat.from.0, "text": chat.text,
+            "from_id": chat.from.0, "to_id": chat.to.map(|to| to.0), "text": chat.text,
         }),
         ViewEvent::ChatMissed { count } => json!({
             "ev": "notice", "code": "chat_missed", "count": count,
@@ -103,6 +113,24 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         }
     };
     Some(json)
+}
+
+fn parameter(parameter: &ParameterListing) -> Json {
+    let (kind, values) = match &parameter.allowed {
+        AllowedValues::Whole { min, max } => ("whole", json!({ "min": min, "max": max })),
+        AllowedValues::Decimal { min, max } => ("decimal", json!({ "min": min, "max": max })),
+        AllowedValues::Size { min, max } => ("size", json!({ "min": min, "max": max })),
+        AllowedValues::Word(words) => ("word", json!({ "words": words })),
+        AllowedValues::Unknown => ("unknown", json!({})),
+    };
+    let mut json = json!({
+        "key": parameter.key, "default": parameter.default, "about": parameter.about,
+        "kind": kind,
+    });
+    if let (Json::Object(json), Json::Object(values)) = (&mut json, values) {
+        json.extend(values);
+    }
+    json
 }
 
 /// An error that answers a request or a command has its number.
@@ -187,7 +215,8 @@ fn physics_missing(t: GameTime, game: &str, kinds: &[String]) -> Json {
         kinds.join(", ")
     );
     json!({
-        "ev": "notice", "t": ms(t), "code": "physics_missing", "message": message, "kinds": kinds,
+        "ev": "notice", "t": ms(t), "code": "physics_missing", "message": message, "game": game,
+        "kinds": kinds,
     })
 }
 
@@ -355,7 +384,8 @@ fn round(value: f32) -> f64 {
     (f64::from(value) * 1_000.0).round() / 1_000.0
 }
 
-fn room(room: &RoomListing) -> Json {
+/// A room, for lists.
+pub fn room(room: &RoomListing) -> Json {
     json!({
         "id": room.id.0, "name": room.name, "game": room.game, "players": room.players,
         "capacity": room.capacity, "running": room.running,

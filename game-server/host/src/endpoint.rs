@@ -1,16 +1,15 @@
 //! The UDP socket and the QUIC endpoint that servers listen on.
 //!
-//! An address, an identity and the secret of stateless resets go in, a quinn endpoint comes out.
+//! An address, certificates and the secret of stateless resets go in, a quinn endpoint comes out.
 //! What a connection may cost (idle time, buffers, congestion control) is decided in `proto::quic`.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use ambit_transport::quic::{self, ResetSecret};
-use anyhow::Context as _;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::identity::ServerIdentity;
+use crate::web_certificates::WebCertificates;
 
 /// Requested for the socket's buffers, each way. A tick's datagrams to hundreds of clients leave at
 /// once, and the answers arrive at once; the usual 208 KiB lose a third of such a burst. The system
@@ -21,13 +20,12 @@ const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// runtime.
 pub fn listen(
     address: SocketAddr,
-    identity: &ServerIdentity,
+    certificates: &Arc<WebCertificates>,
     resets: &ResetSecret,
     alpns: &[&[u8]],
 ) -> anyhow::Result<quinn::Endpoint> {
     let socket = bind(address).map_err(|error| anyhow::anyhow!("{}", why_not(address, &error)))?;
-    let server = quic::server_config(identity.chain.clone(), identity.key.clone_key(), alpns)
-        .context("the certificate and its key cannot be used")?;
+    let server = quic::resolving_server_config(Arc::clone(certificates) as _, alpns);
     Ok(quinn::Endpoint::new(
         quic::server_endpoint_config(resets),
         Some(server),

@@ -29,10 +29,10 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::accept::AcceptanceCounters;
 use ambit_transport::acceptance_limits::AcceptanceLimits;
+use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;
-use quinn::Connection;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -49,6 +49,7 @@ use crate::host_core::{HostCore, HostProfile, HostTime};
 use crate::host_link::HostEnd;
 use crate::protocol::messages::ProcessEnded;
 use crate::room_files::check_directory;
+use crate::web_certificates::WebCertificates;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
 
@@ -72,6 +73,8 @@ pub struct HostConfig {
     pub address: String,
     /// The certificate that players are shown.
     pub fingerprint: Fingerprint,
+    /// Those that browsers are shown.
+    pub web_certificates: Arc<WebCertificates>,
     /// Rooms at most.
     pub capacity: u32,
     /// A name for people.
@@ -246,7 +249,7 @@ impl GameHost {
     }
 
     /// Serves one game connection (ALPN `ambit-game/1`) to its end.
-    pub async fn serve(&self, connection: Connection) {
+    pub async fn serve(&self, connection: PlayerConnection) {
         let _counted = self.shared.counters.client();
         connection::serve(Arc::clone(&self.shared), connection).await;
     }

@@ -6,7 +6,7 @@
 //! other runs. The connection ends at a frame that does not decode.
 
 use crate::protocol::messages::{HostToWorld, WorldToHost, host_to_world};
-use ambit_transport::frame::{MAX_HOST, MAX_HOST_GREETING, encode_frame};
+use ambit_proto::frame::{MAX_HOST, MAX_HOST_GREETING, encode_frame};
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};

@@ -17,6 +17,7 @@ pub mod process;
 mod process_watcher;
 pub mod protocol;
 mod room_files;
+pub mod web_certificates;
 
 pub use process::run;
 pub use room_files::check_directory;

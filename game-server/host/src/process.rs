@@ -8,11 +8,13 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+use ambit_proto::codes::ErrorCode;
 use ambit_transport::accept::accept;
-use ambit_transport::quic::{ALPN_GAME, ResetSecret};
+use ambit_transport::quic::{ALPN_GAME, ALPN_WEB, ResetSecret};
 use anyhow::{Context as _, bail};
 use nix::sys::resource::{Resource, setrlimit};
 use tokio::net::unix::pipe;
@@ -28,6 +30,7 @@ use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
 use crate::host_link::host_end_over;
 use crate::identity::ServerIdentity;
 use crate::process_watcher::{ProcessWatcher, run_if_watcher};
+use crate::web_certificates::{self, WebCertificates};
 use ambit_room::logic::registry::Registry;
 
 /// The exit status for an invalid command line or variable.
@@ -140,8 +143,11 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let identity = ServerIdentity::generate()?;
     // Its certificate is new as well: its clients get tickets for other hosts.
     let resets = ResetSecret::random()?;
-    let endpoint =
-        endpoint::listen(options.listen, &identity, &resets, &[ALPN_GAME]).context("`--listen`")?;
+    let certificates = Arc::new(WebCertificates::new(&identity)?);
+    let protocols = [ALPN_GAME, ALPN_WEB];
+    let endpoint = endpoint::listen(options.listen, &certificates, &resets, &protocols)
+        .context("`--listen`")?;
+    tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
     let needs_address = options.advertise.is_none();
     let mut agones = options
         .agones
@@ -162,6 +168,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let config = HostConfig {
         address: address.to_string(),
         fingerprint: identity.fingerprint(),
+        web_certificates: certificates,
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
         build: options.build,
@@ -180,9 +187,15 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     tokio::spawn(accept(
         endpoint.clone(),
         host.acceptance_counters(),
-        move |connection, _| {
+        move |connection, protocol| {
             let host = host.clone();
-            async move { host.serve(connection).await }
+            async move {
+                if protocol == ALPN_GAME {
+                    host.serve(connection).await;
+                } else {
+                    connection.close(ErrorCode::OutOfState, "this is a host, without a lobby");
+                }
+            }
         },
     ));
     let served = match world {

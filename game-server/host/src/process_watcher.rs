@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_transport::frame::encode_frame;
+use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::open_as_host;
 use ambit_transport::quic::{Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;

@@ -22,7 +22,7 @@ pub const MAX_ROOM_JOURNAL_BYTES: usize = 64 << 20;
 
 // One piece of the state, and the longest entry behind one of the journal.
 const _: () =
-    assert!(2 * ROOM_PIECE_BYTES + MAX_TICK_INPUT_BYTES < ambit_transport::frame::MAX_HOST / 2);
+    assert!(2 * ROOM_PIECE_BYTES + MAX_TICK_INPUT_BYTES < ambit_proto::frame::MAX_HOST / 2);
 
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
 /// rest.

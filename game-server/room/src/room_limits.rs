@@ -143,6 +143,11 @@ impl RoomLimits {
         Ok(())
     }
 
+    /// The largest value of a parameter of a game, or of its seats (`capacity`), if it is limited.
+    pub fn largest(&self, game: &str, key: &str) -> Option<f64> {
+        self.of_game(game).get(key).copied()
+    }
+
     /// The limits that hold for a game: its own ones, and those of all games beside them.
     fn of_game(&self, game: &str) -> BTreeMap<&str, f64> {
         let is_own = |limit: &&RoomLimit| limit.game.as_deref() == Some(game);

@@ -6,7 +6,7 @@ pub struct ClientToWorld {
     pub request: u64,
     #[prost(
         oneof = "client_to_world::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
     )]
     pub body: ::core::option::Option<client_to_world::Body>,
 }
@@ -40,6 +40,10 @@ pub mod client_to_world {
         /// did not.
         #[prost(message, tag = "13")]
         RequestTicket(super::RequestTicket),
+        #[prost(message, tag = "14")]
+        DescribeGame(super::DescribeGame),
+        #[prost(message, tag = "15")]
+        InviteBots(super::InviteBots),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -49,7 +53,7 @@ pub struct WorldToClient {
     pub request: u64,
     #[prost(
         oneof = "world_to_client::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19"
     )]
     pub body: ::core::option::Option<world_to_client::Body>,
 }
@@ -97,6 +101,10 @@ pub mod world_to_client {
         /// Chat messages are lost; see `MissedNews`.
         #[prost(message, tag = "17")]
         MissedNews(super::MissedNews),
+        #[prost(message, tag = "18")]
+        GameDescription(super::GameDescription),
+        #[prost(message, tag = "19")]
+        BotsInvited(super::BotsInvited),
     }
 }
 /// Opens a session, or resumes one.
@@ -161,6 +169,10 @@ pub struct Server {
     pub address: ::prost::alloc::string::String,
     #[prost(bytes = "vec", tag = "2")]
     pub certificate_sha256: ::prost::alloc::vec::Vec<u8>,
+    /// SHA-256 of each certificate (DER) that the server shows to browsers, now or next; at most two.
+    /// Empty if browsers know the authority that has signed it.
+    #[prost(bytes = "vec", repeated, tag = "3")]
+    pub web_certificates_sha256: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GameInfo {
@@ -173,6 +185,74 @@ pub struct GameInfo {
     /// Whether players may join a running room.
     #[prost(bool, tag = "4")]
     pub join_running: bool,
+}
+/// Asks with what a room of a game can be created.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DescribeGame {
+    #[prost(string, tag = "1")]
+    pub game: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GameDescription {
+    #[prost(string, tag = "1")]
+    pub game: ::prost::alloc::string::String,
+    /// What `CreateRoom.parameters` may have, within the limits of this server.
+    #[prost(message, repeated, tag = "2")]
+    pub parameters: ::prost::alloc::vec::Vec<Parameter>,
+    /// The seats of a room that is created without a number of them.
+    #[prost(uint32, tag = "3")]
+    pub default_capacity: u32,
+    #[prost(uint32, tag = "4")]
+    pub max_capacity: u32,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Parameter {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    /// As a player would write it; empty if the server chooses.
+    #[prost(string, tag = "2")]
+    pub default_value: ::prost::alloc::string::String,
+    /// What it is, its unit, and what raising it costs.
+    #[prost(string, tag = "3")]
+    pub about: ::prost::alloc::string::String,
+    #[prost(oneof = "parameter::Allowed", tags = "4, 5, 6, 7")]
+    pub allowed: ::core::option::Option<parameter::Allowed>,
+}
+/// Nested message and enum types in `Parameter`.
+pub mod parameter {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Allowed {
+        #[prost(message, tag = "4")]
+        Whole(super::WholeRange),
+        #[prost(message, tag = "5")]
+        Decimal(super::DecimalRange),
+        /// WIDTHxHEIGHT: the range of each.
+        #[prost(message, tag = "6")]
+        Size(super::DecimalRange),
+        #[prost(message, tag = "7")]
+        Word(super::Words),
+    }
+}
+/// Both ends are allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WholeRange {
+    #[prost(uint64, tag = "1")]
+    pub min: u64,
+    #[prost(uint64, tag = "2")]
+    pub max: u64,
+}
+/// Both ends are allowed.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct DecimalRange {
+    #[prost(double, tag = "1")]
+    pub min: f64,
+    #[prost(double, tag = "2")]
+    pub max: f64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Words {
+    #[prost(string, repeated, tag = "1")]
+    pub words: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Error {
@@ -398,6 +478,20 @@ pub struct Kick {
     #[prost(uint64, tag = "1")]
     pub player: u64,
 }
+/// Asks for bots that walk about, for the room of the player, who must be its host. The server runs
+/// them. They are players like others, until no other player is left in the room.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InviteBots {
+    /// 1 or more.
+    #[prost(uint32, tag = "1")]
+    pub count: u32,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BotsInvited {
+    /// How many come: fewer if the room or the server has no place for more.
+    #[prost(uint32, tag = "1")]
+    pub count: u32,
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RequestTicket {}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -422,6 +516,10 @@ pub struct Ticket {
     /// the player has passed through a gate; commands sent to the old map are void here.
     #[prost(uint32, tag = "6")]
     pub map: u32,
+    /// SHA-256 of each certificate (DER) that the host presents to browsers, now or next; at most two.
+    /// Empty if they have to know the authority that has signed it.
+    #[prost(bytes = "vec", repeated, tag = "7")]
+    pub web_certificates_sha256: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Done {}

@@ -1,4 +1,5 @@
-//! From a packet that asks for a connection to a connection with its protocol.
+//! From a packet that asks for a connection to a connection with its protocol. Of a browser, the
+//! session that it asks for is a part of the handshake.
 //!
 //! Handshakes are bounded in number, for all together and for each address, and in time: a
 //! handshake costs a signature, and a peer that only begins them must not keep others out. Above
@@ -9,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use quinn::{Connection, Endpoint, Incoming};
+use quinn::{Endpoint, Incoming};
 
 use crate::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
-use crate::quic;
+use crate::player_connection::PlayerConnection;
 
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
 const HANDSHAKES: usize = 2_048;
@@ -58,10 +59,10 @@ impl AcceptanceCounters {
 }
 
 /// Takes connections until the endpoint is closed; each is handed to `serve` with its protocol
-/// (ALPN), in a task of its own.
+/// (the name by ALPN), in a task of its own.
 pub async fn accept<F, S>(endpoint: Endpoint, counters: Arc<AcceptanceCounters>, serve: F)
 where
-    F: Fn(Connection, Vec<u8>) -> S + Clone + Send + 'static,
+    F: Fn(PlayerConnection, Vec<u8>) -> S + Clone + Send + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
     let limits = AcceptanceLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
@@ -94,17 +95,15 @@ async fn handshake<F, S>(
     counters: Arc<AcceptanceCounters>,
     serve: F,
 ) where
-    F: Fn(Connection, Vec<u8>) -> S,
+    F: Fn(PlayerConnection, Vec<u8>) -> S,
     S: Future<Output = ()>,
 {
     let remote = incoming.remote_address();
-    let connected = tokio::time::timeout(HANDSHAKE_WITHIN, incoming).await;
+    let connect = async { PlayerConnection::accept(incoming.await?).await };
+    let connected = tokio::time::timeout(HANDSHAKE_WITHIN, connect).await;
     drop(permit);
     match connected {
-        Ok(Ok(connection)) => {
-            let alpn = quic::negotiated_alpn(&connection).unwrap_or_default();
-            serve(connection, alpn).await;
-        }
+        Ok(Ok((connection, protocol))) => serve(connection, protocol).await,
         Ok(Err(error)) => {
             counters.failed.fetch_add(1, Relaxed);
             tracing::debug!(%remote, "handshake failed: {error}");

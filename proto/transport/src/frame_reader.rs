@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::frame::{FrameDecoder, FrameTooLarge};
+use ambit_proto::frame::{FrameDecoder, FrameTooLarge};
 
 /// Bytes read from a stream at a time.
 const READ_BYTES: usize = 16 * 1024;
@@ -90,7 +90,7 @@ mod tests {
     use ambit_proto::control::world::Player;
 
     use super::*;
-    use crate::frame::encode_frame;
+    use ambit_proto::frame::encode_frame;
 
     #[tokio::test]
     async fn an_oversize_frame_is_refused_by_its_length_alone() {

@@ -1,16 +1,18 @@
 //! The transport kit: how the messages of `ambit-proto` get from one process to another.
 //!
-//! [`quic`] has quinn's settings, congestion control, timers and certificates; [`frame`] and
-//! [`frame_reader`] cut a stream into messages; [`ticket`] is the way into a room; [`accept`] and
-//! [`acceptance_limits`] limit handshakes and connections; [`address`] has what limits count by;
-//! [`impair`] injects faults below QUIC. Nothing here opens a socket.
+//! [`quic`] has quinn's settings, congestion control, timers and certificates; [`frame_reader`]
+//! reads messages from a stream; [`ticket`] is the way into a room; [`accept`] and
+//! [`acceptance_limits`] limit handshakes and connections; [`player_connection`] is a connection of
+//! a program or a browser; [`address`] has what limits count by; [`impair`] injects faults below
+//! QUIC. Nothing here opens a socket.
 
 pub mod accept;
 pub mod acceptance_limits;
 pub mod address;
-pub mod frame;
 pub mod frame_reader;
 pub mod impair;
 pub mod key_proof;
+pub mod player_connection;
 pub mod quic;
 pub mod ticket;
+mod web_transport;

@@ -11,7 +11,7 @@
 //! | received, unread datagrams | 128 KiB | the oldest is dropped, like a loss on the path |
 //! | received, unread stream data | 64 KiB | the peer waits (flow control) |
 //! | unacknowledged stream data | 256 KiB | the writer waits; the shell drops a slow reader |
-//! | streams | 1 bidirectional, opened by the client | the peer waits for ever |
+//! | streams | 1 bidirectional, opened by the client; of browsers 2, and 8 unidirectional ones, which nobody reads | the peer waits for ever |
 //! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves before an acknowledgement |
 //!
 //! A silent connection ends after 10 s; a client keeps an idle connection alive with a packet every
@@ -45,6 +45,7 @@ use quinn::{
 };
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ResolvesServerCert, WantsServerCert};
 
 pub use self::congestion::{FixedWindow, WINDOW_BYTES};
 pub use self::reset::{ResetSecret, server_endpoint_config};
@@ -57,6 +58,8 @@ pub use self::trust::{
 pub const ALPN_WORLD: &[u8] = b"ambit-world/1";
 /// A game: `control::game`, and datagrams.
 pub const ALPN_GAME: &[u8] = b"ambit-game/1";
+/// A browser: HTTP/3, for WebTransport.
+pub const ALPN_WEB: &[u8] = b"h3";
 /// A process that hosts rooms, at its WorldServer: `control::host`.
 pub const ALPN_HOST: &[u8] = b"ambit-host/1";
 /// A WorldServer that follows another one of its cluster.
@@ -80,6 +83,9 @@ pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 32 << 10;
 /// flood, and makes the data that is read older.
 pub const DATAGRAM_RECEIVE_BUFFER_BYTES: usize = 128 << 10;
 
+/// HTTP/3's own streams of a browser: control, two of header compression, and unknown ones.
+/// Browsers end a handshake that allows fewer than three.
+const BROWSER_STREAMS: u32 = 8;
 /// Unread stream data, towards the server and towards the client (whose longest frame has 1 MiB).
 const TO_SERVER_WINDOW_BYTES: u32 = 64 << 10;
 const TO_CLIENT_WINDOW_BYTES: u32 = 256 << 10;
@@ -121,6 +127,7 @@ pub fn transport_config(side: Side) -> TransportConfig {
     match side {
         Side::Server => config
             .max_concurrent_bidi_streams(VarInt::from_u32(1))
+            .max_concurrent_uni_streams(VarInt::from_u32(BROWSER_STREAMS))
             .stream_receive_window(VarInt::from_u32(TO_SERVER_WINDOW_BYTES))
             .receive_window(VarInt::from_u32(TO_SERVER_WINDOW_BYTES))
             .send_window(SERVER_SEND_WINDOW_BYTES),
@@ -169,7 +176,18 @@ pub fn server_config(
     key: PrivateKeyDer<'static>,
     alpns: &[&[u8]],
 ) -> Result<quinn::ServerConfig, rustls::Error> {
-    let tls = server_tls(certificates, key, alpns)?;
+    Ok(endpoint_config(server_tls(certificates, key, alpns)?))
+}
+
+/// The same, with a certificate that is chosen for each handshake.
+pub fn resolving_server_config(
+    certificates: Arc<dyn ResolvesServerCert>,
+    alpns: &[&[u8]],
+) -> quinn::ServerConfig {
+    endpoint_config(resolving_server_tls(certificates, alpns))
+}
+
+fn endpoint_config(tls: rustls::ServerConfig) -> quinn::ServerConfig {
     let tls = QuicServerConfig::try_from(tls).expect("ring has QUIC's initial cipher suite");
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
     config
@@ -177,7 +195,17 @@ pub fn server_config(
         .max_incoming(MAX_INCOMING)
         .incoming_buffer_size(INCOMING_BUFFER_BYTES)
         .incoming_buffer_size_total(INCOMING_BUFFERS_BYTES);
-    Ok(config)
+    config
+}
+
+/// TLS on a byte stream, with a certificate that is chosen for each handshake.
+pub fn resolving_server_tls(
+    certificates: Arc<dyn ResolvesServerCert>,
+    alpns: &[&[u8]],
+) -> rustls::ServerConfig {
+    let mut tls = server_tls_builder().with_cert_resolver(certificates);
+    finish_server_tls(&mut tls, alpns);
+    tls
 }
 
 /// The TLS half of [`server_config`].
@@ -186,13 +214,21 @@ pub fn server_tls(
     key: PrivateKeyDer<'static>,
     alpns: &[&[u8]],
 ) -> Result<rustls::ServerConfig, rustls::Error> {
-    let mut tls = rustls::ServerConfig::builder_with_provider(crypto_provider())
-        .with_protocol_versions(&[&rustls::version::TLS13])?
+    let mut tls = server_tls_builder().with_single_cert(certificates, key)?;
+    finish_server_tls(&mut tls, alpns);
+    Ok(tls)
+}
+
+fn server_tls_builder() -> rustls::ConfigBuilder<rustls::ServerConfig, WantsServerCert> {
+    rustls::ServerConfig::builder_with_provider(crypto_provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("ring speaks TLS 1.3")
         .with_no_client_auth()
-        .with_single_cert(certificates, key)?;
+}
+
+fn finish_server_tls(tls: &mut rustls::ServerConfig, alpns: &[&[u8]]) {
     tls.alpn_protocols = to_owned_alpns(alpns);
     tls.send_tls13_tickets = 0;
-    Ok(tls)
 }
 
 /// A client's connection with protocol `alpn` to a server whose certificate `verifier` checks.
@@ -333,7 +369,7 @@ mod tests {
     #[tokio::test]
     async fn unsupported_protocols_are_refused() {
         let (server, pin) = start_server();
-        let config = client_config(b"h3", FingerprintVerifier::pinned(pin));
+        let config = client_config(ALPN_WEB, FingerprintVerifier::pinned(pin));
         assert!(connect_with(&server, config).await.is_err());
     }
 

@@ -8,11 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ambit_tests::real::relay::{self, Relay};
 use ambit_tests::real::{self, Host, Nats, ScratchFolder, Server};
 use anyhow::{Context, Result};
 use tokio::runtime::Runtime;
-
-use crate::relay::{self, Relay};
 
 pub(crate) const NATS_NODES: usize = 3;
 const HOSTS: usize = 4;

@@ -16,7 +16,6 @@ mod cluster;
 mod faults;
 mod memory;
 mod players;
-mod relay;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

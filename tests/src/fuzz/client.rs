@@ -254,6 +254,7 @@ fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
         ticket: b"let me in".to_vec(),
         incarnation: 1,
         map: 0,
+        web_certificates_sha256: Vec::new(),
     };
     [
         (1, world_to_client::Body::Welcome(welcome)),

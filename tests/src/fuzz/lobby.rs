@@ -110,6 +110,9 @@ impl FuzzedLobby {
             description: String::new(),
             min_players: 1,
             join_running: true,
+            has_walk: true,
+            parameters: Vec::new(),
+            max_capacity: 100,
         };
         let config = LobbyConfig {
             requests_per_s: 1_000,
@@ -220,6 +223,7 @@ impl FuzzedLobby {
                 | LobbyAction::RestoreDone
                 | LobbyAction::AdoptRoom { .. }
                 | LobbyAction::Record { .. }
+                | LobbyAction::StartBot { .. }
                 | LobbyAction::SetChildCount(_) => {}
             }
         }

@@ -5,17 +5,23 @@
 //! Functions wait for output lines, not for a fixed time; a test fails if a line does not come
 //! within [`WAIT_LIMIT`].
 
+mod browser;
 mod cluster;
 mod console;
 pub mod counting_players;
 mod host;
+pub mod page;
 pub mod raw_client;
+pub mod relay;
 mod server;
+mod shifted_clock;
 
+pub use browser::{Browser, BrowserKind};
 pub use cluster::{Cluster, Nats, SecuredNats, outage};
 pub use console::Console;
 pub use host::Host;
-pub use server::{Metrics, Server, is_alive, signal as server_signal};
+pub use server::{HttpAnswer, Metrics, Server, is_alive, signal as server_signal};
+pub use shifted_clock::ShiftedClock;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -52,6 +58,34 @@ pub fn binary(name: &str) -> PathBuf {
         folder
     });
     folder.join(name)
+}
+
+/// A process and its descendants, with the pages of memory that each has in use.
+pub fn process_family(root: u32) -> Result<Vec<(u32, u64)>> {
+    let processes: Vec<(u32, u32, u64)> = std::fs::read_dir("/proc")?
+        .filter_map(|entry| {
+            let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            // After the name, which may have blanks: state, parent; the 22nd is the resident set.
+            let rest: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+            Some((id, rest.get(1)?.parse().ok()?, rest.get(21)?.parse().ok()?))
+        })
+        .collect();
+    let mut family: Vec<(u32, u64)> = Vec::new();
+    let mut parents = vec![root];
+    family.extend(
+        processes
+            .iter()
+            .filter(|it| it.0 == root)
+            .map(|it| (it.0, it.2)),
+    );
+    while let Some(parent) = parents.pop() {
+        for (id, _, pages) in processes.iter().filter(|it| it.1 == parent) {
+            parents.push(*id);
+            family.push((*id, *pages));
+        }
+    }
+    Ok(family)
 }
 
 /// A temporary folder for one test, removed when dropped.

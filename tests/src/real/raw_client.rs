@@ -1,6 +1,7 @@
 //! A client that sends arbitrary messages over a real QUIC connection, for tests of bad input.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::control::game::{
@@ -9,11 +10,14 @@ use ambit_proto::control::game::{
 use ambit_proto::control::world::{
     ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client,
 };
-use ambit_transport::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
-use ambit_transport::quic::{self, Fingerprint, FingerprintVerifier};
-use anyhow::{Context, Result, bail};
+use ambit_proto::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
+use ambit_transport::quic::{self, ALPN_WEB, Fingerprint, FingerprintVerifier};
+use anyhow::{Context, Result, bail, ensure};
 use prost::Message;
 use tokio::task::JoinSet;
+use url::Url;
+use web_transport_proto::http::StatusCode;
+use web_transport_proto::{ConnectRequest, ConnectResponse, Frame, Settings, VarInt as WebVarInt};
 
 use super::WAIT_LIMIT;
 
@@ -26,6 +30,8 @@ pub struct RawClient {
     receive: quinn::RecvStream,
     decoder: FrameDecoder,
     last_request: u64,
+    /// Streams of HTTP/3 that end the session when they end.
+    _web: Vec<quinn::SendStream>,
 }
 
 impl RawClient {
@@ -52,6 +58,52 @@ impl RawClient {
             receive,
             decoder,
             last_request: 0,
+            _web: Vec::new(),
+        })
+    }
+
+    /// Connects by WebTransport, as browsers do, to a server that shows one of these certificates.
+    /// The client's datagrams begin with a 0: the quarter of the number of its session.
+    pub async fn connect_by_web(
+        server: SocketAddr,
+        path: &str,
+        certificates: &[Fingerprint],
+    ) -> Result<Self> {
+        let certificates = certificates.to_vec();
+        let verifier = FingerprintVerifier::with_policy(move |_: &str, shown: Fingerprint| {
+            certificates.contains(&shown)
+        });
+        let mut config = quic::client_config(ALPN_WEB, verifier);
+        let mut transport = quic::transport_config(quinn::Side::Client);
+        transport.max_concurrent_uni_streams(3_u8.into());
+        config.transport_config(Arc::new(transport));
+        let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
+        let connecting = endpoint.connect_with(config, server, "ambit")?;
+        let connection = tokio::time::timeout(WAIT_LIMIT, connecting).await??;
+
+        let mut settings = Settings::default();
+        settings.enable_webtransport(1);
+        let mut own = connection.open_uni().await?;
+        settings.write(&mut own).await?;
+        let (mut question, mut answer) = connection.open_bi().await?;
+        let request = ConnectRequest::new(format!("https://{server}{path}").parse::<Url>()?);
+        request.write(&mut question).await?;
+        let answer = ConnectResponse::read(&mut answer).await?;
+        ensure!(answer.status == StatusCode::OK, "{path}: {}", answer.status);
+
+        let (mut send, receive) = connection.open_bi().await?;
+        let mut session = Vec::new();
+        Frame::WEBTRANSPORT.encode(&mut session);
+        WebVarInt::from_u32(0).encode(&mut session);
+        send.write_all(&session).await?;
+        Ok(RawClient {
+            endpoint,
+            connection,
+            send,
+            receive,
+            decoder: FrameDecoder::new(MAX_FROM_WORLD),
+            last_request: 0,
+            _web: vec![own, question],
         })
     }
 

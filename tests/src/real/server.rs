@@ -30,6 +30,36 @@ pub struct Server {
     pub ready: String,
 }
 
+/// What the HTTP port has answered.
+#[derive(Debug)]
+pub struct HttpAnswer {
+    pub status: u16,
+    /// The lines before the body.
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl HttpAnswer {
+    /// Of all bytes of an answer.
+    pub fn parse(mut answer: Vec<u8>) -> Result<Self> {
+        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+        let body = answer.split_off(end.context("an answer without an end of its head")? + 4);
+        let head = String::from_utf8(answer)?;
+        let status = head
+            .split_whitespace()
+            .nth(1)
+            .context("an answer without a status")?
+            .parse()?;
+        Ok(HttpAnswer { status, head, body })
+    }
+
+    /// A header by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
+        headers.find_map(|(known, value)| known.eq_ignore_ascii_case(name).then_some(value))
+    }
+}
+
 impl Server {
     /// Starts one on free ports and waits until it is ready.
     pub fn start(scratch: &ScratchFolder, arguments: &[&str]) -> Result<Self> {
@@ -153,26 +183,38 @@ impl Server {
             .with_context(|| format!("VmRSS is '{line}'"))
     }
 
-    /// Status and body of a page on the HTTP port.
+    /// Processor time of the process so far, without its children.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id()))?;
+        // After the name, which may have blanks: state, parent, ...; times in hundredths.
+        let (_, rest) = stat.rsplit_once(')').context("no name in stat")?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let ticks = |index: usize| -> Result<u64> {
+            Ok(fields.get(index).context("too few fields")?.parse()?)
+        };
+        Ok(Duration::from_millis(10 * (ticks(11)? + ticks(12)?)))
+    }
+
+    /// Status and body of a text on the HTTP port.
     pub fn get(&self, path: &str) -> Result<(u16, String)> {
+        let answer = self.request("GET", path, "")?;
+        Ok((answer.status, String::from_utf8(answer.body)?))
+    }
+
+    /// Sends a request to the HTTP port, with further header lines.
+    pub fn request(&self, method: &str, path: &str, headers: &str) -> Result<HttpAnswer> {
         use std::io::{Read, Write};
         let mut stream =
             std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
         stream.set_read_timeout(Some(WAIT_LIMIT))?;
         write!(
             stream,
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
             self.http
         )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let status = answer
-            .split_whitespace()
-            .nth(1)
-            .context("an answer without a status")?
-            .parse()?;
-        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        Ok((status, body.to_owned()))
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        HttpAnswer::parse(answer)
     }
 
     /// Sends SIGTERM, waits for the end, and returns the exit status.

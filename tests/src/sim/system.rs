@@ -106,6 +106,9 @@ impl System {
             description: game.description.to_owned(),
             min_players: game.min_players,
             join_running: game.join_running,
+            has_walk: true,
+            parameters: Vec::new(),
+            max_capacity: u32::MAX,
         });
         let check = {
             let registry = registry.clone();
@@ -491,6 +494,7 @@ impl System {
             LobbyAction::AdoptRoom { .. }
             | LobbyAction::Record { .. }
             | LobbyAction::NoteTrial { .. }
+            | LobbyAction::StartBot { .. }
             | LobbyAction::RestoreDone => {}
         }
     }

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use ambit_host::protocol::messages as host;
 use ambit_proto::control::{game, world};
+use ambit_proto::frame::{FrameDecoder, MAX_HOST, encode_frame};
 use ambit_proto::message;
 use ambit_proto::schema::Schema;
-use ambit_transport::frame::{FrameDecoder, MAX_HOST, encode_frame};
 use prost::Message;
 
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
@@ -133,7 +133,36 @@ fn to_world() -> Vec<world::client_to_world::Body> {
         }),
         Body::Kick(world::Kick { player: 9 }),
         Body::RequestTicket(world::RequestTicket {}),
+        Body::DescribeGame(world::DescribeGame {
+            game: "field".into(),
+        }),
+        Body::InviteBots(world::InviteBots { count: 12 }),
     ]
+}
+
+/// One of each kind.
+fn parameters() -> Vec<world::Parameter> {
+    use world::parameter::Allowed;
+    let word = world::Words {
+        words: vec!["auto".into(), "plain".into()],
+    };
+    let range = world::DecimalRange {
+        min: 0.5,
+        max: 10_000.0,
+    };
+    [
+        Allowed::Whole(world::WholeRange { min: 10, max: 60 }),
+        Allowed::Decimal(range),
+        Allowed::Size(range),
+        Allowed::Word(word),
+    ]
+    .map(|allowed| world::Parameter {
+        key: "key".into(),
+        default_value: "20".into(),
+        about: "what it is".into(),
+        allowed: Some(allowed),
+    })
+    .into()
 }
 
 fn from_world() -> Vec<world::world_to_client::Body> {
@@ -147,6 +176,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
     let server = world::Server {
         address: "127.0.0.1:7777".into(),
         certificate_sha256: vec![9; 32],
+        web_certificates_sha256: vec![vec![6; 32]],
     };
     let servers = world::Servers {
         servers: vec![server],
@@ -208,6 +238,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             ticket: vec![1, 2, 3],
             incarnation: 2,
             map: 1,
+            web_certificates_sha256: vec![vec![6; 32], vec![7; 32]],
         }),
         Body::Goodbye(world::Goodbye {
             code: 26,
@@ -220,6 +251,13 @@ fn from_world() -> Vec<world::world_to_client::Body> {
         }),
         Body::Servers(servers),
         Body::MissedNews(world::MissedNews { chats: 300 }),
+        Body::GameDescription(world::GameDescription {
+            game: "field".into(),
+            parameters: parameters(),
+            default_capacity: 64,
+            max_capacity: 4_096,
+        }),
+        Body::BotsInvited(world::BotsInvited { count: 7 }),
     ]
 }
 
@@ -429,6 +467,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         rooms_late: 22,
         unplayed_rooms: vec![5, 300],
         ticket_time_unix_s: 1_800_000_001,
+        web_certificates_sha256: vec![vec![8; 32]],
         late_rooms: vec![late_room],
     };
     vec![

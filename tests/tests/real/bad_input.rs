@@ -12,11 +12,11 @@ use ambit_proto::control::world::{
     ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, Say, StartRoom, Ticket,
     client_to_world as ask, world_to_client as answer,
 };
+use ambit_proto::frame::encode_frame;
 use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
 use ambit_proto::space::Position;
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{Console, Metrics, ScratchFolder, Server};
-use ambit_transport::frame::encode_frame;
 use ambit_transport::quic::{ALPN_GAME, ALPN_WORLD};
 use anyhow::Result;
 

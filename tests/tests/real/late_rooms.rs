@@ -48,8 +48,8 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     );
     let level = skipped.replace("ticks_skipped_total", "load_level");
     assert!(after[&level] > 0.0, "{after:#?}");
-    let row = format!("<tr><td>{}<td>", created["room"]);
-    let page = server.get("/")?.1;
+    let row = format!("<tr><td>{}</td><td>", created["room"]);
+    let page = server.get("/status")?.1;
     let (_, late_rooms) = page.split_once("Late rooms").context("the page's list")?;
     assert!(late_rooms.contains(&row), "{page}");
 

@@ -84,6 +84,23 @@ fn a_client_without_a_game_s_physics_says_so_once_a_room() {
     assert_eq!((balls.missing(ANN).len(), balls.missing(BOB).len()), (0, 1));
 }
 
+#[test]
+fn physics_that_come_during_a_game_draw_balls_where_the_host_has_them() {
+    let mut balls = Balls::start(7, "delay=40ms,loss=5", "8");
+    balls.run_for(Duration::from_secs(4));
+    assert_eq!(balls.client(BOB).stats().simulation.steps, 0);
+    let name = BouncingBalls::INFO.name;
+    let give = |client: &mut Client, now| client.set_physics(now, name, Some(PHYSICS));
+    balls.system.with_client(BOB, give);
+    balls.run_for(Duration::from_secs(10));
+    balls.system.drop_game(BOB);
+    balls.run_for(Duration::from_secs(20));
+    let steps = balls.client(BOB).stats().simulation.steps;
+    assert!(steps > 25 * 60, "{steps} steps");
+    assert_eq!(balls.missing(BOB).len(), 1, "before it had the physics");
+    assert_eq!(balls.drawn_at_rest(BOB), Ok(32));
+}
+
 struct Balls {
     system: System,
     room: RoomId,

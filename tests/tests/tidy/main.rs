@@ -1,6 +1,7 @@
 //! House rules that no compiler checks: dependencies between crates and files, words and names, a
 //! header on each module, the files at the top level, what the documentation names.
 
+mod bundle;
 mod cycles;
 mod generated;
 mod pages;
@@ -44,7 +45,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     (
         "world-server",
-        &["ambit-host", "ambit-proto", "ambit-room", "ambit-transport"],
+        &[
+            "ambit-client-core",
+            "ambit-host",
+            "ambit-proto",
+            "ambit-room",
+            "ambit-transport",
+        ],
     ),
     (
         "world-server/program",
@@ -78,6 +85,20 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "ambit-proto",
             "ambit-transport",
         ],
+    ),
+    (
+        "client-core/web",
+        &[
+            "ambit-client-core",
+            "ambit-client-text",
+            "ambit-proto",
+            "ambit-web-physics",
+        ],
+    ),
+    ("client-core/web/physics", &["ambit-proto"]),
+    (
+        "client-core/web/physics/cubes",
+        &["ambit-cubes-physics", "ambit-proto", "ambit-web-physics"],
     ),
 ];
 

@@ -1,30 +1,37 @@
 //! The TCP listener behind the HTTP port: bounded in connections and in time.
 //!
-//! A connection takes one request and has a bounded time for it, so who opens connections and sends
-//! nothing holds nothing for long. Above a bound, for all together and for each address, new
-//! connections are closed at once. When the process has no file descriptors left (or the system no
-//! memory), accepting fails: this is logged and counted, and tried again.
+//! A connection takes one request, with a bounded time and length, so who opens connections and
+//! sends nothing holds nothing for long. Above a bound, for all together and for each address,
+//! new connections are closed at once. When the process has no file descriptors left (or the system
+//! no memory), accepting fails: this is logged and counted, and tried again.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use ambit_transport::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
 use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 /// HTTP connections at a time: some monitors and browsers.
 const CONNECTIONS: usize = 64;
+const PUBLIC_CONNECTIONS: usize = 1_024;
 /// Those of one address: browsers open six.
 const CONNECTIONS_PER_ADDRESS: usize = 32;
 /// How long a connection may last. A page takes milliseconds.
 const LIFETIME: Duration = Duration::from_secs(10);
+/// The same, from its start, once a public one is answered: a megabyte for a phone on a slow line
+/// takes longer. Who asks for nothing has no such time, or few of them would fill all places.
+const PUBLIC_LIFETIME: Duration = Duration::from_mins(1);
+/// The bytes that a connection may send. Counted as they arrive, so with TLS and its handshake,
+/// which takes two or three thousand: no request here has a body.
+const REQUEST_BYTES: usize = 16 * 1024;
 /// How long to wait after a failure to accept.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Failures to accept in a row, of which one is logged: about one a minute.
@@ -36,16 +43,18 @@ pub(crate) struct HttpCounters {
     full: AtomicU64,
     address_full: AtomicU64,
     timed_out: AtomicU64,
+    too_long: AtomicU64,
     accept_failed: AtomicU64,
 }
 
 impl HttpCounters {
     /// Their names as drops, `queue/reason`, and their values.
-    pub(super) fn drops(&self) -> [(&'static str, u64); 4] {
+    pub(super) fn drops(&self) -> [(&'static str, u64); 5] {
         [
             ("http/full", self.full.load(Relaxed)),
             ("http/address_full", self.address_full.load(Relaxed)),
             ("http/timed_out", self.timed_out.load(Relaxed)),
+            ("http/too_long", self.too_long.load(Relaxed)),
             ("http/accept_failed", self.accept_failed.load(Relaxed)),
         ]
     }
@@ -55,6 +64,7 @@ pub(super) struct HttpListener {
     listener: TcpListener,
     limits: AcceptanceLimits,
     lifetime: Duration,
+    answer_lifetime: Duration,
     failures_in_a_row: u64,
     counters: Arc<HttpCounters>,
 }
@@ -65,8 +75,18 @@ impl HttpListener {
             listener,
             limits: AcceptanceLimits::new(CONNECTIONS, CONNECTIONS_PER_ADDRESS),
             lifetime: LIFETIME,
+            answer_lifetime: LIFETIME,
             failures_in_a_row: 0,
             counters,
+        }
+    }
+
+    /// A listener that everybody may reach.
+    pub(super) fn for_the_public(listener: TcpListener, counters: Arc<HttpCounters>) -> Self {
+        Self {
+            limits: AcceptanceLimits::new(PUBLIC_CONNECTIONS, CONNECTIONS_PER_ADDRESS),
+            answer_lifetime: PUBLIC_LIFETIME,
+            ..Self::new(listener, counters)
         }
     }
 
@@ -116,10 +136,14 @@ impl Listener for HttpListener {
                     continue;
                 }
             };
+            let deadline = Box::pin(tokio::time::sleep(self.lifetime));
+            let longer = self.answer_lifetime.saturating_sub(self.lifetime);
             let stream = HttpStream {
                 stream,
-                deadline: Box::pin(tokio::time::sleep(self.lifetime)),
+                answer_deadline: Some(deadline.deadline() + longer),
+                deadline,
                 is_over: false,
+                received: 0,
                 counters: Arc::clone(&self.counters),
                 _permit: permit,
             };
@@ -132,16 +156,27 @@ impl Listener for HttpListener {
     }
 }
 
-/// A connection that fails when its time is over.
+/// A connection that fails when its time is over, or when it has sent too much.
 pub(super) struct HttpStream {
     stream: TcpStream,
     deadline: Pin<Box<Sleep>>,
+    /// `None` once it holds.
+    answer_deadline: Option<Instant>,
     is_over: bool,
+    received: usize,
     counters: Arc<HttpCounters>,
     _permit: AcceptancePermit,
 }
 
 impl HttpStream {
+    /// The first bytes of an answer are there: the deadline is that of answers from now on. Whoever
+    /// writes the answer calls this, as the bytes of a TLS handshake are none.
+    pub(super) fn note_answer(&mut self) {
+        if let Some(deadline) = self.answer_deadline.take() {
+            self.deadline.as_mut().reset(deadline);
+        }
+    }
+
     /// Fails once the time is over; otherwise the task is woken then.
     fn check_time(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if !self.is_over && self.deadline.as_mut().poll(context).is_ready() {
@@ -162,7 +197,14 @@ impl AsyncRead for HttpStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.check_time(context)?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.received += buffer.filled().len() - before;
+        if self.received > REQUEST_BYTES {
+            self.counters.too_long.fetch_add(1, Relaxed);
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -174,6 +216,20 @@ impl AsyncWrite for HttpStream {
     ) -> Poll<io::Result<usize>> {
         self.check_time(context)?;
         Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    // Without these two, hyper copies a whole answer into the connection's buffer.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.check_time(context)?;
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -229,6 +285,34 @@ mod tests {
             if answer.ends_with("fine") {
                 break;
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_too_long_is_closed_and_counted() {
+        let (address, counters) = serve(LIFETIME, 64).await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = "GET / HTTP/1.1\r\nHost: x\r\nX: ";
+        let request = format!("{head}{}", "x".repeat(REQUEST_BYTES));
+        let _ = stream.write_all(request.as_bytes()).await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        assert_eq!(drops(&counters, "http/too_long"), 1);
+    }
+
+    #[tokio::test]
+    async fn only_an_answer_has_the_public_s_long_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut listener = HttpListener::for_the_public(listener, Arc::default());
+        let address = listener.local_addr().unwrap();
+        let _client = TcpStream::connect(address).await.unwrap();
+        let (mut stream, _) = listener.accept().await;
+        assert!(stream.is_write_vectored());
+        let first = stream.deadline.deadline();
+        for _ in 0..2 {
+            stream.note_answer();
+            let longer = PUBLIC_LIFETIME.checked_sub(LIFETIME).unwrap();
+            assert_eq!(stream.deadline.deadline(), first + longer);
         }
     }
 

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::directory::{Follow, Lead, Leader, Relay};
+use crate::directory::{Follow, Lead, Leader, Relay, Sign};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_transport::frame::encode_frame;
+use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::KeyProof;
+use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::{self, ALPN_PEER, Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;
-use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream, VarInt};
+use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use tokio::net::lookup_host;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::ServerList;
 use super::{ClusterMember, FOLLOWER, LEADER, VERSION, exchange_heartbeats, read_message};
 
 /// How long the leader may take to accept a follower.
@@ -33,8 +36,11 @@ pub(super) struct LeaderLink {
 
 impl LeaderLink {
     /// Keeps the link until it ends. Returns the reason.
-    pub(super) async fn run_until_lost(self) -> String {
-        let why = exchange_heartbeats(self.heartbeat_streams.0, self.heartbeat_streams.1).await;
+    pub(super) async fn run_until_lost(self, servers: &ServerList) -> String {
+        let next = || Sign {
+            web_certificates_sha256: servers.own().web_certificates_sha256,
+        };
+        let why = exchange_heartbeats(self.heartbeat_streams, next, watch::Sender::default()).await;
         self.endpoint.close(
             VarInt::from_u32(ErrorCode::ErrorUnspecified as u32),
             b"the link has ended",
@@ -69,11 +75,12 @@ impl ClusterMember {
         let proof = KeyProof::new(&connection, self.key.as_bytes());
         let proof = proof.context("the connection has ended")?;
         let mut signs = connection.open_bi().await?;
+        let own = self.servers.own();
         let follow = Follow {
             version: VERSION,
             key_proof: proof.make(FOLLOWER),
-            address: self.public_address.clone(),
-            certificate_sha256: self.fingerprint.0.to_vec(),
+            address: own.address,
+            certificate_sha256: own.certificate_sha256,
         };
         signs.0.write_all(&encode_frame(&follow)).await?;
         let Lead { epoch, key_proof } = read_message(&mut signs.1).await?;
@@ -92,16 +99,12 @@ impl ClusterMember {
 }
 
 /// Relays a client's stream to the leader until the client, the leader or this server closes it.
-pub(crate) async fn relay_client(client: Connection, leader: Connection) {
-    let again =
-        |why: &str| client.close(VarInt::from_u32(ErrorCode::TryAgain as u32), why.as_bytes());
+pub(crate) async fn relay_client(client: PlayerConnection, leader: Connection) {
+    let again = |why: &str| client.close(ErrorCode::TryAgain, why);
     let Ok(Ok((mut to_client, mut from_client))) =
         timeout(STREAM_TIMEOUT, client.accept_bi()).await
     else {
-        return client.close(
-            VarInt::from_u32(ErrorCode::Idle as u32),
-            b"no stream was opened",
-        );
+        return client.close(ErrorCode::Idle, "no stream was opened");
     };
     let Ok((mut to_leader, mut from_leader)) = leader.open_bi().await else {
         return again("the leading server was lost; connect again");
@@ -124,23 +127,18 @@ pub(crate) async fn relay_client(client: Connection, leader: Connection) {
             // The leader has finished its half; the code of the close comes with `STOP_SENDING`.
             let _ = to_client.finish();
             let code = match timeout(2 * LAST_FRAMES_TIMEOUT, stopped).await {
-                Ok(Ok(Some(code))) => code,
-                _ => VarInt::from_u32(ErrorCode::TryAgain as u32),
+                Ok(Ok(Some(code))) => u32::try_from(code.into_inner()).ok(),
+                _ => None,
             };
+            let code = code.unwrap_or(ErrorCode::TryAgain as u32);
             let _ = timeout(LAST_FRAMES_TIMEOUT, client.closed()).await;
-            let name = i32::try_from(code.into_inner())
-                .map(codes::name_of_number)
-                .unwrap_or_default();
-            client.close(code, name.as_bytes());
+            let name = i32::try_from(code).map(codes::name_of_number);
+            client.close_with(code, &name.unwrap_or_default());
         }
         _ = leader.closed() => again("the leading server was lost; connect again"),
         () = discard_probes(&client) => {}
     }
-    let quit = matches!(
-        client.close_reason(),
-        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(0)
-    );
-    let _ = to_leader.reset(if quit {
+    let _ = to_leader.reset(if client.has_quit() {
         VarInt::from_u32(0)
     } else {
         CLIENT_LOST
@@ -148,6 +146,6 @@ pub(crate) async fn relay_client(client: Connection, leader: Connection) {
 }
 
 /// Reads and discards the client's probe datagrams until the connection ends.
-async fn discard_probes(client: &Connection) {
-    while client.read_datagram().await.is_ok() {}
+async fn discard_probes(client: &PlayerConnection) {
+    while client.read_datagram().await.is_some() {}
 }

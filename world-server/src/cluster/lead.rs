@@ -1,46 +1,36 @@
 //! The leader's side: the links of the followers, and the clients that come over them.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::directory::{Follow, Lead, Relay};
+use crate::directory::{Follow, Lead, Relay, Sign};
 use actix::Addr;
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::{Server, Servers};
-use ambit_transport::frame::encode_frame;
+use ambit_proto::control::world::Server;
+use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::KeyProof;
 use ambit_transport::quic;
 use anyhow::Context as _;
 use quinn::{Connection, VarInt};
-use tokio::sync::Mutex;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::{FOLLOWER, LEADER, PROBE_INTERVAL, VERSION, exchange_heartbeats, read_message};
+use super::server_list::ServerList;
+use super::{FOLLOWER, LEADER, VERSION, exchange_heartbeats, read_message};
 use crate::actor::WorldServer;
-use crate::actor::messages::SetServers;
 use crate::client_connection::ClientConnection;
 use crate::peer_door::{NoProof, PeerDoor};
 use crate::session::{self, CommonToSessions};
 
 /// How long a new follower may take to read the answer, and a relayed client to be introduced.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
-/// Followers at most: clients get the list of all of them.
-const MAX_FOLLOWERS: usize = 64;
-
-/// The followers, by the id of their connection.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Followers(Arc<Mutex<BTreeMap<usize, Server>>>);
-
 /// Accepts a server that wants to follow.
 pub(crate) struct FollowerAcceptor {
-    /// This server's entry in the list that clients get.
-    pub(crate) own_server: Server,
     pub(crate) key: String,
     pub(crate) epoch: u64,
     pub(crate) world: Addr<WorldServer>,
-    pub(crate) followers: Followers,
+    pub(crate) servers: ServerList,
     pub(crate) door: PeerDoor,
 }
 
@@ -57,19 +47,17 @@ impl FollowerAcceptor {
             Ok(Ok((server, signs))) => {
                 tracing::info!(%remote, address = server.address, "a WorldServer follows this one");
                 let id = connection.stable_id();
-                self.change_followers(|all| {
-                    if all.len() < MAX_FOLLOWERS {
-                        all.insert(id, server);
-                    }
-                })
-                .await;
+                self.servers.insert(id, server, &self.world).await;
+                let heard = watch::Sender::default();
+                let noting = self.servers.note_signs(id, heard.subscribe(), &self.world);
                 let why = tokio::select! {
-                    why = exchange_heartbeats(signs.0, signs.1) => why,
+                    why = exchange_heartbeats(signs, Sign::default, heard) => why,
+                    never = noting => match never {},
                     () = accept_clients(&connection, &self.world, &common) => {
                         "the connection ended".to_owned()
                     }
                 };
-                self.change_followers(|all| drop(all.remove(&id))).await;
+                self.servers.remove(id, &self.world).await;
                 why
             }
             Ok(Err(error)) => format!("{error:#}"),
@@ -78,31 +66,6 @@ impl FollowerAcceptor {
         tracing::info!(%remote, "a WorldServer stopped following: {why}");
         connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"");
     }
-
-    async fn change_followers(&self, change: impl FnOnce(&mut BTreeMap<usize, Server>)) {
-        // The lock is held until the list is published, so that lists are published in order.
-        let mut all = self.followers.0.lock().await;
-        change(&mut all);
-        publish_servers(
-            &self.world,
-            all.values().cloned().chain([self.own_server.clone()]),
-        )
-        .await;
-    }
-}
-
-/// Gives the lobby the current list of servers.
-pub(super) async fn publish_servers(
-    world: &Addr<WorldServer>,
-    servers: impl IntoIterator<Item = Server>,
-) {
-    let servers = servers.into_iter().collect();
-    let _ = world
-        .send(SetServers(Servers {
-            servers,
-            probe_ms: PROBE_INTERVAL.as_millis() as u32,
-        }))
-        .await;
 }
 
 /// A server that has proved that it has the key.
@@ -158,6 +121,7 @@ async fn accept_follower(
         Server {
             address: follow.address,
             certificate_sha256: follow.certificate_sha256,
+            web_certificates_sha256: Vec::new(),
         },
         signs,
     ))

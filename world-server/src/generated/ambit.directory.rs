@@ -243,8 +243,13 @@ pub struct Lead {
     pub key_proof: ::prost::alloc::vec::Vec<u8>,
 }
 /// Heartbeat, four times a second.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Sign {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Sign {
+    /// Of a follower: SHA-256 of each certificate (DER) that it shows to browsers, as in the list of
+    /// servers that clients get.
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    pub web_certificates_sha256: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
+}
 /// The first message on each further stream. Such a stream relays one client's connection: the
 /// client's bytes follow, both ways. The end of the stream is the end of the connection; the codes
 /// of QUIC's STOP_SENDING and RESET_STREAM are those of its close.

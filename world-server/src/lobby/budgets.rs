@@ -52,6 +52,8 @@ pub(super) struct LobbyBudgets {
     pub(super) delivery_shares: FairShares,
     /// Lists that are asked for, in KiB.
     lists: CostBudget,
+    /// Bots that are started.
+    bot_starts: CostBudget,
     /// Lists for clients that have missed news, in KiB. Nobody asks for them, and they must not
     /// wait for those who do, so they have a budget of their own.
     pub(super) catch_ups: TokenBucket,
@@ -84,6 +86,7 @@ impl LobbyBudgets {
             deliveries: CostBudget::new(config.chat_deliveries),
             delivery_shares: FairShares::new(per_s, per_s_of_address),
             lists: CostBudget::new(config.list_kib),
+            bot_starts: CostBudget::new(config.bot_starts),
             catch_ups: bucket(config.list_kib.per_s),
         }
     }
@@ -237,6 +240,7 @@ impl Lobby {
             Body::RoomList(list) => list.encoded_len(),
             Body::PlayerList(list) => list.encoded_len(),
             Body::RoomJoined(joined) => joined.encoded_len(),
+            Body::GameDescription(description) => description.encoded_len(),
             _ => return,
         };
         let kib = whole_kib(bytes);
@@ -247,8 +251,37 @@ impl Lobby {
         self.budgets.lists.charge(now, network, kib);
     }
 
+    /// Checks that bots may be started now for a player from this network; `None` for a trusted
+    /// one.
+    pub(super) fn check_bot_starts(
+        &self,
+        now: LocalTime,
+        network: Option<SourceNetwork>,
+    ) -> Result<(), LobbyRefusal> {
+        let starts = self.budgets.bot_starts.check(now, network);
+        starts.map_err(|exhausted| {
+            let code = match exhausted {
+                Exhausted::OfAddress => ErrorCode::RateLimited,
+                Exhausted::OfAll => ErrorCode::TryAgain,
+            };
+            LobbyRefusal::new(
+                code,
+                "bots were started a moment ago; try again in a few seconds",
+            )
+        })
+    }
+
+    pub(super) fn charge_bot_starts(
+        &mut self,
+        now: LocalTime,
+        network: Option<SourceNetwork>,
+        count: u32,
+    ) {
+        self.budgets.bot_starts.charge(now, network, count);
+    }
+
     /// The network whose budgets a connection uses; `None` for trusted ones.
-    fn charged_network(&mut self, conn: Option<ConnId>) -> Option<SourceNetwork> {
+    pub(super) fn charged_network(&mut self, conn: Option<ConnId>) -> Option<SourceNetwork> {
         let connection = self.connections.open_mut(conn?)?;
         (!connection.is_trusted).then(|| SourceNetwork::of(connection.address))
     }

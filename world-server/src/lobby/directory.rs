@@ -5,10 +5,10 @@
 //! rebuilds the lobby from them with all players away. Players come back with their tokens, hosts
 //! with their rooms (`HostReady.rooms`).
 //!
-//! Not recorded: connections, chat, subscriptions to the list of rooms, rooms that were just being
-//! opened (they wait for a start again; players ask for further maps of worlds again by
-//! themselves). Rooms that had just lost their host, and rooms of hosts that ended with the server,
-//! go on at another host if the shell has kept their checkpoints.
+//! Not recorded: connections, bots (they end with this process), chat, subscriptions to the list of
+//! rooms, rooms that were just being opened (they wait for a start again; players ask for further
+//! maps of worlds again by themselves). Rooms that had just lost their host, and rooms of hosts
+//! that ended with the server, go on at another host if the shell has kept their checkpoints.
 //!
 //! Invariants:
 //! 1. A record is put out exactly when its bytes differ from those put out before.
@@ -73,9 +73,9 @@ impl Lobby {
             }
         }
         for id in players {
-            let record = self
-                .players
-                .get(id)
+            let player = self.players.get(id);
+            let record = player
+                .filter(|player| !self.bots.contains(player.id))
                 .map(|player| self.player_record(player).encode_to_vec());
             self.emit_record(RecordKey::Player(id), record);
         }
@@ -83,7 +83,7 @@ impl Lobby {
             let record = self
                 .rooms
                 .get(id)
-                .map(|room| room_record(room).encode_to_vec());
+                .map(|room| self.room_record(room).encode_to_vec());
             self.emit_record(RecordKey::Room(id), record);
         }
         // Last: by then the records say that the host's rooms run elsewhere.
@@ -150,6 +150,52 @@ impl Lobby {
             network: network_record(player.network),
         }
     }
+
+    fn room_record(&self, room: &LobbyRoom) -> pb::Room {
+        let runs_on = match room.phase {
+            RoomPhase::Waiting | RoomPhase::Opening { .. } => None,
+            RoomPhase::Running { host } => Some(host.0),
+            RoomPhase::Moving { host } => Some(host.map_or(NO_HOST, |host| host.0)),
+        };
+        if let Some(identity) = &room.map_identity {
+            return pb::Room {
+                incarnation: room.incarnation,
+                runs_on,
+                map_identity: Some(identity.to_record()),
+                ..pb::Room::default()
+            };
+        }
+        pb::Room {
+            name: room.name().as_str().to_owned(),
+            game: room.game.clone(),
+            parameters: room.parameters.clone(),
+            password: room
+                .password
+                .as_ref()
+                .map(StoredPassword::to_record)
+                .unwrap_or_default(),
+            host: room.host.0,
+            capacity: room.seats.capacity(),
+            seats: room
+                .seats
+                .iter()
+                .filter(|seat| !self.bots.contains(seat.player))
+                .map(|seat| pb::Seat {
+                    player: seat.player.0,
+                    ready: seat.ready,
+                })
+                .collect(),
+            bans: room.bans.iter().map(ban_record).collect(),
+            seed: room.seed,
+            incarnation: room.incarnation,
+            runs_on,
+            map_identity: None,
+            world: room.world.to_record(),
+            build: room.build.clone(),
+            made_by: room.maker.map_or(0, |maker| maker.player.0),
+            made_from: network_record(room.maker.and_then(|maker| maker.network)),
+        }
+    }
 }
 
 fn network_record(network: Option<SourceNetwork>) -> String {
@@ -179,51 +225,6 @@ fn host_record(host: &Host, build_since: u64) -> pb::Host {
         label: host.label.clone(),
         build: host.build.clone(),
         build_since,
-    }
-}
-
-fn room_record(room: &LobbyRoom) -> pb::Room {
-    let runs_on = match room.phase {
-        RoomPhase::Waiting | RoomPhase::Opening { .. } => None,
-        RoomPhase::Running { host } => Some(host.0),
-        RoomPhase::Moving { host } => Some(host.map_or(NO_HOST, |host| host.0)),
-    };
-    if let Some(identity) = &room.map_identity {
-        return pb::Room {
-            incarnation: room.incarnation,
-            runs_on,
-            map_identity: Some(identity.to_record()),
-            ..pb::Room::default()
-        };
-    }
-    pb::Room {
-        name: room.name().as_str().to_owned(),
-        game: room.game.clone(),
-        parameters: room.parameters.clone(),
-        password: room
-            .password
-            .as_ref()
-            .map(StoredPassword::to_record)
-            .unwrap_or_default(),
-        host: room.host.0,
-        capacity: room.seats.capacity(),
-        seats: room
-            .seats
-            .iter()
-            .map(|seat| pb::Seat {
-                player: seat.player.0,
-                ready: seat.ready,
-            })
-            .collect(),
-        bans: room.bans.iter().map(ban_record).collect(),
-        seed: room.seed,
-        incarnation: room.incarnation,
-        runs_on,
-        map_identity: None,
-        world: room.world.to_record(),
-        build: room.build.clone(),
-        made_by: room.maker.map_or(0, |maker| maker.player.0),
-        made_from: network_record(room.maker.and_then(|maker| maker.network)),
     }
 }
 

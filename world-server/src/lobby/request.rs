@@ -17,8 +17,9 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::sessions::creations::CreationKey;
 use crate::lobby::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
-const DEFAULT_CAPACITY: u32 = 64;
-const MAX_CAPACITY: u32 = 4_096;
+/// Seats of a room.
+pub(super) const DEFAULT_CAPACITY: u32 = 64;
+pub(super) const MAX_CAPACITY: u32 = 4_096;
 /// Bounds for a room's parameters, so that a list of rooms stays small.
 const MAX_PARAMETERS: usize = 32;
 const MAX_PARAMETER_NAME_BYTES: usize = 32;
@@ -38,6 +39,8 @@ pub(super) enum PlayerRequest {
     Say(ChatRequest),
     Kick { player: PlayerId },
     RequestTicket,
+    DescribeGame { game: String },
+    InviteBots { count: u32 },
 }
 
 impl PlayerRequest {
@@ -45,7 +48,10 @@ impl PlayerRequest {
     pub(super) fn has_list(&self) -> bool {
         matches!(
             self,
-            Self::ListRooms { .. } | Self::ListPlayers { .. } | Self::JoinRoom(_)
+            Self::ListRooms { .. }
+                | Self::ListPlayers { .. }
+                | Self::JoinRoom(_)
+                | Self::DescribeGame { .. }
         )
     }
 }
@@ -105,6 +111,8 @@ pub(super) fn name_of(body: &Body) -> &'static str {
         Body::Say(_) => "say",
         Body::Kick(_) => "kick",
         Body::RequestTicket(_) => "request_ticket",
+        Body::DescribeGame(_) => "describe_game",
+        Body::InviteBots(_) => "invite_bots",
     }
 }
 
@@ -150,6 +158,17 @@ impl TryFrom<Body> for PlayerRequest {
                 player: PlayerId(kick.player),
             },
             Body::RequestTicket(world::RequestTicket {}) => Self::RequestTicket,
+            Body::DescribeGame(describe) => Self::DescribeGame {
+                game: describe.game,
+            },
+            Body::InviteBots(world::InviteBots { count: 0 }) => {
+                return Err(bad_parameter(
+                    "no bots were asked for; 1 is the least".to_owned(),
+                ));
+            }
+            Body::InviteBots(invite) => Self::InviteBots {
+                count: invite.count,
+            },
         })
     }
 }

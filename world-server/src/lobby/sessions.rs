@@ -170,7 +170,9 @@ impl Lobby {
             self.end_session(now, longest_away);
         }
         let network = self.network_of(conn);
-        Ok(self.players.add(name, conn, network, &self.config))
+        Ok(self
+            .players
+            .add(name, Some(conn), Some(network), &self.config))
     }
 
     fn network_of(&mut self, conn: ConnId) -> SourceNetwork {
@@ -191,7 +193,9 @@ impl Lobby {
         self.players.renew_token(player);
         let network = self.network_of(conn);
         self.players.at_mut(player).network.get_or_insert(network);
-        self.counters.resumed += 1;
+        if !self.bots.contains(player) {
+            self.counters.resumed += 1;
+        }
         if let Some(room) = self.players.at(player).room {
             if older.is_none() {
                 self.mark_roster_changed(now, room);
@@ -227,7 +231,11 @@ impl Lobby {
     }
 
     /// Sends a goodbye on a connection and closes it. Returns its player.
-    fn begin_close(&mut self, conn: ConnId, why: LobbyRefusal) -> Option<PlayerId> {
+    pub(in crate::lobby) fn begin_close(
+        &mut self,
+        conn: ConnId,
+        why: LobbyRefusal,
+    ) -> Option<PlayerId> {
         let connection = self.connections.open_mut(conn)?;
         let stage = std::mem::replace(&mut connection.stage, Stage::Closing);
         self.counters.count_closed(why.code);
@@ -250,6 +258,7 @@ impl Lobby {
     /// Marks the player as away; the grace period begins.
     fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
         self.players.at_mut(player).conn = None;
+        self.bots.note_lost(player);
         self.timers
             .set(Timer::Grace(player), now + self.config.grace);
         if let Some(room) = self.players.at(player).room {

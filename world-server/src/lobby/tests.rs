@@ -15,4 +15,5 @@ mod running;
 mod sessions;
 mod strangers;
 mod vanished_machines;
+mod walk_about;
 mod worlds;

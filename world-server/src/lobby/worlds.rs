@@ -149,6 +149,11 @@ impl LobbyRoom {
         self.seats.taken() - elsewhere.count() as u32
     }
 
+    /// Whether a member is on this map, and not on a further one.
+    pub(super) fn is_on_first_map(&self, player: PlayerId) -> bool {
+        !self.world.places.contains_key(&player)
+    }
+
     /// The request to place this room.
     pub(super) fn placement_request(&self) -> PlacementRequest<'_> {
         PlacementRequest {

@@ -9,11 +9,11 @@ use ambit_host::cli::Advertise;
 use ambit_host::endpoint;
 use ambit_host::host::GameHost;
 use ambit_host::identity::ServerIdentity;
+use ambit_host::web_certificates::{self, WebCertificates};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
-use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
+use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD};
 use quinn::{Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
@@ -27,14 +27,16 @@ use super::hosts_start::start_hosts;
 use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
 use crate::actor::LobbyClock;
 use crate::actor::messages::{LeaveRooms, StartDrain};
+use crate::admin::status::NewestStatus;
 use crate::admin::{self, AdminState};
 use crate::cluster::nats::NatsSettings;
 use crate::cluster::store::DirectoryStore;
-use crate::cluster::{ClusterMember, ClusterRole, Followers, StartedLobby, StoredLobby};
+use crate::cluster::{ClusterMember, ClusterRole, ServerList, StartedLobby, StoredLobby};
 use crate::config::{Config, HostingMode, KeepPlace};
 use crate::keep::directory::Keeper;
 use crate::peer_door::PeerDoor;
 use crate::session::CommonToSessions;
+use crate::walk_about::BotRunner;
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -67,18 +69,24 @@ impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
         let identity = crate::identity::load(config)?;
-        let (endpoint, peers) = listen(config, &identity)?;
-        let http = match config.http.0 {
-            Some(address) => Some(admin::bind(address).await?),
-            None => None,
-        };
+        let certificates = Arc::new(WebCertificates::new(&identity)?);
+        tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
+        let (endpoint, peers) = listen(config, &identity, &certificates)?;
+        let http = HttpListeners::bind(config).await?;
         let addresses = Addresses {
             world: endpoint.local_addr()?,
             peers: peers.as_ref().map(Endpoint::local_addr).transpose()?,
-            http: http.as_ref().map(|(_, address)| *address),
+            http: http.plain.as_ref().map(|(_, address)| *address),
+            https: http.with_tls.as_ref().map(|(_, address)| *address),
+            advertised: config.advertise.map(|advertised| advertised.ip),
             fingerprint: identity.fingerprint(),
             hosts: config.hosts,
         };
+        let servers = ServerList::new(
+            advertised_address(config, &addresses),
+            addresses.fingerprint,
+            Arc::clone(&certificates),
+        );
         let mut hosts = JoinSet::new();
         let [hosts_stop, member_stop, http_stop] =
             std::array::from_fn(|_| CancellationToken::new());
@@ -86,7 +94,7 @@ impl ServerComponents {
         let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
         let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
-            let part = cluster_member(config, &registry, &addresses, role).await?;
+            let part = cluster_member(config, &registry, &addresses, servers.clone(), role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
             let mut source = LobbySource::Nothing;
@@ -99,7 +107,7 @@ impl ServerComponents {
                 config,
                 registry,
                 source,
-                &addresses,
+                (&addresses, &certificates),
                 role,
                 (&mut hosts, &hosts_stop),
             )
@@ -112,11 +120,7 @@ impl ServerComponents {
         let door = PeerDoor::default();
         let entry = ConnectionRouter {
             roles: roles.clone(),
-            own_server: OwnServer {
-                address: advertised_address(config, &addresses),
-                certificate_sha256: addresses.fingerprint.0.to_vec(),
-            },
-            followers: Followers::default(),
+            servers,
             sessions: Arc::clone(&sessions),
             embedded,
             host_key: config.host_key.clone(),
@@ -132,19 +136,17 @@ impl ServerComponents {
                 move |connection, alpn| entry.clone().serve(connection, alpn),
             ));
         }
-        if let Some((listener, _)) = http {
-            serve_http(
-                AdminState {
-                    roles: roles.clone(),
-                    acceptance,
-                    sessions,
-                    peers: door.counters(),
-                    http: Arc::default(),
-                },
-                listener,
-                &http_stop,
-            );
-        }
+        let admin = AdminState {
+            roles: roles.clone(),
+            acceptance,
+            sessions,
+            peers: door.counters(),
+            player_address: advertised_address(config, &addresses),
+            web_certificates: certificates,
+            http: Arc::default(),
+            status: NewestStatus::default(),
+        };
+        http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.
         if roles.wait_for(ClusterRole::is_settled).await.is_err()
             && let Some(member) = member.take()
@@ -266,13 +268,9 @@ async fn until_ended<T>(task: Option<&mut JoinHandle<T>>) -> Result<T, JoinError
     }
 }
 
-fn serve_http(admin: AdminState, listener: TcpListener, stop: &CancellationToken) {
-    tokio::spawn(admin::serve(admin, listener, stop.clone()));
-}
-
 /// The protocols of players.
 fn player_protocols(config: &Config) -> Vec<&'static [u8]> {
-    let mut protocols = vec![ALPN_WORLD];
+    let mut protocols = vec![ALPN_WORLD, ALPN_WEB];
     if config.hosts == HostingMode::Embedded {
         protocols.push(ALPN_GAME);
     }
@@ -299,7 +297,7 @@ async fn start_alone(
     config: &Config,
     registry: Registry,
     source: LobbySource,
-    addresses: &Addresses,
+    for_players: (&Addresses, &Arc<WebCertificates>),
     role: watch::Sender<ClusterRole>,
     (hosts, hosts_stop): (&mut JoinSet<()>, &CancellationToken),
 ) -> anyhow::Result<(Option<GameHost>, LobbyEnded)> {
@@ -310,10 +308,17 @@ async fn start_alone(
         &start_lobby_thread()?,
         LobbyClock::start(),
         Some(children),
+        BotRunner::new(for_players.0.world, for_players.0.fingerprint),
         source,
     )?;
     let embedded = start_hosts(
-        config, registry, addresses, &world, wanted, hosts, hosts_stop,
+        config,
+        registry,
+        for_players,
+        &world,
+        wanted,
+        hosts,
+        hosts_stop,
     )
     .await?;
     role.send_replace(ClusterRole::Leading { world, epoch: 0 });
@@ -325,6 +330,7 @@ async fn cluster_member(
     config: &Config,
     registry: &Registry,
     addresses: &Addresses,
+    servers: ServerList,
     roles: watch::Sender<ClusterRole>,
 ) -> anyhow::Result<ClusterMember> {
     let key = config.host_key.clone().expect("`start` has checked it");
@@ -335,6 +341,7 @@ async fn cluster_member(
     let (clock, epoch_unix) = LobbyClock::start();
     let (lobby_config, lobby_registry, arbiter) =
         (config.clone(), registry.clone(), start_lobby_thread()?);
+    let bots = BotRunner::new(addresses.world, addresses.fingerprint);
     let start_lobby = move |stored: StoredLobby| {
         start_lobby(
             &lobby_config,
@@ -342,6 +349,7 @@ async fn cluster_member(
             &arbiter,
             (clock, epoch_unix),
             None,
+            bots.clone(),
             LobbySource::Cluster(stored),
         )
     };
@@ -352,8 +360,8 @@ async fn cluster_member(
             .peer_address
             .clone()
             .unwrap_or_else(|| advertised_peer_address(config, addresses)),
-        public_address: advertised_address(config, addresses),
         fingerprint: addresses.fingerprint,
+        servers,
         key,
         clock,
         start_lobby: Box::new(start_lobby),
@@ -381,20 +389,50 @@ fn check(config: &Config, registry: &Registry) -> anyhow::Result<()> {
 fn listen(
     config: &Config,
     identity: &ServerIdentity,
+    certificates: &Arc<WebCertificates>,
 ) -> anyhow::Result<(Endpoint, Option<Endpoint>)> {
     let resets = crate::identity::reset_secret(config, identity)?;
     let (mut for_players, for_peers) = (player_protocols(config), peer_protocols(config));
     let peers = if let Some(address) = config.peer_listen {
         let resets = resets.of_endpoint("peers");
-        let peers = endpoint::listen(address, identity, &resets, &for_peers);
+        let peers = endpoint::listen(address, certificates, &resets, &for_peers);
         Some(peers.map_err(|error| anyhow::anyhow!("`--peer-listen`: {error:#}"))?)
     } else {
         for_players.extend(&for_peers);
         None
     };
-    let players = endpoint::listen(config.listen, identity, &resets, &for_players);
+    let players = endpoint::listen(config.listen, certificates, &resets, &for_players);
     let players = players.map_err(|error| anyhow::anyhow!("`--listen`: {error:#}"))?;
     Ok((players, peers))
+}
+
+/// The sockets of `--http` and `--https`, with the addresses that they have got.
+struct HttpListeners {
+    plain: Option<(TcpListener, SocketAddr)>,
+    with_tls: Option<(TcpListener, SocketAddr)>,
+}
+
+impl HttpListeners {
+    async fn bind(config: &Config) -> anyhow::Result<Self> {
+        let plain = match config.http.0 {
+            Some(address) => Some(admin::bind("--http", address).await?),
+            None => None,
+        };
+        let with_tls = match config.https {
+            Some(address) => Some(admin::bind("--https", address).await?),
+            None => None,
+        };
+        Ok(Self { plain, with_tls })
+    }
+
+    fn serve(self, admin: AdminState, stop: &CancellationToken) {
+        if let Some((listener, _)) = self.plain {
+            tokio::spawn(admin::serve(admin.clone(), listener, stop.clone()));
+        }
+        if let Some((listener, _)) = self.with_tls {
+            tokio::spawn(admin::serve_with_tls(admin, listener, stop.clone()));
+        }
+    }
 }
 
 /// The address of this server for hosts and other servers, unless `--peer-address` names it.

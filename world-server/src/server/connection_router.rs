@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use ambit_host::host::GameHost;
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::Server as OwnServer;
+use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
-use quinn::{Connection, VarInt};
 use tokio::sync::watch;
 
 use crate::client_connection::ClientConnection;
-use crate::cluster::{ClusterRole, FollowerAcceptor, Followers, relay_client};
+use crate::cluster::{ClusterRole, FollowerAcceptor, ServerList, relay_client};
 use crate::hosts::remote;
 use crate::peer_door::{PeerDoor, host_streams};
 use crate::session::{self, CommonToSessions};
@@ -23,8 +22,7 @@ const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub(super) struct ConnectionRouter {
     pub(super) roles: watch::Receiver<ClusterRole>,
-    pub(super) own_server: OwnServer,
-    pub(super) followers: Followers,
+    pub(super) servers: ServerList,
     pub(super) sessions: Arc<CommonToSessions>,
     pub(super) embedded: Option<GameHost>,
     pub(super) host_key: Option<String>,
@@ -34,7 +32,7 @@ pub(super) struct ConnectionRouter {
 }
 
 impl ConnectionRouter {
-    pub(super) async fn serve(mut self, connection: Connection, alpn: Vec<u8>) {
+    pub(super) async fn serve(mut self, connection: PlayerConnection, alpn: Vec<u8>) {
         if alpn == ALPN_WORLD {
             // Only clients wait: hosts and servers retry by themselves.
             let _ =
@@ -42,9 +40,7 @@ impl ConnectionRouter {
                     .await;
         }
         let role = self.roles.borrow().clone();
-        let close = |code: ErrorCode, why: &str| {
-            connection.close(VarInt::from_u32(code as u32), why.as_bytes());
-        };
+        let close = |code: ErrorCode, why: &str| connection.close(code, why);
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
                 let connection = ClientConnection::Direct(connection);
@@ -61,6 +57,7 @@ impl ConnectionRouter {
             }
             (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
             (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
+                let connection = connection.into_quic();
                 let proof = host_streams(&connection, key.as_bytes());
                 if let Some(streams) = self.door.admit(&connection, proof).await {
                     remote::serve(connection, streams, self.host_silence, world).await;
@@ -72,17 +69,17 @@ impl ConnectionRouter {
             }
             (ALPN_PEER, ClusterRole::Leading { world, epoch }, _, Some(key)) => {
                 let acceptor = FollowerAcceptor {
-                    own_server: self.own_server,
                     key,
                     epoch,
                     world,
-                    followers: self.followers,
+                    servers: self.servers,
                     door: self.door,
                 };
-                acceptor.serve(connection, self.sessions).await;
+                acceptor.serve(connection.into_quic(), self.sessions).await;
             }
             (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
-            // The handshake refuses all other protocols.
+            // The handshake refuses unknown protocols. A browser's session names its own later: it
+            // may ask for a game where no host is embedded.
             _ => close(
                 ErrorCode::OutOfState,
                 "this server does not support this protocol",

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::cli::{Advertise, BUILD};
 use ambit_host::host::{GameHost, HostConfig};
+use ambit_host::web_certificates::WebCertificates;
 use ambit_room::logic::registry::Registry;
 use anyhow::{Context as _, bail};
 use tokio::sync::{mpsc, watch};
@@ -26,7 +28,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) async fn start_hosts(
     config: &Config,
     registry: Registry,
-    addresses: &Addresses,
+    (addresses, certificates): (&Addresses, &Arc<WebCertificates>),
     world: &Addr<WorldServer>,
     wanted: watch::Receiver<u32>,
     tasks: &mut JoinSet<()>,
@@ -37,6 +39,7 @@ pub(super) async fn start_hosts(
             let host = HostConfig {
                 address: Advertise::address(config.advertise, addresses.world).to_string(),
                 fingerprint: addresses.fingerprint,
+                web_certificates: Arc::clone(certificates),
                 capacity: config.host_capacity,
                 label: "embedded".into(),
                 build: BUILD.into(),

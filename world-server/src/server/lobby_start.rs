@@ -5,9 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor as _, Arbiter, ArbiterHandle};
+use ambit_client_core::crowd::CommandIds;
+use ambit_proto::control::world::{self, parameter};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_room::logic::registry::Registry;
+use ambit_room::config::{Allowed, Parameter};
+use ambit_room::logic::registry::{GameInfo, Header, Registry};
+use ambit_room::room_limits::RoomLimits;
 use ambit_transport::ticket::TicketSigner;
 use anyhow::Context as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -21,6 +25,7 @@ use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::directory::Keeper;
 use crate::keep::log::KeptState;
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
+use crate::walk_about::BotRunner;
 
 /// How long hosts on other machines may take, beside `--host-silence`, to come back to a server
 /// that was started again.
@@ -49,6 +54,7 @@ pub(super) fn start_lobby(
     arbiter: &ArbiterHandle,
     (clock, epoch_unix): (LobbyClock, Duration),
     children: Option<watch::Sender<u32>>,
+    bots: BotRunner,
     source: LobbySource,
 ) -> anyhow::Result<StartedLobby> {
     let mut seed = [0; 32];
@@ -56,9 +62,12 @@ pub(super) fn start_lobby(
         .fill(&mut seed)
         .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
     let signer = TicketSigner::from_seed(&seed);
-    let games = registry.games().map(lobby_game).collect();
     let checker = registry.clone();
     let limits = config.room_limits();
+    let games = registry.games();
+    let games = games
+        .map(|game| lobby_game(game, registry, &limits))
+        .collect();
     let check = move |game: &str, capacity, parameters: &_| {
         checker
             .check_within(&limits, game, capacity, parameters)
@@ -130,6 +139,7 @@ pub(super) fn start_lobby(
             of_actor,
             lifeline,
         )
+        .with_bots(bots)
     });
     Ok(StartedLobby {
         world,
@@ -151,13 +161,63 @@ fn restore<R>(
     lobby.restore(now, records, reconnect_time, &kept);
 }
 
-fn lobby_game(game: &ambit_room::logic::registry::GameInfo) -> LobbyGame {
+fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> LobbyGame {
+    let parameters = registry.parameters(game.name).unwrap_or_default();
+    let parameters = parameters.iter().map(|parameter| {
+        let largest = limits.largest(game.name, parameter.key);
+        parameter_message(parameter, largest.unwrap_or(f64::INFINITY))
+    });
     LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),
         min_players: game.min_players,
         join_running: game.join_running,
+        has_walk: has_walk(game.name, registry),
+        parameters: parameters.collect(),
+        max_capacity: limits
+            .largest(game.name, "capacity")
+            .map_or(u32::MAX, |most| most as u32),
     }
+}
+
+/// Whether a game has what bots need.
+fn has_walk(game: &str, registry: &Registry) -> bool {
+    let header = Header {
+        game: game.to_owned(),
+        ..Header::default()
+    };
+    let made = registry.prepare(&header);
+    made.is_ok_and(|(_, game)| CommandIds::from_schema(&game.schema()).can_walk())
+}
+
+/// A parameter, up to the largest value that the operator allows.
+fn parameter_message(parameter: &Parameter, largest: f64) -> world::Parameter {
+    let range = |min: f32, max: f32| world::DecimalRange {
+        min: decimal(min),
+        max: decimal(max).min(largest),
+    };
+    world::Parameter {
+        key: parameter.key.to_owned(),
+        default_value: parameter.default.to_owned(),
+        about: parameter.about.to_owned(),
+        allowed: Some(match parameter.allowed {
+            Allowed::Whole { min, max } => parameter::Allowed::Whole(world::WholeRange {
+                min,
+                // Saturates.
+                max: max.min(largest as u64),
+            }),
+            Allowed::Decimal { min, max } => parameter::Allowed::Decimal(range(min, max)),
+            Allowed::Size { min, max } => parameter::Allowed::Size(range(min, max)),
+            Allowed::Word(words) => parameter::Allowed::Word(world::Words {
+                words: words.iter().map(|&word| word.to_owned()).collect(),
+            }),
+        }),
+    }
+}
+
+/// The number as it was written: 0.1 and not 0.100000001.
+fn decimal(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
 }
 
 fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
@@ -168,5 +228,44 @@ fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
             .fill(&mut bytes)
             .expect("the system's random source worked before");
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_room::room_limits::RoomLimit;
+    use world::parameter::Allowed as Sent;
+
+    use super::*;
+
+    #[test]
+    fn a_game_is_described_within_the_operator_s_limits() {
+        let registry = ambit_game_server::standard();
+        let limits = ["tick=30", "field.npcs=500", "capacity=12", "cell=0.1"];
+        let limits = limits.map(|limit| limit.parse::<RoomLimit>().expect("a limit"));
+        let limits = RoomLimits::with(&limits);
+        let field = registry.info("field").expect("registered");
+        let game = lobby_game(field, &registry, &limits);
+        assert_eq!(game.max_capacity, 12);
+        assert!(game.has_walk);
+        let cubes = registry.info("cubes").expect("registered");
+        assert!(!lobby_game(cubes, &registry, &limits).has_walk);
+        let allowed = |key: &str| {
+            let mut found = game.parameters.iter().filter(|known| known.key == key);
+            let parameter = found.next()?;
+            assert!(found.next().is_none(), "{key} comes twice");
+            parameter.allowed.clone()
+        };
+        let whole = |min, max| Some(Sent::Whole(world::WholeRange { min, max }));
+        assert_eq!(allowed("tick"), whole(10, 30));
+        assert_eq!(allowed("npcs"), whole(0, 500));
+        assert_eq!(allowed("seed"), whole(0, u64::MAX));
+        assert_eq!(allowed("map"), None, "only the lobby sets it");
+        let margin = world::DecimalRange {
+            min: 0.0,
+            max: 500.0,
+        };
+        assert_eq!(allowed("margin"), Some(Sent::Decimal(margin)));
+        assert_eq!(decimal(0.1).to_bits(), 0.1_f64.to_bits());
     }
 }

@@ -8,11 +8,11 @@ use ambit_proto::control::world::{
     RequestTicket, client_to_world::Body as LobbyRequestBody,
     world_to_client::Body as LobbyMessageBody,
 };
+use ambit_proto::frame::encode_frame;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
-use ambit_transport::frame::encode_frame;
 use ambit_transport::quic;
 use quinn::Side;
 

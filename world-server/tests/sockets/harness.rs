@@ -14,13 +14,13 @@ use ambit_proto::control::world::{
     ClientToWorld, CreateRoom, Hello, StartRoom, Ticket, WorldToClient,
     client_to_world::Body as LobbyRequestBody, world_to_client::Body as LobbyMessageBody,
 };
+use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::{Codec, ComponentSpec, ObjectKind, Schema};
 use ambit_room::config::{BadParameter, Parameters};
 use ambit_room::logic::game::Game;
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::logic::world::World;
-use ambit_transport::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
 use ambit_transport::frame_reader::FrameReader;
 use ambit_transport::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier};
 use ambit_world_server::config::Config;
@@ -368,9 +368,10 @@ pub(crate) async fn http(address: SocketAddr, path: &str) -> String {
         .write_all(request.as_bytes())
         .await
         .expect("an open stream");
-    let mut answer = String::new();
-    within(stream.read_to_string(&mut answer))
+    let mut answer = Vec::new();
+    within(stream.read_to_end(&mut answer))
         .await
         .expect("an answer");
-    answer
+    // The page is compressed.
+    String::from_utf8_lossy(&answer).into_owned()
 }

@@ -26,7 +26,7 @@ use ambit_proto::control::world::{
     ClientToWorld, CreateRoom, ListRooms, RequestTicket, Say,
     client_to_world::Body as LobbyRequestBody, world_to_client::Body as LobbyMessageBody,
 };
-use ambit_transport::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame};
+use ambit_proto::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame};
 use ambit_transport::quic::ALPN_WORLD;
 use ambit_world_server::Server;
 use tokio::time::MissedTickBehavior;
@@ -376,7 +376,8 @@ async fn http_serves_health_and_metrics() {
         1,
         "{metrics}"
     );
-    assert!(http(address, "/").await.contains("<h2>Rooms</h2>"));
+    assert!(http(address, "/").await.contains("content-encoding: gzip"));
+    assert!(http(address, "/status").await.contains("Rooms"));
     assert!(http(address, "/nothing").await.starts_with("HTTP/1.1 404"));
     server.end();
 }

@@ -104,6 +104,7 @@ fn join_game(client: &mut ClientCore, now: LocalTime) {
             ticket: b"let me in".to_vec(),
             incarnation: 1,
             map: 0,
+            web_certificates_sha256: Vec::new(),
         }),
     ] {
         let (request, body) = (0, Some(body));

@@ -78,6 +78,7 @@ async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
         channel: ChatChannel::Room,
         from: PlayerId(1),
         from_name: "ann".to_owned(),
+        to: None,
         text: "hello".to_owned(),
     };
     inbox.handle(ViewEvent::Chat(chat.clone()));
@@ -112,6 +113,7 @@ fn of_the_lists_that_were_not_read_only_the_newest_is_kept() {
         channel: ChatChannel::Room,
         from: PlayerId(1),
         from_name: "ann".to_owned(),
+        to: None,
         text: "hello".to_owned(),
     };
     inbox.handle(players(RoomId(6), 1));

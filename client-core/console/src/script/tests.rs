@@ -319,6 +319,7 @@ fn the_next_line_waits_for_the_chat_message() {
             channel,
             from: PlayerId(from),
             from_name,
+            to: None,
             text,
         })
     };

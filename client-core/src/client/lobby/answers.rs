@@ -69,6 +69,14 @@ impl LobbySession {
                     players,
                 });
             }
+            LobbyMessageBody::GameDescription(description) => self.emit(ViewEvent::Game {
+                request,
+                description: description.into(),
+            }),
+            LobbyMessageBody::BotsInvited(invited) => self.emit(ViewEvent::BotsInvited {
+                request,
+                count: invited.count,
+            }),
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
             LobbyMessageBody::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
@@ -210,6 +218,8 @@ fn can_answer(body: &LobbyMessageBody) -> bool {
         | LobbyMessageBody::RoomJoined(_)
         | LobbyMessageBody::RoomLeft(_)
         | LobbyMessageBody::PlayerList(_)
+        | LobbyMessageBody::GameDescription(_)
+        | LobbyMessageBody::BotsInvited(_)
         | LobbyMessageBody::Renamed(_)
         | LobbyMessageBody::Done(_) => true,
         LobbyMessageBody::RoomChange(_)

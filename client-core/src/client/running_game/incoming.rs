@@ -94,6 +94,7 @@ impl<V> RunningGame<V> {
             .link
             .last_received_number()
             .expect("the link has received a datagram");
+        self.arrivals.handle_number(number);
         let context = BodyContext {
             schema: &self.rules.schema,
             delay: self.rules.delay,
@@ -104,6 +105,7 @@ impl<V> RunningGame<V> {
         else {
             return Ok(());
         };
+        self.arrivals.handle_stamp(now, body.stamp);
         if self.newest_stamp.is_none_or(|newest| body.stamp > newest) {
             self.newest_stamp = Some(body.stamp);
             out.note_fresh_data(now);

@@ -17,6 +17,7 @@ fn a_ticket_lets_the_client_join_the_game() {
     let expected = ClientOutput::ConnectGame {
         address: "0.0.0.0:7777".into(),
         certificate_sha256: [5; 32],
+        web_certificates_sha256: vec![[6; 32]],
     };
     assert_eq!(harness.outputs, [expected]);
     harness.join_game();

@@ -200,6 +200,8 @@ fn in_a_cluster_the_next_server_is_dialled() {
     let server = |address: &str| pb::Server {
         address: address.to_owned(),
         certificate_sha256: vec![7; 32],
+        // Of which one is none.
+        web_certificates_sha256: vec![vec![8; 32], vec![9]],
     };
     let bad = pb::Server {
         certificate_sha256: vec![7],
@@ -237,6 +239,8 @@ fn in_a_cluster_the_next_server_is_dialled() {
         .map(|server| server.address)
         .collect();
     assert_eq!(beside, ["b:1", "a:1"]);
+    let server = harness.client.server().expect("one of the cluster");
+    assert_eq!(server.web_certificates_sha256, [[8; 32]]);
     harness.break_lobby_connection();
     assert_eq!(dialled(&mut harness), "a:1");
     let busy = CloseReason::Busy {

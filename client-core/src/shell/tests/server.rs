@@ -9,6 +9,7 @@ use ambit_proto::control::game::{self, ClientToGame, GameToClient};
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
+use ambit_proto::frame::{FrameDecoder, encode_frame};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
@@ -18,7 +19,6 @@ use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire;
-use ambit_transport::frame::{FrameDecoder, encode_frame};
 use ambit_transport::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, negotiated_alpn, server_config};
 use prost::Message;
 use quinn::{Connection, Endpoint, RecvStream, SendStream};
@@ -74,6 +74,7 @@ impl Server {
                     room: 7,
                     address: format!("0.0.0.0:{port}"),
                     certificate_sha256: fingerprint.0.to_vec(),
+                    web_certificates_sha256: Vec::new(),
                     ticket: b"let me in".to_vec(),
                     incarnation: 1,
                     map: 0,

@@ -302,6 +302,7 @@ fn chat(from: u32, name: &str) -> ViewEvent {
         channel: ChatChannel::Lobby,
         from: PlayerId(from.into()),
         from_name: name.into(),
+        to: None,
         text: String::new(),
     })
 }

@@ -534,6 +534,10 @@ pub struct HostStats {
     /// Of the rooms that have lost ticks or send less now, the 16 that lose the most ticks now.
     #[prost(message, repeated, tag = "31")]
     pub late_rooms: ::prost::alloc::vec::Vec<LateRoom>,
+    /// SHA-256 of each certificate (DER) that the host shows to browsers, now or next; at most two.
+    /// Empty if browsers know the authority that has signed it.
+    #[prost(bytes = "vec", repeated, tag = "32")]
+    pub web_certificates_sha256: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
 /// A room that has lost ticks, or sends less, since its ticks take too long.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

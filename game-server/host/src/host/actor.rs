@@ -34,6 +34,7 @@ use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
+use ambit_transport::player_connection::PlayerConnection;
 
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
 /// turn with the rest.
@@ -76,7 +77,7 @@ pub(crate) struct Order(pub(crate) RoomOrder);
 
 /// A client's connection and the queue of its control stream.
 pub(crate) struct GameConnection {
-    pub(crate) connection: quinn::Connection,
+    pub(crate) connection: PlayerConnection,
     pub(crate) control: mpsc::Sender<Control>,
 }
 

@@ -16,10 +16,11 @@ use crate::host_core::room_host::AdmittedClient;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::Error;
+use ambit_proto::frame::MAX_TO_GAME;
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::MAX_DATAGRAM;
-use ambit_transport::frame::MAX_TO_GAME;
-use quinn::{Connection, RecvStream, SendStream};
+use ambit_transport::player_connection::PlayerConnection;
+use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
@@ -48,7 +49,7 @@ struct TicketHolder {
 }
 
 /// Serves a connection to its end.
-pub(crate) async fn serve(shared: Arc<Shared>, connection: Connection) {
+pub(crate) async fn serve(shared: Arc<Shared>, connection: PlayerConnection) {
     let permit = match shared.greetings.take(connection.remote_address().ip()) {
         Ok(permit) => permit,
         Err(limit) => {
@@ -85,7 +86,7 @@ fn late_join() -> Error {
 /// client that has opened the stream reads so.
 async fn greet(
     shared: &Shared,
-    connection: &Connection,
+    connection: &PlayerConnection,
     to_client: &mut Option<SendStream>,
 ) -> Result<TicketHolder, Error> {
     let (sending, receiving) = connection
@@ -161,7 +162,7 @@ fn admit(shared: &Shared, join: &Join) -> Result<(AdmittedClient, Arc<RoomInlet>
     Ok((admitted, inlet))
 }
 
-async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder) {
+async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: TicketHolder) {
     let TicketHolder {
         admitted,
         inlet,
@@ -218,13 +219,13 @@ fn report(reports: &Reports, message: Control) -> bool {
 /// Ends with the connection.
 async fn read_datagrams(
     shared: Arc<Shared>,
-    connection: Connection,
+    connection: PlayerConnection,
     clock: RoomClock,
     mut slot: Slot,
     reports: Reports,
 ) {
     let mut is_reported = false;
-    while let Ok(datagram) = connection.read_datagram().await {
+    while let Some(datagram) = connection.read_datagram().await {
         if slot.push(clock.room_time(shared.clock.now()), datagram) {
             continue;
         }

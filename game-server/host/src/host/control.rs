@@ -312,6 +312,7 @@ impl<'a> ControlShell<'a> {
             room_loads: self.room_loads(),
             unplayed_rooms: self.unplayed_rooms(),
             ticket_time_unix_s: self.shared.time().ticket_unix_s,
+            web_certificates_sha256: self.shared.config.web_certificates.to_message(),
             ..self.shared.counters.read()
         }
     }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{GameToClient, game_to_client};
 use ambit_proto::control::world::Error;
-use ambit_transport::frame::encode_frame;
-use quinn::{Connection, SendStream, VarInt};
+use ambit_proto::frame::encode_frame;
+use ambit_transport::player_connection::PlayerConnection;
+use quinn::SendStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -53,7 +54,7 @@ impl Control {
 
 /// Writes what comes through `queue` until the last message or the end of the connection.
 pub(crate) async fn write(
-    connection: Connection,
+    connection: PlayerConnection,
     mut stream: SendStream,
     mut queue: mpsc::Receiver<Control>,
 ) {
@@ -75,7 +76,11 @@ pub(crate) async fn write(
 
 /// Writes an error as the only message, and closes the connection. Without a stream the close frame
 /// alone has the reason.
-pub(crate) async fn refuse(connection: &Connection, stream: Option<SendStream>, error: Error) {
+pub(crate) async fn refuse(
+    connection: &PlayerConnection,
+    stream: Option<SendStream>,
+    error: Error,
+) {
     let (code, reason) = (error.code(), error.message.clone());
     let Some(mut stream) = stream else {
         return close(connection, code, &reason);
@@ -88,7 +93,12 @@ pub(crate) async fn refuse(connection: &Connection, stream: Option<SendStream>, 
     }
 }
 
-async fn finish(connection: &Connection, mut stream: SendStream, code: ErrorCode, reason: &str) {
+async fn finish(
+    connection: &PlayerConnection,
+    mut stream: SendStream,
+    code: ErrorCode,
+    reason: &str,
+) {
     let _ = stream.finish();
     let _ = timeout(LAST_WITHIN, stream.stopped()).await;
     let _ = timeout(LAST_WITHIN, connection.closed()).await;
@@ -97,9 +107,9 @@ async fn finish(connection: &Connection, mut stream: SendStream, code: ErrorCode
 
 /// Closes at once. QUIC's application error code is the error code's number; the reason is its
 /// name, a colon and the reason in words.
-pub(crate) fn close(connection: &Connection, code: ErrorCode, reason: &str) {
+pub(crate) fn close(connection: &PlayerConnection, code: ErrorCode, reason: &str) {
     let reason = format!("{}: {reason}", codes::name(code));
-    connection.close(VarInt::from_u32(code as u32), reason.as_bytes());
+    connection.close(code, &reason);
 }
 
 fn error_message(error: Error) -> GameToClient {

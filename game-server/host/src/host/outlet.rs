@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_transport::player_connection::PlayerConnection;
 use bytes::Bytes;
-use quinn::{Connection, SendDatagramError};
+use quinn::SendDatagramError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
@@ -33,7 +34,7 @@ const BATCHES: usize = 2;
 /// Datagrams between two pauses: some tens of microseconds of work.
 const PART: usize = 16;
 
-type Datagrams = Vec<(Connection, Bytes)>;
+type Datagrams = Vec<(PlayerConnection, Bytes)>;
 
 /// Datagrams that leave together, after the journal entry of this number.
 struct Batch {
@@ -60,7 +61,7 @@ impl Outlet {
     }
 
     /// Adds a datagram to the tick's batch.
-    pub(crate) fn put(&mut self, connection: &Connection, bytes: Bytes) {
+    pub(crate) fn put(&mut self, connection: &PlayerConnection, bytes: Bytes) {
         self.batch.push((connection.clone(), bytes));
     }
 
@@ -147,7 +148,7 @@ impl BatchGate {
     }
 }
 
-fn send(connection: &Connection, bytes: Bytes, counters: &Counters) {
+fn send(connection: &PlayerConnection, bytes: Bytes, counters: &Counters) {
     if connection.datagram_send_buffer_space() < bytes.len() {
         // quinn makes room by dropping the oldest: the newest state wins.
         counters.dropped(DropReason::SendBufferFull);

@@ -8,8 +8,8 @@ use ambit_proto::time::GameTime;
 use super::messages::RoomMember;
 use super::*;
 use crate::protocol::MAX_TICK_INPUT_BYTES;
+use ambit_proto::frame::MAX_HOST;
 use ambit_room::journal::{JournalEntry, SavedRoom};
-use ambit_transport::frame::MAX_HOST;
 use ambit_transport::ticket::{Ticket, TicketSigner};
 
 const ADDRESS: &str = "10.0.0.1:7000";

@@ -206,6 +206,11 @@ impl Parameters {
 }
 
 impl Parameter {
+    /// Whether players may give it.
+    pub fn is_for_players(&self) -> bool {
+        self.key != LOBBY_ONLY_KEY
+    }
+
     fn parse(&self, given: Option<&str>) -> Result<Option<ParameterValue>, BadParameter> {
         let text = given.unwrap_or(self.default);
         if given.is_none() && text.is_empty() {

@@ -15,7 +15,9 @@ use ambit_proto::ids::RoomId;
 use serde::{Deserialize, Serialize};
 
 use super::game::Game;
-use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
+use crate::config::{
+    BadParameter, Parameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default,
+};
 use crate::room::Room;
 use crate::room_limits::RoomLimits;
 
@@ -100,6 +102,19 @@ impl Registry {
     /// One registered game.
     pub fn info(&self, game: &str) -> Option<&GameInfo> {
         self.games().find(|info| info.name == game)
+    }
+
+    /// The parameters that players may give for a room of a game: those of every room, with the
+    /// game's own defaults, and then the game's.
+    pub fn parameters(&self, game: &str) -> Option<Vec<Parameter>> {
+        let own = self.info(game)?.parameters;
+        let find = |key: &str| own.iter().find(|parameter| parameter.key == key);
+        let common = ROOM_PARAMETERS.iter();
+        let common = common.map(|parameter| *find(parameter.key).unwrap_or(parameter));
+        let is_common = |key: &str| ROOM_PARAMETERS.iter().any(|parameter| parameter.key == key);
+        let own = own.iter().filter(|parameter| !is_common(parameter.key));
+        let all = common.chain(own.copied());
+        Some(all.filter(Parameter::is_for_players).collect())
     }
 
     /// Whether a room of this game can be created with these parameters.

@@ -673,5 +673,5 @@ impl System {
 /// The shells would leave a longer message out.
 fn assert_fits_link(message: &impl Message) {
     let bytes = message.encoded_len();
-    assert!(bytes <= ambit_transport::frame::MAX_HOST, "{bytes} bytes");
+    assert!(bytes <= ambit_proto::frame::MAX_HOST, "{bytes} bytes");
 }

@@ -66,6 +66,9 @@ impl LobbyAndHosts {
             description: String::new(),
             min_players: 1,
             join_running: true,
+            has_walk: true,
+            parameters: Vec::new(),
+            max_capacity: u32::MAX,
         };
         let config = LobbyConfig {
             requests_per_s: 1_000,

@@ -17,6 +17,8 @@ use crate::lobby::rooms::room::LobbyRooms;
 /// Enough for a host name and a port; the address is part of each ticket.
 const MAX_ADDRESS_BYTES: usize = 255;
 const SHA256_BYTES: usize = 32;
+/// The one that a host shows to browsers, and the next one.
+const MAX_WEB_CERTIFICATES: usize = 2;
 const MAX_INSTANCE_BYTES: usize = 16;
 const MAX_BUILD_BYTES: usize = 64;
 /// Hosts that are remembered for a while after they are gone.
@@ -101,6 +103,17 @@ impl Host {
             _ if unix_s == 0 => {}
             Some(known) => known.update(now, unix_s),
             unknown => *unknown = Some(HostTicketTime::new(now, unix_s)),
+        }
+    }
+
+    /// SHA-256 of each certificate for browsers; none if what the host has sent are none.
+    pub(in crate::lobby) fn web_certificates(&self) -> &[Vec<u8>] {
+        let sent = &self.stats.web_certificates_sha256;
+        let are_hashes = sent.iter().all(|hash| hash.len() == SHA256_BYTES);
+        if are_hashes && sent.len() <= MAX_WEB_CERTIFICATES {
+            sent
+        } else {
+            &[]
         }
     }
 

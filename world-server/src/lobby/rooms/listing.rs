@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_proto::control::world::{self, room_change::Change, world_to_client::Body};
+use ambit_proto::frame::MAX_FROM_WORLD;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_transport::frame::MAX_FROM_WORLD;
 use prost::Message;
 
 use crate::lobby::output::ConnId;

@@ -12,7 +12,7 @@ use ambit_transport::address::SourceNetwork;
 use crate::lobby::config::LobbyGame;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest};
+use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest, MAX_CAPACITY};
 use crate::lobby::rooms::bans::{Ban, BarredBy};
 use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
@@ -88,6 +88,7 @@ impl Lobby {
         if self.players.at(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(now, player, join)?;
+            self.free_bot_seat(now, join.room);
             self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
             room.seats.take(player).map_err(|_| {
@@ -155,13 +156,16 @@ impl Lobby {
                 format!("no other member of room {id} has the id {target}"),
             ));
         }
-        let ban = Ban {
-            player: target,
-            name: self.players.at(target).name().clone(),
-            network: self.network_of_player(target),
-            newest_session: PlayerId(self.players.last_id()),
-        };
-        self.rooms.at_mut(id).bans.add(ban);
+        // A bot never comes back, and others may have its name.
+        if !self.bots.contains(target) {
+            let ban = Ban {
+                player: target,
+                name: self.players.at(target).name().clone(),
+                network: self.network_of_player(target),
+                newest_session: PlayerId(self.players.last_id()),
+            };
+            self.rooms.at_mut(id).bans.add(ban);
+        }
         let why = LobbyRefusal::new(
             ErrorCode::Kicked,
             "the room's host put you out; your session and your name are barred from this room, \
@@ -311,6 +315,34 @@ impl Lobby {
         self.games.iter().find(|game| game.name == name)
     }
 
+    pub(in crate::lobby) fn known_game(&self, name: &str) -> Result<&LobbyGame, LobbyRefusal> {
+        self.game(name).ok_or_else(|| {
+            let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
+            let message = format!(
+                "there is no game of that name; there is: {}",
+                known.join(", ")
+            );
+            LobbyRefusal::new(ErrorCode::UnknownGame, message)
+        })
+    }
+
+    /// Answers with what a room of a game can be created.
+    pub(in crate::lobby) fn describe_game(
+        &self,
+        name: &str,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let game = self.known_game(name)?;
+        let max_capacity = game.max_capacity.min(MAX_CAPACITY);
+        Ok(RequestOutcome::Immediate(Body::GameDescription(
+            world::GameDescription {
+                game: game.name.clone(),
+                parameters: [&game.parameters[..], &[ready_parameter()]].concat(),
+                default_capacity: DEFAULT_CAPACITY.min(max_capacity),
+                max_capacity,
+            },
+        )))
+    }
+
     /// The connections of the connected members, in the order of their joins.
     pub(in crate::lobby) fn member_conns(
         &self,
@@ -346,6 +378,7 @@ impl Lobby {
 
     /// Returns the player to the lobby. Its idle time there begins.
     fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
+        self.bots.note_lost(player);
         let player = self.players.at_mut(player);
         player.room = None;
         if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
@@ -353,25 +386,24 @@ impl Lobby {
         }
     }
 
-    /// After a seat was freed: closes an empty room, and chooses a new host if the host has left.
+    /// After a seat was freed: closes a room that is empty but for bots, and chooses a new host if
+    /// the host has left.
     fn settle_after_leave(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
-        if room.seats.is_empty() {
+        let is_person = |player: &PlayerId| !self.bots.contains(*player);
+        let Some(first) = room.seats.players().find(is_person) else {
             return self.close_room(
                 now,
                 id,
                 LobbyRefusal::new(ErrorCode::RoomClosed, "everybody has left"),
             );
-        }
+        };
         if !room.seats.contains(room.host) {
             let connected = room
                 .seats
                 .players()
-                .find(|player| self.players.at(*player).conn.is_some());
-            let new_host = connected
-                .or_else(|| room.seats.players().next())
-                .expect("the room is not empty");
-            self.rooms.at_mut(id).host = new_host;
+                .find(|player| is_person(player) && self.players.at(*player).conn.is_some());
+            self.rooms.at_mut(id).host = connected.unwrap_or(first);
         }
         self.mark_roster_changed(now, id);
     }
@@ -388,14 +420,7 @@ impl Lobby {
 
     /// Checks whether such a room can be played.
     fn check_creation(&self, create: &CreateRoomRequest) -> Result<(), LobbyRefusal> {
-        let Some(game) = self.game(&create.game) else {
-            let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
-            let message = format!(
-                "there is no game of that name; there is: {}",
-                known.join(", ")
-            );
-            return Err(LobbyRefusal::new(ErrorCode::UnknownGame, message));
-        };
+        let game = self.known_game(&create.game)?;
         let bad = |message| LobbyRefusal::new(ErrorCode::BadParameter, message);
         if create.capacity < game.min_players {
             let message = format!(
@@ -578,4 +603,13 @@ fn room_created(room: &LobbyRoom) -> RequestOutcome {
     RequestOutcome::Immediate(Body::RoomCreated(world::RoomCreated {
         room: Some(room.listing()),
     }))
+}
+fn ready_parameter() -> world::Parameter {
+    let words = READY_VALUES.map(str::to_owned).into();
+    world::Parameter {
+        key: READY.to_owned(),
+        default_value: READY_VALUES[0].to_owned(),
+        about: "whether a start needs all players to be ready".to_owned(),
+        allowed: Some(world::parameter::Allowed::Word(world::Words { words })),
+    }
 }

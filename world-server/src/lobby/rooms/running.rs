@@ -402,6 +402,7 @@ impl Lobby {
             ticket: self.signer.sign(&ticket),
             incarnation,
             map,
+            web_certificates_sha256: host.web_certificates().to_vec(),
         })
     }
 }

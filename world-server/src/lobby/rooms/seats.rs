@@ -80,8 +80,8 @@ impl Seats {
         self.capacity
     }
 
-    pub(in crate::lobby) fn is_empty(&self) -> bool {
-        self.taken.is_empty()
+    pub(in crate::lobby) fn free_count(&self) -> u32 {
+        self.capacity - self.taken()
     }
 }
 

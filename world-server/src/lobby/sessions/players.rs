@@ -93,13 +93,13 @@ impl LobbyPlayers {
         (self.entropy)()
     }
 
-    /// Adds a new player on `conn`, who comes from `network`. The name is changed until it is
-    /// unique.
+    /// Adds a new player on `conn`, who comes from `network`; both are `None` for a bot. The name
+    /// is changed until it is unique.
     pub(in crate::lobby) fn add(
         &mut self,
         wanted: Option<PlayerName>,
-        conn: ConnId,
-        network: SourceNetwork,
+        conn: Option<ConnId>,
+        network: Option<SourceNetwork>,
         config: &LobbyConfig,
     ) -> PlayerId {
         self.last_id += 1;
@@ -111,10 +111,10 @@ impl LobbyPlayers {
         self.by_token.insert(token, id);
         let player = LobbyPlayer {
             id,
-            conn: Some(conn),
+            conn,
             room: None,
             creations: RecentCreations::default(),
-            network: Some(network),
+            network,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,
@@ -424,8 +424,8 @@ mod tests {
         let network = SourceNetwork::of(std::net::Ipv4Addr::LOCALHOST.into());
         let id = players.add(
             Some(name(wanted)),
-            ConnId(1),
-            network,
+            Some(ConnId(1)),
+            Some(network),
             &LobbyConfig::default(),
         );
         players.at(id).name().as_str().to_owned()

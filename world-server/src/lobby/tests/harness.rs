@@ -48,6 +48,8 @@ pub(super) struct LobbyHarness {
     orders: Vec<(HostId, world_to_host::Body)>,
     /// Hosts that the lobby has disconnected since the last call.
     disconnected_hosts: Vec<HostId>,
+    /// The tokens of bots that were started.
+    pub(super) started_bots: Vec<[u8; 16]>,
     /// Number of children in the newest output that sets it.
     pub(super) children: Option<u32>,
     /// Rooms whose checkpoints were removed.
@@ -108,8 +110,15 @@ impl LobbyHarness {
             description: format!("the game {name}"),
             min_players,
             join_running,
+            has_walk: name != "still",
+            parameters: Vec::new(),
+            max_capacity: 100,
         };
-        let games = vec![game("field", 1, true), game("duel", 2, false)];
+        let games = vec![
+            game("field", 1, true),
+            game("duel", 2, false),
+            game("still", 1, true),
+        ];
         let entropy = move || {
             calls += 1;
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -137,6 +146,7 @@ impl LobbyHarness {
             closed: BTreeMap::new(),
             orders: Vec::new(),
             disconnected_hosts: Vec::new(),
+            started_bots: Vec::new(),
             children: None,
             removed_checkpoints: Vec::new(),
             records: BTreeMap::new(),
@@ -526,6 +536,7 @@ impl LobbyHarness {
                     }
                 }
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
+                LobbyAction::StartBot { token, .. } => self.started_bots.push(token),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { header } => self.condemned.push(header.room),
                 LobbyAction::NoteTrial { room } => self.trials.push(room.map(|room| room.0)),

@@ -159,7 +159,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
         request: u64::MAX,
         body: Some(Body::RoomList(world::RoomList { rooms })),
     };
-    assert!(message.encoded_len() <= ambit_transport::frame::MAX_FROM_WORLD);
+    assert!(message.encoded_len() <= ambit_proto::frame::MAX_FROM_WORLD);
 
     for _ in 0..1_000 {
         let client = harness.connect_as("");

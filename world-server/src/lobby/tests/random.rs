@@ -187,6 +187,9 @@ impl RandomRun {
             description: String::new(),
             min_players,
             join_running,
+            has_walk: true,
+            parameters: Vec::new(),
+            max_capacity: 100,
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
         let mut entropy = RandomSource::new(seed ^ 0xabcd);
@@ -316,7 +319,10 @@ impl RandomRun {
             14 => ready(self.random.chance(50)),
             15 => kick(player),
             16 => set_name(&self.any_name()),
-            17 => request_ticket(),
+            17 if self.random.chance(50) => request_ticket(),
+            17 => ask::Body::InviteBots(world::InviteBots {
+                count: 1 + self.random.below(4) as u32,
+            }),
             18 => ask::Body::ListRooms(world::ListRooms {
                 subscribe: self.random.chance(70),
             }),
@@ -638,6 +644,8 @@ impl RandomRun {
                     self.directory.is_some(),
                     "hosts keep rooms for the next leader"
                 ),
+                // Any client may take the session over.
+                LobbyAction::StartBot { token, .. } => self.tokens.push(token.to_vec()),
                 LobbyAction::SaveCondemned { .. }
                 | LobbyAction::ForgetRoom { .. }
                 | LobbyAction::NoteTrial { .. }

@@ -29,7 +29,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
         .iter()
         .map(|game| (game.name.as_str(), game.min_players))
         .collect();
-    assert_eq!(games, [("field", 1), ("duel", 2)]);
+    assert_eq!(games, [("field", 1), ("duel", 2), ("still", 1)]);
 }
 
 #[test]
@@ -431,4 +431,29 @@ fn room_requests_without_a_room_are_refused() {
         harness.ask(ann.conn, create(room("den"))),
         Body::RoomCreated(_)
     ));
+}
+
+#[test]
+fn a_game_is_described_with_the_seats_that_the_operator_allows() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
+    let describe = |game: &str| ask::Body::DescribeGame(world::DescribeGame { game: game.into() });
+    assert_eq!(
+        harness.refusal_code(ann.conn, describe("chess")),
+        ErrorCode::UnknownGame
+    );
+    let Body::GameDescription(field) = harness.ask(ann.conn, describe("field")) else {
+        panic!("expected a description")
+    };
+    assert_eq!(
+        (&field.game[..], field.default_capacity, field.max_capacity),
+        ("field", 64, 100)
+    );
+    // The lobby's own.
+    let keys: Vec<_> = field
+        .parameters
+        .iter()
+        .map(|parameter| &parameter.key[..])
+        .collect();
+    assert_eq!(keys, ["ready"]);
 }

@@ -109,7 +109,7 @@ pub const PHYSICS: GamePhysics = GamePhysics {
     ],
     // More than a player's cube can reach or roll in half a second.
     reach_m: 4.0,
-    create: |arena| Box::new(Physics::new(arena)),
+    create: |_, arena| Box::new(Physics::new(arena)),
 };
 
 /// Edge of a cube of this kind, in metres.

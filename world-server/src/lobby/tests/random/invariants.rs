@@ -30,7 +30,6 @@ impl RandomRun {
                 continue;
             }
             lobby.check_world(room, context);
-            assert!(!room.seats.is_empty(), "{context}: an empty room");
             assert!(
                 room.seats.taken() <= room.seats.capacity(),
                 "{context}: more players than seats"
@@ -63,17 +62,11 @@ impl RandomRun {
             }
         }
         self.check_makers(context);
-        let (mut names, mut looks) = (BTreeSet::new(), BTreeSet::new());
         for player in lobby.players.iter() {
             assert_eq!(
                 seated.remove(&player.id),
                 player.room,
                 "{context}: rooms and players disagree"
-            );
-            let keys = player.name().keys();
-            assert!(
-                names.insert(keys.folded) && looks.insert(keys.skeleton),
-                "{context}: two players with names that people confuse"
             );
             let connection = player
                 .conn
@@ -98,8 +91,13 @@ impl RandomRun {
             }
         }
         assert!(seated.is_empty(), "{context}: seats without players");
+        self.check_names(context);
+        self.check_bots(context);
+        let most_players = 24 + lobby.config.bots as usize;
         assert!(
-            lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
+            lobby.connections.len() <= 12
+                && lobby.rooms.len() <= 5
+                && lobby.players.len() <= most_players,
             "{context}"
         );
         assert!(
@@ -108,6 +106,42 @@ impl RandomRun {
                 .is_none_or(|deadline| deadline > self.now),
             "{context}: a deadline is overdue"
         );
+    }
+
+    /// Checks that nobody can be taken for another player.
+    fn check_names(&self, context: &str) {
+        let (mut names, mut looks) = (BTreeSet::new(), BTreeSet::new());
+        for player in self.lobby.players.iter() {
+            let keys = player.name().keys();
+            assert!(
+                names.insert(keys.folded) && looks.insert(keys.skeleton),
+                "{context}: two players with names that people confuse"
+            );
+        }
+    }
+
+    /// Checks that bots have seats, and keep no room for themselves.
+    fn check_bots(&self, context: &str) {
+        let lobby = &self.lobby;
+        let is_bot = |player| lobby.bots.contains(player);
+        for room in lobby
+            .rooms
+            .iter()
+            .filter(|room| room.map_identity.is_none())
+        {
+            assert!(
+                !room.seats.players().all(is_bot),
+                "{context}: a room without players, bots aside"
+            );
+            assert!(!is_bot(room.host), "{context}: a bot is the room's host");
+        }
+        for bot in lobby.bots.iter() {
+            let player = lobby.players.get(bot);
+            assert!(
+                player.is_some_and(|bot| bot.room.is_some()),
+                "{context}: a bot without a seat"
+            );
+        }
     }
 
     /// Checks the limits of rooms that players have made at one address.

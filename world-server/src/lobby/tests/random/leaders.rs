@@ -6,7 +6,7 @@ use std::time::Duration;
 use ambit_host::protocol::messages::{
     Heartbeat, HostReady, RoomHere, host_to_world, world_to_host,
 };
-use ambit_proto::ids::RoomId;
+use ambit_proto::ids::{PlayerId, RoomId};
 
 use super::super::harness::hello;
 use super::RandomRun;
@@ -135,9 +135,13 @@ impl RandomRun {
         directory.seen.lost_records += u64::from(lost > 0);
         directory.log.truncate(directory.log.len() - lost as usize);
 
+        // Sessions of bots are not kept.
         let clients: Vec<_> = std::mem::take(&mut self.open)
             .into_values()
-            .filter(|known| known.player.is_some())
+            .filter(|known| {
+                let player = known.player.map(PlayerId);
+                player.is_some_and(|player| !self.lobby.bots.contains(player))
+            })
             .collect();
         let hosts: Vec<_> = std::mem::take(&mut self.hosts).into_values().collect();
         self.waiting.clear();

@@ -16,7 +16,7 @@
 //! `LengthDelimitedCodec` of tokio-util has the same format, but it reserves the announced length
 //! at once (against invariant 2) and does not report it on failure.
 
-pub use ambit_proto::control::{MAX_FROM_GAME, MAX_FROM_WORLD, MAX_TO_GAME, MAX_TO_WORLD};
+pub use crate::control::{MAX_FROM_GAME, MAX_FROM_WORLD, MAX_TO_GAME, MAX_TO_WORLD};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 /// Bytes of the length field.
@@ -131,7 +131,7 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use ambit_proto::control::world::{Chat, ClientToWorld, LeaveRoom, Say, client_to_world::Body};
+    use crate::control::world::{Chat, ClientToWorld, LeaveRoom, Say, client_to_world::Body};
 
     #[test]
     fn a_stream_split_anywhere_gives_the_same_frames() {

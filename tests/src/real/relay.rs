@@ -1,9 +1,11 @@
-//! The line between the hosts and a WorldServer, which can go dark for one host.
+//! A line to a WorldServer that can go dark, for all who use it or for one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
@@ -17,8 +19,8 @@ const BUFFER_BYTES: usize = 65_536;
 const IDLE_LIMIT: Duration = Duration::from_mins(1);
 
 /// Forwards datagrams to one server and back, with a socket of its own for each sender.
-pub(crate) struct Relay {
-    pub(crate) address: SocketAddr,
+pub struct Relay {
+    pub address: SocketAddr,
     lines: Arc<Lines>,
 }
 
@@ -28,10 +30,11 @@ struct Lines {
     by_sender: Mutex<BTreeMap<SocketAddr, Arc<UdpSocket>>>,
     /// Ports of senders whose datagrams are dropped, in both directions.
     dark: Mutex<BTreeSet<u16>>,
+    is_dark_for_all: AtomicBool,
 }
 
 impl Relay {
-    pub(crate) fn start(runtime: &Runtime) -> io::Result<Self> {
+    pub fn start(runtime: &Runtime) -> io::Result<Self> {
         let front = runtime.block_on(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let address = front.local_addr()?;
         let lines = Arc::new(Lines {
@@ -39,25 +42,31 @@ impl Relay {
             server: OnceLock::new(),
             by_sender: Mutex::default(),
             dark: Mutex::default(),
+            is_dark_for_all: AtomicBool::default(),
         });
         runtime.spawn(carry_out(Arc::clone(&lines)));
         Ok(Self { address, lines })
     }
 
     /// Where the server listens, known once it runs.
-    pub(crate) fn lead_to(&self, server: SocketAddr) {
+    pub fn lead_to(&self, server: SocketAddr) {
         let _ = self.lines.server.set(server);
     }
 
     /// From now on, datagrams of these ports and to them are dropped; all others pass.
-    pub(crate) fn darken(&self, ports: BTreeSet<u16>) {
+    pub fn darken(&self, ports: BTreeSet<u16>) {
         *lock(&self.lines.dark) = ports;
+    }
+
+    /// Whether all datagrams are dropped from now on.
+    pub fn darken_for_all(&self, is_dark: bool) {
+        self.lines.is_dark_for_all.store(is_dark, Relaxed);
     }
 }
 
 impl Lines {
     fn is_dark(&self, sender: SocketAddr) -> bool {
-        lock(&self.dark).contains(&sender.port())
+        self.is_dark_for_all.load(Relaxed) || lock(&self.dark).contains(&sender.port())
     }
 
     /// The socket of this sender's datagrams at the server's side.
@@ -107,7 +116,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The ports of a process's UDP sockets, as Linux lists them.
-pub(crate) fn udp_ports(process: u32) -> io::Result<BTreeSet<u16>> {
+pub fn udp_ports(process: u32) -> io::Result<BTreeSet<u16>> {
     let folder = Path::new("/proc").join(process.to_string());
     let sockets: BTreeSet<String> = std::fs::read_dir(folder.join("fd"))?
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())

@@ -1,5 +1,5 @@
-//! A bot with the profile `crowd`: it walks between random points of the map and sometimes casts a
-//! spell.
+//! A bot that walks between random points of the map and sometimes casts a spell: the profile
+//! `crowd` of `bots`, and those that a server runs itself.
 //!
 //! The time and the surroundings go in, a command comes out now and then. No clock and no I/O;
 //! random decisions follow from the seed.
@@ -10,6 +10,8 @@ use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{CommandKind, FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
+
+use crate::client::Client;
 
 /// Minimum distance of a destination from the map's edge, in metres.
 const EDGE_M: f32 = 1.0;
@@ -32,7 +34,7 @@ const BLINK_M: f32 = 12.0;
 
 /// The decisions of one bot.
 #[derive(Debug)]
-pub(crate) struct CrowdBot {
+pub struct CrowdBot {
     rng: fastrand::Rng,
     /// When the bot picks the next destination or ends its pause.
     walk_at: LocalTime,
@@ -42,20 +44,22 @@ pub(crate) struct CrowdBot {
 
 /// What a bot knows when it decides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings {
-    /// The avatar's position, and whether it moves.
-    pub(crate) position: Position,
-    pub(crate) moving: bool,
+pub struct Surroundings {
+    /// The avatar's position.
+    pub position: Position,
+    /// Whether the avatar moves.
+    pub moving: bool,
     /// The position of the nearest other object.
-    pub(crate) nearest: Option<Position>,
+    pub nearest: Option<Position>,
     /// Extent of the map, in metres.
-    pub(crate) map: (f32, f32),
-    pub(crate) commands: CommandIds,
+    pub map: (f32, f32),
+    /// What the bot may do.
+    pub commands: CommandIds,
 }
 
 /// The numbers of the commands and spells that bots use, if the game has them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CommandIds {
+pub struct CommandIds {
     /// The first command whose only field is a position.
     walk: Option<u8>,
     /// A choice of a spell, and perhaps a position.
@@ -66,8 +70,27 @@ pub(crate) struct CommandIds {
     blink: Option<u8>,
 }
 
+impl Surroundings {
+    /// What the client of a bot sees at `now`; `None` without an avatar. The nearest object is
+    /// looked up only for a bot that casts: there may be many objects.
+    pub fn of(client: &Client, now: LocalTime, casts: bool) -> Option<Self> {
+        let t = client.room_time(now)?;
+        let rules = client.rules()?;
+        let avatar = client.avatar()?;
+        let position = avatar.position(t)?;
+        Some(Self {
+            position,
+            moving: avatar.moves(t),
+            nearest: casts.then(|| nearest(client, now, position)).flatten(),
+            map: (rules.map.width_m, rules.map.height_m),
+            commands: CommandIds::from_schema(&rules.schema),
+        })
+    }
+}
+
 impl CommandIds {
-    pub(crate) fn from_schema(schema: &Schema) -> Self {
+    /// Those of a game.
+    pub fn from_schema(schema: &Schema) -> Self {
         let only_field = |command: &CommandKind| match &command.fields[..] {
             [field] => Some(field.ty.clone()),
             _ => None,
@@ -94,11 +117,21 @@ impl CommandIds {
             blink,
         }
     }
+
+    /// Whether the game has a command to walk to a position.
+    pub fn can_walk(&self) -> bool {
+        self.walk.is_some()
+    }
+
+    /// Only walking: for bots that attack nobody.
+    pub fn without_spells(self) -> Self {
+        Self { cast: None, ..self }
+    }
 }
 
 impl CrowdBot {
     /// A bot that begins within a second, so that not all start at once.
-    pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
+    pub fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let walk_at = now + random_duration(&mut rng, (0, 1_000));
         let cast_at = now + random_duration(&mut rng, CAST_MS);
@@ -111,16 +144,12 @@ impl CrowdBot {
     }
 
     /// Whether it may cast at `now`, and so needs the nearest object.
-    pub(crate) fn may_cast_by(&self, now: LocalTime) -> bool {
+    pub fn may_cast_by(&self, now: LocalTime) -> bool {
         now >= self.cast_at
     }
 
     /// The next command, mostly none.
-    pub(crate) fn decide(
-        &mut self,
-        now: LocalTime,
-        around: &Surroundings,
-    ) -> Option<GameCommand<u32>> {
+    pub fn decide(&mut self, now: LocalTime, around: &Surroundings) -> Option<GameCommand<u32>> {
         if now >= self.cast_at {
             self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
             return self.cast(around);
@@ -187,6 +216,15 @@ impl CrowdBot {
     fn random_coordinate(&mut self, extent: f32) -> f32 {
         EDGE_M + self.rng.f32() * (extent - 2.0 * EDGE_M)
     }
+}
+
+fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
+    let t = client.room_time(now)?;
+    let others = client
+        .objects()
+        .filter(|object| !object.is_own())
+        .filter_map(|object| object.position(t));
+    others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
 }
 
 fn random_duration(rng: &mut fastrand::Rng, (least, most): (u64, u64)) -> Duration {
@@ -279,7 +317,7 @@ mod tests {
     #[test]
     fn in_a_game_without_spells_a_bot_only_walks() {
         let mut harness = CrowdBotHarness::new(4);
-        harness.around.commands.cast = None;
+        harness.around.commands = harness.around.commands.without_spells();
         assert!(
             harness
                 .run_for(Duration::from_mins(5))

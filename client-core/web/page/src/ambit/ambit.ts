@@ -1,0 +1,3 @@
+/** All that the page takes from the client package: nothing else of the page imports it. */
+
+export * from "../../../ts/index.js";

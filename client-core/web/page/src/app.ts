@@ -1,0 +1,311 @@
+/** The page of a connected player: the lobby, and the game over it. */
+
+import type {
+  Client,
+  Game,
+  GameDescription,
+  GameRules,
+  LobbyEvent,
+  Room,
+} from "./ambit/ambit.js";
+import { handle } from "./ambit/handle.js";
+import { parameterOf, type RoomSettings, settingsOf } from "./core/room_settings.js";
+import { askInDialog } from "./dialogs.js";
+import { el, setHidden } from "./dom.js";
+import { GameView } from "./game/game_view.js";
+import type { Addressee } from "./lobby/addressees.js";
+import { askForRoom } from "./lobby/create_dialog.js";
+import { LobbyModel } from "./lobby/lobby_model.js";
+import { LobbyView } from "./lobby/lobby_view.js";
+import { showError, showProblem } from "./problem_banner.js";
+import { texts } from "./texts.js";
+
+/** Where the name is kept for the next visit. */
+export const NAME_KEY = "ambit-name";
+/** There are no events about players who come and go. */
+const PLAYERS_MS = 10_000;
+/** Of a player who walks about alone: so small that there is always somebody in sight. */
+const WALK_GAME = "field";
+const WALK_PARAMETERS = { size: "80x80", obstacles: 20 };
+const WALK_BOTS = 8;
+/** A margin of the zones of interest, if the game does not say it. */
+const DEFAULT_MARGIN_M = 1;
+
+export class App {
+  readonly #client: Client;
+  readonly #model = new LobbyModel();
+  readonly #lobby: LobbyView;
+  readonly #page: HTMLElement;
+  readonly #descriptions = new Map<string, Promise<GameDescription>>();
+  readonly #reconnect: () => void;
+  #view: GameView | undefined;
+  #playing: Room | undefined;
+  /** So many attempts to get into a game are under way; some in rooms that were left since. */
+  #entering = 0;
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(page: HTMLElement, client: Client, reconnect: () => void) {
+    this.#page = page;
+    this.#client = client;
+    this.#reconnect = reconnect;
+    this.#lobby = new LobbyView({
+      rename: (name) => this.#try(() => this.#rename(name)),
+      join: (room) => this.#try(() => this.#join(room)),
+      create: () => this.#try(() => this.#create()),
+      walk: () => this.#try(() => this.#walk()),
+      back: () => this.#toggleLobby(),
+      say: (to, text) => this.#say(to, text),
+      ready: (isReady) => this.#try(async () => client.room?.setReady(isReady)),
+      start: () => this.#try(() => this.#start()),
+      play: () => this.#try(async () => client.room && this.#rejoin(client.room)),
+      leave: () => this.#try(() => this.#leave()),
+      kick: (player) => this.#try(async () => client.room?.kick(player)),
+    });
+    handle.client = client;
+    page.replaceChildren(this.#lobby.element);
+    // A resumed player gets the picture at once, unless the game has not begun.
+    setHidden(this.#lobby.element, client.room !== undefined);
+    this.#lobby.element.addEventListener("keydown", ({ key }) => {
+      if (key === "Escape" && this.#view) this.#toggleLobby();
+    });
+    this.#timer = setInterval(() => void this.#readPlayers(), PLAYERS_MS);
+    this.#update();
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { room } = this.#client;
+    if (room) this.#try(() => this.#enter(room));
+    this.#try(async () => {
+      this.#model.setRooms(await this.#client.watchRooms(true));
+      const isRunning = room && this.#model.rooms.get(room.id)?.running;
+      if (!isRunning) setHidden(this.#lobby.element, false);
+      await this.#readPlayers();
+    });
+    for (;;) {
+      const event = await this.#client.nextEvent();
+      if (!event) break;
+      this.#handle(event);
+      this.#update();
+    }
+    clearInterval(this.#timer);
+    this.#closeGame();
+  }
+
+  #handle(event: LobbyEvent): void {
+    this.#model.handle(event, this.#client.room?.id);
+    switch (event.ev) {
+      case "joined":
+      case "created":
+        if (this.#client.room) this.#try(() => this.#enter(this.#client.room as Room));
+        return;
+      case "left":
+        this.#closeGame();
+        // Without a reason the player has left.
+        if (event.reason && event.reason !== "error_unspecified" && event.reason !== "left") {
+          showProblem(event.reason, event.message);
+        }
+        return;
+      case "error":
+        return showProblem(event.code, event.message);
+      case "closed":
+        return showProblem(event.code || "server_gone", event.message, this.#reconnect);
+      case "resumed":
+        if (event.is_new_session) this.#try(() => this.#client.watchRooms(true));
+        return;
+    }
+  }
+
+  /** The player has a seat: shows the room, and its game as soon as it runs. */
+  async #enter(room: Room): Promise<void> {
+    if (this.#playing?.id === room.id) return;
+    this.#playing = room;
+    void this.#play(room);
+    this.#model.members = await room.players();
+    this.#update();
+  }
+
+  async #play(room: Room): Promise<void> {
+    this.#entering += 1;
+    try {
+      const game = await room.play();
+      if (this.#playing === room) await this.#open(room, game);
+    } catch (thrown) {
+      if (this.#playing !== room) return;
+      this.#closeGame();
+      // That the player has left by itself is no problem.
+      if (this.#client.room) showError(thrown, () => this.#try(() => this.#rejoin(room)));
+    } finally {
+      this.#entering -= 1;
+      this.#update();
+    }
+  }
+
+  async #open(room: Room, game: Game): Promise<void> {
+    handle.game = game;
+    const { schema } = game;
+    if (!schema || this.#view) return;
+    const description = await this.#describe(schema.game).catch(() => undefined);
+    if (game.isOver || this.#view) return;
+    this.#view = new GameView(this.#client, game, schema, {
+      settingsOf: (rules) => this.#settingsOf(room, rules, description),
+      toggleChat: () => this.#toggleLobby(),
+      leave: () => this.#try(() => this.#leave()),
+      ended: (code, message) => this.#ended(room, code, message),
+    });
+    this.#page.append(this.#view.element);
+    this.#page.classList.add("playing");
+    // Who is writing something goes on with it, beside the game.
+    if (this.#isTyping()) return;
+    setHidden(this.#lobby.element, true);
+    this.#view.focus();
+  }
+
+  #ended(room: Room, code: string, message: string): void {
+    this.#closeGame();
+    this.#update();
+    if (code === "left" || code === "") return;
+    const isMember = this.#client.room?.id === room.id;
+    // The lobby says why a player is out of the room.
+    if (isMember) showProblem(code, message, () => this.#try(() => this.#rejoin(room)));
+  }
+
+  /** A game that could not be reached is entered again only with another seat. */
+  async #rejoin(room: Room): Promise<void> {
+    const present = this.#client.room;
+    // An old banner offers it, too, when the player is in another room or plays again.
+    if (this.#view || (present && present.id !== room.id)) return;
+    if (present) await room.leave();
+    this.#closeGame();
+    await this.#join(room.id);
+  }
+
+  #closeGame(): void {
+    this.#view?.dispose();
+    this.#view = undefined;
+    this.#playing = undefined;
+    handle.game = undefined;
+    this.#page.classList.remove("playing");
+    setHidden(this.#lobby.element, false);
+  }
+
+  #toggleLobby(): void {
+    const { element } = this.#lobby;
+    setHidden(element, !element.hidden);
+    if (element.hidden) this.#view?.focus();
+    else this.#lobby.focusChat();
+  }
+
+  #settingsOf(
+    { id }: Room,
+    rules: GameRules,
+    description: GameDescription | undefined,
+  ): RoomSettings {
+    const chosen = this.#model.rooms.get(id)?.parameters ?? {};
+    const marginM = parameterOf(chosen, description, "margin");
+    const budgetKbit = parameterOf(chosen, description, "budget");
+    const budgetBytes = (budgetKbit * 1_000) / 8;
+    return settingsOf(rules, Number.isNaN(marginM) ? DEFAULT_MARGIN_M : marginM, budgetBytes);
+  }
+
+  #describe(game: string): Promise<GameDescription> {
+    let description = this.#descriptions.get(game);
+    if (!description) {
+      description = this.#client.describeGame(game);
+      description.catch(() => this.#descriptions.delete(game));
+      this.#descriptions.set(game, description);
+    }
+    return description;
+  }
+
+  async #rename(name: string): Promise<void> {
+    await this.#client.rename(name);
+    localStorage.setItem(NAME_KEY, this.#client.name);
+  }
+
+  async #join(id: number): Promise<void> {
+    const listed = this.#model.rooms.get(id);
+    let password = "";
+    if (listed?.password) {
+      const input = el("input", { type: "password", autocomplete: "off" });
+      const isOk = await askInDialog(texts.password_of(listed.name), [
+        { label: texts.password, input },
+      ]);
+      if (!isOk) return;
+      password = input.value;
+    }
+    await this.#enter(await this.#client.joinRoom(id, { password }));
+  }
+
+  async #create(): Promise<void> {
+    const { games, name } = this.#client;
+    const wanted = await askForRoom(games, texts.own_room(name), (game) => this.#describe(game));
+    if (!wanted) return;
+    const { game, settings } = wanted;
+    await this.#enter(await this.#client.createRoom(wanted.name, game, settings));
+  }
+
+  async #walk(): Promise<void> {
+    const client = this.#client;
+    const settings = { parameters: WALK_PARAMETERS };
+    const room = await client.createRoom(texts.walk_room(client.name), WALK_GAME, settings);
+    // A server may run no bots, or have none left: then the player walks alone.
+    await client.inviteBots(WALK_BOTS).catch(() => {});
+    await this.#enter(room);
+    await room.start();
+  }
+
+  async #start(): Promise<void> {
+    const { room } = this.#client;
+    await room?.start();
+    // After a game that has failed, nobody waits for the next one.
+    if (room) await this.#enter(room);
+  }
+
+  async #leave(): Promise<void> {
+    await this.#client.room?.leave();
+    this.#closeGame();
+  }
+
+  async #say(to: Addressee, text: string): Promise<boolean> {
+    const { room } = this.#client;
+    try {
+      if (to.channel === "whisper") await this.#client.whisper(to.to, text);
+      else if (to.channel === "room" && room) await room.say(text);
+      else await this.#client.say(text);
+      return true;
+    } catch (thrown) {
+      showError(thrown);
+      return false;
+    }
+  }
+
+  async #readPlayers(): Promise<void> {
+    if (document.hidden || !this.#client.isConnected) return;
+    try {
+      this.#model.everybody = await this.#client.players();
+      this.#update();
+    } catch {
+      // The next time.
+    }
+  }
+
+  #try(act: () => Promise<unknown>): void {
+    act().then(
+      () => this.#update(),
+      (thrown) => showError(thrown),
+    );
+  }
+
+  #update(): void {
+    const game = this.#view ? "shown" : this.#entering > 0 ? "entering" : "none";
+    this.#lobby.update(this.#client, this.#model, game);
+  }
+
+  /** Whether there is an unfinished text in the field that has the focus. */
+  #isTyping(): boolean {
+    const { activeElement } = document;
+    if (!(activeElement instanceof HTMLInputElement)) return false;
+    return activeElement.value !== "" && activeElement.value !== this.#client.name;
+  }
+}

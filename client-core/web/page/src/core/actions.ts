@@ -1,0 +1,105 @@
+/**
+ * What a player can do, as buttons and keys: from the commands that a game declares.
+ *
+ * A command whose first field is a choice gives one action for each name, so that a spell is one
+ * button. Keys: the one that the command suggests, otherwise the next free digit.
+ */
+
+import type { CommandKind, Field, Schema, Value } from "../ambit/ambit.js";
+
+export interface Action {
+  command: CommandKind;
+  /** Unique: the command, and the choice if there is one. */
+  name: string;
+  /** Values that the action has by itself. */
+  preset: Readonly<Record<string, Value>>;
+  /** The fields that are still to be filled, in order. */
+  asks: readonly Field[];
+  /** As `KeyboardEvent.key` in lower case, or null. */
+  key: string | null;
+  /** Whether a click on the map gives it. */
+  isClick: boolean;
+}
+
+/** A longer list of choices is asked for in a form. */
+const MAX_BUTTONS_OF_CHOICE = 10;
+const DIGITS = "1234567890".split("");
+/** The page's own. */
+const RESERVED = new Set(["enter", "escape", "tab", "f2"]);
+
+export function actionsOf(schema: Schema): Action[] {
+  const suggested = schema.commands.map(({ key }) => normaliseKey(key ?? ""));
+  const free = DIGITS.filter((digit) => !suggested.includes(digit));
+  const click = schema.commands.find(isGivenByClick);
+  return schema.commands.flatMap((command) => {
+    const isClick = command === click;
+    return variants(command).map(({ choice, preset, asks }, _, all): Action => {
+      const wanted = normaliseKey(command.key ?? "");
+      const isUsable = all.length === 1 && !["", "click"].includes(wanted) && !RESERVED.has(wanted);
+      const key = isClick ? null : isUsable ? wanted : (free.shift() ?? null);
+      const name = choice === undefined ? command.name : `${command.name} ${choice}`;
+      return { command, name, preset, asks, key, isClick };
+    });
+  });
+}
+
+interface Variant {
+  choice: string | undefined;
+  preset: Record<string, Value>;
+  asks: Field[];
+}
+
+function variants({ fields }: CommandKind): Variant[] {
+  const [first, ...rest] = fields;
+  const isButtons =
+    first?.type === "choice" && !first.optional && first.choices.length <= MAX_BUTTONS_OF_CHOICE;
+  if (!isButtons) return [{ choice: undefined, preset: {}, asks: [...fields] }];
+  return first.choices.map((choice) => ({
+    choice,
+    preset: { [first.name]: choice },
+    asks: rest,
+  }));
+}
+
+/** A click gives one place: other fields could not be filled by it. */
+function isGivenByClick({ key, fields }: CommandKind): boolean {
+  const [first, ...rest] = fields;
+  return key === "click" && first?.type === "position" && rest.every((field) => field.optional);
+}
+
+/** `Space`, `space` and a blank are the same key. */
+export function normaliseKey(key: string): string {
+  const lower = key.toLowerCase();
+  return lower === "space" || lower === "spacebar" ? " " : lower;
+}
+
+/** A command that is being given: its fields are filled one after the other. */
+export class CommandDraft {
+  readonly action: Action;
+  readonly values: Record<string, Value>;
+  #filled = 0;
+
+  constructor(action: Action) {
+    this.action = action;
+    this.values = { ...action.preset };
+  }
+
+  /** The field to fill next; undefined when the command is complete. */
+  get next(): Field | undefined {
+    return this.action.asks[this.#filled];
+  }
+
+  fill(value: Value): void {
+    const field = this.next;
+    if (!field) return;
+    this.values[field.name] = value;
+    this.#filled += 1;
+  }
+
+  /** Leaves the next field without a value. False if it needs one. */
+  skip(): boolean {
+    if (!this.next?.optional) return false;
+    this.fill(null);
+    return true;
+  }
+}

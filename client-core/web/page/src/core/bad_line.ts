@@ -1,0 +1,100 @@
+/**
+ * One direction of a bad network, without a clock and without I/O.
+ *
+ * Datagrams and bytes of the stream go in, with the time; what has arrived comes out of
+ * {@link BadLine.poll}. The same seed and calls give the same result.
+ *
+ * Invariants:
+ * 1. Bytes of the stream come out completely and in order. A packet of theirs that is lost costs
+ *    the time of sending it again.
+ * 2. A datagram comes out once or never, `delayMs` to `delayMs + jitterMs` after it went in. One
+ *    may overtake another.
+ * 3. At most {@link MAX_DATAGRAMS} datagrams are under way; further ones are lost.
+ *
+ * Units: milliseconds of any clock that does not run back.
+ */
+
+import { Random } from "./random.js";
+
+/** What is bad about a line. All zero: everything comes out at once. */
+export interface LineConditions {
+  delayMs: number;
+  /** The most that is added to the delay, evenly distributed. */
+  jitterMs: number;
+  lossPercent: number;
+}
+
+export const GOOD_LINE: Readonly<LineConditions> = { delayMs: 0, jitterMs: 0, lossPercent: 0 };
+
+/** What has arrived. */
+export interface Parcel {
+  lane: "stream" | "datagram";
+  bytes: Uint8Array;
+}
+
+/** More than a room sends in the longest delay that the page offers. */
+const MAX_DATAGRAMS = 2_048;
+/** Beside two delays: what a sender waits until it takes a packet for lost. */
+const RESEND_MS = 30;
+/** A line that loses all would hold the stream for ever. */
+const MAX_RESENDS = 5;
+
+interface Waiting {
+  due: number;
+  bytes: Uint8Array;
+}
+
+export class BadLine {
+  /** May change at any time; what is under way keeps its time of arrival. */
+  conditions: LineConditions;
+  readonly #random: Random;
+  /** In order of sending, and so of arrival. */
+  readonly #stream: Waiting[] = [];
+  /** In order of arrival. */
+  readonly #datagrams: Waiting[] = [];
+
+  constructor(seed: number, conditions: LineConditions = { ...GOOD_LINE }) {
+    this.#random = new Random(seed);
+    this.conditions = conditions;
+  }
+
+  handleStream(now: number, bytes: Uint8Array): void {
+    let due = now + this.#delay();
+    for (let resends = 0; resends < MAX_RESENDS && this.#isLost(); resends += 1) {
+      due += 2 * this.conditions.delayMs + RESEND_MS;
+    }
+    const before = this.#stream.at(-1)?.due ?? -Infinity;
+    this.#stream.push({ due: Math.max(due, before), bytes });
+  }
+
+  handleDatagram(now: number, bytes: Uint8Array): void {
+    const due = now + this.#delay();
+    if (this.#isLost() || this.#datagrams.length >= MAX_DATAGRAMS) return;
+    let at = this.#datagrams.length;
+    while (at > 0 && (this.#datagrams[at - 1] as Waiting).due > due) at -= 1;
+    this.#datagrams.splice(at, 0, { due, bytes });
+  }
+
+  /** What has arrived by `now`, until there is nothing left. */
+  poll(now: number): Parcel | undefined {
+    const stream = this.#stream[0]?.due ?? Infinity;
+    const datagram = this.#datagrams[0]?.due ?? Infinity;
+    if (Math.min(stream, datagram) > now) return undefined;
+    return stream <= datagram
+      ? { lane: "stream", bytes: (this.#stream.shift() as Waiting).bytes }
+      : { lane: "datagram", bytes: (this.#datagrams.shift() as Waiting).bytes };
+  }
+
+  /** When {@link BadLine.poll} has something next, or Infinity. */
+  nextDeadline(): number {
+    return Math.min(this.#stream[0]?.due ?? Infinity, this.#datagrams[0]?.due ?? Infinity);
+  }
+
+  #delay(): number {
+    return this.conditions.delayMs + this.#random.next() * this.conditions.jitterMs;
+  }
+
+  #isLost(): boolean {
+    return this.#random.next() * 100 < this.conditions.lossPercent;
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * Where the viewer stands, and what a point of the screen is in the world and the other way round.
+ *
+ * Coordinates of the world: x east, y north, z up, in metres. Coordinates of the screen: from -1 at
+ * the left and at the bottom to 1. Angles are radians; yaw 0 looks north, pitch is the height of
+ * the viewer above the horizon. Results go into fields and into arguments: no call makes garbage.
+ */
+
+/** From above: for objects that walk on the ground. Around: for objects that move freely. */
+export type CameraMode = "above" | "around";
+
+export interface Point {
+  x: number;
+  y: number;
+  z: number;
+}
+
+/** Vertical angle of view. */
+export const FIELD_OF_VIEW = (45 * Math.PI) / 180;
+/** Steep enough to judge distances, and boxes still show their height. */
+const PITCH_ABOVE = (68 * Math.PI) / 180;
+const PITCH_AROUND = (38 * Math.PI) / 180;
+const MIN_PITCH = 0.08;
+const MAX_PITCH = Math.PI / 2 - 0.02;
+/** The drawn target covers 63 % of its way to the real one in this time. */
+const FOLLOW_S = 0.12;
+/** Farther away than that, the target has jumped: a gate, a new life. */
+const JUMP_M = 25;
+
+const RANGES = {
+  above: { start: 36, min: 12, max: 240 },
+  around: { start: 16, min: 4, max: 90 },
+} as const;
+
+export class ViewCamera {
+  readonly mode: CameraMode;
+  /** What it looks at. */
+  readonly target: Point = { x: 0, y: 0, z: 0 };
+  readonly eye: Point = { x: 0, y: 0, z: 1 };
+  /** Unit vectors. */
+  readonly forward: Point = { x: 0, y: 1, z: 0 };
+  readonly up: Point = { x: 0, y: 0, z: 1 };
+  readonly right: Point = { x: 1, y: 0, z: 0 };
+  yaw = 0;
+  pitch: number;
+  distance: number;
+  /** Width by height of the screen. */
+  aspect = 1;
+  #hasTarget = false;
+
+  constructor(mode: CameraMode) {
+    this.mode = mode;
+    this.pitch = mode === "above" ? PITCH_ABOVE : PITCH_AROUND;
+    this.distance = RANGES[mode].start;
+    this.update();
+  }
+
+  /** Moves the target towards a point; jumps if that is far away, or the first one. */
+  follow(x: number, y: number, z: number, seconds: number): void {
+    const { target } = this;
+    const away = Math.hypot(x - target.x, y - target.y, z - target.z);
+    const share = this.#hasTarget && away < JUMP_M ? 1 - Math.exp(-seconds / FOLLOW_S) : 1;
+    this.#hasTarget = true;
+    target.x += (x - target.x) * share;
+    target.y += (y - target.y) * share;
+    target.z += (z - target.z) * share;
+  }
+
+  /** Turns by a movement over the screen, where the whole height is 1. From above: yaw only. */
+  turn(across: number, upwards: number): void {
+    this.yaw = wrapAngle(this.yaw - across * Math.PI);
+    if (this.mode === "above") return;
+    const pitch = this.pitch + upwards * Math.PI;
+    this.pitch = Math.min(Math.max(pitch, MIN_PITCH), MAX_PITCH);
+  }
+
+  /** A factor below 1 comes closer. */
+  zoom(factor: number): void {
+    const { min, max } = RANGES[this.mode];
+    this.distance = Math.min(Math.max(this.distance * factor, min), max);
+  }
+
+  /** Computes the eye and the axes. */
+  update(): void {
+    const { target, eye, forward, up, right } = this;
+    const sinYaw = Math.sin(this.yaw);
+    const cosYaw = Math.cos(this.yaw);
+    const sinPitch = Math.sin(this.pitch);
+    const cosPitch = Math.cos(this.pitch);
+    set(right, cosYaw, sinYaw, 0);
+    set(forward, -sinYaw * cosPitch, cosYaw * cosPitch, -sinPitch);
+    set(up, -sinYaw * sinPitch, cosYaw * sinPitch, cosPitch);
+    // An upright screen would show a narrow strip; from farther away it shows as much.
+    const away = this.distance * Math.sqrt(Math.max(1, 1 / this.aspect));
+    set(
+      eye,
+      target.x - forward.x * away,
+      target.y - forward.y * away,
+      target.z - forward.z * away,
+    );
+  }
+
+  /** The direction from the eye through a point of the screen; not of length 1. */
+  direction(screenX: number, screenY: number, into: Point): void {
+    const { forward, up, right } = this;
+    const high = Math.tan(FIELD_OF_VIEW / 2) * screenY;
+    const wide = Math.tan(FIELD_OF_VIEW / 2) * this.aspect * screenX;
+    set(
+      into,
+      forward.x + right.x * wide + up.x * high,
+      forward.y + right.y * wide + up.y * high,
+      forward.z + right.z * wide + up.z * high,
+    );
+  }
+
+  /** The point of the plane at `height` behind a point of the screen. False above the horizon. */
+  groundPoint(screenX: number, screenY: number, height: number, into: Point): boolean {
+    const { eye } = this;
+    this.direction(screenX, screenY, into);
+    const share = (height - eye.z) / into.z;
+    if (!(share > 0) || !Number.isFinite(share)) return false;
+    set(into, eye.x + into.x * share, eye.y + into.y * share, height);
+    return true;
+  }
+
+  /** The place on the screen (x, y) and the depth in metres (z). False behind the viewer. */
+  project(x: number, y: number, z: number, into: Point): boolean {
+    const { eye, forward, up, right } = this;
+    const dx = x - eye.x;
+    const dy = y - eye.y;
+    const dz = z - eye.z;
+    const depth = dx * forward.x + dy * forward.y + dz * forward.z;
+    if (depth <= 0) return false;
+    const scale = 1 / (depth * Math.tan(FIELD_OF_VIEW / 2));
+    const across = (dx * right.x + dy * right.y + dz * right.z) * scale;
+    set(into, across / this.aspect, (dx * up.x + dy * up.y + dz * up.z) * scale, depth);
+    return true;
+  }
+}
+
+/** From -π to π. */
+export function wrapAngle(angle: number): number {
+  return angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
+}
+
+function set(point: Point, x: number, y: number, z: number): void {
+  point.x = x;
+  point.y = y;
+  point.z = z;
+}

@@ -1,0 +1,101 @@
+/**
+ * The form of a new room, from what a game says about its parameters: which fields, in which order,
+ * and whether an input is allowed.
+ */
+
+import type { ParameterListing } from "../ambit/ambit.js";
+
+export interface FormField {
+  key: string;
+  about: string;
+  input: ParameterListing["kind"];
+  min: number;
+  max: number;
+  words: readonly string[];
+  /** Empty if the server chooses. */
+  initial: string;
+}
+
+export interface CreateForm {
+  /** The game's own, and the size of the map: shown at once. */
+  first: FormField[];
+  /** Those of any room. */
+  more: FormField[];
+}
+
+/** Why an input is not allowed. */
+export type InputProblem =
+  | { problem: "not_whole" | "not_a_number" | "not_a_size" }
+  | { problem: "out_of_range"; min: number; max: number };
+
+/** Parameters of any room, which most players leave as they are: `docs/playing.md`. */
+const ROOM_KEYS = new Set(
+  "seed tick delay cell inner outer margin grace budget map-seats coding".split(" "),
+);
+
+export function layOut(parameters: readonly ParameterListing[]): CreateForm {
+  const form: CreateForm = { first: [], more: [] };
+  for (const parameter of parameters) {
+    const list = ROOM_KEYS.has(parameter.key) ? form.more : form.first;
+    list.push(fieldOf(parameter));
+  }
+  // What a game adds says more about it than how large its map is.
+  form.first.sort((a, b) => Number(a.key === "size") - Number(b.key === "size"));
+  return form;
+}
+
+function fieldOf(parameter: ParameterListing): FormField {
+  return {
+    key: parameter.key,
+    about: parameter.about,
+    input: parameter.kind,
+    min: parameter.min ?? -Infinity,
+    max: parameter.max ?? Infinity,
+    words: parameter.words ?? [],
+    initial: parameter.default,
+  };
+}
+
+/** The parameters to send: those that were changed. */
+export function changedParameters(
+  fields: readonly FormField[],
+  inputOf: (key: string) => string,
+): Record<string, string> {
+  const changed: Record<string, string> = {};
+  for (const field of fields) {
+    const input = inputOf(field.key).trim();
+    if (input !== "" && input !== field.initial) changed[field.key] = input;
+  }
+  return changed;
+}
+
+/** Checks an input; an empty one stands for the default. */
+export function findProblem(field: FormField, input: string): InputProblem | undefined {
+  const text = input.trim();
+  if (text === "") return undefined;
+  switch (field.input) {
+    case "whole":
+      return /^\d+$/.test(text) ? checkRange(field, text) : { problem: "not_whole" };
+    case "decimal":
+      return /^\d+(\.\d+)?$/.test(text) ? checkRange(field, text) : { problem: "not_a_number" };
+    case "size": {
+      const size = parseSize(text);
+      if (!size) return { problem: "not_a_size" };
+      return checkRange(field, size[0]) ?? checkRange(field, size[1]);
+    }
+    case "word": // A list offers only what is allowed.
+    case "unknown": // The server decides.
+      return undefined;
+  }
+}
+
+/** Width and height of a size, in metres. */
+export function parseSize(text: string | undefined): [number, number] | undefined {
+  const [, width, height] = /^(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)$/.exec(text ?? "") ?? [];
+  return width && height ? [Number(width), Number(height)] : undefined;
+}
+
+function checkRange({ min, max }: FormField, input: string | number): InputProblem | undefined {
+  const value = Number(input);
+  return value < min || value > max ? { problem: "out_of_range", min, max } : undefined;
+}

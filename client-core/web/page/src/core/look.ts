@@ -1,0 +1,61 @@
+/** How an object of a kind is drawn: from the look that its game declares, and nothing else. */
+
+import type { Kind, Schema } from "../ambit/ambit.js";
+import type { CameraMode } from "./camera.js";
+
+export interface MeshDescription {
+  form: "cylinder" | "cube" | "arrow" | "ball";
+  /** Extents in metres, along the axes of the object. */
+  scale: readonly [x: number, y: number, z: number];
+  /** From the object's position to the middle of its mesh, upwards. */
+  lift: number;
+  /** From the object's position to the top of its mesh: bars and names are above. */
+  top: number;
+  /** 0xRRGGBB. */
+  colour: number;
+  /** Whether it has the same size on the screen at any distance. */
+  keepsScreenSize: boolean;
+  /** Whether its place is a path: it stands on the ground. Otherwise a pose moves it freely. */
+  walks: boolean;
+}
+
+/** A disc and an arrow are flat, so that they look from above as declared. */
+const DISC_HEIGHT = 0.8;
+const ARROW_HEIGHT = 0.5;
+
+export function describeMesh(kind: Kind): MeshDescription {
+  const { size, shape } = kind.look;
+  const walks = kind.components[0]?.type !== "pose";
+  const common = { colour: parseColour(kind.look.colour), keepsScreenSize: false, walks };
+  // A position on a path is on the ground, that of a pose in the middle of the body.
+  const standing = (height: number) => ({
+    lift: walks ? height / 2 : 0,
+    top: walks ? height : height / 2,
+  });
+  switch (shape) {
+    case "box":
+      return { ...common, form: "cube", scale: [size, size, size], ...standing(size) };
+    case "arrow": {
+      const height = size * ARROW_HEIGHT;
+      return { ...common, form: "arrow", scale: [size, size, height], ...standing(height) };
+    }
+    case "point": {
+      const scale = [size, size, size] as const;
+      return { ...common, form: "ball", scale, ...standing(size), keepsScreenSize: true };
+    }
+    default: {
+      const height = size * DISC_HEIGHT;
+      return { ...common, form: "cylinder", scale: [size, size, height], ...standing(height) };
+    }
+  }
+}
+
+/** A game with bodies that move freely is watched from around. */
+export function cameraMode(schema: Schema): CameraMode {
+  return schema.kinds.some((kind) => kind.components[0]?.type === "pose") ? "around" : "above";
+}
+
+/** `#rrggbb`; grey if it is something else. */
+export function parseColour(text: string): number {
+  return /^#[0-9a-f]{6}$/i.test(text) ? parseInt(text.slice(1), 16) : 0xa0a0a0;
+}

@@ -1,0 +1,80 @@
+/**
+ * The commands that were given and have not taken effect: what the countdowns show.
+ *
+ * A command takes effect, for everybody at once, the local lag after the server has it. Until the
+ * host confirms it, the page counts the way there as half a round trip; the confirmation has the
+ * exact time. A refusal is shown for a moment, too.
+ *
+ * Bound: {@link MAX_PENDING}; the oldest one is forgotten.
+ */
+
+export interface PendingCommand {
+  number: number;
+  label: string;
+  givenAt: number;
+  /** Estimated until it is confirmed. */
+  effectAt: number;
+  state: "sent" | "confirmed" | "refused";
+  /** Where on the map, or NaN. */
+  x: number;
+  y: number;
+  z: number;
+}
+
+const MAX_PENDING = 32;
+/** So long it can still be seen after its effect. */
+const AFTERGLOW_MS = 350;
+const REFUSED_MS = 900;
+/** One without an answer is waited for; the client gives up a move after a second. */
+const UNANSWERED_MS = 2_000;
+
+export class PendingCommands {
+  /** In the order in which they were given. */
+  readonly list: PendingCommand[] = [];
+
+  give(now: number, number: number, label: string, lagMs: number): PendingCommand {
+    if (this.list.length >= MAX_PENDING) this.list.shift();
+    const pending: PendingCommand = {
+      number,
+      label,
+      givenAt: now,
+      effectAt: now + lagMs,
+      state: "sent",
+      x: NaN,
+      y: NaN,
+      z: NaN,
+    };
+    this.list.push(pending);
+    return pending;
+  }
+
+  confirm(number: number, effectAt: number): void {
+    const pending = this.#find(number);
+    if (pending) Object.assign(pending, { state: "confirmed", effectAt });
+  }
+
+  refuse(now: number, number: number): void {
+    const effectAt = now + REFUSED_MS - AFTERGLOW_MS;
+    const pending = this.#find(number);
+    if (pending) Object.assign(pending, { state: "refused", effectAt });
+  }
+
+  /** Forgets what need not be shown any more. */
+  expire(now: number): void {
+    for (let index = this.list.length - 1; index >= 0; index -= 1) {
+      const { effectAt, state } = this.list[index] as PendingCommand;
+      const shownFor = state === "sent" ? UNANSWERED_MS : AFTERGLOW_MS;
+      if (now > effectAt + shownFor) this.list.splice(index, 1);
+    }
+  }
+
+  #find(number: number): PendingCommand | undefined {
+    return this.list.find((other) => other.number === number);
+  }
+}
+
+/** From 1 when it was given to 0 at its effect. */
+export function remainingShare(pending: PendingCommand, now: number): number {
+  const total = pending.effectAt - pending.givenAt;
+  return total > 0 ? Math.min(Math.max((pending.effectAt - now) / total, 0), 1) : 0;
+}

@@ -1,0 +1,45 @@
+/** What a stable error code means for a player, and whether trying again makes sense. */
+
+/** Codes that mean the same for a player. All other codes are `other`. */
+const CODES = {
+  no_web_transport: ["no_web_transport"],
+  no_webgl: ["no_webgl"],
+  no_server: ["no_server"],
+  could_not_connect: ["could_not_connect"],
+  server_gone: ["connection_lost", "closed", "server_gone", "game_unreachable"],
+  kicked: ["kicked"],
+  draining: ["draining"],
+  taken_over: ["taken_over"],
+  room_closed: ["room_closed"],
+  idle: ["idle"],
+  host_died: ["host_died", "room_crashed"],
+  outdated_page: ["version_mismatch", "unsupported"],
+  full: ["room_full", "too_many_rooms", "too_many_connections", "too_many_from_address"],
+  wrong_password: ["wrong_password"],
+  try_later: ["try_again", "rate_limited", "no_host_available"],
+  client_failed: ["client_failed"],
+  other: [],
+} as const;
+
+export type ProblemKind = keyof typeof CODES;
+
+const KINDS = new Map<string, ProblemKind>(
+  Object.entries(CODES).flatMap(([kind, codes]) =>
+    codes.map((code) => [code, kind as ProblemKind] as const),
+  ),
+);
+
+export function problemOf(code: string): ProblemKind {
+  return KINDS.get(code) ?? "other";
+}
+
+/** Whether the page should offer to connect again. */
+export function canRetry(kind: ProblemKind): boolean {
+  return kind !== "no_web_transport" && kind !== "no_webgl" && kind !== "outdated_page";
+}
+
+/** The code of an error, `other` if it is not one of the client's. */
+export function codeOf(thrown: unknown): string {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return typeof code === "string" ? code : "other";
+}

@@ -1,0 +1,42 @@
+/** Matrices of instances, computed into the arrays that the graphics card gets. */
+
+/** Floats of a matrix, column by column. */
+export const MATRIX_FLOATS = 16;
+
+/**
+ * Writes the matrix of an object: its rotation and position from a frame's transform (position 3,
+ * quaternion 4), with the extents of its mesh, lifted by `lift`.
+ */
+export function composeMatrix(
+  transforms: Float32Array,
+  from: number,
+  scale: readonly [number, number, number],
+  factor: number,
+  lift: number,
+  matrices: Float32Array,
+  to: number,
+): void {
+  const qx = transforms[from + 3] as number;
+  const qy = transforms[from + 4] as number;
+  const qz = transforms[from + 5] as number;
+  const qw = transforms[from + 6] as number;
+  const x = scale[0] * factor;
+  const y = scale[1] * factor;
+  const z = scale[2] * factor;
+  matrices[to] = (1 - 2 * (qy * qy + qz * qz)) * x;
+  matrices[to + 1] = 2 * (qx * qy + qw * qz) * x;
+  matrices[to + 2] = 2 * (qx * qz - qw * qy) * x;
+  matrices[to + 3] = 0;
+  matrices[to + 4] = 2 * (qx * qy - qw * qz) * y;
+  matrices[to + 5] = (1 - 2 * (qx * qx + qz * qz)) * y;
+  matrices[to + 6] = 2 * (qy * qz + qw * qx) * y;
+  matrices[to + 7] = 0;
+  matrices[to + 8] = 2 * (qx * qz + qw * qy) * z;
+  matrices[to + 9] = 2 * (qy * qz - qw * qx) * z;
+  matrices[to + 10] = (1 - 2 * (qx * qx + qy * qy)) * z;
+  matrices[to + 11] = 0;
+  matrices[to + 12] = transforms[from] as number;
+  matrices[to + 13] = transforms[from + 1] as number;
+  matrices[to + 14] = (transforms[from + 2] as number) + lift;
+  matrices[to + 15] = 1;
+}

@@ -1,0 +1,48 @@
+/** Elements without a framework. Text gets into the page by `textContent` only. */
+
+type Attributes = Record<string, string | boolean | undefined>;
+export type Child = Node | string | undefined;
+
+/** Makes an element; a text is text, whatever it contains. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (typeof value === "string") element.setAttribute(name, value);
+  }
+  for (const child of children) if (child !== undefined) element.append(child);
+  return element;
+}
+
+export function button(label: string, act: () => void, attributes: Attributes = {}) {
+  const element = el("button", { type: "button", ...attributes }, label);
+  element.addEventListener("click", act);
+  return element;
+}
+
+/** Writes only what has changed: a write makes the browser lay the page out. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setHidden(element: HTMLElement, hidden: boolean): void {
+  if (element.hidden !== hidden) element.hidden = hidden;
+}
+
+let lastId = 0;
+
+/** A field with its label, and perhaps a hint that screen readers read with it. */
+export function labelled(label: string, input: HTMLElement, hint = ""): HTMLElement {
+  lastId += 1;
+  input.id = `field-${lastId}`;
+  const parts: Child[] = [el("label", { for: input.id }, label), input];
+  if (hint) {
+    input.setAttribute("aria-describedby", `hint-${lastId}`);
+    parts.push(el("small", { id: `hint-${lastId}` }, hint));
+  }
+  return el("div", { class: "field" }, ...parts);
+}

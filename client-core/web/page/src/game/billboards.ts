@@ -1,0 +1,215 @@
+/**
+ * Bars and names above objects, always towards the viewer and of one size on the screen.
+ *
+ * All bars are one draw call, all names another. Names are painted once each into the slots of one
+ * texture; see `SlotTable`.
+ */
+
+import * as THREE from "three";
+import { SlotTable } from "../core/slot_table.js";
+
+const MAX_SHOWN = 512;
+const SLOT_COLUMNS = 8;
+const SLOT_ROWS = 32;
+const SLOT_WIDTH = 256;
+const SLOT_HEIGHT = 32;
+/** Names are larger by this factor where pixels are coarse; smaller, nobody could read them. */
+const COARSE_NAMES = 1.6;
+
+/** `place`: position and, in w, the share of a bar or the slot of a name. */
+const VERTEX = `
+  attribute vec4 place;
+  uniform vec2 size;
+  uniform vec2 shift;
+  varying vec2 corner;
+  varying float extra;
+  void main() {
+    corner = position.xy;
+    extra = place.w;
+    vec4 clip = projectionMatrix * viewMatrix * vec4(place.xyz, 1.0);
+    clip.xy += ((position.xy - 0.5) * size + shift) * clip.w;
+    gl_Position = clip;
+  }
+`;
+
+const BAR_FRAGMENT = `
+  varying vec2 corner;
+  varying float extra;
+  void main() {
+    vec2 inner = abs(corner - 0.5);
+    if (inner.x > 0.48 || inner.y > 0.36) {
+      gl_FragColor = vec4(0.0, 0.0, 0.0, 0.65);
+      return;
+    }
+    vec3 full = mix(vec3(0.85, 0.2, 0.15), vec3(0.2, 0.75, 0.3), smoothstep(0.2, 0.7, extra));
+    gl_FragColor = corner.x < extra ? vec4(full, 1.0) : vec4(0.12, 0.12, 0.12, 0.8);
+  }
+`;
+
+const NAME_FRAGMENT = `
+  uniform sampler2D names;
+  varying vec2 corner;
+  varying float extra;
+  void main() {
+    float column = mod(extra, ${SLOT_COLUMNS}.0);
+    float row = floor(extra / ${SLOT_COLUMNS}.0);
+    vec2 at = (vec2(column, row) + vec2(corner.x, 1.0 - corner.y));
+    gl_FragColor = texture2D(names, at / vec2(${SLOT_COLUMNS}.0, ${SLOT_ROWS}.0));
+    if (gl_FragColor.a < 0.02) discard;
+  }
+`;
+
+class Quads {
+  readonly mesh: THREE.Mesh<THREE.InstancedBufferGeometry, THREE.ShaderMaterial>;
+  readonly #places = new Float32Array(4 * MAX_SHOWN);
+  #count = 0;
+
+  constructor(fragmentShader: string, uniforms: Record<string, THREE.IUniform>) {
+    const geometry = new THREE.InstancedBufferGeometry();
+    const corners = Float32Array.of(0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0);
+    geometry.setAttribute("position", new THREE.BufferAttribute(corners, 3));
+    geometry.setIndex([0, 1, 2, 0, 2, 3]);
+    const places = new THREE.InstancedBufferAttribute(this.#places, 4);
+    places.setUsage(THREE.DynamicDrawUsage);
+    geometry.setAttribute("place", places);
+    const material = new THREE.ShaderMaterial({
+      vertexShader: VERTEX,
+      fragmentShader,
+      uniforms: {
+        size: { value: new THREE.Vector2() },
+        shift: { value: new THREE.Vector2() },
+        ...uniforms,
+      },
+      transparent: true,
+      depthTest: false,
+      depthWrite: false,
+    });
+    this.mesh = new THREE.Mesh(geometry, material);
+    this.mesh.frustumCulled = false;
+    this.mesh.renderOrder = 10;
+  }
+
+  /** Extents and shift upwards, in pixels of a screen of this size. */
+  setSize(width: number, height: number, up: number, screenWidth: number, screenHeight: number) {
+    const { size, shift } = this.mesh.material.uniforms;
+    size?.value.set((2 * width) / screenWidth, (2 * height) / screenHeight);
+    shift?.value.set(0, (2 * up) / screenHeight);
+  }
+
+  begin(): void {
+    this.#count = 0;
+  }
+
+  add(x: number, y: number, z: number, extra: number): void {
+    if (this.#count >= MAX_SHOWN) return;
+    const at = 4 * this.#count;
+    this.#places[at] = x;
+    this.#places[at + 1] = y;
+    this.#places[at + 2] = z;
+    this.#places[at + 3] = extra;
+    this.#count += 1;
+  }
+
+  end(): void {
+    const { geometry } = this.mesh;
+    geometry.instanceCount = this.#count;
+    (geometry.attributes.place as THREE.BufferAttribute).needsUpdate = true;
+  }
+}
+
+/** The texture of all names. */
+class NameSlots {
+  readonly texture: THREE.CanvasTexture;
+  readonly #context: CanvasRenderingContext2D;
+  readonly #table = new SlotTable(
+    SLOT_COLUMNS * SLOT_ROWS,
+    (name, slot) => this.#paint(name, slot),
+    () => this.#clear(),
+  );
+
+  constructor() {
+    const canvas = document.createElement("canvas");
+    canvas.width = SLOT_COLUMNS * SLOT_WIDTH;
+    canvas.height = SLOT_ROWS * SLOT_HEIGHT;
+    this.#context = canvas.getContext("2d") as CanvasRenderingContext2D;
+    this.texture = new THREE.CanvasTexture(canvas);
+    this.texture.flipY = false;
+    this.texture.generateMipmaps = false;
+    this.texture.minFilter = THREE.LinearFilter;
+  }
+
+  begin(): void {
+    this.#table.begin();
+  }
+
+  /** -1 if there is no place for another name in this frame. */
+  slotOf(name: string): number {
+    return this.#table.slotOf(name);
+  }
+
+  #clear(): void {
+    this.#context.clearRect(0, 0, SLOT_COLUMNS * SLOT_WIDTH, SLOT_ROWS * SLOT_HEIGHT);
+  }
+
+  #paint(name: string, slot: number): void {
+    const context = this.#context;
+    const x = ((slot % SLOT_COLUMNS) + 0.5) * SLOT_WIDTH;
+    const y = (Math.floor(slot / SLOT_COLUMNS) + 0.5) * SLOT_HEIGHT;
+    context.font = "600 20px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = "rgba(0, 0, 0, 0.75)";
+    context.fillStyle = "#fff";
+    context.strokeText(name, x, y, SLOT_WIDTH - 8);
+    context.fillText(name, x, y, SLOT_WIDTH - 8);
+    this.texture.needsUpdate = true;
+  }
+}
+
+export class Billboards {
+  readonly group = new THREE.Group();
+  readonly #slots = new NameSlots();
+  readonly #bars = new Quads(BAR_FRAGMENT, {});
+  readonly #names = new Quads(NAME_FRAGMENT, { names: { value: this.#slots.texture } });
+
+  constructor() {
+    this.group.add(this.#bars.mesh, this.#names.mesh);
+  }
+
+  resize(width: number, height: number, pixelRatio: number): void {
+    this.#bars.setSize(44, 7, 10, width, height);
+    const scale = pixelRatio < 1 ? COARSE_NAMES : 1;
+    const nameHeight = 22 * scale;
+    this.#names.setSize(176 * scale, nameHeight, 15 + nameHeight / 2, width, height);
+  }
+
+  begin(): void {
+    this.#bars.begin();
+    this.#names.begin();
+    this.#slots.begin();
+  }
+
+  addBar(x: number, y: number, z: number, share: number): void {
+    this.#bars.add(x, y, z, share);
+  }
+
+  addName(x: number, y: number, z: number, name: string): void {
+    const slot = this.#slots.slotOf(name);
+    if (slot >= 0) this.#names.add(x, y, z, slot);
+  }
+
+  end(): void {
+    this.#bars.end();
+    this.#names.end();
+  }
+
+  dispose(): void {
+    this.#slots.texture.dispose();
+    for (const { mesh } of [this.#bars, this.#names]) {
+      mesh.geometry.dispose();
+      mesh.material.dispose();
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Gives commands: fills their fields one after the other, sends them, and notes them as pending.
+ *
+ * A place or an object comes from a click or from the keyboard; all other fields from a form.
+ */
+
+import type { Field, Game, Value } from "../ambit/ambit.js";
+import { type Action, CommandDraft } from "../core/actions.js";
+import type { Point } from "../core/camera.js";
+import type { PendingCommands } from "../core/pending_commands.js";
+
+export interface CommanderHooks {
+  /** What the player has to choose next; undefined for nothing. */
+  onDraft(draft: CommandDraft | undefined): void;
+  /** The command was not even sent. */
+  onError(label: string, message: string): void;
+  /** Asks for a field that is neither a place nor an object; undefined if the player cancels. */
+  ask(label: string, field: Field): Promise<Value | undefined>;
+  /** From now to the effect, in milliseconds. */
+  lagMs(): number;
+}
+
+export class Commander {
+  readonly #game: Game;
+  readonly #pending: PendingCommands;
+  readonly #hooks: CommanderHooks;
+  #draft: CommandDraft | undefined;
+  #place: Point | undefined;
+
+  constructor(game: Game, pending: PendingCommands, hooks: CommanderHooks) {
+    this.#game = game;
+    this.#pending = pending;
+    this.#hooks = hooks;
+  }
+
+  get draft(): CommandDraft | undefined {
+    return this.#draft;
+  }
+
+  /** Begins a command. Pressed again, a button leaves out what is optional. */
+  begin(action: Action): void {
+    if (this.#draft?.action === action && this.#draft.skip()) return this.#goOn();
+    this.#draft = new CommandDraft(action);
+    this.#place = undefined;
+    this.#goOn();
+  }
+
+  cancel(): void {
+    this.#draft = undefined;
+    this.#hooks.onDraft(undefined);
+  }
+
+  givePlace(place: Point): void {
+    if (this.#draft?.next?.type !== "position") return;
+    this.#place = { ...place };
+    this.#draft.fill([place.x, place.y, place.z]);
+    this.#goOn();
+  }
+
+  giveObject(id: number): void {
+    if (this.#draft?.next?.type !== "object") return;
+    this.#draft.fill(id);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    const draft = this.#draft;
+    const next = draft?.next;
+    if (!draft) return;
+    if (!next) {
+      this.#draft = undefined;
+      this.#hooks.onDraft(undefined);
+      return this.#send(draft);
+    }
+    this.#hooks.onDraft(draft);
+    if (next.type === "position" || next.type === "object") return;
+    void this.#hooks.ask(draft.action.name, next).then((value) => {
+      if (this.#draft !== draft) return;
+      if (value === undefined && !next.optional) return this.cancel();
+      draft.fill(value ?? null);
+      this.#goOn();
+    });
+  }
+
+  #send({ action, values }: CommandDraft): void {
+    try {
+      const number = this.#game.send(action.command.name, values);
+      const now = performance.now();
+      const pending = this.#pending.give(now, number, action.name, this.#hooks.lagMs());
+      if (this.#place) Object.assign(pending, this.#place);
+    } catch (thrown) {
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#hooks.onError(action.name, message);
+    }
+  }
+}

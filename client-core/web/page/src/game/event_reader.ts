@@ -1,0 +1,105 @@
+/** What happens in a game: hands its events to the parts of the view that show them. */
+
+import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import type { PendingCommands } from "../core/pending_commands.js";
+import type { PlannedPaths } from "../core/planned_paths.js";
+import { texts } from "../texts.js";
+import type { Markers } from "./markers.js";
+
+/** Events need no frame's precision, and reading them makes garbage. */
+const PAUSE_MS = 40;
+
+export interface EventHooks {
+  /** There is another static map, or other rules. */
+  onMap(): void;
+  /** The game's connection broke. */
+  onInterrupted(): void;
+  /** The game goes on, perhaps on another map. */
+  onResumed(): void;
+  say(text: string, isProblem?: boolean): void;
+  ended(code: string, message: string): void;
+}
+
+export class EventReader {
+  readonly #game: Game;
+  readonly #schema: Schema;
+  readonly #pending: PendingCommands;
+  readonly #paths: PlannedPaths;
+  readonly #markers: Markers;
+  readonly #hooks: EventHooks;
+  #readAt = 0;
+
+  constructor(
+    game: Game,
+    schema: Schema,
+    pending: PendingCommands,
+    paths: PlannedPaths,
+    markers: Markers,
+    hooks: EventHooks,
+  ) {
+    this.#game = game;
+    this.#schema = schema;
+    this.#pending = pending;
+    this.#paths = paths;
+    this.#markers = markers;
+    this.#hooks = hooks;
+  }
+
+  /** `frame` is the one that was shown last, at `shownAt`. */
+  read(now: number, frame: Frame, shownAt: number): void {
+    // The last event says why the game is over.
+    if (now < this.#readAt + PAUSE_MS && !this.#game.isOver) return;
+    this.#readAt = now;
+    for (const event of this.#game.events()) this.#handle(now, event, frame, shownAt);
+  }
+
+  #handle(now: number, event: GameEvent, frame: Frame, shownAt: number): void {
+    const { say } = this.#hooks;
+    this.#paths.handle(event);
+    switch (event.ev) {
+      case "map":
+        return this.#hooks.onMap();
+      case "resumed":
+        this.#hooks.onResumed();
+        return say(`${texts.resumed} ${texts.map_number(event.map)}.`);
+      case "confirmed": {
+        const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
+        return this.#pending.confirm(event.command, shownAt + ahead);
+      }
+      case "refused":
+        this.#pending.refuse(now, event.command);
+        return say(event.message, true);
+      case "event":
+        return this.#mark(now, event, frame);
+      case "interrupted":
+        return this.#hooks.onInterrupted();
+      case "missed":
+        // Among what was dropped may have been `resumed` or `map`. One `interrupted` too many is
+        // hidden, rather than one shown for ever.
+        return this.#hooks.onResumed();
+      case "error":
+        return say(event.message, true);
+      case "ended":
+        return this.#hooks.ended(event.code, event.message);
+    }
+  }
+
+  /** Shows where it happens: at its place, or at the objects that it names. */
+  #mark(now: number, event: GameEvent & { ev: "event" }, frame: Frame): void {
+    const kind = this.#schema.events.find(({ name }) => name === event.name);
+    for (const { name, type } of kind?.fields ?? []) {
+      const value = event[name];
+      if (type === "position" && isPlace(value)) {
+        this.#markers.pulse(now, value.x, value.y, value.z ?? 0);
+      } else if (type === "object" && typeof value === "number") {
+        const index = frame.indexOf(value);
+        if (index < 0) continue;
+        this.#markers.pulse(now, frame.x(index), frame.y(index), frame.z(index));
+      }
+    }
+  }
+}
+
+function isPlace(value: unknown): value is { x: number; y: number; z?: number } {
+  return typeof value === "object" && value !== null && "x" in value && "y" in value;
+}

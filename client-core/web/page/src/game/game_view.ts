@@ -1,0 +1,170 @@
+/** A running game: the loop, and how its parts work together. */
+
+import type { Client, Frame, Game, GameRules, Schema } from "../ambit/ambit.js";
+import { actionsOf } from "../core/actions.js";
+import { PendingCommands } from "../core/pending_commands.js";
+import { PlannedPaths } from "../core/planned_paths.js";
+import { extentOf, type RoomSettings } from "../core/room_settings.js";
+import { button, el, setHidden } from "../dom.js";
+import { Overlay } from "../overlay/overlay.js";
+import { texts } from "../texts.js";
+import { Commander } from "./commander.js";
+import { EventReader } from "./event_reader.js";
+import { Hud } from "./hud.js";
+import { OwnValues } from "./own_values.js";
+import { Picture } from "./picture.js";
+import { PlayerInput } from "./player_input.js";
+import { SmallMap } from "./small_map.js";
+
+export interface GameHooks {
+  /** What is known about the room; a gate leads to a map with other rules. */
+  settingsOf(rules: GameRules): RoomSettings;
+  /** Opens or closes the chat. */
+  toggleChat(): void;
+  leave(): void;
+  ended(code: string, message: string): void;
+}
+
+export class GameView {
+  readonly element: HTMLElement;
+  readonly #client: Client;
+  readonly #game: Game;
+  readonly #hooks: GameHooks;
+  readonly #picture: Picture;
+  readonly #map = new SmallMap();
+  readonly #hud: Hud;
+  readonly #ownValues = new OwnValues();
+  readonly #overlay: Overlay;
+  readonly #pending = new PendingCommands();
+  readonly #paths = new PlannedPaths();
+  readonly #commander: Commander;
+  readonly #input: PlayerInput;
+  readonly #events: EventReader;
+  #settings: RoomSettings | undefined;
+  #frame: Frame;
+  #before = 0;
+  #request = 0;
+
+  constructor(client: Client, game: Game, schema: Schema, hooks: GameHooks) {
+    this.#client = client;
+    this.#game = game;
+    this.#hooks = hooks;
+    this.#frame = game.frame();
+    this.#overlay = new Overlay(client);
+    const picture = new Picture(schema);
+    this.#picture = picture;
+    const actions = actionsOf(schema);
+    this.#commander = new Commander(game, this.#pending, {
+      onDraft: (draft) => this.#hud.showDraft(draft),
+      onError: (label, message) => this.#hud.say(texts.refused(label, message), true),
+      ask: (label, field) => this.#hud.ask(label, field),
+      lagMs: () => this.#lagMs(),
+    });
+    const { canvas, camera } = picture;
+    this.#input = new PlayerInput(canvas, camera, game, schema, actions, this.#commander, {
+      toggleChat: () => hooks.toggleChat(),
+      toggleOverlay: () => this.#toggleOverlay(),
+    });
+    this.#hud = new Hud(actions, this.#input.isSteered, schema, {
+      begin: (action) => {
+        // The arrow keys and Space choose the place.
+        this.focus();
+        this.#commander.begin(action);
+        this.#input.showAim();
+      },
+      hold: (name, isHeld) => this.#input.hold(name, isHeld),
+    });
+    this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.markers, {
+      onMap: () => this.#readMap(),
+      onInterrupted: () => setHidden(this.#hud.interruption, false),
+      onResumed: () => {
+        setHidden(this.#hud.interruption, true);
+        this.#readMap();
+        this.#input.tellHeldAgain();
+      },
+      say: (text, isProblem) => this.#hud.say(text, isProblem),
+      ended: (code, message) => hooks.ended(code, message),
+    });
+    this.element = this.#layOut();
+    this.#readMap();
+    this.#request = requestAnimationFrame(this.#next);
+  }
+
+  focus(): void {
+    this.#picture.canvas.focus();
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.#request);
+    this.#input.dispose();
+    this.#picture.dispose();
+    this.element.remove();
+  }
+
+  #layOut(): HTMLElement {
+    const { help, interruption, messages, hint, commands, controls } = this.#hud;
+    const values = this.#ownValues.element;
+    const buttons = el(
+      "div",
+      { class: "game-buttons" },
+      button(texts.lobby, () => this.#hooks.toggleChat()),
+      button(texts.overlay, () => this.#toggleOverlay()),
+      button(texts.help, () => setHidden(help, !help.hidden)),
+      button(texts.leave, () => this.#hooks.leave()),
+    );
+    return el(
+      "main",
+      { class: "game" },
+      this.#picture.canvas,
+      buttons,
+      this.#map.element,
+      this.#overlay.element,
+      help,
+      el("div", { class: "below" }, interruption, messages, hint, values, commands),
+      controls,
+    );
+  }
+
+  /** One frame. Makes no objects of its own, except when something happens. */
+  readonly #next = (time: number): void => {
+    const seconds = Math.min((time - this.#before) / 1_000, 0.1);
+    this.#events.read(time, this.#frame, this.#before);
+    if (this.#game.isOver) return;
+    this.#before = time;
+    this.#request = requestAnimationFrame(this.#next);
+    const picture = this.#picture;
+    const frame = this.#game.frame(time);
+    this.#frame = frame;
+    picture.follow(frame, seconds);
+    this.#input.update(time, frame, seconds);
+    this.#pending.expire(time);
+    const { aim, isAiming } = this.#input;
+    picture.markers.update(time, this.#pending.list, aim.place, isAiming, picture.ringSize);
+    picture.draw(frame, this.#paths, this.#overlay.showsAges);
+    this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
+    this.#ownValues.update(time, frame);
+    this.#overlay.update(time, frame, this.#pending, this.#settings);
+  };
+
+  /** The map and the rules of the room. Boxes come some time after the start. */
+  #readMap(): void {
+    const { rules } = this.#game;
+    if (!rules) return;
+    const boxes = this.#game.map() ?? [];
+    const extent = extentOf(rules);
+    this.#settings = this.#hooks.settingsOf(rules);
+    this.#picture.setMap(extent, boxes, this.#settings);
+    this.#map.setMap(extent, boxes);
+    this.#input.aim.setExtent(extent);
+  }
+
+  /** From now to the effect of a command, before the host has confirmed it. */
+  #lagMs(): number {
+    return (this.#settings?.delayMs ?? 0) + (this.#client.stats.rtt_ms ?? 0) / 2;
+  }
+
+  #toggleOverlay(): void {
+    this.#overlay.toggle();
+    this.#picture.interest.group.visible = this.#overlay.isOpen;
+  }
+}

@@ -1,0 +1,131 @@
+/** Buttons, hints and messages over the picture. All from the schema of the game. */
+
+import type { Field, Schema, Value } from "../ambit/ambit.js";
+import type { Action, CommandDraft } from "../core/actions.js";
+import { button, el, setHidden, setText } from "../dom.js";
+import { askInDialog } from "../dialogs.js";
+import { texts } from "../texts.js";
+
+const MAX_MESSAGES = 5;
+const MESSAGE_MS = 5_000;
+const CONTROL_SYMBOLS = new Map([
+  ["left", "←"],
+  ["right", "→"],
+  ["up", "↑"],
+  ["down", "↓"],
+]);
+
+export interface HudHooks {
+  begin(action: Action): void;
+  hold(control: string, isHeld: boolean): void;
+}
+
+export class Hud {
+  readonly commands = el("div", {
+    class: "commands",
+    role: "toolbar",
+    "aria-label": texts.commands,
+  });
+  readonly controls = el("div", { class: "controls", role: "group", "aria-label": texts.controls });
+  readonly hint = el("p", { class: "hint", role: "status", hidden: true });
+  /** As long as the game's connection is broken. */
+  readonly interruption = el(
+    "p",
+    { class: "hint problem", role: "status", hidden: true },
+    texts.interrupted,
+  );
+  readonly messages = el("div", { class: "messages", role: "log" });
+  readonly help: HTMLElement;
+  readonly #hooks: HudHooks;
+
+  constructor(actions: readonly Action[], isSteered: boolean, schema: Schema, hooks: HudHooks) {
+    this.#hooks = hooks;
+    for (const action of actions) {
+      if (!action.isClick) this.commands.append(this.#commandButton(action));
+    }
+    this.commands.hidden = this.commands.childElementCount === 0;
+    if (isSteered) this.controls.append(...schema.controls.map((name) => this.#control(name)));
+    this.controls.hidden = !isSteered;
+    this.help = helpOf(actions, isSteered);
+  }
+
+  showDraft(draft: CommandDraft | undefined): void {
+    const field = draft?.next;
+    setHidden(this.hint, !field);
+    for (const element of this.commands.children) {
+      const isChosen = element.getAttribute("data-name") === draft?.action.name;
+      element.setAttribute("aria-pressed", String(isChosen));
+    }
+    if (!draft || !field) return;
+    const { name } = draft.action;
+    const choose = field.type === "object" ? texts.choose_object : texts.choose_place;
+    setText(this.hint, `${choose(name)} ${field.optional ? texts.again_without : ""}`);
+  }
+
+  say(text: string, isProblem = false): void {
+    const message = el("p", { class: isProblem ? "problem" : "" }, text);
+    this.messages.append(message);
+    while (this.messages.childElementCount > MAX_MESSAGES) this.messages.firstChild?.remove();
+    setTimeout(() => message.remove(), MESSAGE_MS);
+  }
+
+  async ask(label: string, field: Field): Promise<Value | undefined> {
+    const input =
+      field.type === "choice"
+        ? el("select", {}, ...field.choices.map((choice) => el("option", {}, choice)))
+        : el("input", field.type === "number" ? { type: "number", step: "1" } : { type: "text" });
+    if (input instanceof HTMLInputElement && field.type === "number") {
+      input.min = String(field.min);
+      input.max = String(field.max);
+      input.required = !field.optional;
+    }
+    const isOk = await askInDialog(label, [{ label: field.name, input }]);
+    if (!isOk || (input.value === "" && field.optional)) return undefined;
+    return field.type === "number" ? Number(input.value) : input.value;
+  }
+
+  #commandButton(action: Action): HTMLElement {
+    const label = action.key ? `${action.name} [${texts.key(action.key)}]` : action.name;
+    const element = button(label, () => this.#hooks.begin(action), {
+      "data-name": action.name,
+      "aria-pressed": "false",
+      title: `${action.command.usage}\n${action.command.help}`,
+    });
+    if (action.key) element.setAttribute("aria-keyshortcuts", action.key);
+    return element;
+  }
+
+  /** A button that holds its control as long as it is pressed. */
+  #control(name: string): HTMLElement {
+    const label = CONTROL_SYMBOLS.get(name) ?? name;
+    const element = el("button", { type: "button", class: `control ${name}`, "aria-label": name });
+    setText(element, label);
+    const hold = (isHeld: boolean) => (event: Event) => {
+      event.preventDefault();
+      this.#hooks.hold(name, isHeld);
+    };
+    element.addEventListener("pointerdown", hold(true));
+    for (const end of ["pointerup", "pointercancel", "pointerleave", "lostpointercapture"]) {
+      element.addEventListener(end, hold(false));
+    }
+    element.addEventListener("contextmenu", (event) => event.preventDefault());
+    return element;
+  }
+}
+
+function helpOf(actions: readonly Action[], isSteered: boolean): HTMLElement {
+  const lines = [
+    ...(isSteered ? texts.help_steer : texts.help_click),
+    ...texts.help_view,
+    ...actions.map(({ key, name, command }) =>
+      [key ? texts.key(key) : "", name, command.help].filter(Boolean).join(" – "),
+    ),
+  ];
+  const items = lines.map((line) => el("li", {}, line));
+  return el(
+    "aside",
+    { class: "panel help", "aria-label": texts.help, hidden: true },
+    el("h2", {}, texts.help),
+    el("ul", {}, ...items),
+  );
+}

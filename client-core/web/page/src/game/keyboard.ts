@@ -1,0 +1,50 @@
+/**
+ * Keys in a game: held ones, and those that act at once. Nothing of it counts while a text is
+ * written, a panel has the focus, or a button that has it wants the key.
+ */
+
+import { normaliseKey } from "../core/actions.js";
+
+export class Keyboard {
+  /** In the form of `normaliseKey`. */
+  readonly held = new Set<string>();
+  readonly #end = new AbortController();
+
+  /** `act` is called once for each press; true if the key was used. */
+  constructor(act: (key: string) => boolean) {
+    const { signal } = this.#end;
+    addEventListener(
+      "keydown",
+      (event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey || isForElement(event)) return;
+        const key = normaliseKey(event.key);
+        if (!event.repeat) this.held.add(key);
+        const isUsed = event.repeat ? isScrolling(key) : act(key) || isScrolling(key);
+        if (isUsed) event.preventDefault();
+      },
+      { signal },
+    );
+    addEventListener("keyup", (event) => this.held.delete(normaliseKey(event.key)), { signal });
+  }
+
+  /** Forgets what is held: keys that are released elsewhere are never reported. */
+  clear(): void {
+    this.held.clear();
+  }
+
+  dispose(): void {
+    this.#end.abort();
+  }
+}
+
+function isForElement({ target, key }: KeyboardEvent): boolean {
+  if (!(target instanceof Element)) return false;
+  // Arrow keys scroll the panels, and Escape closes the lobby.
+  const taking = "input, select, textarea, dialog, .lobby, .overlay, .help";
+  if (target.closest(taking)) return key !== "F2";
+  return target.closest("button, summary, a") !== null && (key === " " || key === "Enter");
+}
+
+function isScrolling(key: string): boolean {
+  return key === " " || key.startsWith("arrow");
+}

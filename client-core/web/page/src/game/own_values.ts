@@ -1,0 +1,53 @@
+/** The own avatar's values, those that only its player knows among them. From the schema alone. */
+
+import type { Frame, Gauge, Kind } from "../ambit/ambit.js";
+import { el, setHidden, setText } from "../dom.js";
+import { texts } from "../texts.js";
+
+const PAUSE_MS = 100;
+
+interface Row {
+  component: string;
+  element: HTMLElement;
+  bar: HTMLProgressElement;
+  text: HTMLElement;
+}
+
+export class OwnValues {
+  readonly element = el("section", { class: "own-values", "aria-label": texts.own_values });
+  readonly #gauge: Gauge = { value: 0, rate: 0, max: 0 };
+  #rows: Row[] = [];
+  #kind: Kind | undefined;
+  #shownAt = -Infinity;
+
+  update(now: number, frame: Frame): void {
+    if (now < this.#shownAt + PAUSE_MS) return;
+    this.#shownAt = now;
+    setHidden(this.element, frame.avatar < 0);
+    if (frame.avatar < 0) return;
+    const kind = frame.kind(frame.avatar);
+    if (kind !== this.#kind) this.#make(kind);
+    for (const row of this.#rows) {
+      const gauge = frame.gauge(frame.avatar, row.component, this.#gauge);
+      setHidden(row.element, gauge === undefined);
+      if (!gauge) continue;
+      // A write of what is there already would still make the browser draw.
+      const value = Math.round(gauge.value);
+      if (row.bar.value !== value) row.bar.value = value;
+      if (row.bar.max !== gauge.max) row.bar.max = gauge.max;
+      setText(row.text, `${value} / ${Math.round(gauge.max)}`);
+    }
+  }
+
+  #make(kind: Kind): void {
+    this.#kind = kind;
+    const gauges = kind.components.filter(({ type }) => type === "gauge");
+    this.#rows = gauges.map(({ name }) => {
+      const bar = el("progress", { "aria-label": name });
+      const text = el("span");
+      const element = el("div", {}, el("span", {}, name), bar, text);
+      return { component: name, element, bar, text };
+    });
+    this.element.replaceChildren(...this.#rows.map((row) => row.element));
+  }
+}

@@ -1,0 +1,234 @@
+/** What the player does: turns presses, keys and buttons into commands and held controls. */
+
+import type { Frame, Game, Schema } from "../ambit/ambit.js";
+import type { Action } from "../core/actions.js";
+import type { Point, ViewCamera } from "../core/camera.js";
+import { bitsOf, bitsTowards, controlOfKey } from "../core/controls.js";
+import { Aim } from "./aim.js";
+import type { Commander } from "./commander.js";
+import { Keyboard } from "./keyboard.js";
+import { PointerInput } from "./pointer_input.js";
+
+/** A held press repeats its command so often; a server takes 64 commands a second. */
+const REPEAT_MS = 150;
+/** A held press that stays where it is repeats nothing. */
+const MIN_REPEAT_M = 0.5;
+const KEY_ZOOM = 1.15;
+const KEY_TURN = 0.06;
+
+export interface InputHooks {
+  toggleChat(): void;
+  toggleOverlay(): void;
+}
+
+export class PlayerInput {
+  readonly aim: Aim;
+  /** A game of free bodies is steered by controls, others by clicks. */
+  readonly isSteered: boolean;
+  readonly #game: Game;
+  readonly #controls: readonly string[];
+  readonly #actions: readonly Action[];
+  readonly #click: Action | undefined;
+  readonly #camera: ViewCamera;
+  readonly #commander: Commander;
+  readonly #hooks: InputHooks;
+  readonly #pointer: PointerInput;
+  readonly #keyboard: Keyboard;
+  readonly #ground: Point = { x: 0, y: 0, z: 0 };
+  readonly #heldButtons = new Set<string>();
+  readonly #heldNames = new Set<string>();
+  readonly #end = new AbortController();
+  #frame: Frame;
+  /** What the game was told; undefined if it has to be told again. */
+  #heldBits: number | undefined = 0;
+  #repeatAt = Infinity;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    camera: ViewCamera,
+    game: Game,
+    schema: Schema,
+    actions: readonly Action[],
+    commander: Commander,
+    hooks: InputHooks,
+  ) {
+    this.#game = game;
+    this.#controls = schema.controls;
+    this.#actions = actions;
+    this.#click = actions.find((action) => action.isClick);
+    this.#camera = camera;
+    this.#commander = commander;
+    this.#hooks = hooks;
+    this.isSteered = camera.mode === "around";
+    this.#frame = game.frame();
+    this.#pointer = new PointerInput(canvas, camera, {
+      press: () => this.#press(),
+      release: () => (this.#repeatAt = Infinity),
+    });
+    this.#keyboard = new Keyboard((key) => this.#key(key));
+    this.aim = new Aim(camera, this.#pointer);
+    const { signal } = this.#end;
+    addEventListener("blur", () => this.#releaseAll(), { signal });
+    const onVisibility = () => document.hidden && this.#releaseAll();
+    document.addEventListener("visibilitychange", onVisibility, { signal });
+  }
+
+  /** Whether the aim of the keyboard is to be shown. */
+  get isAiming(): boolean {
+    return this.aim.usesKeys && (!this.isSteered || this.#commander.draft !== undefined);
+  }
+
+  /** Called at each frame: what is held goes on. */
+  update(now: number, frame: Frame, seconds: number): void {
+    this.#frame = frame;
+    const next = this.#commander.draft?.next?.type;
+    // Arrow keys move the aim where they do not steer.
+    const movesAim = next !== "object" && (!this.isSteered || next === "position");
+    if (movesAim) this.aim.move(this.#keyboard.held, seconds);
+    if (this.isSteered) this.#steer();
+    else this.#repeat(now);
+  }
+
+  /** A button on the screen holds a control, or no longer. */
+  hold(control: string, isHeld: boolean): void {
+    if (isHeld) this.#heldButtons.add(control);
+    else this.#heldButtons.delete(control);
+  }
+
+  /** A button has begun a command: if that needs a place, the keyboard's aim is there for it. */
+  showAim(): void {
+    if (this.#commander.draft?.next?.type === "position") this.aim.show();
+  }
+
+  /** The game goes on after a break, in which changes of what is held were lost. */
+  tellHeldAgain(): void {
+    this.#heldBits = undefined;
+  }
+
+  dispose(): void {
+    this.#end.abort();
+    this.#pointer.dispose();
+    this.#keyboard.dispose();
+  }
+
+  /** A press on the picture: fills what a command asks for, or gives the click's command. */
+  #press(): void {
+    const { aim } = this;
+    aim.usesKeys = false;
+    const { draft } = this.#commander;
+    if (draft?.next?.type === "object") {
+      const id = aim.objectUnderPointer(this.#frame);
+      if (id !== undefined) this.#commander.giveObject(id);
+      return;
+    }
+    if (!aim.underPointer(aim.place)) return;
+    if (!draft && this.#click) {
+      this.#commander.begin(this.#click);
+      this.#repeatAt = performance.now() + REPEAT_MS;
+    }
+    this.#commander.givePlace(aim.place);
+  }
+
+  /** True if the key was used. */
+  #key(key: string): boolean {
+    switch (key) {
+      case "f2":
+        return this.#hooks.toggleOverlay(), true;
+      case "enter":
+        return this.#hooks.toggleChat(), true;
+      case "escape":
+        this.aim.usesKeys = false;
+        return this.#commander.cancel(), true;
+      case "+":
+      case "=":
+        return this.#camera.zoom(1 / KEY_ZOOM), true;
+      case "-":
+        return this.#camera.zoom(KEY_ZOOM), true;
+      case ",":
+        return this.#camera.turn(KEY_TURN, 0), true;
+      case ".":
+        return this.#camera.turn(-KEY_TURN, 0), true;
+      default:
+        return this.#chooses(key) || this.#acts(key);
+    }
+  }
+
+  #chooses(key: string): boolean {
+    if (this.#commander.draft?.next?.type !== "object") return false;
+    if (key === "arrowright") return this.aim.choose(this.#frame, 1), true;
+    if (key === "arrowleft") return this.aim.choose(this.#frame, -1), true;
+    if (key !== " ") return false;
+    const id = this.aim.chosen(this.#frame);
+    if (id !== undefined) this.#commander.giveObject(id);
+    return true;
+  }
+
+  #acts(key: string): boolean {
+    const action = this.#actions.find((other) => other.key === key);
+    if (action) return this.#beginByKey(action), true;
+    const { draft } = this.#commander;
+    if (key !== " " || (this.isSteered && !draft)) return false;
+    if (!draft && this.#click) this.#commander.begin(this.#click);
+    this.#commander.givePlace(this.aim.resolve());
+    return true;
+  }
+
+  /** By a key, a command gets the place or the object of the pointer at once. */
+  #beginByKey(action: Action): void {
+    const { aim } = this;
+    this.#commander.begin(action);
+    const next = this.#commander.draft?.next;
+    if (next?.type === "position") {
+      this.#commander.givePlace(aim.resolve());
+    } else if (next?.type === "object") {
+      const id = aim.usesKeys ? undefined : aim.objectUnderPointer(this.#frame);
+      if (id !== undefined) this.#commander.giveObject(id);
+      else aim.choose(this.#frame, 0);
+    }
+  }
+
+  /** A held press gives the click's command again where the pointer is now. */
+  #repeat(now: number): void {
+    if (!this.#pointer.isHeld || now < this.#repeatAt || !this.#click) return;
+    this.#repeatAt = now + REPEAT_MS;
+    const ground = this.#ground;
+    if (!this.aim.underPointer(ground)) return;
+    const { place } = this.aim;
+    if (Math.hypot(place.x - ground.x, place.y - ground.y) < MIN_REPEAT_M) return;
+    Object.assign(place, ground);
+    this.#commander.begin(this.#click);
+    this.#commander.givePlace(place);
+  }
+
+  /**
+   * Nothing is held any more: what is released elsewhere is never reported. The game is told at
+   * once, for a hidden page draws no frames.
+   */
+  #releaseAll(): void {
+    this.#keyboard.clear();
+    this.#heldButtons.clear();
+    this.#pointer.clear();
+    if (!this.isSteered || this.#heldBits === 0) return;
+    this.#heldBits = 0;
+    this.#game.hold(0);
+  }
+
+  /** Held keys and buttons steer, and so does a held press: towards the pointer. */
+  #steer(): void {
+    const controls = this.#controls;
+    this.#heldNames.clear();
+    for (const key of this.#keyboard.held) {
+      const name = controlOfKey(key, controls);
+      if (name !== undefined) this.#heldNames.add(name);
+    }
+    for (const name of this.#heldButtons) this.#heldNames.add(name);
+    let bits = bitsOf(this.#heldNames, controls, this.#camera.yaw);
+    if (this.#pointer.isHeld && !this.#commander.draft && this.aim.underPointer(this.#ground)) {
+      const { target } = this.#camera;
+      bits |= bitsTowards(this.#ground.x - target.x, this.#ground.y - target.y, controls);
+    }
+    if (bits === this.#heldBits) return;
+    this.#heldBits = bits;
+    this.#game.hold(bits);
+  }
+}

@@ -1,0 +1,142 @@
+/** The picture: ground, static map, light, and what the other parts of the game add. */
+
+import * as THREE from "three";
+import type { StaticBox } from "../ambit/ambit.js";
+import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
+import type { Extent } from "../core/map_view.js";
+import { isCheap } from "./graphics.js";
+import { LineSet } from "./line_set.js";
+
+interface Palette {
+  sky: number;
+  ground: number;
+  grid: number;
+  box: number;
+}
+
+const LIGHT: Palette = { sky: 0xdfe7ee, ground: 0xc9d3c2, grid: 0x8b9a86, box: 0x9aa3ad };
+const DARK: Palette = { sky: 0x14181d, ground: 0x23292a, grid: 0x3c4846, box: 0x55606b };
+/** A finer grid on a larger map would be a grey surface. */
+const MAX_GRID_LINES = 120;
+/** Half of the extent in which there are shadows around the target. */
+const SHADOW_M = 24;
+/** Of the screen's pixels in CSS, where each one is drawn by the processor. */
+const CHEAP_PIXEL_RATIO = 0.5;
+
+export class Scene {
+  readonly scene = new THREE.Scene();
+  readonly renderer: THREE.WebGLRenderer;
+  readonly #camera = new THREE.PerspectiveCamera((FIELD_OF_VIEW * 180) / Math.PI, 1, 0.5, 2_000);
+  readonly #sun = new THREE.DirectionalLight(0xffffff, 2.2);
+  readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
+  #boxes: THREE.InstancedMesh | undefined;
+  readonly #boxMaterial = new THREE.MeshStandardMaterial({ roughness: 0.9 });
+  #grid: LineSet | undefined;
+  readonly #dark = matchMedia("(prefers-color-scheme: dark)");
+  readonly #isCheap = isCheap();
+
+  constructor(canvas: HTMLCanvasElement, hasShadows: boolean) {
+    const shadows = hasShadows && !this.#isCheap;
+    try {
+      this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
+    } catch (thrown) {
+      throw Object.assign(new Error(String(thrown)), { code: "no_webgl" });
+    }
+    this.renderer.shadowMap.enabled = shadows;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    // Lines on the ground are drawn over it, whatever the depth buffer's precision.
+    const material = new THREE.MeshStandardMaterial({
+      roughness: 1,
+      polygonOffset: true,
+      polygonOffsetFactor: 2,
+      polygonOffsetUnits: 8,
+    });
+    this.#ground = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), material);
+    this.#ground.receiveShadow = true;
+    this.#sun.castShadow = shadows;
+    const { camera, mapSize } = this.#sun.shadow;
+    mapSize.set(1_024, 1_024);
+    camera.left = camera.bottom = -SHADOW_M;
+    camera.right = camera.top = SHADOW_M;
+    camera.near = 1;
+    camera.far = 120;
+    this.#sun.shadow.normalBias = 0.02;
+    const sky = new THREE.HemisphereLight(0xffffff, 0x887766, 1.4);
+    // The hemisphere's axis is the light's position.
+    sky.position.set(0, 0, 1);
+    this.scene.add(this.#ground, this.#sun, this.#sun.target, sky);
+    this.#dark.addEventListener("change", this.#paint);
+    this.setExtent({ west: 0, south: 0, width: 50, height: 50 });
+  }
+
+  /** Drawn pixels for each of CSS. */
+  get pixelRatio(): number {
+    return this.#isCheap ? CHEAP_PIXEL_RATIO : Math.min(devicePixelRatio, 2);
+  }
+
+  /** The size of the map. */
+  setExtent(extent: Extent): void {
+    const { west, south, width, height } = extent;
+    this.#ground.scale.set(width, height, 1);
+    this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
+    this.#grid?.dispose();
+    const grid = new LineSet(LIGHT.grid, 0.5);
+    let step = 5;
+    while (Math.max(width, height) / step > MAX_GRID_LINES) step *= 2;
+    grid.begin();
+    grid.addGrid(west, south, width, height, step, 0);
+    grid.end();
+    this.#grid = grid;
+    this.scene.add(grid.lines);
+    this.#paint();
+  }
+
+  setBoxes(boxes: readonly StaticBox[]): void {
+    this.#boxes?.removeFromParent();
+    this.#boxes?.dispose();
+    const geometry = this.#boxes?.geometry ?? new THREE.BoxGeometry(2, 2, 2);
+    const mesh = new THREE.InstancedMesh(geometry, this.#boxMaterial, boxes.length);
+    const matrix = new THREE.Matrix4();
+    boxes.forEach(({ centre, half }, index) => {
+      mesh.setMatrixAt(index, matrix.makeScale(...half).setPosition(...centre));
+    });
+    mesh.castShadow = true;
+    mesh.receiveShadow = true;
+    mesh.frustumCulled = false;
+    this.#boxes = mesh;
+    this.scene.add(mesh);
+  }
+
+  resize(width: number, height: number): void {
+    this.renderer.setPixelRatio(this.pixelRatio);
+    this.renderer.setSize(width, height, false);
+    this.#camera.aspect = width / height;
+    this.#camera.updateProjectionMatrix();
+  }
+
+  render(view: ViewCamera): void {
+    const { eye, up, target } = view;
+    this.#camera.position.set(eye.x, eye.y, eye.z);
+    this.#camera.up.set(up.x, up.y, up.z);
+    this.#camera.lookAt(target.x, target.y, target.z);
+    this.#sun.target.position.set(target.x, target.y, target.z);
+    this.#sun.position.set(target.x - 18, target.y - 26, target.z + 48);
+    this.renderer.render(this.scene, this.#camera);
+  }
+
+  dispose(): void {
+    this.#dark.removeEventListener("change", this.#paint);
+    this.#grid?.dispose();
+    this.#boxes?.geometry.dispose();
+    this.#boxes?.dispose();
+    this.renderer.dispose();
+  }
+
+  readonly #paint = (): void => {
+    const palette = this.#dark.matches ? DARK : LIGHT;
+    this.scene.background = new THREE.Color(palette.sky);
+    this.#ground.material.color.set(palette.ground);
+    this.#grid?.lines.material.color.set(palette.grid);
+    this.#boxMaterial.color.set(palette.box);
+  };
+}

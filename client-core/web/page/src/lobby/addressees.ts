@@ -1,0 +1,44 @@
+/** To whom a message can go. No DOM. */
+
+import type { PlayerListing } from "../ambit/ambit.js";
+import { texts } from "../texts.js";
+
+/** To whom a message goes. */
+export type Addressee = { channel: "lobby" | "room" } | { channel: "whisper"; to: string };
+
+export interface AddresseeOption {
+  value: string;
+  label: string;
+  /** It was chosen, and is not there any more. */
+  isGone: boolean;
+}
+
+const LOBBY = "lobby";
+const ROOM = "room";
+const PLAYER = "player:";
+
+/**
+ * The addressees; `chosen` is the present one's value. A player who was chosen stays in the list
+ * after having left or taken another name: otherwise a whisper would go to whoever is first.
+ */
+export function addresseesOf(
+  others: readonly PlayerListing[],
+  isInRoom: boolean,
+  chosen: string,
+): AddresseeOption[] {
+  const options = [{ value: LOBBY, label: texts.to_lobby, isGone: false }];
+  if (isInRoom) options.unshift({ value: ROOM, label: texts.to_room, isGone: false });
+  for (const { name } of others) {
+    options.push({ value: PLAYER + name, label: texts.to_player(name), isGone: false });
+  }
+  if (chosen.startsWith(PLAYER) && !options.some(({ value }) => value === chosen)) {
+    const label = texts.to_gone_player(chosen.slice(PLAYER.length));
+    options.push({ value: chosen, label, isGone: true });
+  }
+  return options;
+}
+
+export function addresseeOf(value: string): Addressee {
+  if (value.startsWith(PLAYER)) return { channel: "whisper", to: value.slice(PLAYER.length) };
+  return { channel: value === ROOM ? "room" : "lobby" };
+}

@@ -1,0 +1,84 @@
+/** The chat: the lobby's, the room's, and whispers. */
+
+import type { PlayerListing } from "../ambit/ambit.js";
+import { el, labelled } from "../dom.js";
+import { texts } from "../texts.js";
+import { type Addressee, addresseeOf, addresseesOf } from "./addressees.js";
+import type { ChatLine } from "./lobby_model.js";
+
+export class ChatPanel {
+  readonly element: HTMLElement;
+  readonly #lines = el("div", { class: "lines", role: "log", tabindex: "0" });
+  readonly #to = el("select");
+  readonly #text = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
+  #shown = new WeakSet<ChatLine>();
+  #offered = "";
+
+  constructor(say: (to: Addressee, text: string) => Promise<boolean>) {
+    this.#lines.setAttribute("aria-label", texts.chat);
+    const form = el(
+      "form",
+      { class: "say" },
+      labelled(texts.to_whom, this.#to),
+      labelled(texts.message, this.#text),
+      el("button", { type: "submit" }, texts.send),
+    );
+    this.#to.addEventListener("change", () => this.#checkAddressee());
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = this.#text.value.trim();
+      if (text === "") return;
+      void say(addresseeOf(this.#to.value), text).then((isSaid) => {
+        if (isSaid) this.#text.value = "";
+      });
+    });
+    this.element = el(
+      "section",
+      { class: "panel chat", "aria-label": texts.chat },
+      el("h2", {}, texts.chat),
+      this.#lines,
+      form,
+    );
+  }
+
+  focus(): void {
+    this.#text.focus();
+  }
+
+  update(lines: readonly ChatLine[], others: readonly PlayerListing[], isInRoom: boolean): void {
+    this.#offer(others, isInRoom);
+    for (const line of lines) {
+      if (this.#shown.has(line)) continue;
+      this.#shown.add(line);
+      this.#lines.append(el("p", { "data-channel": line.channel }, format(line)));
+      while (this.#lines.childElementCount > lines.length) this.#lines.firstChild?.remove();
+      this.#lines.scrollTop = this.#lines.scrollHeight;
+    }
+  }
+
+  /** The addressees. The list is made anew only when it has changed. */
+  #offer(others: readonly PlayerListing[], isInRoom: boolean): void {
+    const before = this.#to.value;
+    const options = addresseesOf(others, isInRoom, before);
+    const offered = JSON.stringify(options);
+    if (offered === this.#offered) return;
+    this.#offered = offered;
+    const elements = options.map(({ value, label, isGone }) =>
+      el("option", { value, disabled: isGone }, label),
+    );
+    this.#to.replaceChildren(...elements);
+    if (options.some(({ value }) => value === before)) this.#to.value = before;
+    this.#checkAddressee();
+  }
+
+  /** The browser refuses to send a form with an invalid field, and says why. */
+  #checkAddressee(): void {
+    const isGone = this.#to.selectedOptions[0]?.disabled ?? false;
+    this.#to.setCustomValidity(isGone ? texts.addressee_gone : "");
+  }
+}
+
+function format({ channel, from, to, text }: ChatLine): string {
+  if (channel === "notice") return text;
+  return texts.said(from, to ? texts.whispered_to(to) : texts.channel[channel], text);
+}

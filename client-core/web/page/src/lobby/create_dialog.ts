@@ -1,0 +1,116 @@
+/** The dialog for a new room: its fields come from what the game says about its parameters. */
+
+import type { GameDescription, GameListing, NewRoom } from "../ambit/ambit.js";
+import {
+  changedParameters,
+  type FormField,
+  findProblem,
+  type InputProblem,
+  layOut,
+} from "../core/create_form.js";
+import { button, el, labelled, setText } from "../dom.js";
+import { texts } from "../texts.js";
+
+export interface WantedRoom {
+  name: string;
+  game: string;
+  settings: NewRoom;
+}
+
+type Input = HTMLInputElement | HTMLSelectElement;
+
+/** Asks for a new room; undefined if the player cancels. */
+export function askForRoom(
+  games: readonly GameListing[],
+  suggestedName: string,
+  describe: (game: string) => Promise<GameDescription>,
+): Promise<WantedRoom | undefined> {
+  const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName });
+  const options = games.map((game) => el("option", { value: game.name }, game.name));
+  const game = el("select", {}, ...options);
+  const about = el("small", { class: "about" });
+  const capacity = el("input", { type: "number", min: "1", step: "1" });
+  const password = el("input", { type: "password", autocomplete: "off" });
+  const parameters = el("div", { class: "parameters" });
+  let fields: FormField[] = [];
+  let inputs = new Map<string, Input>();
+
+  const showGame = async () => {
+    const chosen = game.value;
+    setText(about, games.find((other) => other.name === chosen)?.description ?? "");
+    parameters.replaceChildren(el("p", {}, texts.loading));
+    const description = await describe(chosen).catch(() => undefined);
+    if (game.value !== chosen) return;
+    const form = layOut(description?.parameters ?? []);
+    fields = [...form.first, ...form.more];
+    inputs = new Map(fields.map((field) => [field.key, inputOf(field)]));
+    capacity.placeholder = description?.default_capacity ? `${description.default_capacity}` : "";
+    if (description?.max_capacity) capacity.max = `${description.max_capacity}`;
+    const row = (field: FormField) =>
+      labelled(field.key, inputs.get(field.key) as Input, hintOf(field));
+    const more = el("details", {}, el("summary", {}, texts.more), ...form.more.map(row));
+    parameters.replaceChildren(...form.first.map(row), ...(form.more.length > 0 ? [more] : []));
+  };
+
+  const dialog = el("dialog", { class: "create", "aria-label": texts.create_room });
+  const form = el(
+    "form",
+    { method: "dialog" },
+    el("h2", {}, texts.create_room),
+    labelled(texts.room_name, name),
+    labelled(texts.game, game),
+    about,
+    parameters,
+    labelled(texts.capacity, capacity),
+    labelled(texts.password, password, texts.password_hint),
+    el(
+      "div",
+      { class: "buttons" },
+      button(texts.cancel, () => dialog.close("cancel")),
+      el("button", { type: "submit", value: "ok", class: "main" }, texts.create),
+    ),
+  );
+  dialog.append(form);
+  document.body.append(dialog);
+  game.addEventListener("change", () => void showGame());
+  void showGame();
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      if (dialog.returnValue !== "ok") return resolve(undefined);
+      const settings: NewRoom = {
+        parameters: changedParameters(fields, (key) => inputs.get(key)?.value ?? ""),
+      };
+      if (capacity.value !== "") settings.capacity = Number(capacity.value);
+      if (password.value !== "") settings.password = password.value;
+      resolve({ name: name.value.trim(), game: game.value, settings });
+    });
+  });
+}
+
+function inputOf(field: FormField): Input {
+  if (field.input === "word") {
+    const select = el("select", {}, ...field.words.map((word) => el("option", {}, word)));
+    select.value = field.initial;
+    return select;
+  }
+  const inputmode = field.input === "whole" ? "numeric" : "text";
+  const input = el("input", { type: "text", inputmode, value: field.initial });
+  input.addEventListener("input", () => {
+    const problem = findProblem(field, input.value);
+    input.setCustomValidity(problem ? describeProblem(problem) : "");
+    input.reportValidity();
+  });
+  return input;
+}
+
+function hintOf({ about, initial }: FormField): string {
+  return initial ? `${about}. ${texts.by_default(initial)}` : about;
+}
+
+function describeProblem(problem: InputProblem): string {
+  return problem.problem === "out_of_range"
+    ? texts.out_of_range(problem.min, problem.max)
+    : texts[problem.problem];
+}

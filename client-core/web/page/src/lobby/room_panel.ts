@@ -1,0 +1,90 @@
+/** The room that the player is in, before and during its game: members, ready, start, remove. */
+
+import type { PlayerListing, RoomListing } from "../ambit/ambit.js";
+import { button, el, setHidden, setText } from "../dom.js";
+import { texts } from "../texts.js";
+
+export interface RoomHooks {
+  ready(isReady: boolean): void;
+  start(): void;
+  play(): void;
+  leave(): void;
+  kick(player: number): void;
+}
+
+export class RoomPanel {
+  readonly element: HTMLElement;
+  readonly #title = el("h2");
+  readonly #about = el("p", { class: "details" });
+  readonly #members = el("ul", { class: "members" });
+  readonly #ready: HTMLButtonElement;
+  readonly #start: HTMLButtonElement;
+  readonly #play: HTMLButtonElement;
+  readonly #hooks: RoomHooks;
+  #isReady = false;
+  #shown = "";
+
+  constructor(hooks: RoomHooks) {
+    this.#hooks = hooks;
+    this.#ready = button(texts.be_ready, () => hooks.ready(!this.#isReady));
+    this.#start = button(texts.start, () => hooks.start(), { class: "main" });
+    this.#play = button(texts.play, () => hooks.play(), { class: "main" });
+    this.element = el(
+      "section",
+      { class: "panel room", "aria-label": texts.members },
+      this.#title,
+      this.#about,
+      el("h3", {}, texts.members),
+      this.#members,
+      el(
+        "div",
+        { class: "buttons" },
+        this.#start,
+        this.#play,
+        this.#ready,
+        button(texts.leave, () => hooks.leave()),
+      ),
+    );
+  }
+
+  /** `isOut`: the player's game is neither shown nor on the way. */
+  update(
+    room: RoomListing | undefined,
+    members: readonly PlayerListing[],
+    own: number,
+    isOut: boolean,
+  ): void {
+    const self = members.find(({ id }) => id === own);
+    const isHost = self?.host ?? false;
+    this.#isReady = self?.ready ?? false;
+    setText(this.#title, room?.name ?? "");
+    const state = room?.running ? texts.running : texts.waiting;
+    setText(this.#about, room ? `${room.game} · ${state}` : "");
+    setText(this.#ready, this.#isReady ? texts.be_not_ready : texts.be_ready);
+    this.#ready.setAttribute("aria-pressed", String(this.#isReady));
+    setHidden(this.#start, !isHost || (room?.running ?? false));
+    setHidden(this.#ready, room?.running ?? false);
+    setHidden(this.#play, !isOut || !room?.running);
+    const shown = JSON.stringify([members, isHost]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.#members.replaceChildren(...members.map((member) => this.#row(member, own, isHost)));
+  }
+
+  #row(member: PlayerListing, own: number, isHost: boolean): HTMLElement {
+    const remarks = [
+      member.id === own ? texts.you : "",
+      member.host ? texts.host : "",
+      member.connected ? (member.ready ? texts.ready : "") : texts.away,
+    ];
+    const remark = remarks.filter(Boolean).join(", ");
+    const kick =
+      isHost && member.id !== own
+        ? button(texts.kick, () => this.#hooks.kick(member.id), {
+            "aria-label": texts.kick_player(member.name),
+          })
+        : undefined;
+    const details = remark ? el("span", { class: "details" }, remark) : undefined;
+    return el("li", {}, el("div", {}, el("strong", {}, member.name), details), kick);
+  }
+}

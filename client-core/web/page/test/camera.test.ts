@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CameraMode, type Point, ViewCamera } from "../src/core/camera.js";
+import { nearestFirst, pickObject } from "../src/core/picking.js";
+
+test("a point of the ground is found again through the screen, for any view", () => {
+  for (const mode of ["above", "around"] as CameraMode[]) {
+    for (const yaw of [0, 1, -2, 3.1]) {
+      const camera = look(mode, yaw);
+      const [screen, ground] = [point(), point()];
+      assert.ok(camera.project(53, 41, 0, screen));
+      assert.ok(camera.groundPoint(screen.x, screen.y, 0, ground));
+      close(ground.x, 53);
+      close(ground.y, 41);
+    }
+  }
+});
+
+test("the target is in the middle, north is up, east is right", () => {
+  const camera = look("above", 0);
+  const screen = point();
+  camera.project(50, 40, 0, screen);
+  close(screen.x, 0);
+  close(screen.y, 0);
+  camera.project(50, 45, 0, screen);
+  assert.ok(screen.y > 0.05);
+  camera.project(55, 40, 0, screen);
+  assert.ok(screen.x > 0.05);
+});
+
+test("there is no ground above the horizon, and nothing behind the viewer", () => {
+  const camera = look("around", 0);
+  camera.pitch = 0.1;
+  camera.update();
+  assert.equal(camera.groundPoint(0, 0.9, 0, point()), false);
+  assert.equal(camera.project(50, -400, 0, point()), false);
+});
+
+test("the axes are unit vectors at right angles", () => {
+  const { forward, up, right } = look("around", 0.7);
+  for (const [a, b] of [[forward, up], [up, right], [right, forward]] as const) {
+    close(a.x * b.x + a.y * b.y + a.z * b.z, 0);
+    close(Math.hypot(a.x, a.y, a.z), 1);
+  }
+});
+
+test("the target is followed smoothly, and jumps with a jump", () => {
+  const camera = look("above", 0);
+  camera.follow(51, 40, 0, 0.016);
+  assert.ok(camera.target.x > 50 && camera.target.x < 51);
+  camera.follow(150, 40, 0, 0.016);
+  close(camera.target.x, 150);
+});
+
+test("zoom and pitch stay within their ranges", () => {
+  const camera = look("around", 0);
+  for (let turns = 0; turns < 50; turns += 1) {
+    camera.zoom(2);
+    camera.turn(0.3, 0.3);
+  }
+  assert.ok(camera.distance < 100 && camera.pitch < Math.PI / 2);
+  assert.ok(Math.abs(camera.yaw) <= Math.PI);
+});
+
+test("the nearest allowed object on the screen is picked, none far away", () => {
+  const camera = look("above", 0);
+  const objects = row([[50, 40], [50.5, 40], [60, 40]]);
+  const screen = point();
+  camera.project(50.4, 40, 0, screen);
+  assert.equal(pickObject(camera, objects, screen.x, screen.y, () => true), 1);
+  assert.equal(pickObject(camera, objects, screen.x, screen.y, (index) => index !== 1), 0);
+  assert.equal(pickObject(camera, objects, -0.9, 0.9, () => true), -1);
+  assert.deepEqual(nearestFirst(objects, 59, 40, (index) => index !== 0), [2, 1]);
+});
+
+function look(mode: CameraMode, yaw: number): ViewCamera {
+  const camera = new ViewCamera(mode);
+  camera.aspect = 1.6;
+  camera.yaw = yaw;
+  camera.follow(50, 40, 0, 0);
+  camera.update();
+  return camera;
+}
+
+function row(places: [number, number][]) {
+  return {
+    count: places.length,
+    x: (index: number) => (places[index] as [number, number])[0],
+    y: (index: number) => (places[index] as [number, number])[1],
+    z: () => 0,
+  };
+}
+
+function point(): Point {
+  return { x: NaN, y: NaN, z: NaN };
+}
+
+function close(got: number, expected: number): void {
+  assert.ok(Math.abs(got - expected) < 1e-6, `${got} instead of ${expected}`);
+}

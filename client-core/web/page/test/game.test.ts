@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { colourByAge } from "../src/core/age_colour.js";
+import { bitsOf, bitsTowards, controlOfKey, turnDirection } from "../src/core/controls.js";
+import { ViewerCell } from "../src/core/interest.js";
+import { MapView } from "../src/core/map_view.js";
+import { type LineCounters, LineMeter, RateMeter } from "../src/core/meter.js";
+import { PendingCommands, remainingShare } from "../src/core/pending_commands.js";
+import { PlannedPaths } from "../src/core/planned_paths.js";
+import { SlotTable } from "../src/core/slot_table.js";
+import { composeMatrix } from "../src/core/transforms.js";
+
+const NO_STATS: LineCounters = {
+  datagrams_down: 0,
+  datagrams_lost: 0,
+  bytes_down: 0,
+  bytes_up: 0,
+  events: 0,
+  late_events: 0,
+  updates: 0,
+  late_updates: 0,
+};
+const CONTROLS = ["left", "right", "up", "down", "fire", "jump"];
+
+test("ages go from green over yellow to red, unknown ones are grey", () => {
+  const at = (ms: number) => {
+    const colour = { r: 0, g: 0, b: 0 };
+    colourByAge(ms, colour);
+    return colour;
+  };
+  assert.ok(at(50).g > 0.7 && at(50).r < 0.2);
+  assert.ok(at(500).g > 0.7 && at(500).r > 0.9);
+  assert.ok(at(5_000).g < 0.2 && at(5_000).r > 0.8);
+  assert.deepEqual(at(NaN), { r: 0.5, g: 0.5, b: 0.5 });
+  for (let ms = 0; ms < 2_000; ms += 10) {
+    const [now, next] = [at(ms), at(ms + 10)];
+    assert.ok(Math.abs(now.r - next.r) < 0.05 && Math.abs(now.g - next.g) < 0.05);
+  }
+});
+
+test("pacing along a border keeps the viewer's cell", () => {
+  const cell = new ViewerCell();
+  const settings = { cellM: 10, inner: 1, outer: 2, marginM: 1 };
+  assert.ok(cell.follow(35, 35, settings));
+  assert.equal(cell.follow(40.9, 35, settings), false);
+  assert.equal(cell.follow(39.5, 35, settings), false);
+  assert.ok(cell.follow(41.1, 35, settings));
+  assert.deepEqual([cell.x, cell.y], [4, 3]);
+  const square = { west: 0, south: 0, edge: 0 };
+  cell.zone(1, 10, square);
+  assert.deepEqual(square, { west: 30, south: 20, edge: 30 });
+});
+
+test("a pending command counts down to its effect, then it is forgotten", () => {
+  const pending = new PendingCommands();
+  const given = pending.give(1_000, 7, "move", 150);
+  assert.equal(remainingShare(given, 1_000), 1);
+  assert.equal(remainingShare(given, 1_075), 0.5);
+  assert.equal(remainingShare(given, 1_150), 0);
+  pending.confirm(7, 1_150);
+  pending.expire(1_200);
+  assert.equal(pending.list.length, 1);
+  pending.expire(2_000);
+  assert.equal(pending.list.length, 0);
+});
+
+test("a confirmation has the exact time; what has none waits for it", () => {
+  const pending = new PendingCommands();
+  const given = pending.give(1_000, 7, "move", 150);
+  pending.expire(1_900);
+  assert.equal(pending.list.length, 1);
+  pending.confirm(7, 2_000);
+  assert.deepEqual([given.state, given.effectAt], ["confirmed", 2_000]);
+  pending.confirm(8, 2_000);
+  pending.expire(2_400);
+  assert.equal(pending.list.length, 0);
+});
+
+test("a refusal is shown, and the number of pending commands is bounded", () => {
+  const pending = new PendingCommands();
+  for (let number = 0; number < 100; number += 1) pending.give(0, number, "move", 150);
+  assert.equal(pending.list.length, 32);
+  pending.refuse(100, 99);
+  pending.refuse(100, 1);
+  assert.equal(pending.list.at(-1)?.state, "refused");
+  pending.expire(2_200);
+  assert.equal(pending.list.length, 0);
+});
+
+test("a destination counts until it is reached or the object leaves", () => {
+  const paths = new PlannedPaths();
+  const to = { x: 1, y: 2, z: 0, t: 500 };
+  const path = { path: { to }, health: { value: 1 } };
+  const enter = { ev: "enter", t: 0, id: 3, kind: "npc", own: false, x: 0, y: 0, z: 0 } as const;
+  paths.handle({ ...enter, components: path });
+  assert.equal(paths.destination(3, 100)?.x, 1);
+  assert.equal(paths.destination(3, 500), undefined);
+  const ahead = { x: 0, y: 0, z: 0 };
+  assert.ok(paths.ahead(3, 100, false, ahead));
+  assert.deepEqual(ahead, { x: 1, y: 2, z: 0 });
+  paths.handle({ ev: "update", t: 5, id: 3, components: { path: { to: null } } });
+  assert.equal(paths.destination(3, 100), undefined);
+  paths.handle({ ev: "update", t: 6, id: 3, components: path });
+  paths.handle({ ev: "leave", t: 7, id: 3 });
+  assert.equal(paths.destination(3, 100), undefined);
+});
+
+test("of others' paths two seconds are shown, of the own one all", () => {
+  const paths = new PlannedPaths();
+  const components = { path: { to: { x: 100, y: 0, z: 0, t: 21_000 } } };
+  paths.handle({ ev: "update", t: 0, id: 3, components });
+  const end = { x: 0, y: 0, z: 0 };
+  assert.ok(paths.ahead(3, 1_000, false, end));
+  assert.equal(end.x, 10);
+  assert.ok(paths.ahead(3, 1_000, true, end));
+  assert.equal(end.x, 100);
+});
+
+test("keys hold controls, turned with the camera", () => {
+  assert.equal(controlOfKey("w", CONTROLS), "up");
+  assert.equal(controlOfKey("q", CONTROLS), undefined);
+  assert.equal(turnDirection("up", 0), "up");
+  assert.equal(turnDirection("up", Math.PI / 2), "left");
+  assert.equal(turnDirection("up", -Math.PI / 2), "right");
+  assert.equal(turnDirection("jump", 2), "jump");
+  assert.equal(bitsOf(["up", "jump"], CONTROLS, 0), 0b100100);
+});
+
+test("a pointer leads an avatar straight and diagonally, and stops on it", () => {
+  assert.equal(bitsTowards(5, 0, CONTROLS), 0b0010);
+  assert.equal(bitsTowards(-5, 5, CONTROLS), 0b0101);
+  assert.equal(bitsTowards(5, 1, CONTROLS), 0b0010);
+  assert.equal(bitsTowards(0.1, 0.1, CONTROLS), 0);
+});
+
+test("a matrix scales, turns and moves", () => {
+  const half = Math.SQRT1_2;
+  const transforms = Float32Array.of(9, 9, 1, 2, 3, 0, 0, half, half);
+  const matrices = new Float32Array(16);
+  composeMatrix(transforms, 2, [2, 4, 6], 1, 0.5, matrices, 0);
+  // A quarter turn about z: the x axis becomes y.
+  const expected = [0, 2, 0, 0, -4, 0, 0, 0, 0, 0, 6, 0, 1, 2, 3.5, 1];
+  expected.forEach((value, index) => {
+    assert.ok(Math.abs((matrices[index] as number) - value) < 1e-6, `at ${index}`);
+  });
+});
+
+test("the small map shows a small map whole, a large one in part", () => {
+  const view = new MapView();
+  view.fit({ west: 0, south: 0, width: 200, height: 100 }, 200, 0, 0);
+  assert.equal(view.scale, 1);
+  assert.deepEqual([view.across(0), view.down(50)], [0, 100]);
+  assert.deepEqual([view.x(20), view.y(100)], [20, 50]);
+  view.fit({ west: 0, south: 0, width: 4_000, height: 4_000 }, 200, 2_000, 3_990);
+  assert.equal(view.across(2_000), 100);
+  assert.equal(view.down(4_000), 0);
+});
+
+test("rates and shares follow the last seconds", () => {
+  const rate = new RateMeter();
+  let last = 0;
+  for (let now = 0; now <= 5_000; now += 250) last = rate.sample(now, now * 3);
+  assert.equal(last, 3_000);
+  const meter = new LineMeter();
+  const figures = (now: number, arrived: number, lost: number) =>
+    meter.sample(now, { ...NO_STATS, datagrams_down: arrived, datagrams_lost: lost });
+  assert.ok(Number.isNaN(figures(0, 0, 0).lossPercent));
+  assert.equal(figures(1_000, 15, 5).lossPercent, 25);
+  // One of those that were lost has come late.
+  assert.equal(figures(1_100, 16, 4).lossPercent, 20);
+  for (let now = 2_000; now <= 9_000; now += 1_000) figures(now, now, 4);
+  assert.equal(figures(10_000, 10_000, 4).lossPercent, 0);
+});
+
+test("after a pause, rates begin anew", () => {
+  const meter = new RateMeter(2_000);
+  meter.sample(0, 0);
+  meter.sample(1_000, 100);
+  assert.equal(meter.sample(60_000, 50_000), 0);
+  assert.equal(meter.sample(61_000, 50_030), 30);
+});
+
+test("what was missed may have been any object's end: no path is kept", () => {
+  const paths = new PlannedPaths();
+  const to = { x: 5, y: 5, z: 0, t: 9_000 };
+  paths.handle({ ev: "update", t: 0, id: 1, components: { path: { to } } });
+  assert.ok(paths.destination(1, 0));
+  paths.handle({ ev: "missed", count: 3 });
+  assert.equal(paths.destination(1, 0), undefined);
+});
+
+test("within a frame no two names share a slot; slots are freed between frames", () => {
+  let cleared = 0;
+  const painted: string[] = [];
+  const table = new SlotTable(2, (name) => painted.push(name), () => (cleared += 1));
+  const frame = (...names: string[]) => {
+    table.begin();
+    return names.map((name) => table.slotOf(name));
+  };
+  assert.deepEqual(frame("ann", "bob", "cat", "ann"), [0, 1, -1, 0]);
+  // All are still in sight: nothing would be won.
+  assert.deepEqual(frame("ann", "bob", "cat"), [0, 1, -1]);
+  assert.equal(cleared, 0);
+  assert.deepEqual(frame("cat", "bob"), [-1, 1]);
+  assert.deepEqual(frame("cat", "bob"), [0, 1]);
+  assert.equal(cleared, 1);
+  assert.deepEqual(painted, ["ann", "bob", "cat", "bob"]);
+});
+
+test("the share of late changes counts events and updates", () => {
+  const meter = new LineMeter();
+  meter.sample(0, NO_STATS);
+  const late = { ...NO_STATS, events: 4, late_events: 2, updates: 6, late_updates: 3 };
+  assert.equal(meter.sample(1_000, late).latePercent, 50);
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ParameterListing } from "../src/ambit/ambit.js";
+import { changedParameters, findProblem, layOut, parseSize } from "../src/core/create_form.js";
+import { parameterOf } from "../src/core/room_settings.js";
+import { texts } from "../src/texts.js";
+import { canRetry, codeOf, problemOf } from "../src/core/problems.js";
+
+const PARAMETERS: ParameterListing[] = [
+  { key: "size", default: "200x200", about: "", kind: "size", min: 10, max: 10_000 },
+  { key: "seed", default: "", about: "", kind: "whole", min: 0, max: 9e15 },
+  { key: "cell", default: "10", about: "", kind: "decimal", min: 1, max: 1_000 },
+  { key: "coding", default: "auto", about: "", kind: "word", words: ["auto", "plain"] },
+  { key: "npcs", default: "20", about: "", kind: "whole", min: 0, max: 20_000 },
+];
+const { first, more } = layOut(PARAMETERS);
+
+test("parameters of the game come first, then the size, then the others", () => {
+  assert.deepEqual(first.map(({ key }) => key), ["npcs", "size"]);
+  assert.deepEqual(more.map(({ key }) => key), ["seed", "cell", "coding"]);
+});
+
+test("inputs are checked as their kind says", () => {
+  const check = (key: string, input: string) => {
+    const field = [...first, ...more].find((other) => other.key === key);
+    assert.ok(field);
+    return findProblem(field, input)?.problem;
+  };
+  assert.equal(check("npcs", "100"), undefined);
+  assert.equal(check("npcs", ""), undefined);
+  assert.equal(check("npcs", "1.5"), "not_whole");
+  assert.equal(check("npcs", "-1"), "not_whole");
+  assert.equal(check("npcs", "20001"), "out_of_range");
+  assert.equal(check("cell", "2.5"), undefined);
+  assert.equal(check("cell", "ten"), "not_a_number");
+  assert.equal(check("size", "100x50"), undefined);
+  assert.equal(check("size", "100"), "not_a_size");
+  assert.equal(check("size", "100x5"), "out_of_range");
+});
+
+test("only changed parameters are sent", () => {
+  const inputs: Record<string, string> = { npcs: " 5 ", size: "200x200", seed: "", coding: "auto" };
+  const changed = changedParameters([...first, ...more], (key) => inputs[key] ?? "");
+  assert.deepEqual(changed, { npcs: "5" });
+});
+
+test("a size is read", () => {
+  assert.deepEqual(parseSize("100x50"), [100, 50]);
+  assert.equal(parseSize("large"), undefined);
+  assert.equal(parseSize(undefined), undefined);
+});
+
+test("codes have a meaning for players; unknown ones too", () => {
+  assert.equal(problemOf("kicked"), "kicked");
+  assert.equal(problemOf("something_new"), "other");
+  assert.equal(problemOf("toString"), "other");
+  for (const code of ["no_web_transport", "no_webgl", "no_server", "could_not_connect"] as const) {
+    assert.equal(problemOf(code), code);
+    assert.ok(texts.problems[code].length > 40);
+  }
+  assert.equal(problemOf("idle"), "idle");
+  assert.ok(canRetry("idle") && texts.problems.idle !== texts.problems.room_closed);
+  assert.ok(canRetry("no_server") && canRetry("could_not_connect"));
+  assert.ok(canRetry("server_gone") && !canRetry("no_web_transport"));
+  assert.equal(codeOf(Object.assign(new Error("x"), { code: "room_full" })), "room_full");
+  assert.equal(codeOf("x"), "other");
+});
+
+test("a parameter is the chosen one, or the default of the game", () => {
+  const description = { game: "field", default_capacity: 8, max_capacity: 8 };
+  const declared = { ...description, parameters: PARAMETERS };
+  assert.equal(parameterOf({ cell: "5" }, declared, "cell"), 5);
+  assert.equal(parameterOf({}, declared, "cell"), 10);
+  assert.ok(Number.isNaN(parameterOf({}, declared, "seed")));
+  assert.ok(Number.isNaN(parameterOf({}, undefined, "cell")));
+});

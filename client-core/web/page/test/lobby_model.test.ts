@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RoomListing } from "../src/ambit/ambit.js";
+import { addresseeOf, addresseesOf } from "../src/lobby/addressees.js";
+import { LobbyModel } from "../src/lobby/lobby_model.js";
+
+const PLAYER = { id: 1, name: "ann", ready: false, host: true, connected: true };
+
+test("rooms come, change and go; those that have not begun are first", () => {
+  const model = new LobbyModel();
+  model.setRooms([room(1, true), room(2, false)]);
+  model.handle({ ev: "room_changed", room: room(3, true) }, undefined);
+  assert.deepEqual(model.sortedRooms().map(({ id }) => id), [2, 3, 1]);
+  model.handle({ ev: "room_gone", room: 2 }, undefined);
+  model.handle({ ev: "room_changed", room: { ...room(1, true), players: 7 } }, undefined);
+  assert.deepEqual(model.sortedRooms().map(({ players }) => players), [1, 7]);
+});
+
+test("a room that the player is in is known before the list of rooms", () => {
+  const model = new LobbyModel();
+  model.handle({ ev: "joined", ...room(4, true), room: 4, parameters: { budget: "512" } }, 4);
+  assert.equal(model.rooms.get(4)?.parameters.budget, "512");
+});
+
+test("only members of the own room count, and a new name is shown everywhere", () => {
+  const model = new LobbyModel();
+  model.everybody = [{ ...PLAYER }];
+  model.handle({ ev: "players", room: 8, players: [] }, 5);
+  model.handle({ ev: "players", room: 5, players: [{ ...PLAYER }] }, 5);
+  model.handle({ ev: "renamed", player: 1, name: "bea" }, 5);
+  assert.equal(model.members[0]?.name, "bea");
+  assert.equal(model.everybody[0]?.name, "bea");
+  model.handle({ ev: "left", room: 5, reason: "kicked", message: "" }, undefined);
+  assert.equal(model.members.length, 0);
+});
+
+test("a whisper names its receiver, if that one is known", () => {
+  const model = new LobbyModel();
+  model.everybody = [{ ...PLAYER, id: 4, name: "bob" }];
+  const line = { ev: "chat", channel: "whisper", from: "ann", from_id: 1, text: "psst" } as const;
+  model.handle({ ...line, to_id: 4 }, undefined);
+  model.handle({ ...line, to_id: 9 }, undefined);
+  assert.deepEqual(model.chat.map(({ to }) => to), ["bob", ""]);
+});
+
+test("who was chosen for a whisper and is gone stays chosen, and cannot be written to", () => {
+  const ann = { ...PLAYER };
+  const bob = { ...PLAYER, id: 2, name: "bob" };
+  const values = (chosen: string, ...others: (typeof PLAYER)[]) =>
+    addresseesOf(others, true, chosen).map(({ value, isGone }) => (isGone ? `-${value}` : value));
+  const chosen = "player:bob";
+  assert.deepEqual(values(chosen, ann, bob), ["room", "lobby", "player:ann", "player:bob"]);
+  assert.deepEqual(values(chosen, ann), ["room", "lobby", "player:ann", "-player:bob"]);
+  assert.deepEqual(values("", ann), ["room", "lobby", "player:ann"]);
+  assert.deepEqual(addresseeOf(chosen), { channel: "whisper", to: "bob" });
+  assert.deepEqual(addresseeOf("room"), { channel: "room" });
+});
+
+test("the chat is bounded, and the newest lines stay", () => {
+  const model = new LobbyModel();
+  for (let number = 0; number < 500; number += 1) {
+    const line = { channel: "lobby", from: "ann", from_id: 1, to_id: null } as const;
+    model.handle({ ev: "chat", ...line, text: `${number}` }, undefined);
+  }
+  assert.equal(model.chat.length, 200);
+  assert.equal(model.chat.at(-1)?.text, "499");
+});
+
+function room(id: number, running: boolean): RoomListing {
+  const common = { name: `${id}`, game: "field", players: 1, capacity: 4, password: false };
+  return { id, running, host: 1, parameters: {}, ...common };
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CommandKind, Field, Kind, Look, Schema } from "../src/ambit/ambit.js";
+import { actionsOf, CommandDraft } from "../src/core/actions.js";
+import { cameraMode, describeMesh, parseColour } from "../src/core/look.js";
+
+const PLACE: Field = { name: "to", type: "position", optional: false };
+const AT: Field = { name: "at", type: "position", optional: true };
+const SPELL: Field = { name: "spell", type: "choice", choices: ["bolt", "heal"], optional: false };
+
+test("what walks stands on the ground, what is posed is centred", () => {
+  const walker = describeMesh(kind("path", { shape: "box", size: 2 }));
+  assert.deepEqual(walker.scale, [2, 2, 2]);
+  assert.deepEqual([walker.form, walker.lift, walker.top], ["cube", 1, 2]);
+  const body = describeMesh(kind("pose", { shape: "box", size: 2 }));
+  assert.deepEqual([body.lift, body.top], [0, 1]);
+});
+
+test("each shape has its mesh", () => {
+  const form = (shape: Look["shape"]) => describeMesh(kind("path", { shape }));
+  assert.equal(form("disc").form, "cylinder");
+  assert.equal(form("arrow").form, "arrow");
+  assert.equal(form("point").form, "ball");
+  assert.ok(form("point").keepsScreenSize && !form("disc").keepsScreenSize);
+});
+
+test("a colour is read, and a wrong one is grey", () => {
+  assert.equal(parseColour("#3080ff"), 0x3080ff);
+  assert.equal(parseColour("url(x)"), 0xa0a0a0);
+});
+
+test("a game with poses is watched from around, others from above", () => {
+  assert.equal(cameraMode(schema([], [kind("path", {})])), "above");
+  assert.equal(cameraMode(schema([], [kind("path", {}), kind("pose", {})])), "around");
+});
+
+test("a choice gives an action for each name, keys are suggested or digits", () => {
+  const actions = actionsOf(
+    schema([
+      command("move", "click", [PLACE]),
+      command("cast", null, [SPELL, AT]),
+      command("dance", "Space", []),
+      command("rest", null, []),
+    ]),
+  );
+  assert.deepEqual(
+    actions.map(({ name, key, isClick }) => [name, key, isClick]),
+    [
+      ["move", null, true],
+      ["cast bolt", "1", false],
+      ["cast heal", "2", false],
+      ["dance", " ", false],
+      ["rest", "3", false],
+    ],
+  );
+});
+
+test("a key of the page's own is replaced, and a taken digit skipped", () => {
+  const actions = actionsOf(
+    schema([command("one", "1", []), command("chat", "Enter", []), command("x", null, [])]),
+  );
+  assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3"]);
+});
+
+test("a draft is filled field by field; only optional fields can be left out", () => {
+  const [bolt] = actionsOf(schema([command("cast", null, [SPELL, AT])]));
+  assert.ok(bolt);
+  const draft = new CommandDraft(bolt);
+  assert.equal(draft.next?.name, "at");
+  draft.fill([3, 4]);
+  assert.equal(draft.next, undefined);
+  assert.deepEqual(draft.values, { spell: "bolt", at: [3, 4] });
+  const without = new CommandDraft(bolt);
+  assert.ok(without.skip());
+  assert.deepEqual(without.values, { spell: "bolt", at: null });
+  const [move] = actionsOf(schema([command("move", "click", [PLACE])]));
+  assert.ok(move);
+  assert.equal(new CommandDraft(move).skip(), false);
+});
+
+function kind(type: "path" | "pose", look: Partial<Look>): Kind {
+  const plain = { glyph: "o", shape: "disc", colour: "#a0a0a0", size: 1, bar: null } as const;
+  return {
+    name: "thing",
+    components: [{ name: "place", type }],
+    simulated: false,
+    look: { ...plain, label: null, ...look },
+  };
+}
+
+function command(name: string, key: string | null, fields: Field[]): CommandKind {
+  return { name, usage: name, help: "", key, newest_only: false, fields };
+}
+
+function schema(commands: CommandKind[], kinds: Kind[] = []): Schema {
+  return { game: "test", kinds, events: [], commands, refusals: [], controls: [] };
+}

@@ -1,0 +1,201 @@
+//! A frame as plain arrays in the memory of the module, which JavaScript reads in place.
+//!
+//! A [`Frame`] goes in. [`FrameBuffers::layout`] says where the arrays are:
+//!
+//! | index | contents |
+//! | --- | --- |
+//! | 0 | number of objects |
+//! | 1 | number of the schema; 0 before the first one |
+//! | 2 | index of the player's avatar, or `0xffff_ffff` |
+//! | 3 | generation: another one than before means that arrays have moved |
+//! | 4 | objects that there is room for |
+//! | 5 | values that there is room for |
+//! | 6 | address of the ids: one `u32` an object, ascending |
+//! | 7 | address of the kinds: one `u32` an object, the index in the schema |
+//! | 8 | address of the flags: one `u32` an object, [`FLAG_OWN`] and [`FLAG_MOVES`] |
+//! | 9 | address of the starts: one `u32` an object, the index of its first value |
+//! | 10 | address of the transforms: [`TRANSFORM_FLOATS`] `f32` an object |
+//! | 11 | address of the values: [`VALUE_FLOATS`] `f64` for each component of an object |
+//! | 12 | address of the ages: one `f32` an object, in milliseconds; NaN if unknown |
+//!
+//! A transform is the position (x, y, z), the rotation (a unit quaternion x, y, z, w), the velocity
+//! and the angular velocity (x, y, z each). A value is that of a gauge (value, rate, max), 0 or 1
+//! for a flag, a number, or the number of a text ([`TextTable`]). It is NaN if it is not known, or
+//! is the position.
+//!
+//! Invariant: the arrays have the announced size, whatever the frame shows. Cost: proportional to
+//! what is in sight; nothing is allocated unless the arrays have to grow.
+
+use ambit_client_core::frame::{Frame, FrameObject, FrameValue};
+
+use crate::text_table::TextTable;
+
+/// Floats of a transform.
+pub(crate) const TRANSFORM_FLOATS: usize = 13;
+/// Floats of a value.
+pub(crate) const VALUE_FLOATS: usize = 3;
+/// The player's avatar.
+pub(crate) const FLAG_OWN: u32 = 1;
+/// It moves.
+pub(crate) const FLAG_MOVES: u32 = 2;
+
+/// Stands for no object.
+const NONE: u32 = u32::MAX;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct FrameBuffers {
+    layout: Box<[u32; 13]>,
+    count: usize,
+    values_used: usize,
+    generation: u32,
+    avatar: u32,
+    ids: Vec<u32>,
+    kinds: Vec<u32>,
+    flags: Vec<u32>,
+    starts: Vec<u32>,
+    transforms: Vec<f32>,
+    values: Vec<f64>,
+    ages: Vec<f32>,
+    pub(crate) texts: TextTable,
+}
+
+impl FrameBuffers {
+    /// Copies `frame`; `schema` is the number of its schema.
+    pub(crate) fn fill(&mut self, frame: &Frame, schema: u32) {
+        self.texts.begin_frame();
+        (self.count, self.values_used, self.avatar) = (0, 0, NONE);
+        self.reserve(frame.objects().len());
+        for object in frame.objects() {
+            self.push(object);
+        }
+        self.write_layout(schema);
+    }
+
+    /// The table of the module's header. It never moves.
+    pub(crate) fn layout(&self) -> &[u32; 13] {
+        &self.layout
+    }
+
+    fn push(&mut self, object: FrameObject<'_>) {
+        let at = self.count;
+        let parts = object.declared().components.len();
+        self.ids[at] = object.id();
+        self.kinds[at] = object.kind_index().into();
+        self.flags[at] = flags(object.is_own(), object.moves());
+        self.starts[at] = self.values_used as u32;
+        if object.is_own() {
+            self.avatar = at as u32;
+        }
+        let age = object.age().map(|age| age.as_secs_f32() * 1_000.0);
+        self.ages[at] = age.unwrap_or(f32::NAN);
+        let transform = object.transform();
+        let position = transform.position;
+        let floats = [position.x, position.y, position.z]
+            .into_iter()
+            .chain(transform.rotation)
+            .chain(transform.velocity)
+            .chain(transform.angular_velocity);
+        let from = at * TRANSFORM_FLOATS;
+        for (slot, float) in self.transforms[from..].iter_mut().zip(floats) {
+            *slot = float;
+        }
+        for index in 0..parts {
+            let floats = value(object.component(index), &mut self.texts);
+            self.push_value(floats);
+        }
+        self.count += 1;
+    }
+
+    fn push_value(&mut self, floats: [f64; VALUE_FLOATS]) {
+        let from = self.values_used * VALUE_FLOATS;
+        let to = from + VALUE_FLOATS;
+        if self.values.len() < to {
+            self.values.resize(2 * to.max(32), f64::NAN);
+            self.generation += 1;
+        }
+        self.values[from..to].copy_from_slice(&floats);
+        self.values_used += 1;
+    }
+
+    fn reserve(&mut self, count: usize) {
+        if self.ids.len() >= count && self.generation > 0 {
+            return;
+        }
+        let room = count.next_power_of_two().max(64);
+        for numbers in [
+            &mut self.ids,
+            &mut self.kinds,
+            &mut self.flags,
+            &mut self.starts,
+        ] {
+            numbers.resize(room, 0);
+        }
+        self.transforms.resize(room * TRANSFORM_FLOATS, 0.0);
+        self.ages.resize(room, f32::NAN);
+        self.generation += 1;
+    }
+
+    fn write_layout(&mut self, schema: u32) {
+        let numbers = [&self.ids, &self.kinds, &self.flags, &self.starts];
+        let [ids, kinds, flags, starts] = numbers.map(|numbers| numbers.as_ptr().addr() as u32);
+        *self.layout = [
+            self.count as u32,
+            schema,
+            self.avatar,
+            self.generation,
+            self.ids.len() as u32,
+            (self.values.len() / VALUE_FLOATS) as u32,
+            ids,
+            kinds,
+            flags,
+            starts,
+            self.transforms.as_ptr().addr() as u32,
+            self.values.as_ptr().addr() as u32,
+            self.ages.as_ptr().addr() as u32,
+        ];
+    }
+}
+
+fn flags(own: bool, moves: bool) -> u32 {
+    let own = if own { FLAG_OWN } else { 0 };
+    own | if moves { FLAG_MOVES } else { 0 }
+}
+
+fn value(value: Option<FrameValue<'_>>, texts: &mut TextTable) -> [f64; VALUE_FLOATS] {
+    let one = |value| [value, f64::NAN, f64::NAN];
+    match value {
+        Some(FrameValue::Gauge(gauge)) => [gauge.value, gauge.rate, gauge.max].map(f64::from),
+        Some(FrameValue::Flag(flag)) => one(f64::from(u8::from(flag))),
+        Some(FrameValue::Number(number)) => one(number as f64),
+        Some(FrameValue::Text(text)) => one(texts.number(text).into()),
+        None => one(f64::NAN),
+    }
+}
+
+/// The arrays that JavaScript finds by their addresses.
+#[cfg(test)]
+pub(crate) struct FrameArrays<'b> {
+    pub(crate) ids: &'b [u32],
+    pub(crate) kinds: &'b [u32],
+    pub(crate) flags: &'b [u32],
+    pub(crate) starts: &'b [u32],
+    pub(crate) transforms: &'b [f32],
+    pub(crate) values: &'b [f64],
+    pub(crate) ages: &'b [f32],
+}
+
+#[cfg(test)]
+impl FrameBuffers {
+    pub(crate) fn arrays(&self) -> FrameArrays<'_> {
+        FrameArrays {
+            ids: &self.ids,
+            kinds: &self.kinds,
+            flags: &self.flags,
+            starts: &self.starts,
+            transforms: &self.transforms,
+            values: &self.values,
+            ages: &self.ages,
+        }
+    }
+}

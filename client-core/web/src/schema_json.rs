@@ -1,0 +1,157 @@
+//! A game's schema as JSON, for JavaScript: `Schema` in `ts/schema.ts` has the same keys.
+
+use ambit_client_core::command_words;
+use ambit_proto::schema::{
+    Codec, CommandKind, ComponentSpec, EventKind, FieldSpec, FieldType, Look, ObjectKind,
+    PosePresentation, RefusalKind, Schema, Shape,
+};
+use serde_json::{Value as Json, json};
+
+use ambit_client_text::command::CONTROLS;
+
+/// The schema. Kinds, components and choices are referred to by their places in these lists.
+pub(crate) fn schema_json(schema: &Schema) -> Json {
+    json!({
+        "game": schema.game,
+        "kinds": list(&schema.kinds, kind),
+        "events": list(&schema.events, event),
+        "commands": list(&schema.commands, command),
+        "refusals": list(&schema.refusals, refusal),
+        "controls": CONTROLS,
+    })
+}
+
+fn kind(kind: &ObjectKind) -> Json {
+    json!({
+        "name": kind.name, "components": list(&kind.components, component),
+        "look": look(&kind.look),
+        "simulated": kind.presentation == PosePresentation::Simulated,
+    })
+}
+
+fn component(component: &ComponentSpec) -> Json {
+    let mut json = match component.codec {
+        Codec::Path => json!({ "type": "path" }),
+        Codec::Pose(_) => json!({ "type": "pose" }),
+        Codec::Gauge { max } => json!({ "type": "gauge", "max": max }),
+        Codec::Flag => json!({ "type": "flag" }),
+        Codec::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),
+        Codec::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
+    };
+    json["name"] = json!(component.name);
+    json
+}
+
+fn look(look: &Look) -> Json {
+    let shape = match look.shape {
+        Shape::Disc => "disc",
+        Shape::Box => "box",
+        Shape::Arrow => "arrow",
+        Shape::Point => "point",
+    };
+    json!({
+        "glyph": look.glyph, "shape": shape, "colour": format!("#{:06x}", look.colour),
+        "size": look.size_m, "bar": look.bar, "label": look.label,
+    })
+}
+
+fn event(event: &EventKind) -> Json {
+    json!({ "name": event.name, "fields": list(&event.fields, field) })
+}
+
+fn command(command: &CommandKind) -> Json {
+    json!({
+        "name": command.name, "usage": command_words::usage(command), "help": command.help,
+        "key": command.key, "newest_only": command.newest_only,
+        "fields": list(&command.fields, field),
+    })
+}
+
+fn field(field: &FieldSpec) -> Json {
+    let mut json = match &field.ty {
+        FieldType::Object => json!({ "type": "object" }),
+        FieldType::Position => json!({ "type": "position" }),
+        FieldType::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),
+        FieldType::Choice(names) => json!({ "type": "choice", "choices": names }),
+        FieldType::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
+    };
+    json["name"] = json!(field.name);
+    json["optional"] = json!(field.optional);
+    json
+}
+
+fn refusal(refusal: &RefusalKind) -> Json {
+    json!({ "name": refusal.name, "text": refusal.text })
+}
+
+fn list<T>(items: &[T], json: fn(&T) -> Json) -> Json {
+    items.iter().map(json).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_has_what_a_page_needs_to_draw_and_to_ask() {
+        let kind = ObjectKind {
+            name: "orc".to_owned(),
+            components: vec![
+                spec("path", Codec::Path),
+                spec("health", Codec::Gauge { max: 50.0 }),
+            ],
+            look: Look {
+                glyph: 'O',
+                colour: 0x00_ff_80,
+                bar: Some(1),
+                ..Look::default()
+            },
+            ..ObjectKind::default()
+        };
+        let command = CommandKind {
+            name: "cast".to_owned(),
+            key: Some("c".to_owned()),
+            fields: vec![
+                FieldSpec::new("spell", FieldType::Choice(vec!["bolt".to_owned()])),
+                FieldSpec::new("at", FieldType::Position).optional(),
+            ],
+            ..CommandKind::default()
+        };
+        let json = schema_json(&Schema {
+            game: "field".to_owned(),
+            kinds: vec![kind],
+            commands: vec![command],
+            ..Schema::default()
+        });
+        assert_eq!(
+            json["kinds"][0],
+            json!({
+                "name": "orc",
+                "components": [
+                    { "name": "path", "type": "path" },
+                    { "name": "health", "type": "gauge", "max": 50.0 },
+                ],
+                "look": {
+                    "glyph": "O", "shape": "disc", "colour": "#00ff80", "size": 1.0, "bar": 1,
+                    "label": null,
+                },
+                "simulated": false,
+            })
+        );
+        let command = &json["commands"][0];
+        assert_eq!(command["usage"], "cast SPELL [X Y]");
+        assert_eq!(
+            command["fields"][0],
+            json!({ "name": "spell", "type": "choice", "choices": ["bolt"], "optional": false })
+        );
+        assert_eq!(json["controls"][0], "left");
+    }
+
+    fn spec(name: &str, codec: Codec) -> ComponentSpec {
+        ComponentSpec {
+            name: name.to_owned(),
+            codec,
+            audience: ambit_proto::schema::ComponentAudience::Public,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What JavaScript reads of a client beside frames: the schema, the map, the player, counters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_client_core::client::Rules;
+use ambit_client_text::json::simulation;
+use serde_json::json;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::{WebClient, time};
+use crate::schema_json::schema_json;
+
+#[wasm_bindgen]
+impl WebClient {
+    /// The text with this number in a frame.
+    pub fn text(&self, number: u32) -> Option<String> {
+        self.buffers.texts.text(number).map(str::to_owned)
+    }
+
+    /// The number of the game's schema; another one than before if the schema is new. 0 before the
+    /// first game.
+    pub fn schema_number(&mut self) -> u32 {
+        self.note_schema();
+        self.schema_number
+    }
+
+    /// The schema as JSON.
+    pub fn schema(&mut self) -> Option<String> {
+        self.note_schema();
+        let schema = self.schema.as_ref();
+        schema.map(|schema| schema_json(schema).to_string())
+    }
+
+    /// The boxes of the static map, once it has arrived: centre (x, y, z) and half extents each.
+    pub fn map_boxes(&self) -> Option<Vec<f32>> {
+        let map = self.client.map()?;
+        let boxes = map.boxes.iter().flat_map(|wall| {
+            let centre = wall.centre;
+            [centre.x, centre.y, centre.z].into_iter().chain(wall.half)
+        });
+        Some(boxes.collect())
+    }
+
+    /// The player's number.
+    pub fn player(&self) -> Option<f64> {
+        self.client.player().map(|player| player.0 as f64)
+    }
+
+    /// The player's name.
+    pub fn name(&self) -> String {
+        self.client.name().to_owned()
+    }
+
+    /// The room that the player is in.
+    pub fn room(&self) -> Option<f64> {
+        self.client.room().map(|room| room.0 as f64)
+    }
+
+    /// Secret: it resumes the session.
+    pub fn resume_token(&self) -> Vec<u8> {
+        self.client.resume_token().to_vec()
+    }
+
+    /// Whether the lobby answers now.
+    pub fn is_connected(&self) -> bool {
+        self.client.is_connected()
+    }
+
+    /// Whether the client has ended.
+    pub fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// What the host reported at the join, as JSON (`GameRules` in `ts/game.ts`).
+    pub fn rules(&self) -> Option<String> {
+        let Rules {
+            delay,
+            tick_hz,
+            map,
+            ..
+        } = self.client.rules()?;
+        let json = json!({
+            "delay_ms": delay.as_millis() as u64, "tick_hz": tick_hz, "width": map.width_m,
+            "height": map.height_m, "cell": map.cell_m, "inner": map.inner, "outer": map.outer,
+        });
+        Some(json.to_string())
+    }
+
+    /// Counters and present measurements, as JSON (`Stats` in `ts/client.ts`).
+    pub fn stats(&self, now: f64) -> String {
+        let stats = self.client.stats();
+        let now = time(now);
+        let game = self.client.running_game();
+        let shown_behind = game.map(|game| game.room_time(now).since(game.shown_time(now)));
+        let ms = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1_000.0);
+        json!({
+            "rtt_ms": ms(stats.rtt), "jitter_ms": ms(stats.jitter),
+            "shown_behind_ms": ms(shown_behind),
+            "buffer_ms": ms(game.map(|game| game.buffer_depth(now))),
+            "datagrams_down": stats.datagrams_down, "datagrams_lost": stats.datagrams_lost,
+            "bytes_down": stats.bytes_down,
+            "datagrams_up": stats.datagrams_up, "bytes_up": stats.bytes_up,
+            "enters": stats.enters, "leaves": stats.leaves, "events": stats.events,
+            "late_events": stats.late_events, "updates": stats.updates,
+            "late_updates": stats.late_updates, "late_share": stats.late_share(),
+            "commands": stats.commands, "confirmed": stats.confirmed, "refused": stats.refused,
+            "events_dropped": stats.events_dropped,
+            "simulated": self.simulated_bodies(),
+            "simulation": simulation(&stats.simulation),
+        })
+        .to_string()
+    }
+}
+
+impl WebClient {
+    /// Gives a new schema a new number.
+    pub(super) fn note_schema(&mut self) {
+        if let Some(schema) = self.client.schema()
+            && !matches!(&self.schema, Some(known) if Arc::ptr_eq(known, schema))
+        {
+            self.schema = Some(schema.clone());
+            self.schema_number += 1;
+        }
+    }
+}

@@ -1,0 +1,219 @@
+/** A player in the lobby. */
+
+import type { Driver } from "./driver.js";
+import type {
+  GameDescription,
+  GameListing,
+  LobbyEvent,
+  PlayerListing,
+  RoomListing,
+} from "./events.js";
+import { Room } from "./room.js";
+
+/** The settings of a new room. */
+export interface NewRoom {
+  /** Seats; without it, the server's default. */
+  capacity?: number;
+  /** Needed to join; without one, everybody may. */
+  password?: string;
+  /** Parameters of the game or of the room: `size`, `delay`, `npcs`. */
+  parameters?: Record<string, string | number | boolean>;
+}
+
+/** Counters since the beginning, and measurements of the running game; null without one. */
+export interface Stats {
+  /** Round trip, without the wait for the host's tick. */
+  rtt_ms: number | null;
+  /** How unevenly datagrams arrive: a mean deviation. */
+  jitter_ms: number | null;
+  /** How far behind the room's time objects with poses are shown. */
+  shown_behind_ms: number | null;
+  /** So much later than over the fastest path may a datagram come, and still be in time. */
+  buffer_ms: number | null;
+  datagrams_down: number;
+  /** Of the host's datagrams, those that did not arrive. */
+  datagrams_lost: number;
+  bytes_down: number;
+  datagrams_up: number;
+  bytes_up: number;
+  enters: number;
+  leaves: number;
+  events: number;
+  late_events: number;
+  updates: number;
+  /** Updates of what was already shown. */
+  late_updates: number;
+  /** The share of late events and updates, from 0 to 1. */
+  late_share: number;
+  commands: number;
+  confirmed: number;
+  refused: number;
+  events_dropped: number;
+  /** The objects that are simulated here. */
+  simulated: number;
+  simulation: SimulationStats;
+}
+
+/** The client's own physics, and the host's corrections. */
+export interface SimulationStats {
+  /** Simulated frames, 60 a second. */
+  steps: number;
+  /** How far poses of the host moved bodies. */
+  corrections: Lengths;
+  /** Poses that came after their frame was drawn. */
+  late_poses: number;
+  /** Objects that were put back to their reported position at rest. */
+  restored: number;
+  /** How far the predicted position of the own avatar was corrected. */
+  reconciled: Lengths;
+}
+
+/** Lengths in centimetres. */
+export interface Lengths {
+  count: number;
+  cm_p50: number | null;
+  cm_p99: number | null;
+}
+
+/** A player in the lobby: rooms, chat, and the way into games. */
+export class Client {
+  readonly #driver: Driver;
+  #watchesRooms = false;
+  /** As they were read last, for the time after a failure. */
+  #player = 0;
+  #name = "";
+  #stats: string;
+  #room: Room | undefined;
+
+  /** @internal */
+  constructor(driver: Driver) {
+    this.#driver = driver;
+    this.#stats = driver.core.stats(performance.now());
+  }
+
+  /** The player's number in the lobby. */
+  get player(): number {
+    return (this.#player = this.#driver.read((core) => core.player() ?? 0, this.#player));
+  }
+
+  /** The player's name. */
+  get name(): string {
+    return (this.#name = this.#driver.read((core) => core.name(), this.#name));
+  }
+
+  /** The games that the server offers. */
+  get games(): readonly GameListing[] {
+    return this.#driver.inbox.welcome?.games ?? [];
+  }
+
+  /** The room that the player is in: of a resumed session perhaps from the start. */
+  get room(): Room | undefined {
+    const id = this.#driver.room;
+    return id === undefined ? undefined : this.#roomOf(id);
+  }
+
+  /** Whether the lobby answers now: false while a broken connection is restored. */
+  get isConnected(): boolean {
+    return this.#driver.read((core) => core.is_connected(), false);
+  }
+
+  /** Whether the connection is closed for good. */
+  get isClosed(): boolean {
+    return this.#driver.inbox.closed !== undefined;
+  }
+
+  /** Secret: it resumes this session, or takes it over. */
+  get resumeToken(): Uint8Array {
+    return this.#driver.read((core) => core.resume_token(), new Uint8Array(0));
+  }
+
+  get stats(): Stats {
+    this.#stats = this.#driver.read((core) => core.stats(performance.now()), this.#stats);
+    return JSON.parse(this.#stats) as Stats;
+  }
+
+  /** Creates a room for a game, with the player as its host. */
+  async createRoom(name: string, game: string, settings: NewRoom = {}): Promise<Room> {
+    const room = JSON.stringify({ ...settings, name, game });
+    const key = crypto.getRandomValues(new Uint8Array(16));
+    const created = await this.#driver.ask((core, now) => core.create_room(now, room, key));
+    return this.#roomOf(created.id as number);
+  }
+
+  /** Takes a seat in a room. */
+  async joinRoom(room: number, { password = "" }: { password?: string } = {}): Promise<Room> {
+    const joined = await this.#driver.ask((core, now) => core.join_room(now, room, password));
+    return this.#roomOf(joined.id as number);
+  }
+
+  /** With what a room of a game can be created: parameters with their defaults, and seats. */
+  async describeGame(name: string): Promise<GameDescription> {
+    const answer = await this.#driver.ask((core, now) => core.describe_game(now, name));
+    return answer as unknown as GameDescription;
+  }
+
+  /**
+   * Asks the server for bots that walk about in the player's room; for its host only. Returns how
+   * many come: fewer if the room or the server has no place for more.
+   */
+  async inviteBots(count: number): Promise<number> {
+    const answer = await this.#driver.ask((core, now) => core.invite_bots(now, count));
+    return answer.count as number;
+  }
+
+  /** The rooms of the lobby. */
+  async rooms(): Promise<RoomListing[]> {
+    // A request for the list also says whether changes are reported.
+    const subscribe = this.#watchesRooms;
+    const answer = await this.#driver.ask((core, now) => core.list_rooms(now, subscribe));
+    return answer.rooms as RoomListing[];
+  }
+
+  /** Lists the rooms, and from then on reports each change as an event, or no longer. */
+  watchRooms(watch: boolean): Promise<RoomListing[]> {
+    this.#watchesRooms = watch;
+    return this.rooms();
+  }
+
+  /** Everybody in the lobby. */
+  async players(): Promise<PlayerListing[]> {
+    const answer = await this.#driver.ask((core, now) => core.list_players(now, true));
+    return answer.players as PlayerListing[];
+  }
+
+  /** Says something to everybody in the lobby. */
+  async say(text: string): Promise<void> {
+    await this.#driver.ask((core, now) => core.say(now, false, text));
+  }
+
+  /** Says something to one player, by name. */
+  async whisper(to: string, text: string): Promise<void> {
+    await this.#driver.ask((core, now) => core.whisper(now, to, text));
+  }
+
+  /** Takes another name; returns the name in use. */
+  async rename(name: string): Promise<string> {
+    await this.#driver.ask((core, now) => core.set_name(now, name));
+    return this.name;
+  }
+
+  /** The events of the lobby that have come so far. At most 1,024 wait; see the event `missed`. */
+  events(): LobbyEvent[] {
+    return this.#driver.inbox.lobby.take();
+  }
+
+  /** The next event of the lobby, as soon as there is one; undefined after `closed`. */
+  nextEvent(): Promise<LobbyEvent | undefined> {
+    return this.#driver.inbox.lobby.next();
+  }
+
+  /** Leaves game, room and lobby. */
+  quit(): Promise<void> {
+    return this.#driver.quit();
+  }
+
+  #roomOf(id: number): Room {
+    if (this.#room?.id !== id) this.#room = new Room(this.#driver, id);
+    return this.#room;
+  }
+}

@@ -1,0 +1,399 @@
+/**
+ * Does what the core asks for: opens and closes sessions, sends, waits.
+ *
+ * All calls of the core go through {@link Driver.run}, or are followed by {@link Driver.settle}:
+ * what the core asks for is done before anything else is handed in. So nothing of a session that
+ * the core has given up reaches it.
+ */
+
+import type { InitOutput, WebClient } from "../pkg/ambit_client_web.js";
+import {
+  Connection,
+  type ConnectionHandler,
+  type LineShaper,
+  type ServerAddress,
+} from "./connection.js";
+import { dialled, type Directory, hostOf } from "./directory.js";
+import { AmbitError, coreError, messageOf } from "./errors.js";
+import { type CoreEvent, type Envelope, Inbox } from "./inbox.js";
+import { PhysicsLoader, type PhysicsSource } from "./physics.js";
+import type { Schema } from "./schema.js";
+
+/** A browser sends no packets on its own; a server ends a session after 10 s of silence. */
+const KEEP_ALIVE_MS = 2_500;
+/** Longer than a handshake on a slow path, so that a server that lives is mostly the only one. */
+const NEXT_SERVER_AFTER_MS = 500;
+/** The server drops it. An empty one would do, too, but not every browser sends that. */
+const PROBE = new Uint8Array(1);
+/** Longer timers overflow. */
+const MAX_TIMER_MS = 60_000;
+
+/** The numbers of `client-core/web/src/web_output.rs`. */
+const CONNECT_WORLD = 1;
+const WORLD = 2;
+const CLOSE_WORLD = 3;
+const CONNECT_GAME = 4;
+const GAME = 5;
+const DATAGRAM = 6;
+const CLOSE_GAME = 7;
+
+interface Target {
+  servers: ServerAddress[];
+  configured: string[];
+}
+
+/** A session, from the dialling on. */
+class Line {
+  connection: Connection | undefined;
+  isOpen = true;
+
+  async close(): Promise<void> {
+    this.isOpen = false;
+    await this.connection?.close();
+  }
+}
+
+export class Driver {
+  readonly core: WebClient;
+  readonly module: InitOutput;
+  readonly inbox = new Inbox();
+  readonly #directory: Directory;
+  /** Called when the session has another token, and with undefined when it is over. */
+  readonly #storeToken: (token: Uint8Array | undefined) => void;
+  readonly #shape: (() => LineShaper) | undefined;
+  readonly #physics: PhysicsLoader;
+  #world: Line | undefined;
+  #game: Line | undefined;
+  #lobbyHost = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timerAt = Infinity;
+  #probeAt = Infinity;
+  #failed = false;
+  /** Until the last session with a lobby is closed. */
+  #closing: Promise<void> = Promise.resolve();
+  #schema: Schema | undefined;
+  #schemaNumber = 0;
+
+  constructor(
+    core: WebClient,
+    module: InitOutput,
+    directory: Directory,
+    storeToken: (token: Uint8Array | undefined) => void,
+    shape: (() => LineShaper) | undefined,
+    physics: Readonly<Record<string, PhysicsSource>> = {},
+  ) {
+    this.#shape = shape;
+    this.#physics = new PhysicsLoader(physics, {
+      add: (game, description) =>
+        this.run((core, now) => core.add_physics(now, game, description)),
+      remove: (game) => this.run((core, now) => core.remove_physics(now, game)),
+    });
+    this.core = core;
+    this.module = module;
+    this.#directory = directory;
+    this.#storeToken = storeToken;
+  }
+
+  /** The room that the player is in. */
+  get room(): number | undefined {
+    return this.read((core) => core.room(), undefined);
+  }
+
+  /** Reads from the core. One that has panicked cannot be read: then `instead` counts. */
+  read<R>(get: (core: WebClient) => R, instead: R): R {
+    return this.#failed ? instead : get(this.core);
+  }
+
+  /** Calls the core, and does what it asks for. */
+  run<R>(call: (core: WebClient, now: number) => R): R {
+    if (this.#failed) throw new AmbitError("client_failed", "the client has failed");
+    try {
+      return call(this.core, performance.now());
+    } catch (thrown) {
+      if (thrown instanceof WebAssembly.RuntimeError) this.#fail(thrown);
+      throw coreError(thrown);
+    } finally {
+      this.settle();
+    }
+  }
+
+  /** Sends a request, and waits for its answer. */
+  async ask(request: (core: WebClient, now: number) => number): Promise<CoreEvent> {
+    const { closed } = this.inbox;
+    if (closed) throw new AmbitError("closed", `the connection is closed: ${closed.message}`);
+    let answer: Promise<CoreEvent> | undefined;
+    // Before the core's events are read.
+    this.run((core, now) => {
+      answer = this.inbox.answer(request(core, now));
+    });
+    return answer as Promise<CoreEvent>;
+  }
+
+  /** Ends the session, and waits until the browser has told the server. */
+  async quit(): Promise<void> {
+    this.run((core, now) => core.quit(now));
+    await this.inbox.waitForEnd();
+    await this.#closing;
+  }
+
+  /** The page is left, and may come back. */
+  suspend(): void {
+    this.#world?.connection?.suspend();
+    this.#game?.connection?.suspend();
+  }
+
+  /** Fills the buffers of the frame; returns its room time. Makes no objects. */
+  draw(time: number): number {
+    let shown = NaN;
+    if (this.#failed) return shown;
+    try {
+      shown = this.core.draw(performance.now(), time);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+    this.settle();
+    return shown;
+  }
+
+  /** The schema of the game that the core knows. */
+  schema(): Schema | undefined {
+    const number = this.core.schema_number();
+    if (number !== this.#schemaNumber) {
+      this.#schemaNumber = number;
+      this.#schema = JSON.parse(this.core.schema() ?? "null") as Schema;
+    }
+    return this.#schema;
+  }
+
+  /** Does what the core asks for. Makes no objects if that is nothing. */
+  settle(): void {
+    if (this.#failed) return;
+    try {
+      this.#settle(performance.now());
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  #settle(now: number): void {
+    const { core } = this;
+    // Timers of pages in the background are late, and packets are not.
+    if (core.next_deadline() <= now) core.handle_timeout(now);
+    for (let number = core.poll_output(); number !== 0; number = core.poll_output()) {
+      this.#execute(number);
+    }
+    while (core.has_events()) {
+      const envelope = JSON.parse(core.poll_event() ?? "null") as Envelope;
+      if (envelope.event.ev === "welcome") this.#storeToken(core.resume_token());
+      if (envelope.event.ev === "closed") this.#end(envelope.event.code);
+      if (envelope.event.code === "physics_missing") this.#loadPhysics(envelope);
+      else this.inbox.handle(envelope);
+    }
+    if (now >= this.#probeAt) {
+      this.#probeAt = now + KEEP_ALIVE_MS;
+      this.#world?.connection?.sendDatagram(PROBE);
+    }
+    this.#setTimer(Math.min(core.next_deadline(), this.#probeAt), now);
+  }
+
+  /** The notice is passed on if that fails. */
+  #loadPhysics(envelope: Envelope): void {
+    const { event } = envelope;
+    void this.#physics.handleMissing(event.game as string, (why) => {
+      if (why !== undefined) event.message = `${event.message as string} (${why})`;
+      this.inbox.handle(envelope);
+    });
+  }
+
+  /** A deadline that moves to a later time leaves the timer as it is. */
+  #setTimer(due: number, now: number): void {
+    if (due >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = due;
+    const pause = Math.min(Math.max(due - now, 0), MAX_TIMER_MS);
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Infinity;
+      this.settle();
+    }, pause);
+  }
+
+  #execute(number: number): void {
+    const { core } = this;
+    switch (number) {
+      case CONNECT_WORLD:
+        this.#closeWorld();
+        this.#world = new Line();
+        void this.#dialWorld(this.#world, JSON.parse(core.output_target()) as Target);
+        break;
+      case WORLD:
+        if (this.#world?.connection?.send(core.output_bytes()) === false) {
+          this.#closeWorld();
+          core.handle_world_closed(performance.now(), undefined, "the server does not read");
+        }
+        break;
+      case CLOSE_WORLD:
+        this.#closeWorld();
+        break;
+      case CONNECT_GAME:
+        this.#closeGame();
+        this.#game = new Line();
+        void this.#dialGame(this.#game, JSON.parse(core.output_target()) as Target);
+        break;
+      case GAME:
+        if (this.#game?.connection?.send(core.output_bytes()) === false) {
+          this.#closeGame();
+          core.handle_game_closed(performance.now(), undefined, "the server does not read");
+        }
+        break;
+      case DATAGRAM:
+        this.#game?.connection?.sendDatagram(core.output_bytes());
+        break;
+      case CLOSE_GAME:
+        this.#closeGame();
+        break;
+    }
+  }
+
+  #closeWorld(): void {
+    if (this.#world) this.#closing = this.#world.close();
+    this.#world = undefined;
+    this.#probeAt = Infinity;
+  }
+
+  #closeGame(): void {
+    void this.#game?.close();
+    this.#game = undefined;
+  }
+
+  async #dialWorld(line: Line, target: Target): Promise<void> {
+    const handler: ConnectionHandler = {
+      bytes: (bytes) => this.run((core, now) => core.handle_world_bytes(now, bytes)),
+      datagram: () => {},
+      closed: (code, reason) => {
+        this.#world = undefined;
+        this.#probeAt = Infinity;
+        this.run((core, now) => core.handle_world_closed(now, code, reason));
+      },
+    };
+    try {
+      const servers = await this.#servers(target);
+      const connection = await dialFirst(servers, "/ambit-world/1", this.#shape);
+      if (!line.isOpen) return void connection.close();
+      line.connection = connection;
+      this.#lobbyHost = hostOf(connection.address);
+      this.#probeAt = performance.now() + KEEP_ALIVE_MS;
+      this.run((core, now) => core.handle_world_connected(now, connection.address));
+      connection.start(guard(line, handler));
+    } catch (thrown) {
+      if (line.isOpen) handler.closed(undefined, messageOf(thrown));
+    }
+  }
+
+  async #dialGame(line: Line, target: Target): Promise<void> {
+    const handler: ConnectionHandler = {
+      bytes: (bytes) => this.run((core, now) => core.handle_game_bytes(now, bytes)),
+      datagram: (bytes) => this.run((core, now) => core.handle_datagram(now, bytes)),
+      closed: (code, reason) => {
+        this.#game = undefined;
+        this.run((core, now) => core.handle_game_closed(now, code, reason));
+      },
+    };
+    try {
+      const servers = this.#reachable(target.servers);
+      const connection = await dialFirst(servers, "/ambit-game/1", this.#shape);
+      if (!line.isOpen) return void connection.close();
+      line.connection = connection;
+      this.run((core, now) => core.handle_game_connected(now));
+      connection.start(guard(line, handler));
+    } catch (thrown) {
+      if (line.isOpen) handler.closed(undefined, messageOf(thrown));
+    }
+  }
+
+  /** The servers to dial; configured ones as they describe themselves now. */
+  async #servers({ servers, configured }: Target): Promise<ServerAddress[]> {
+    if (servers.length > 0) return this.#reachable(servers);
+    const before = this.#directory.find(configured);
+    const addresses = await this.#directory.read();
+    this.run((core) => core.set_servers(addresses));
+    const present = this.#directory.find(configured);
+    // A server may have moved.
+    return present.length === before.length ? present : this.#directory.find(addresses);
+  }
+
+  #reachable(servers: ServerAddress[]): ServerAddress[] {
+    return servers.map((server) => dialled(server, this.#lobbyHost));
+  }
+
+  #end(code: unknown): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = Infinity;
+    this.#closeWorld();
+    this.#closeGame();
+    // Otherwise the session may still be there when the page is loaded anew.
+    if (code === "quit" || code === "taken_over") this.#storeToken(undefined);
+  }
+
+  /** The core has panicked: its state is of no use any more. */
+  #fail(thrown: unknown): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    clearTimeout(this.#timer);
+    this.#closeWorld();
+    this.#closeGame();
+    const message = `the client failed: ${messageOf(thrown)}`;
+    this.inbox.finish({ code: "client_failed", message });
+  }
+}
+
+/** What the core has given up reports nothing. */
+function guard(line: Line, handler: ConnectionHandler): ConnectionHandler {
+  return {
+    bytes: (bytes) => line.isOpen && handler.bytes(bytes),
+    datagram: (bytes) => line.isOpen && handler.datagram(bytes),
+    closed: (code, reason) => {
+      if (!line.isOpen) return;
+      line.isOpen = false;
+      handler.closed(code, reason);
+    },
+  };
+}
+
+/**
+ * The first server that answers. The next one is dialled when the last one has failed, or has not
+ * answered for a while; a slow one still counts then.
+ */
+function dialFirst(
+  servers: ServerAddress[],
+  path: string,
+  shape: (() => LineShaper) | undefined,
+): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const failures: string[] = [];
+    let started = 0;
+    let isDone = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const startNext = () => {
+      clearTimeout(timer);
+      const server = servers[started];
+      if (isDone || !server) return;
+      started += 1;
+      timer = setTimeout(startNext, NEXT_SERVER_AFTER_MS);
+      Connection.dial(server, path, shape?.()).then(
+        (connection) => {
+          if (isDone) return void connection.close();
+          isDone = true;
+          clearTimeout(timer);
+          resolve(connection);
+        },
+        (thrown) => {
+          failures.push(messageOf(thrown));
+          if (failures.length === servers.length) reject(new Error(failures.join("; ")));
+          else startNext();
+        },
+      );
+    };
+    if (servers.length === 0) reject(new Error("no address was given"));
+    startNext();
+  });
+}

@@ -1,0 +1,160 @@
+/** A game that the player is in: commands, frames, events. */
+
+import type { Driver } from "./driver.js";
+import { AmbitError } from "./errors.js";
+import type { GameEvent } from "./events.js";
+import { Frame } from "./frame.js";
+import type { GameQueue } from "./inbox.js";
+import type { Schema } from "./schema.js";
+
+/**
+ * A value for a field of a command: a whole number, the id of an object, a text, the name of a
+ * choice, a position (`[x, y]`, `[x, y, z]`, `{x, y}`), or null for an optional field.
+ */
+export type Value =
+  | number
+  | string
+  | boolean
+  | null
+  | readonly number[]
+  | { x: number; y: number; z?: number };
+
+/** A box of the static map, in metres. */
+export interface StaticBox {
+  centre: [x: number, y: number, z: number];
+  /** Half of its extents. */
+  half: [x: number, y: number, z: number];
+}
+
+/** What the host reports when the player joins: the rules of the room. */
+export interface GameRules {
+  /** The local lag: a command takes effect so long after the host has it, for everybody. */
+  delay_ms: number;
+  /** How often the room simulates and sends, a second. */
+  tick_hz: number;
+  /** Extents of the map on x and y, from 0, in metres. */
+  width: number;
+  height: number;
+  /** Edge of a cell, in metres. */
+  cell: number;
+  /**
+   * Radii of the zones of interest, in cells around the avatar's: objects come into sight in the
+   * inner zone, and stay in sight in the outer one.
+   */
+  inner: number;
+  outer: number;
+}
+
+/**
+ * A game that the player is in. Failovers, broken connections and gates to other maps change
+ * nothing about it; they are reported as events.
+ */
+export class Game {
+  /** The room that runs it. */
+  readonly room: number;
+  readonly #driver: Driver;
+  readonly #queue: GameQueue;
+  readonly #frame: Frame;
+
+  /** @internal */
+  constructor(driver: Driver, room: number, queue: GameQueue) {
+    this.#driver = driver;
+    this.room = room;
+    this.#queue = queue;
+    this.#frame = new Frame(driver);
+  }
+
+  /**
+   * Everything in sight as it is at `time` of `performance.now()`'s clock, such as the argument of
+   * a callback of `requestAnimationFrame`. It is the same object each time, and makes no others.
+   * Once the game is over, it is empty.
+   */
+  frame(time: number = performance.now()): Frame {
+    if (this.isOver) this.#frame.clear();
+    else this.#frame.update(time);
+    return this.#frame;
+  }
+
+  /**
+   * Gives a command by its name, with the values of its fields in order, or with one object that
+   * has them by name:
+   *
+   * ```ts
+   * game.send("walk-to", [120, 90]);
+   * game.send("cast", "bolt", [120, 90], enemy);
+   * game.send("cast", { spell: "bolt", target: enemy });
+   * ```
+   *
+   * Returns a number; if the game refuses the command, the event `refused` has the same one. An
+   * error says what the game expects, at once.
+   */
+  send(name: string, ...values: Value[] | [Record<string, Value>]): number {
+    if (this.isOver) throw new AmbitError("not_playing", "not in a game");
+    return this.#driver.run((core, now) => core.send(now, name, JSON.stringify(values)));
+  }
+
+  /**
+   * Holds these controls and releases all others: bits, or their usual names (`Schema.controls`).
+   */
+  hold(keys: number | readonly string[]): void {
+    if (this.isOver) return;
+    const bits = typeof keys === "number" ? keys : this.#bits(keys);
+    this.#driver.run((core, now) => core.hold(now, bits >>> 0));
+  }
+
+  /** The events that have come so far. At most 8,192 wait; see the event `missed`. */
+  events(): GameEvent[] {
+    return this.#queue.take();
+  }
+
+  /** The next event, as soon as there is one; undefined after `ended`. */
+  nextEvent(): Promise<GameEvent | undefined> {
+    return this.#queue.next();
+  }
+
+  /** What the game declares: kinds of objects, events, commands. */
+  get schema(): Schema | undefined {
+    return this.isOver ? undefined : this.#driver.schema();
+  }
+
+  /** The rules of the room; a gate leads to a map with others (event `resumed`). */
+  get rules(): GameRules | undefined {
+    const rules = this.isOver ? undefined : this.#driver.core.rules();
+    return rules === undefined ? undefined : (JSON.parse(rules) as GameRules);
+  }
+
+  /** Reads the static map, once it has arrived (event `map`); a gate leads to another one. */
+  map(): StaticBox[] | undefined {
+    const floats = this.isOver ? undefined : this.#driver.core.map_boxes();
+    if (!floats) return undefined;
+    return Array.from({ length: floats.length / 6 }, (_, index): StaticBox => {
+      const [x = 0, y = 0, z = 0, a = 0, b = 0, c = 0] = floats.subarray(6 * index, 6 * index + 6);
+      return { centre: [x, y, z], half: [a, b, c] };
+    });
+  }
+
+  /** Whether it is over for this player; the event `ended` has the reason. */
+  get isOver(): boolean {
+    return this.#queue.isClosed;
+  }
+
+  /** Leaves the game and its room. */
+  async leave(): Promise<void> {
+    if (this.isOver || this.#driver.room !== this.room) {
+      throw new AmbitError("not_in_room", "the player is not in this room any more");
+    }
+    await this.#driver.ask((core, now) => core.leave_room(now));
+  }
+
+  #bits(names: readonly string[]): number {
+    const controls = this.schema?.controls ?? [];
+    return names.reduce((bits, name) => {
+      const bit = controls.indexOf(name);
+      if (bit < 0) {
+        const known = controls.join(", ");
+        throw new AmbitError("bad_option", `unknown control '${name}'; there are ${known}`);
+      }
+      return bits | (1 << bit);
+    }, 0);
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The Ambit client for browsers: requests with answers, frames to draw, commands by name.
+ *
+ * {@link connect} returns a {@link Client}; its rooms return a {@link Room}, and that a
+ * {@link Game}. The names and the behaviour are those of the Rust crate `ambit-client`.
+ */
+
+export {
+  type Client,
+  type Lengths,
+  type NewRoom,
+  type SimulationStats,
+  type Stats,
+} from "./client.js";
+export { connect, type ConnectOptions, type ServerAddress } from "./connect.js";
+export type { LineShaper } from "./connection.js";
+export { AmbitError } from "./errors.js";
+export type {
+  ComponentValues,
+  GameDescription,
+  GameEvent,
+  GameListing,
+  LobbyEvent,
+  ParameterListing,
+  PlayerListing,
+  RoomListing,
+} from "./events.js";
+export {
+  FLAG_MOVES,
+  FLAG_OWN,
+  type Frame,
+  type Gauge,
+  TRANSFORM_FLOATS,
+  VALUE_FLOATS,
+} from "./frame.js";
+export type { Game, GameRules, StaticBox, Value } from "./game.js";
+export type { PhysicsSource } from "./physics.js";
+export type { Room } from "./room.js";
+export type {
+  CommandKind,
+  Component,
+  EventKind,
+  Field,
+  Kind,
+  Look,
+  Refusal,
+  Schema,
+} from "./schema.js";

@@ -1,0 +1,80 @@
+/** What a game declares: the keys are those of `client-core/web/src/schema_json.rs`. */
+
+export interface Schema {
+  /** The name of the game. */
+  game: string;
+  kinds: Kind[];
+  events: EventKind[];
+  commands: CommandKind[];
+  refusals: Refusal[];
+  /** The usual names of the controls, by their bits: see `Game.hold`. */
+  controls: string[];
+}
+
+/** A kind of object. */
+export interface Kind {
+  name: string;
+  /** The first one is the position. */
+  components: Component[];
+  look: Look;
+  /** Whether clients should simulate its objects, by the physics of the game. */
+  simulated: boolean;
+}
+
+export type Component = { name: string } & (
+  | { type: "path" }
+  | { type: "pose" }
+  | { type: "gauge"; max: number }
+  | { type: "flag" }
+  | { type: "number"; min: number; max: number }
+  | { type: "text"; max_bytes: number }
+);
+
+/** How a simple viewer draws the objects of a kind. */
+export interface Look {
+  /** One character. */
+  glyph: string;
+  shape: "disc" | "box" | "arrow" | "point";
+  /** `#rrggbb`. */
+  colour: string;
+  /** Diameter or edge, in metres. */
+  size: number;
+  /** The index of the component to show as a bar: a gauge. */
+  bar: number | null;
+  /** The index of the component to show as a text beside the object. */
+  label: number | null;
+}
+
+export type Field = { name: string; optional: boolean } & (
+  | { type: "object" }
+  | { type: "position" }
+  | { type: "number"; min: number; max: number }
+  | { type: "choice"; choices: string[] }
+  | { type: "text"; max_bytes: number }
+);
+
+/** A kind of event: something that happens at one moment. */
+export interface EventKind {
+  name: string;
+  fields: Field[];
+}
+
+/** Something that a player can do. */
+export interface CommandKind {
+  name: string;
+  /** The form: `cast SPELL [X Y]`. */
+  usage: string;
+  /** One line for users. */
+  help: string;
+  /** The suggested input: the name of a key, or `click` for a point on the map. */
+  key: string | null;
+  /** Only the newest command of this kind counts. */
+  newest_only: boolean;
+  fields: Field[];
+}
+
+/** A reason of the game for refusing a command. */
+export interface Refusal {
+  name: string;
+  text: string;
+}

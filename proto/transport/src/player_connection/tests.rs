@@ -1,0 +1,324 @@
+//! Both kinds of connections against a real endpoint on loopback.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use quinn::{Endpoint, Side};
+use rustls::pki_types::PrivateKeyDer;
+use tokio::sync::mpsc;
+use web_transport_proto::http::StatusCode;
+use web_transport_proto::{
+    Capsule, ConnectError, ConnectRequest, ConnectResponse, Frame, Http3CapsuleReader, Settings,
+    VarInt as WebVarInt, error_from_http3,
+};
+
+use super::*;
+use crate::accept::{AcceptanceCounters, accept};
+use crate::quic::{
+    Fingerprint, FingerprintVerifier, client_config, server_config, transport_config,
+};
+
+const WORLD_PATH: &str = WEB_PATHS[0].0;
+const GAME_PATH: &str = WEB_PATHS[1].0;
+
+#[tokio::test]
+async fn a_browser_has_a_stream_and_datagrams_like_a_program() {
+    let mut server = Server::start();
+    for (path, protocol) in WEB_PATHS {
+        let (browser, connection) = server.meet(path).await;
+        assert_eq!(connection.1, protocol);
+        let connection = connection.0;
+
+        let (mut to_server, mut from_server) = browser.open_bi().await;
+        to_server.write_all(b"hello").await.unwrap();
+        let (mut to_browser, mut from_browser) = connection.accept_bi().await.unwrap();
+        let mut bytes = [0; 5];
+        from_browser.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"hello");
+        to_browser.write_all(b"there").await.unwrap();
+        from_server.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"there");
+
+        // The link's longest datagram.
+        assert!(connection.max_datagram_size() >= Some(1_150));
+        connection.send_datagram(vec![7; 1_150].into()).unwrap();
+        assert_eq!(browser.read_datagram().await, vec![7; 1_150]);
+        browser.send_datagram(0, b"up");
+        assert_eq!(connection.read_datagram().await.unwrap(), "up");
+        // Of no session that exists, or not even of one.
+        browser.send_datagram(4, b"other");
+        browser.connection.send_datagram(Bytes::new()).unwrap();
+        browser.send_datagram(0, b"");
+        assert_eq!(connection.read_datagram().await.unwrap(), "");
+    }
+}
+
+#[tokio::test]
+async fn a_server_s_close_reaches_a_browser_with_its_code_and_reason() {
+    let mut server = Server::start();
+    let (browser, (connection, _)) = server.meet(GAME_PATH).await;
+    let reason = "é".repeat(1_000);
+    connection.close(ErrorCode::Kicked, &reason);
+    assert!(connection.is_closed() && !connection.has_quit());
+    connection.closed().await;
+    assert_eq!(connection.read_datagram().await, None);
+
+    let mut capsules = Http3CapsuleReader::new(browser.answer);
+    let Ok(Some(Capsule::CloseWebTransportSession { code, reason })) = capsules.read().await else {
+        panic!("no capsule")
+    };
+    assert_eq!(code, ErrorCode::Kicked as u32);
+    assert_eq!(reason, "é".repeat(512));
+    // The connection follows if the browser does not end it.
+    let ConnectionError::ApplicationClosed(close) = browser.connection.closed().await else {
+        panic!("not closed by the server")
+    };
+    assert_eq!(error_from_http3(close.error_code.into()), Some(code));
+}
+
+#[tokio::test]
+async fn a_browser_quits_by_ending_its_session_with_the_code_0() {
+    for (code, is_quit) in [(Some(0), true), (None, true), (Some(7), false)] {
+        let mut server = Server::start();
+        let (mut browser, (connection, _)) = server.meet(WORLD_PATH).await;
+        browser.end(code).await;
+        soon(connection.closed()).await;
+        assert_eq!(connection.has_quit(), is_quit, "{code:?}");
+    }
+    // A page that is closed takes the connection with it: the player may come back.
+    let mut server = Server::start();
+    let (browser, (connection, _)) = server.meet(WORLD_PATH).await;
+    browser.connection.close(VarInt::from_u32(0x100), b"");
+    soon(connection.closed()).await;
+    assert!(connection.is_closed() && !connection.has_quit());
+}
+
+#[test]
+fn a_quit_counts_if_the_connection_ends_right_after_it() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).enable_all().build().unwrap()
+    };
+    let (servers, browsers) = (runtime(), runtime());
+    let mut server = {
+        let _inside = servers.enter();
+        Server::start()
+    };
+    browsers.block_on(async {
+        for _ in 0..20 {
+            let (mut browser, (connection, _)) = server.meet(WORLD_PATH).await;
+            // The server stands still meanwhile, and then gets both at once.
+            let (go_on, stop) = std::sync::mpsc::sync_channel::<()>(0);
+            servers.spawn(async move { stop.recv() });
+            let before = browser.connection.stats().frame_tx.stream;
+            browser.send_end(Some(0)).await;
+            let quic = &browser.connection;
+            let is_sent = async {
+                while quic.stats().frame_tx.stream == before {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            soon(is_sent).await;
+            quic.close(VarInt::from_u32(0x100), b"");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(go_on);
+            // Whichever way the end is noticed.
+            tokio::select! {
+                () = soon(connection.closed()) => {}
+                end = connection.read_datagram() => assert_eq!(end, None),
+                stream = connection.accept_bi() => assert!(stream.is_err()),
+            }
+            assert!(connection.has_quit());
+        }
+    });
+}
+
+#[tokio::test]
+async fn a_request_that_is_reset_or_broken_ends_the_session() {
+    // A kibibyte that means nothing: a frame with one capsule. The server reads 64 of them.
+    let idle = [&[0x00, 0x43, 0xfd, 0x19, 0x43, 0xfa][..], &[0; 1_018]].concat();
+    let too_long_a_frame = vec![0x00, 0x80, 2, 0, 0];
+    for broken in [None, Some(too_long_a_frame), Some(idle.repeat(65))] {
+        let mut server = Server::start();
+        let (mut browser, (connection, _)) = server.meet(WORLD_PATH).await;
+        match broken {
+            None => browser.question.reset(VarInt::from_u32(0x10c)).unwrap(),
+            Some(bytes) => drop(browser.question.write_all(&bytes).await),
+        }
+        soon(connection.closed()).await;
+        assert!(connection.is_closed() && !connection.has_quit());
+        let ConnectionError::ApplicationClosed(close) = soon(browser.connection.closed()).await
+        else {
+            panic!("not closed by the server")
+        };
+        let code = error_from_http3(close.error_code.into());
+        assert_eq!(code, Some(ErrorCode::Malformed as u32));
+    }
+}
+
+#[tokio::test]
+async fn a_session_at_another_path_is_refused() {
+    let mut server = Server::start();
+    let refused = Browser::start(&server, "/elsewhere").await;
+    assert_eq!(refused.err(), Some(StatusCode::NOT_FOUND));
+    // The server goes on.
+    server.meet(WORLD_PATH).await;
+}
+
+#[tokio::test]
+async fn what_is_not_webtransport_ends_alone() {
+    let mut server = Server::start();
+    for nonsense in [&[0][..], &[0, 4, 0], &[0, 1, 1, 1], &[0, 4, 0xc0, 0, 1, 0]] {
+        let connection = server.connect().await;
+        let mut settings = connection.open_uni().await.unwrap();
+        settings.write_all(nonsense).await.unwrap();
+        settings.finish().unwrap();
+        let (mut request, _) = connection.open_bi().await.unwrap();
+        request.write_all(nonsense).await.unwrap();
+        soon(connection.closed()).await;
+    }
+    // Neither is a stream of the session that says so of another one.
+    let (browser, (connection, _)) = server.meet(WORLD_PATH).await;
+    let (mut to_server, _) = browser.connection.open_bi().await.unwrap();
+    to_server.write_all(&[0x40, 0x41, 4]).await.unwrap();
+    assert!(connection.accept_bi().await.is_err());
+}
+
+/// A server on loopback that hands over what it has accepted.
+struct Server {
+    endpoint: Endpoint,
+    pin: Fingerprint,
+    accepted: mpsc::Receiver<(PlayerConnection, Vec<u8>)>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
+        let certificate = made.cert.der().clone();
+        let pin = Fingerprint::of(&certificate);
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_WEB])
+            .expect("a key that fits");
+        let endpoint = Endpoint::server(config, loopback()).expect("a free port");
+        let (sender, accepted) = mpsc::channel(8);
+        let serve = move |connection, protocol| {
+            let _ = sender.try_send((connection, protocol));
+            std::future::ready(())
+        };
+        tokio::spawn(accept(
+            endpoint.clone(),
+            Arc::new(AcceptanceCounters::default()),
+            serve,
+        ));
+        Self {
+            endpoint,
+            pin,
+            accepted,
+        }
+    }
+
+    /// A connection by HTTP/3.
+    async fn connect(&self) -> Connection {
+        let mut client = Endpoint::client(loopback()).expect("a socket");
+        let mut config = client_config(ALPN_WEB, FingerprintVerifier::pinned(self.pin));
+        let mut transport = transport_config(Side::Client);
+        transport.max_concurrent_uni_streams(VarInt::from_u32(3));
+        config.transport_config(Arc::new(transport));
+        client.set_default_client_config(config);
+        let address = self.endpoint.local_addr().expect("a bound socket");
+        client.connect(address, "ambit").unwrap().await.unwrap()
+    }
+
+    /// A browser with a session, and what the server has of it.
+    async fn meet(&mut self, path: &str) -> (Browser, (PlayerConnection, Vec<u8>)) {
+        let browser = Browser::start(self, path).await.expect("a session");
+        (browser, self.accepted.recv().await.expect("a server"))
+    }
+}
+
+/// The client's half of a session, as browsers do it.
+struct Browser {
+    connection: Connection,
+    question: SendStream,
+    answer: RecvStream,
+    _settings: SendStream,
+}
+
+impl Browser {
+    async fn start(server: &Server, path: &str) -> Result<Self, StatusCode> {
+        let connection = server.connect().await;
+        let mut settings = Settings::default();
+        settings.enable_webtransport(1);
+        let mut own = connection.open_uni().await.unwrap();
+        settings.write(&mut own).await.unwrap();
+        let mut its = connection.accept_uni().await.unwrap();
+        let settings = Settings::read(&mut its).await.unwrap();
+        assert_eq!(settings.supports_webtransport(), 1);
+
+        let (mut question, mut answer) = connection.open_bi().await.unwrap();
+        let url = format!("https://{}{path}", server.endpoint.local_addr().unwrap());
+        let request = ConnectRequest::new(url.parse::<url::Url>().unwrap());
+        request.write(&mut question).await.unwrap();
+        match ConnectResponse::read(&mut answer).await {
+            Err(ConnectError::WrongStatus(Some(status))) => return Err(status),
+            response => assert_eq!(response.unwrap().status, StatusCode::OK),
+        }
+        Ok(Self {
+            connection,
+            question,
+            answer,
+            _settings: own,
+        })
+    }
+
+    async fn open_bi(&self) -> (SendStream, RecvStream) {
+        let mut stream = self.connection.open_bi().await.unwrap();
+        let mut header = Vec::new();
+        Frame::WEBTRANSPORT.encode(&mut header);
+        WebVarInt::from_u32(0).encode(&mut header);
+        stream.0.write_all(&header).await.unwrap();
+        stream
+    }
+
+    /// Sends a datagram of the session whose request's number is four times that.
+    fn send_datagram(&self, quarter: u8, bytes: &[u8]) {
+        let datagram = [&[quarter], bytes].concat();
+        self.connection.send_datagram(datagram.into()).unwrap();
+    }
+
+    async fn read_datagram(&self) -> Vec<u8> {
+        let datagram = self.connection.read_datagram().await.unwrap();
+        assert_eq!(datagram[0], 0);
+        datagram[1..].to_vec()
+    }
+
+    /// Ends the session, with a capsule if there is a code.
+    async fn end(&mut self, code: Option<u32>) {
+        self.send_end(code).await;
+        soon(self.connection.closed()).await;
+    }
+
+    async fn send_end(&mut self, code: Option<u32>) {
+        if let Some(code) = code {
+            let reason = String::new();
+            let mut capsule = Vec::new();
+            Capsule::CloseWebTransportSession { code, reason }.encode(&mut capsule);
+            let mut frame = Vec::new();
+            Frame::DATA.encode(&mut frame);
+            WebVarInt::from_u32(capsule.len() as u32).encode(&mut frame);
+            frame.extend(capsule);
+            self.question.write_all(&frame).await.unwrap();
+        }
+        self.question.finish().unwrap();
+    }
+}
+
+/// Waits; for less than the time that a handshake may take, and a silent connection stays.
+async fn soon<T>(event: impl Future<Output = T>) -> T {
+    let within = tokio::time::timeout(Duration::from_secs(5), event);
+    within.await.expect("it takes no time")
+}
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}

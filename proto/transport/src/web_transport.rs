@@ -1,0 +1,317 @@
+//! WebTransport, the server's end: one session of a browser on a connection of its own.
+//!
+//! A browser speaks HTTP/3 and asks for a session by a `CONNECT` request, whose path names the
+//! protocol. What is sent in the session has a prefix: a datagram the quarter of the number of the
+//! request's stream, a stream its kind and that number. A session ends by a capsule on the
+//! request's stream, with a code and a reason, or with that stream or its connection.
+//!
+//! `web-transport-proto` encodes and decodes HTTP/3's parts, with bounds for each of them. Of a
+//! connection, one session is served; streams of HTTP/3 that are not needed stay open and unread,
+//! and flow control bounds what waits in them.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use web_transport_proto::http::StatusCode;
+use web_transport_proto::{
+    Capsule, ConnectError, ConnectRequest, ConnectResponse, Frame, Http3CapsuleReader, Settings,
+    SettingsError, VarInt as WebVarInt, error_to_http3,
+};
+
+/// The request, and the session's only stream.
+const BIDIRECTIONAL_STREAMS: u32 = 2;
+/// The longest reason in the capsule that ends a session.
+const MAX_REASON: usize = 1_024;
+/// What a browser may send on the request's stream after the request: one capsule, and some that
+/// mean nothing. The reader keeps what it cannot decode yet.
+const MAX_CAPSULES_BYTES: u64 = 64 << 10;
+/// How long the capsule that ends a session may take to reach the browser, and the browser to close
+/// the connection.
+const CLOSE_WITHIN: Duration = Duration::from_millis(500);
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WebError {
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    #[error("HTTP/3 settings: {0}")]
+    Settings(#[from] SettingsError),
+    #[error("the browser does not support WebTransport")]
+    Unsupported,
+    #[error("the request for a session: {0}")]
+    Request(#[from] ConnectError),
+    #[error("no protocol is served at the path {0:?}")]
+    UnknownPath(String),
+}
+
+/// A session of a browser.
+#[derive(Debug)]
+pub(crate) struct WebSession {
+    /// The number of the request's stream.
+    id: u64,
+    /// What its datagrams begin with.
+    prefix: Bytes,
+    end: watch::Sender<Option<SessionEnd>>,
+}
+
+/// How a session has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SessionEnd {
+    Here {
+        code: u32,
+        reason: String,
+    },
+    ByBrowser {
+        code: u32,
+    },
+    /// Without a word of the browser: the connection is lost, or the request was reset or is no
+    /// capsules.
+    Lost,
+}
+
+/// The streams that have to stay open as long as the session.
+struct SessionStreams {
+    request: (SendStream, RecvStream),
+    _settings: (SendStream, Vec<RecvStream>),
+}
+
+impl WebSession {
+    /// Waits for a request at one of the `paths`, and begins the session. The number of the path.
+    /// Has to be called within a tokio runtime.
+    pub(crate) async fn accept(
+        connection: &Connection,
+        paths: &[&str],
+    ) -> Result<(Arc<Self>, usize), WebError> {
+        connection.set_max_concurrent_bi_streams(VarInt::from_u32(BIDIRECTIONAL_STREAMS));
+        let (own_settings, its_settings) =
+            tokio::try_join!(write_settings(connection), read_settings(connection))?;
+        let (mut answer, mut question) = connection.accept_bi().await?;
+        let request = ConnectRequest::read(&mut question).await?;
+        let path = request.url.path();
+        let Some(found) = paths.iter().position(|known| *known == path) else {
+            let refusal = ConnectResponse::new(StatusCode::NOT_FOUND);
+            refusal.write(&mut answer).await?;
+            let _ = answer.finish();
+            let _ = timeout(CLOSE_WITHIN, answer.stopped()).await;
+            return Err(WebError::UnknownPath(path.to_owned()));
+        };
+        ConnectResponse::OK.write(&mut answer).await?;
+        let session = Arc::new(Self::new(question.id().into()));
+        let streams = SessionStreams {
+            request: (answer, question),
+            _settings: (own_settings, its_settings),
+        };
+        let ended = session.end.subscribe();
+        tokio::spawn(run(
+            connection.clone(),
+            Arc::downgrade(&session),
+            ended,
+            streams,
+        ));
+        Ok((session, found))
+    }
+
+    fn new(id: u64) -> Self {
+        let mut prefix = BytesMut::new();
+        let quarter = WebVarInt::from_u64(id / 4).expect("a quarter of QUIC's highest number");
+        quarter.encode(&mut prefix);
+        Self {
+            id,
+            prefix: prefix.freeze(),
+            end: watch::Sender::new(None),
+        }
+    }
+
+    /// The next stream that the browser opens in the session.
+    pub(crate) async fn accept_bi(
+        &self,
+        connection: &Connection,
+    ) -> io::Result<(SendStream, RecvStream)> {
+        let (sending, mut receiving) = match connection.accept_bi().await {
+            Ok(stream) => stream,
+            Err(error) => {
+                self.ended().await;
+                return Err(error.into());
+            }
+        };
+        let invalid = |_| io::Error::from(io::ErrorKind::InvalidData);
+        let kind = WebVarInt::read(&mut receiving).await.map_err(invalid)?;
+        let id = WebVarInt::read(&mut receiving).await.map_err(invalid)?;
+        if kind != Frame::WEBTRANSPORT.0 || id.into_inner() != self.id {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a stream that is not of the session",
+            ));
+        }
+        Ok((sending, receiving))
+    }
+
+    /// What is in a datagram of the connection; `None` if it is not of the session.
+    pub(crate) fn unwrap_datagram(&self, mut datagram: Bytes) -> Option<Bytes> {
+        let is_ours = datagram.starts_with(&self.prefix);
+        is_ours.then(|| {
+            datagram.advance(self.prefix.len());
+            datagram
+        })
+    }
+
+    pub(crate) fn wrap_datagram(&self, datagram: &[u8]) -> Bytes {
+        let mut wrapped = BytesMut::with_capacity(self.overhead() + datagram.len());
+        wrapped.put_slice(&self.prefix);
+        wrapped.put_slice(datagram);
+        wrapped.freeze()
+    }
+
+    /// Bytes by which a datagram grows.
+    pub(crate) fn overhead(&self) -> usize {
+        self.prefix.len()
+    }
+
+    /// Ends the session, and the connection after it.
+    pub(crate) fn close(&self, code: u32, reason: &str) {
+        let mut reason = reason.to_owned();
+        reason.truncate(reason.floor_char_boundary(MAX_REASON));
+        self.set_end(SessionEnd::Here { code, reason });
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.borrow().is_some()
+    }
+
+    /// The code by which the browser has ended the session.
+    pub(crate) fn browser_code(&self) -> Option<u32> {
+        match *self.end.borrow() {
+            Some(SessionEnd::ByBrowser { code }) => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Waits until either end closes the session, or its connection is lost; then it is known who
+    /// ended it.
+    pub(crate) async fn ended(&self) {
+        // The sender is `self`.
+        let _ = self.end.subscribe().wait_for(Option::is_some).await;
+    }
+
+    fn set_end(&self, end: SessionEnd) {
+        self.end.send_if_modified(|known| {
+            let is_first = known.is_none();
+            known.get_or_insert(end);
+            is_first
+        });
+    }
+}
+
+async fn write_settings(connection: &Connection) -> Result<SendStream, WebError> {
+    let mut settings = Settings::default();
+    settings.enable_webtransport(1);
+    let mut stream = connection.open_uni().await?;
+    settings.write(&mut stream).await?;
+    Ok(stream)
+}
+
+/// Reads the browser's settings. Returns the streams that came up to then.
+async fn read_settings(connection: &Connection) -> Result<Vec<RecvStream>, WebError> {
+    let mut streams = Vec::new();
+    loop {
+        let mut stream = connection.accept_uni().await?;
+        let settings = Settings::read(&mut stream).await;
+        streams.push(stream);
+        match settings {
+            Ok(settings) if settings.supports_webtransport() == 0 => {
+                return Err(WebError::Unsupported);
+            }
+            Ok(_) => return Ok(streams),
+            // Those of header compression: without a dynamic table nothing comes through them.
+            Err(SettingsError::UnexpectedStreamType(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Keeps the session's streams open until it ends or nobody has it any more, and ends the
+/// connection then. Whatever ends it, the session learns how.
+async fn run(
+    connection: Connection,
+    session: Weak<WebSession>,
+    mut ended: watch::Receiver<Option<SessionEnd>>,
+    SessionStreams {
+        request: (answer, question),
+        _settings: (_own, mut others),
+    }: SessionStreams,
+) {
+    // Never ends: a connection that is lost may have left a capsule, which `read_end` still reads.
+    let hold_streams = async {
+        while let Ok(stream) = connection.accept_uni().await {
+            others.push(stream);
+        }
+        std::future::pending::<Infallible>().await
+    };
+    tokio::select! {
+        code = read_end(question) => {
+            if let Some(session) = session.upgrade() {
+                let by_browser = code.map(|code| SessionEnd::ByBrowser { code });
+                session.set_end(by_browser.unwrap_or(SessionEnd::Lost));
+            }
+            match code {
+                Some(code) => close(&connection, code, ""),
+                None => close(&connection, ErrorCode::Malformed as u32, "the request was broken"),
+            }
+        }
+        end = async { ended.wait_for(Option::is_some).await.ok().and_then(|end| end.clone()) } => {
+            if let Some(SessionEnd::Here { code, reason }) = end {
+                let _ = timeout(CLOSE_WITHIN, send_end(&connection, answer, code, &reason)).await;
+                close(&connection, code, &reason);
+            }
+        }
+        never = hold_streams => match never {},
+    }
+}
+
+/// The code by which the browser ends the session; 0 if it just ends the request. `None` if the
+/// request is reset, breaks the protocol or is too long, or the connection is lost.
+async fn read_end(request: RecvStream) -> Option<u32> {
+    let mut request = request.take(MAX_CAPSULES_BYTES);
+    let mut capsules = Http3CapsuleReader::new(&mut request);
+    loop {
+        match capsules.read().await {
+            Ok(Some(Capsule::CloseWebTransportSession { code, .. })) => return Some(code),
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(_) => return None,
+        }
+    }
+    // The limit looks like the end.
+    (request.limit() > 0).then_some(0)
+}
+
+/// Sends the capsule that ends the session and waits until the browser has closed the connection.
+async fn send_end(connection: &Connection, mut answer: SendStream, code: u32, reason: &str) {
+    let mut capsule = BytesMut::new();
+    let end = Capsule::CloseWebTransportSession {
+        code,
+        reason: reason.to_owned(),
+    };
+    end.encode(&mut capsule);
+    let mut frame = BytesMut::new();
+    Frame::DATA.encode(&mut frame);
+    WebVarInt::from_u32(capsule.len() as u32).encode(&mut frame);
+    frame.put(capsule);
+    if answer.write_all(&frame).await.is_ok() {
+        let _ = answer.finish();
+        connection.closed().await;
+    }
+}
+
+fn close(connection: &Connection, code: u32, reason: &str) {
+    let code = VarInt::from_u64(error_to_http3(code)).expect("HTTP/3's codes fit into QUIC's");
+    connection.close(code, reason.as_bytes());
+}

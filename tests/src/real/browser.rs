@@ -1,0 +1,182 @@
+//! A headless Chromium that is driven over `WebDriver`.
+
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value as Json, json};
+use url::{ParseError, Url};
+use web_transport_proto::http::Method;
+
+use super::{OutputLines, ScratchFolder, WAIT_LIMIT, process_family, server_signal as signal};
+
+const ARGUMENTS: [&str; 6] = [
+    "--headless=new",
+    // Containers have no sandbox of their own, and a small /dev/shm.
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    // Draws without a graphics card.
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+];
+
+/// How a browser is to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BrowserKind<'a> {
+    /// Environment variables.
+    pub variables: &'a [(&'a str, &'a str)],
+    /// A large window, for pictures. Else it is one of 820 x 520, since each pixel is drawn by the
+    /// processor.
+    pub is_large: bool,
+    /// The person prefers dark pages.
+    pub is_dark: bool,
+    /// The size and the touch screen of a phone.
+    pub is_phone: bool,
+}
+
+/// A browser with one window.
+pub struct Browser {
+    driver: Child,
+    client: Client,
+}
+
+impl Browser {
+    /// Starts one with an empty profile.
+    pub async fn start(scratch: &ScratchFolder) -> Result<Self> {
+        Self::start_as(scratch, BrowserKind::default()).await
+    }
+
+    /// Starts one of a kind.
+    pub async fn start_as(scratch: &ScratchFolder, kind: BrowserKind<'_>) -> Result<Self> {
+        let mut driver = Command::new("chromedriver");
+        driver
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        // Profiles and sockets of the browser go there.
+        driver.env("TMPDIR", scratch.path()).stdout(Stdio::piped());
+        driver.envs(kind.variables.iter().copied());
+        let mut driver = driver
+            .spawn()
+            .context("chromedriver can't be started; `tests/run` installs it")?;
+        let output = driver.stdout.take().context("the driver's output")?;
+        let port = OutputLines::read_from(output).find("the driver's port", |line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        })?;
+        let mut arguments = ARGUMENTS.to_vec();
+        arguments.push(if kind.is_large {
+            "--window-size=1280,800"
+        } else {
+            "--window-size=820,520"
+        });
+        if kind.is_dark {
+            arguments.push("--blink-settings=preferredColorScheme=0");
+        }
+        let mut chromium = json!({ "args": arguments });
+        if kind.is_phone {
+            chromium["mobileEmulation"] = json!({
+                "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 2.0, "touch": true },
+            });
+        }
+        let mut options = serde_json::Map::new();
+        options.insert("goog:chromeOptions".into(), chromium);
+        let limit = WAIT_LIMIT.as_millis() as u64;
+        options.insert(
+            "timeouts".into(),
+            json!({ "script": limit, "pageLoad": limit }),
+        );
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(options)
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await;
+        match client {
+            Ok(client) => Ok(Self { driver, client }),
+            Err(error) => {
+                let _ = driver.kill();
+                let _ = driver.wait();
+                Err(error).context("Chromium can't be started; `tests/run` installs it")
+            }
+        }
+    }
+
+    /// Opens a page.
+    pub async fn open(&self, url: &str) -> Result<()> {
+        Ok(self.client.goto(url).await?)
+    }
+
+    /// Runs the body of an async function in the page, with `args`. Returns what it returns; an
+    /// exception in it is an error.
+    pub async fn run(&self, body: &str, args: Json) -> Result<Json> {
+        let script = format!(
+            "const [args, done] = arguments;
+             (async () => {{ {body} }})().then(
+               value => done({{ value: value ?? null }}),
+               error => done({{ error: String(error) }}));"
+        );
+        let answer = self.client.execute_async(&script, vec![args]).await?;
+        ensure!(
+            answer["error"].is_null(),
+            "in the page: {}",
+            answer["error"]
+        );
+        Ok(answer["value"].clone())
+    }
+
+    /// Runs a script in each page that is opened from now on, before the page's own scripts.
+    pub async fn prepare(&self, script: &str) -> Result<()> {
+        let command = DevToolsCommand {
+            name: "Page.addScriptToEvaluateOnNewDocument",
+            parameters: json!({ "source": script }),
+        };
+        self.client.issue_cmd(command).await?;
+        Ok(())
+    }
+
+    /// A picture of the page, as PNG.
+    pub async fn screenshot(&self) -> Result<Vec<u8>> {
+        Ok(self.client.screenshot().await?)
+    }
+
+    /// The process of the driver, whose descendants are the browser's.
+    pub fn driver_id(&self) -> u32 {
+        self.driver.id()
+    }
+
+    /// Ends it.
+    pub async fn close(self) -> Result<()> {
+        Ok(self.client.clone().close().await?)
+    }
+}
+
+/// A command of Chromium's own protocol.
+#[derive(Debug)]
+struct DevToolsCommand {
+    name: &'static str,
+    parameters: Json,
+}
+
+impl WebDriverCompatibleCommand for DevToolsCommand {
+    fn endpoint(&self, driver: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        let session = session.unwrap_or_default();
+        driver.join(&format!("session/{session}/goog/cdp/execute"))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        let body = json!({ "cmd": self.name, "params": self.parameters });
+        (Method::POST, Some(body.to_string()))
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Not all processes of a browser end with its driver.
+        for (process, _) in process_family(self.driver.id()).unwrap_or_default() {
+            let _ = signal(process, "KILL");
+        }
+        let _ = self.driver.wait();
+    }
+}

@@ -1,0 +1,437 @@
+//! People play in real browsers, with the page that the server serves.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use ambit_tests::real::page::{Page, ShownFrame};
+use ambit_tests::real::relay::Relay;
+use ambit_tests::real::{
+    Browser, BrowserKind, Console, ScratchFolder, Server, ShiftedClock, server_signal,
+};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value as Json, json};
+use tokio::runtime::Runtime;
+
+/// A page may show an avatar so far from where it was at that time, in metres.
+const TOLERANCE_M: f64 = 0.02;
+/// Twenty ticks a second, in milliseconds.
+const TICK_MS: f64 = 50.0;
+/// How long a page is watched.
+const WATCH_S: u32 = 6;
+/// Longer than the three seconds within which a second lost host makes a room suspect.
+const KILL_INTERVAL: Duration = Duration::from_millis(3_500);
+/// A name that a page must show as it is.
+const MARKUP: &str = "<img src=x onerror=alert(1)>";
+
+#[test]
+fn two_browsers_and_a_console_meet_and_see_what_the_trace_says() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-meet");
+    let trace = scratch.path().join("trace");
+    let server = Server::start(&scratch, &["--trace", &trace.display().to_string()])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command(
+        "create den game=field size=80x80 npcs=0 obstacles=0",
+        "created",
+    )?;
+    bob.run_command("start", "started")?;
+    bob.type_in("move 40 40")?;
+    let mut seen = Vec::new();
+    Runtime::new()?.block_on(async {
+        let (ann, eve) = tokio::try_join!(
+            Page::open(&scratch, &server, "ann"),
+            Page::open(&scratch, &server, "eve")
+        )?;
+        for page in [&ann, &eve] {
+            page.press("Join den").await?;
+            page.wait_for_avatar().await?;
+        }
+        ann.send("move", json!([[30, 40]])).await?;
+        eve.send("move", json!([[40, 30]])).await?;
+        for page in [&ann, &eve] {
+            for name in ["ann", "bob", "eve"] {
+                page.wait_for_label(name).await?;
+            }
+        }
+        let names: Vec<_> = bob.events.iter().filter_map(entered).collect();
+        for name in ["ann", "eve"] {
+            if !names.iter().any(|other| other == name) {
+                bob.wait_until(name, |event| entered(event).as_deref() == Some(name))?;
+            }
+        }
+
+        // Everybody walks, on a good line and on a bad one.
+        bob.type_in("move 48 40")?;
+        ann.send("move", json!([[30, 48]])).await?;
+        eve.send("move", json!([[48, 36]])).await?;
+        let (anns, eves) = tokio::try_join!(ann.watch(WATCH_S), eve.watch(WATCH_S))?;
+        seen.push(("ann", anns));
+        seen.push(("eve", eves));
+        make_line_bad(&ann).await?;
+        bob.type_in("move 40 40")?;
+        ann.send("move", json!([[30, 40]])).await?;
+        eve.send("move", json!([[40, 30]])).await?;
+        seen.push(("ann on a bad line", ann.watch(WATCH_S).await?));
+
+        // Out of sight, and back.
+        bob.type_in("move 75 75")?;
+        ann.send("move", json!([[5, 40]])).await?;
+        ann.wait_until_gone("bob").await?;
+        bob.type_in("move 12 40")?;
+        ann.wait_for_label("bob").await?;
+
+        // A veiled one is gone for others.
+        bob.type_in("cast veil")?;
+        ann.wait_until_gone("bob").await?;
+        ann.wait_for_label("bob").await?;
+        ann.send("cast", json!(["heal"])).await?;
+        bob.wait_until("ann's spell", |event| event["name"] == "cast")?;
+
+        chat(&mut bob, &ann, &eve).await?;
+        let is_ann = |event: &&Json| entered(event).as_deref() == Some("ann");
+        let seen_ann = bob.events.iter().rfind(is_ann).context("bob sees ann")?;
+        let anns_id = seen_ann["id"].clone();
+        ann.close().await?;
+        bob.wait_until("ann's leave", |event| {
+            event["ev"] == "leave" && event["id"] == anns_id
+        })?;
+        eve.close().await
+    })?;
+    drop(server);
+    let tracks = read_tracks(&trace.join("room-1.jsonl"))?;
+    for (who, frames) in &seen {
+        check(who, frames, &tracks)?;
+    }
+    Ok(())
+}
+
+/// With the sliders of the overlay, both ways: loss=13,delay=50ms,jitter=20ms.
+async fn make_line_bad(page: &Page) -> Result<()> {
+    page.press("Network (F2)").await?;
+    page.fill("Delay, each way", "50").await?;
+    page.fill("Jitter", "20").await?;
+    page.fill("Loss", "13").await?;
+    page.press("Network (F2)").await
+}
+
+/// Walks to a point. Where the line breaks, a player is told so and may have to say it again.
+async fn walk(page: &Page, x: f64, y: f64) -> Result<()> {
+    let there = "(avatar => avatar && Math.hypot(avatar.x - args.x, avatar.y - args.y) < 0.2)\
+        (shown().objects.find(object => object.own))";
+    let script = format!(
+        "let said = -Infinity;
+        return until(() => {{
+          if (performance.now() - said > 5_000) {{
+            try {{
+              ambit().game?.send('move', [args.x, args.y]);
+              said = performance.now();
+            }} catch (error) {{
+              // While the room is on its way to another host.
+              if (error.code !== 'not_playing') throw error;
+            }}
+          }}
+          return {there};
+        }});"
+    );
+    let walked = page.run(&script, json!({ "x": x, "y": y })).await;
+    walked
+        .map(drop)
+        .with_context(|| format!("walking to {x}, {y}"))
+}
+
+/// The name of the avatar that has come into sight.
+fn entered(event: &Json) -> Option<String> {
+    (event["ev"] == "enter").then(|| event["name"].as_str().map(str::to_owned))?
+}
+
+async fn chat(bob: &mut Console, ann: &Page, eve: &Page) -> Result<()> {
+    ann.press("Chat and lobby").await?;
+    eve.press("Chat and lobby").await?;
+    ann.fill("Message", MARKUP).await?;
+    ann.press("Send").await?;
+    let line = bob.wait_for("chat")?;
+    assert_eq!(
+        (&line["from"], &line["text"]),
+        (&json!("ann"), &json!(MARKUP))
+    );
+    for page in [ann, eve] {
+        let said = "document.querySelector('[role=log]').innerText.includes(args.text)";
+        page.wait_for("the message", said, json!({ "text": MARKUP }))
+            .await?;
+        let images = "return document.querySelectorAll('img').length;";
+        assert_eq!(page.run(images, json!({})).await?, json!(0));
+    }
+    bob.type_in("say hello")?;
+    let said = "document.querySelector('[role=log]').innerText.includes('hello')";
+    eve.wait_for("bob's message", said, json!({})).await?;
+    Ok(())
+}
+
+/// Positions by player's name: room time in ms, x and y in metres, for each tick.
+type Tracks = BTreeMap<String, Vec<(f64, f64, f64)>>;
+
+fn read_tracks(path: &Path) -> Result<Tracks> {
+    let (mut names, mut tracks) = (BTreeMap::new(), Tracks::new());
+    for line in std::fs::read_to_string(path)?.lines() {
+        let line: Json = serde_json::from_str(line)?;
+        let number = |key: &str| line[key].as_f64().with_context(|| format!("{key}: {line}"));
+        match line["ev"].as_str() {
+            Some("join") => drop(names.insert(line["id"].as_u64(), line["name"].clone())),
+            Some("spawn" | "move") => {
+                if let Some(name) = names.get(&line["id"].as_u64()).and_then(Json::as_str) {
+                    let point = (number("t")?, number("x")?, number("y")?);
+                    tracks.entry(name.to_owned()).or_default().push(point);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(tracks)
+}
+
+/// Compares what was shown with where the avatars were at that time.
+fn check(who: &str, frames: &[ShownFrame], tracks: &Tracks) -> Result<()> {
+    let mut errors = Vec::new();
+    let mut moved_m = 0.0;
+    let mut last = BTreeMap::new();
+    for frame in frames {
+        for (name, track) in tracks {
+            let Some(shown) = frame.find(name) else {
+                continue;
+            };
+            if let Some((x, y)) = at(track, frame.t) {
+                errors.push((shown.x - x).hypot(shown.y - y));
+                let before = last.insert(name, (x, y)).unwrap_or((x, y));
+                moved_m += (x - before.0).hypot(y - before.1);
+            }
+        }
+    }
+    ensure!(
+        errors.len() > frames.len(),
+        "{who}: {} positions",
+        errors.len()
+    );
+    errors.sort_by(f64::total_cmp);
+    let [median, p95, max] =
+        [50, 95, 100].map(|share| errors[(errors.len() * share / 100).min(errors.len() - 1)]);
+    println!(
+        "{who}: {} positions, {moved_m:.1} m walked, off by {:.1} mm (median), {:.1} mm (p95), \
+         {:.1} mm (max)",
+        errors.len(),
+        median * 1e3,
+        p95 * 1e3,
+        max * 1e3
+    );
+    ensure!(moved_m > 5.0, "{who}: too little was seen to move");
+    // Where data came late, an avatar is shown on its former path until then. On a busy machine
+    // that is a while: all browsers draw with the same processors.
+    let strict = if who.contains("bad line") {
+        median
+    } else {
+        p95
+    };
+    ensure!(
+        strict <= TOLERANCE_M,
+        "{who}: an avatar is {strict} m off; all: {errors:?}"
+    );
+    Ok(())
+}
+
+/// Where it was at a time between two ticks. `None` within a tick in which it started, stopped or
+/// turned: the trace does not say when.
+fn at(track: &[(f64, f64, f64)], t: f64) -> Option<(f64, f64)> {
+    let after = track.partition_point(|point| point.0 < t);
+    let (&(t0, x0, y0), &(t1, x1, y1)) = (track.get(after.checked_sub(1)?)?, track.get(after)?);
+    // The trace has a line for each tick in which an avatar has moved.
+    if t <= t1 - TICK_MS {
+        return Some((x0, y0));
+    }
+    let way = |index: usize| {
+        let (from, to) = (track.get(index.checked_sub(1)?)?, track.get(index)?);
+        (to.0 - from.0 < 1.5 * TICK_MS).then_some((to.1 - from.1, to.2 - from.2))
+    };
+    let (dx, dy) = way(after)?;
+    let is_straight = |other: Option<(f64, f64)>| {
+        other.is_some_and(|(x, y)| (x - dx).hypot(y - dy) < 0.1 * TOLERANCE_M)
+    };
+    let share = (t - t0) / (t1 - t0);
+    (is_straight(way(after - 1)) || is_straight(way(after + 1)))
+        .then_some((x0 + (x1 - x0) * share, y0 + (y1 - y0) * share))
+}
+
+#[test]
+fn a_page_that_is_loaded_anew_has_the_same_avatar_and_a_lost_host_too() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-resume");
+    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command(
+        "create den game=field size=60x60 npcs=0 obstacles=0",
+        "created",
+    )?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        let enters = |event: &Json| entered(event).as_deref() == Some("ann");
+        bob.type_in("move 30 30")?;
+        walk(&ann, 30.0, 25.0).await?;
+        bob.wait_until("ann", enters)?;
+        let at_goal = "(avatar => avatar && Math.hypot(avatar.x - 30, avatar.y - 25) < 0.1)\
+            (label('ann'))";
+        let leaves = |console: &Console| {
+            let left = console.events.iter().filter(|event| event["ev"] == "leave");
+            left.count()
+        };
+        let before = leaves(&bob);
+        ann.reload().await?;
+        let avatar = ann.wait_for_avatar().await?;
+        assert_eq!((avatar.x.round(), avatar.y.round()), (30.0, 25.0));
+        bob.run_command("players", "players")?;
+        assert_eq!(leaves(&bob), before, "nobody has left");
+
+        for (index, signal) in ["KILL", "TERM", "KILL", "TERM"].into_iter().enumerate() {
+            if index == 2 {
+                make_line_bad(&ann).await?;
+            }
+            // The oldest one: after two signals the room was on each.
+            server_signal(server.children()[0], signal)?;
+            server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+            ann.wait_for("the same place", at_goal, json!({})).await?;
+            walk(&ann, 30.0, 27.0).await?;
+            walk(&ann, 30.0, 25.0).await?;
+            tokio::time::sleep(KILL_INTERVAL).await;
+        }
+        assert!(server.metrics()?["ambit_rooms_moved_total"] >= 2.0);
+        ann.close().await
+    })
+}
+
+#[test]
+fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-gate");
+    let runtime = Runtime::new()?;
+    let relay = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
+    relay.lead_to(server.world);
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    let create = "create den game=field size=60x60 npcs=0 obstacles=0 maps=2";
+    bob.run_command(create, "created")?;
+    bob.run_command("start", "started")?;
+    runtime.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        // The gate is in the middle of the eastern border; behind it, west is small again.
+        ann.send("move", json!([[60, 30]])).await?;
+        let beyond = "(avatar => avatar && avatar.x < 10 && Math.abs(avatar.y - 30) < 6)\
+            (shown().objects.find(object => object.own))";
+        ann.wait_for("the other map", beyond, json!({})).await?;
+
+        relay.darken_for_all(true);
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        relay.darken_for_all(false);
+        ann.wait_for("the lobby", "ambit().client.isConnected", json!({}))
+            .await?;
+        let avatar = ann.wait_for_avatar().await?;
+        walk(&ann, avatar.x + 8.0, 30.0).await?;
+
+        // And back.
+        make_line_bad(&ann).await?;
+        ann.send("move", json!([[0, 30]])).await?;
+        let before = "(avatar => avatar && avatar.x > 50 && Math.abs(avatar.y - 30) < 6)\
+            (shown().objects.find(object => object.own))";
+        ann.wait_for("the first map", before, json!({})).await?;
+        ann.close().await
+    })
+}
+
+#[test]
+fn fifteen_days_later_old_players_are_there_and_new_ones_come() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-days");
+    let clock = ShiftedClock::new(&scratch, 0)?;
+    let server = Server::start_with(&scratch, &[], &clock.variables())?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command(
+        "create den game=field size=60x60 npcs=0 obstacles=0",
+        "created",
+    )?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        let before = server.get("/connect.json")?.1;
+        clock.set_days(15)?;
+        for _ in 0..600 {
+            if server.get("/connect.json")?.1 != before {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_ne!(server.get("/connect.json")?.1, before, "other certificates");
+        let browser = Browser::start_as(
+            &scratch,
+            BrowserKind {
+                variables: &clock.variables(),
+                ..BrowserKind::default()
+            },
+        )
+        .await?;
+        let eve = Page::open_in(browser, &server, "eve").await?;
+        eve.press("Join den").await?;
+        eve.wait_for_avatar().await?;
+        for (page, y) in [(&ann, 30), (&eve, 26)] {
+            page.send("move", json!([[30, y]])).await?;
+            page.wait_for_label("bob").await?;
+        }
+        eve.wait_for_label("ann").await?;
+        let interruptions = "return ambit().client.isConnected;";
+        assert_eq!(ann.run(interruptions, json!({})).await?, json!(true));
+        ann.close().await?;
+        eve.close().await
+    })
+}
+
+/// What a browser would do that has another certificate for the server.
+const OTHER_CERTIFICATE: &str = r#"
+    const original = fetch;
+    globalThis.fetch = async (...request) => {
+      const answer = await original(...request);
+      if (!answer.url.endsWith("connect.json")) return answer;
+      const server = await answer.json();
+      return Response.json({ ...server, certificates_sha256: ["00".repeat(32)] });
+    };
+"#;
+
+#[test]
+fn a_page_says_why_it_cannot_connect() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-why");
+    let three_weeks_ago = ShiftedClock::new(&scratch, -21)?;
+    let (server, expired) = (
+        Server::start(&scratch, &[])?,
+        Server::start_with(&scratch, &[], &three_weeks_ago.variables())?,
+    );
+    let refused = "the server's certificate has expired or is another one";
+    let cases = [
+        (
+            &server,
+            "delete globalThis.WebTransport;",
+            "it has no WebTransport",
+        ),
+        (&server, OTHER_CERTIFICATE, refused),
+        (&expired, "", refused),
+    ];
+    Runtime::new()?.block_on(async {
+        for (server, script, expected) in cases {
+            let browser = Browser::start(&scratch).await?;
+            browser.prepare(script).await?;
+            let page = Page::open_unconnected(browser, server, "ann").await?;
+            let said = "document.body.innerText.includes(args.text)";
+            page.wait_for(expected, said, json!({ "text": expected }))
+                .await?;
+            page.close().await?;
+        }
+        Ok(())
+    })
+}
