@@ -70,9 +70,10 @@ const PLAY: &str = r#"
     return clients.length;
 "#;
 
-/// Extent of the map on which one client sees all objects, and their number.
+/// Extent of the map on which one client sees all objects. Their number: some are dead or hidden,
+/// and 1,000 are to be in sight.
 const CROWDED_SIZE_M: u32 = 45;
-const CROWD: u32 = 1_000;
+const CROWD: u32 = 1_250;
 /// How long their frames are measured, after the time in which they have all come.
 const CROWD_S: u32 = 20;
 const CROWD_WARM_UP_S: u32 = 10;
