@@ -29,12 +29,7 @@ fn two_browsers_and_a_console_meet_and_see_what_the_trace_says() -> Result<()> {
     let scratch = ScratchFolder::new("pages-meet");
     let trace = scratch.path().join("trace");
     let server = Server::start(&scratch, &["--trace", &trace.display().to_string()])?;
-    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    bob.run_command(
-        "create den game=field size=80x80 npcs=0 obstacles=0",
-        "created",
-    )?;
-    bob.run_command("start", "started")?;
+    let mut bob = start_den(&scratch, &server, "size=80x80")?;
     bob.type_in("move 40 40")?;
     let mut seen = Vec::new();
     Runtime::new()?.block_on(async {
@@ -103,6 +98,15 @@ fn two_browsers_and_a_console_meet_and_see_what_the_trace_says() -> Result<()> {
         check(who, frames, &tracks)?;
     }
     Ok(())
+}
+
+/// The console of `bob`, who has started the room `den`: a field with nothing in it.
+fn start_den(scratch: &ScratchFolder, server: &Server, parameters: &str) -> Result<Console> {
+    let mut bob = Console::start(scratch, server.world, "bob", &[])?;
+    let create = format!("create den game=field npcs=0 obstacles=0 {parameters}");
+    bob.run_command(&create, "created")?;
+    bob.run_command("start", "started")?;
+    Ok(bob)
 }
 
 /// With the sliders of the overlay, both ways: loss=13,delay=50ms,jitter=20ms.
@@ -263,12 +267,7 @@ fn at(track: &[(f64, f64, f64)], t: f64) -> Option<(f64, f64)> {
 fn a_page_that_is_loaded_anew_has_the_same_avatar_and_a_lost_host_too() -> Result<()> {
     let scratch = ScratchFolder::new("pages-resume");
     let server = Server::start(&scratch, &["--hosts", "process:2"])?;
-    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    bob.run_command(
-        "create den game=field size=60x60 npcs=0 obstacles=0",
-        "created",
-    )?;
-    bob.run_command("start", "started")?;
+    let mut bob = start_den(&scratch, &server, "size=60x60")?;
     Runtime::new()?.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
         ann.press("Join den").await?;
@@ -314,10 +313,7 @@ fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
     let relay = Relay::start(&runtime)?;
     let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
     relay.lead_to(server.world);
-    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    let create = "create den game=field size=60x60 npcs=0 obstacles=0 maps=2";
-    bob.run_command(create, "created")?;
-    bob.run_command("start", "started")?;
+    let _bob = start_den(&scratch, &server, "size=60x60 maps=2")?;
     runtime.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
         ann.press("Join den").await?;
@@ -351,12 +347,7 @@ fn fifteen_days_later_old_players_are_there_and_new_ones_come() -> Result<()> {
     let scratch = ScratchFolder::new("pages-days");
     let clock = ShiftedClock::new(&scratch, 0)?;
     let server = Server::start_with(&scratch, &[], &clock.variables())?;
-    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    bob.run_command(
-        "create den game=field size=60x60 npcs=0 obstacles=0",
-        "created",
-    )?;
-    bob.run_command("start", "started")?;
+    let _bob = start_den(&scratch, &server, "size=60x60")?;
     Runtime::new()?.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
         ann.press("Join den").await?;
