@@ -222,10 +222,7 @@ impl<F: ViewFactory> Client<F> {
     /// prediction of the player's own avatar. A server tick applies the inputs that arrived since
     /// the tick before.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
-        self.game
-            .running_game()
-            .into_iter()
-            .flat_map(RunningGame::own_inputs)
+        self.game.running_game().into_iter().flat_map(RunningGame::own_inputs)
     }
 
     /// Whether each pose causes an `Update` event from now on, for a view that shows everything.
@@ -299,11 +296,7 @@ impl<F: ViewFactory> Client<F> {
 
     /// When `handle_timeout` is to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
-        self.lobby
-            .next_deadline()
-            .into_iter()
-            .chain(self.game.next_deadline())
-            .min()
+        self.lobby.next_deadline().into_iter().chain(self.game.next_deadline()).min()
     }
 
     /// The next action for the owner.
@@ -384,10 +377,7 @@ impl<F: ViewFactory> Client<F> {
 
     /// The objects in sight, by ascending id.
     pub fn objects(&self) -> impl Iterator<Item = VisibleObject<'_, F::View>> {
-        self.game
-            .running_game()
-            .into_iter()
-            .flat_map(|play| play.replica().visible_objects())
+        self.game.running_game().into_iter().flat_map(|play| play.replica().visible_objects())
     }
 
     /// One object, if it is in sight.
@@ -439,10 +429,7 @@ impl<F: ViewFactory> Client<F> {
 
     /// The counters so far.
     pub fn stats(&self) -> ClientStats {
-        ClientStats {
-            events_dropped: self.events.dropped(),
-            ..self.game.stats()
-        }
+        ClientStats { events_dropped: self.events.dropped(), ..self.game.stats() }
     }
 
     /// Age of the newest data about the room, if anything in sight moves. For periodic sampling.
@@ -491,21 +478,14 @@ impl<F: ViewFactory> Client<F> {
             LobbyOutput::OutOfRoom => self.leave_game(now),
             LobbyOutput::Finished(code, message) => {
                 self.leave_game(now);
-                self.push_event(ViewEvent::Connection(ConnectionStatus::Closed {
-                    code,
-                    message,
-                }));
+                self.push_event(ViewEvent::Connection(ConnectionStatus::Closed { code, message }));
             }
         }
     }
 
     fn handle_game_output(&mut self, output: GameOutput) {
         match output {
-            GameOutput::Connect {
-                address,
-                certificate_sha256,
-                web_certificates_sha256,
-            } => {
+            GameOutput::Connect { address, certificate_sha256, web_certificates_sha256 } => {
                 self.outputs.push_back(ClientOutput::ConnectGame {
                     address,
                     certificate_sha256,

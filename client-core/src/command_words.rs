@@ -53,9 +53,7 @@ pub enum CommandWordsError {
 
 /// The command in these words: its name, then its values.
 pub fn parse(schema: &Schema, words: &[&str]) -> Result<GameCommand<u32>, CommandWordsError> {
-    let (name, mut rest) = words
-        .split_first()
-        .map_or(("", words), |(name, rest)| (*name, rest));
+    let (name, mut rest) = words.split_first().map_or(("", words), |(name, rest)| (*name, rest));
     let (kind, declared) = find(schema, name)?;
     let error = |problem| usage_error(declared, problem);
     let mut fields = Vec::with_capacity(declared.fields.len());
@@ -90,11 +88,7 @@ pub fn build(
         return Err(usage_error(declared, "there are too many values".into()));
     }
     fields.resize(declared.fields.len(), FieldValue::None);
-    match fields
-        .iter()
-        .zip(&declared.fields)
-        .find(|(value, field)| !value.fits(field))
-    {
+    match fields.iter().zip(&declared.fields).find(|(value, field)| !value.fits(field)) {
         None => Ok(GameCommand { kind, fields }),
         Some((_, field)) => Err(usage_error(declared, problem_of(field))),
     }
@@ -107,9 +101,7 @@ pub fn from_arguments(
     name: &str,
     arguments: Vec<Argument>,
 ) -> Result<GameCommand<u32>, CommandWordsError> {
-    let declared = schema
-        .command_index(name)
-        .and_then(|kind| schema.command(kind));
+    let declared = schema.command_index(name).and_then(|kind| schema.command(kind));
     let fields = declared.map_or(&[][..], |command| &command.fields);
     let values = arguments
         .into_iter()
@@ -125,11 +117,7 @@ pub fn usage(command: &CommandKind) -> String {
             FieldType::Position => "X Y".to_owned(),
             _ => field.name.to_uppercase(),
         };
-        if field.optional {
-            format!("[{words}]")
-        } else {
-            words
-        }
+        if field.optional { format!("[{words}]") } else { words }
     });
     let words: Vec<String> = [command.name.clone()].into_iter().chain(forms).collect();
     words.join(" ")
@@ -145,9 +133,9 @@ fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<u32> {
             u32::try_from(id).map_or(FieldValue::Number(id), FieldValue::Object)
         }
         (Argument::Number(number), _) => FieldValue::Number(number),
-        (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => choice
-            .choice_index(&name)
-            .map_or(FieldValue::Text(name), FieldValue::Choice),
+        (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => {
+            choice.choice_index(&name).map_or(FieldValue::Text(name), FieldValue::Choice)
+        }
         (Argument::Text(text), _) => FieldValue::Text(text),
     }
 }
@@ -166,24 +154,16 @@ fn take_value(
     is_last: bool,
 ) -> Result<FieldValue<u32>, String> {
     let Some((&word, after)) = rest.split_first() else {
-        return if field.optional {
-            Ok(FieldValue::None)
-        } else {
-            Err(problem_of(field))
-        };
+        return if field.optional { Ok(FieldValue::None) } else { Err(problem_of(field)) };
     };
     if word == "-" && field.optional {
         *rest = after;
         return Ok(FieldValue::None);
     }
     let (value, after) = match &field.ty {
-        FieldType::Object => (
-            word.trim_start_matches('#')
-                .parse()
-                .ok()
-                .map(FieldValue::Object),
-            after,
-        ),
+        FieldType::Object => {
+            (word.trim_start_matches('#').parse().ok().map(FieldValue::Object), after)
+        }
         FieldType::Number { .. } => (word.parse().ok().map(FieldValue::Number), after),
         FieldType::Choice(names) => (choice(names, word).map(FieldValue::Choice), after),
         FieldType::Text { .. } if is_last => (Some(FieldValue::Text(rest.join(" "))), &[][..]),
@@ -231,10 +211,7 @@ pub(crate) fn problem_of(field: &FieldSpec) -> String {
     let wanted = match &field.ty {
         FieldType::Object => "the number of an object".to_owned(),
         FieldType::Position => "a position X Y, two numbers of metres".to_owned(),
-        FieldType::Number {
-            min: i64::MIN,
-            max: i64::MAX,
-        } => "a whole number".to_owned(),
+        FieldType::Number { min: i64::MIN, max: i64::MAX } => "a whole number".to_owned(),
         FieldType::Number { min, max } => format!("a whole number from {min} to {max}"),
         FieldType::Choice(names) => format!("one of {}", names.join(", ")),
         FieldType::Text { max_bytes } => format!("a text of at most {max_bytes} bytes"),
@@ -255,10 +232,7 @@ mod tests {
         let (none, heal) = (FieldValue::None, FieldValue::Choice(1));
         check("cast heal", &[heal.clone(), none.clone(), none.clone()]);
         let bolt = FieldValue::Choice(0);
-        check(
-            "cast bolt 1 2 #7",
-            &[bolt, at(1.0, 2.0, 0.0), FieldValue::Object(7)],
-        );
+        check("cast bolt 1 2 #7", &[bolt, at(1.0, 2.0, 0.0), FieldValue::Object(7)]);
         check("cast heal - 7", &[heal, none, FieldValue::Object(7)]);
         let words = FieldValue::Text("good day".into());
         check("shout 9 good day", &[FieldValue::Number(9), words]);
@@ -268,14 +242,8 @@ mod tests {
     fn an_error_says_what_was_expected() {
         for (line, expected) in [
             ("jump", "unknown command 'jump'"),
-            (
-                "walk-to",
-                "to is a position X Y, two numbers of metres; expected walk-to X Y",
-            ),
-            (
-                "walk-to 1",
-                "'1' is invalid: to is a position X Y, two numbers of metres",
-            ),
+            ("walk-to", "to is a position X Y, two numbers of metres; expected walk-to X Y"),
+            ("walk-to 1", "'1' is invalid: to is a position X Y, two numbers of metres"),
             ("walk-to here there", "'here' is invalid"),
             ("walk-to nan 3", "'nan' is invalid"),
             ("walk-to 3 inf", "'3' is invalid"),
@@ -285,17 +253,12 @@ mod tests {
                 "'frost' is invalid: spell is one of bolt, heal; expected cast SPELL [X Y]",
             ),
             ("cast bolt 1 2 orc", "target is the number of an object"),
-            (
-                "shout 10 x",
-                "times is a whole number from 1 to 9; expected shout TIMES WORDS",
-            ),
+            ("shout 10 x", "times is a whole number from 1 to 9; expected shout TIMES WORDS"),
             ("shout 1", "words is a text of at most 100 bytes"),
             ("shout - x", "'-' is invalid"),
         ] {
             let words: Vec<&str> = line.split_whitespace().collect();
-            let error = parse(&Schema::example(), &words)
-                .expect_err(line)
-                .to_string();
+            let error = parse(&Schema::example(), &words).expect_err(line).to_string();
             assert!(error.contains(expected), "{line}: {error}");
         }
     }
@@ -315,10 +278,6 @@ mod tests {
         let words: Vec<&str> = line.split_whitespace().collect();
         let command = parse(&Schema::example(), &words).expect(line);
         let expected = Schema::example().command_index(words[0]);
-        assert_eq!(
-            (Some(command.kind), &command.fields[..]),
-            (expected, fields),
-            "{line}"
-        );
+        assert_eq!((Some(command.kind), &command.fields[..]), (expected, fields), "{line}");
     }
 }

@@ -101,21 +101,13 @@ impl CommandIds {
             .position(|command| only_field(command) == Some(FieldType::Position));
         let cast = schema.command_index("cast");
         let spells =
-            cast.and_then(|cast| schema.command(cast))
-                .and_then(|cast| match &cast.fields[..] {
-                    [spell, at] if at.ty == FieldType::Position && at.optional => Some(&spell.ty),
-                    _ => None,
-                });
+            cast.and_then(|cast| schema.command(cast)).and_then(|cast| match &cast.fields[..] {
+                [spell, at] if at.ty == FieldType::Position && at.optional => Some(&spell.ty),
+                _ => None,
+            });
         let [bolt, heal, veil, blink] =
             ["bolt", "heal", "veil", "blink"].map(|name| spells?.choice_index(name));
-        CommandIds {
-            walk: walk.map(|index| index as u8),
-            cast,
-            bolt,
-            heal,
-            veil,
-            blink,
-        }
+        CommandIds { walk: walk.map(|index| index as u8), cast, bolt, heal, veil, blink }
     }
 
     /// Whether the game has a command to walk to a position.
@@ -135,12 +127,7 @@ impl CrowdBot {
         let mut rng = fastrand::Rng::with_seed(seed);
         let walk_at = now + random_duration(&mut rng, (0, 1_000));
         let cast_at = now + random_duration(&mut rng, CAST_MS);
-        CrowdBot {
-            rng,
-            walk_at,
-            resting: true,
-            cast_at,
-        }
+        CrowdBot { rng, walk_at, resting: true, cast_at }
     }
 
     /// Whether it may cast at `now`, and so needs the nearest object.
@@ -164,25 +151,12 @@ impl CrowdBot {
         self.resting = false;
         self.walk_at = now + random_duration(&mut self.rng, WALK_MS);
         let (width, height) = around.map;
-        let to = Position::on_ground(
-            self.random_coordinate(width),
-            self.random_coordinate(height),
-        );
-        Some(GameCommand {
-            kind: around.commands.walk?,
-            fields: vec![FieldValue::Position(to)],
-        })
+        let to = Position::on_ground(self.random_coordinate(width), self.random_coordinate(height));
+        Some(GameCommand { kind: around.commands.walk?, fields: vec![FieldValue::Position(to)] })
     }
 
     fn cast(&mut self, around: &Surroundings) -> Option<GameCommand<u32>> {
-        let CommandIds {
-            cast,
-            bolt,
-            heal,
-            veil,
-            blink,
-            ..
-        } = around.commands;
+        let CommandIds { cast, bolt, heal, veil, blink, .. } = around.commands;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
                 let in_reach = LEAST_BOLT_M..=BOLT_M;
@@ -195,13 +169,9 @@ impl CrowdBot {
             7 => (veil?, None),
             _ => (blink?, Some(self.blink_target(around))),
         };
-        let at = at.map_or(FieldValue::None, |(x, y)| {
-            FieldValue::Position(Position::on_ground(x, y))
-        });
-        Some(GameCommand {
-            kind: cast?,
-            fields: vec![FieldValue::Choice(spell), at],
-        })
+        let at =
+            at.map_or(FieldValue::None, |(x, y)| FieldValue::Position(Position::on_ground(x, y)));
+        Some(GameCommand { kind: cast?, fields: vec![FieldValue::Choice(spell), at] })
     }
 
     /// A random place in reach of a blink.
@@ -220,10 +190,8 @@ impl CrowdBot {
 
 fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
     let t = client.room_time(now)?;
-    let others = client
-        .objects()
-        .filter(|object| !object.is_own())
-        .filter_map(|object| object.position(t));
+    let others =
+        client.objects().filter(|object| !object.is_own()).filter_map(|object| object.position(t));
     others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
 }
 
@@ -247,10 +215,7 @@ fn aim(around: &Surroundings, target: Position) -> (f32, f32) {
 /// The point, or the nearest one on the map.
 fn on_map(around: &Surroundings, x: f32, y: f32) -> (f32, f32) {
     let (width, height) = around.map;
-    (
-        x.clamp(EDGE_M, width - EDGE_M),
-        y.clamp(EDGE_M, height - EDGE_M),
-    )
+    (x.clamp(EDGE_M, width - EDGE_M), y.clamp(EDGE_M, height - EDGE_M))
 }
 
 #[cfg(test)]
@@ -269,10 +234,7 @@ mod tests {
         for action in actions {
             match &action.fields[..] {
                 [FieldValue::Position(Position { x, y, .. })] => {
-                    assert!(
-                        (0.0..=MAP.0).contains(x) && (0.0..=MAP.1).contains(y),
-                        "{x} {y}"
-                    );
+                    assert!((0.0..=MAP.0).contains(x) && (0.0..=MAP.1).contains(y), "{x} {y}");
                     moves += 1;
                 }
                 [FieldValue::Choice(spell), _] => casts[usize::from(*spell)] += 1,
@@ -318,12 +280,7 @@ mod tests {
     fn in_a_game_without_spells_a_bot_only_walks() {
         let mut harness = CrowdBotHarness::new(4);
         harness.around.commands = harness.around.commands.without_spells();
-        assert!(
-            harness
-                .run_for(Duration::from_mins(5))
-                .iter()
-                .all(|action| action.kind == WALK)
-        );
+        assert!(harness.run_for(Duration::from_mins(5)).iter().all(|action| action.kind == WALK));
     }
 
     #[test]
@@ -352,13 +309,7 @@ mod tests {
             };
             let position = Position::on_ground(50.0, 50.0);
             let nearest = Some(Position::on_ground(52.0, 50.0));
-            let around = Surroundings {
-                position,
-                moving: true,
-                nearest,
-                map: MAP,
-                commands,
-            };
+            let around = Surroundings { position, moving: true, nearest, map: MAP, commands };
             CrowdBotHarness {
                 crowd: CrowdBot::new(LocalTime::ZERO, seed),
                 around,

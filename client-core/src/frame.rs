@@ -128,9 +128,7 @@ impl Frame {
         let t = game.room_time(self.shown);
         self.time = Some(t);
         for object in game.replica().visible_objects() {
-            let parts = schema.kinds[usize::from(object.kind_index())]
-                .components
-                .len();
+            let parts = schema.kinds[usize::from(object.kind_index())].components.len();
             self.add_object(&object, t, game.object_age(&object, t), parts);
         }
     }
@@ -151,18 +149,12 @@ impl Frame {
 
     /// The objects in sight, by ascending id.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = FrameObject<'_>> {
-        self.objects.iter().map(|object| FrameObject {
-            frame: self,
-            object,
-        })
+        self.objects.iter().map(|object| FrameObject { frame: self, object })
     }
 
     /// One object, if it is in sight.
     pub fn object(&self, id: u32) -> Option<FrameObject<'_>> {
-        Some(FrameObject {
-            frame: self,
-            object: find(&self.objects, id)?,
-        })
+        Some(FrameObject { frame: self, object: find(&self.objects, id)? })
     }
 
     /// The player's avatar, if it is in sight.
@@ -222,12 +214,7 @@ impl Frame {
         let rotation = heading(velocity).unwrap_or_else(|| {
             find(&self.before, object.id).map_or(IDENTITY, |before| before.transform.rotation)
         });
-        Some(Transform {
-            position,
-            rotation,
-            velocity,
-            angular_velocity: [0.0; 3],
-        })
+        Some(Transform { position, rotation, velocity, angular_velocity: [0.0; 3] })
     }
 
     fn value(&self, index: usize) -> Option<FrameValue<'_>> {
@@ -326,9 +313,7 @@ impl<'f> FrameObject<'f> {
     /// The value of a component, by its index in the kind.
     pub fn component(&self, index: usize) -> Option<FrameValue<'f>> {
         let is_part = index < self.declared().components.len();
-        self.frame
-            .value(self.object.values + index)
-            .filter(|_| is_part)
+        self.frame.value(self.object.values + index).filter(|_| is_part)
     }
 
     /// All known components but the position, with their names.

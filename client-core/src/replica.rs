@@ -159,11 +159,7 @@ impl<V> Replica<V> {
         pose_decoding: PoseDecoding,
     ) -> Self {
         let names = SchemaNames::of(&schema);
-        let times = RenderTimes {
-            delay,
-            newest_stamp: GameTime::ZERO,
-            lag: RenderLag::default(),
-        };
+        let times = RenderTimes { delay, newest_stamp: GameTime::ZERO, lag: RenderLag::default() };
         Replica {
             schema,
             pose_decoding,
@@ -206,10 +202,7 @@ impl<V> Replica<V> {
         }
         for (id, object) in self.objects.iter() {
             let ReplicaObject { kind, own, .. } = *object;
-            let poses = object
-                .poses
-                .iter()
-                .flat_map(|poses| poses.history().poses());
+            let poses = object.poses.iter().flat_map(|poses| poses.history().poses());
             let poses = poses.map(|&ReceivedPose { stamp, pose, .. }| SimulationEvent::Pose {
                 id,
                 stamp,
@@ -237,9 +230,7 @@ impl<V> Replica<V> {
 
     /// Whether a flag of an object is set at `t`, as far as known.
     pub fn is_set(&self, id: u32, component: usize, t: GameTime) -> bool {
-        self.objects
-            .get(id)
-            .is_some_and(|object| object.is_set(component, t))
+        self.objects.get(id).is_some_and(|object| object.is_set(component, t))
     }
 
     /// Sets how far behind room time objects with poses are shown.
@@ -261,31 +252,13 @@ impl<V> Replica<V> {
     /// Applies a record of the datagram being handled.
     pub fn apply(&mut self, datagram: ReceivedDatagram, record: &Record) -> RecordOutcome {
         match record {
-            Record::Enter {
-                alias,
-                kind,
-                at,
-                own,
-                components,
-            } => {
-                let header = EnterHeader {
-                    alias: *alias,
-                    kind: *kind,
-                    own: *own,
-                };
+            Record::Enter { alias, kind, at, own, components } => {
+                let header = EnterHeader { alias: *alias, kind: *kind, own: *own };
                 self.handle_enter(RecordContext { datagram, at: *at }, header, components)
             }
-            Record::Update {
-                alias,
-                kind,
-                at,
-                components,
-            } => self.handle_update(
-                RecordContext { datagram, at: *at },
-                *alias,
-                *kind,
-                components,
-            ),
+            Record::Update { alias, kind, at, components } => {
+                self.handle_update(RecordContext { datagram, at: *at }, *alias, *kind, components)
+            }
             Record::Leave { alias, at } => self.handle_leave(datagram, *alias, *at),
             // It is about the player, not about an object.
             Record::InputEffects(_) => RecordOutcome::Nothing,
@@ -321,8 +294,7 @@ impl<V> Replica<V> {
         self.own = None;
         let objects = std::mem::take(&mut self.objects);
         let seen = objects.iter().filter(|(_, object)| object.view.is_some());
-        self.events
-            .extend(seen.map(|(id, _)| ViewEvent::Leave { id, t: now }));
+        self.events.extend(seen.map(|(id, _)| ViewEvent::Leave { id, t: now }));
     }
 
     /// The next event for views.
@@ -342,12 +314,8 @@ impl<V> Replica<V> {
 
     /// The object with this alias: in sight, announced or about to leave.
     pub fn resolve(&self, alias: Alias) -> Option<u32> {
-        let leaving = || {
-            self.objects
-                .iter()
-                .find(|(_, object)| object.alias == alias)
-                .map(|(id, _)| id)
-        };
+        let leaving =
+            || self.objects.iter().find(|(_, object)| object.alias == alias).map(|(id, _)| id);
         self.announced_object(alias).or_else(leaving)
     }
 
@@ -359,9 +327,7 @@ impl<V> Replica<V> {
 
     /// The objects in sight, by ascending id.
     pub fn visible_objects(&self) -> impl Iterator<Item = VisibleObject<'_, V>> {
-        self.objects
-            .iter()
-            .filter_map(|(id, object)| self.as_visible(id, object))
+        self.objects.iter().filter_map(|(id, object)| self.as_visible(id, object))
     }
 
     /// One object, if it is in sight.
@@ -473,8 +439,7 @@ impl<V> Replica<V> {
         let id = self.last_id;
         let mut object = ReplicaObject::new(id, header.alias, kind, own, context, declared);
         object.merge(context, components, self.times);
-        self.simulation_events
-            .push(kind, SimulationEvent::Enter { id, kind, own });
+        self.simulation_events.push(kind, SimulationEvent::Enter { id, kind, own });
         self.queue_simulation_poses(id, kind, context, components);
         let index = self.objects.push(id, object);
         let slot = self.slots.entry(alias.slot);
@@ -505,21 +470,10 @@ impl<V> Replica<V> {
         let indices = components.iter().map(|(index, _)| usize::from(*index));
         let now = context.datagram.now;
         let at = context.at.max(now);
-        let components = object.named_values(
-            indices,
-            at,
-            self.times,
-            &self.names.kinds[usize::from(kind)],
-        );
-        self.events.push_back(ViewEvent::Update(ObjectUpdated {
-            id,
-            t: now,
-            at,
-            components,
-        }));
-        RecordOutcome::Update {
-            late: novelty == Novelty::Late,
-        }
+        let components =
+            object.named_values(indices, at, self.times, &self.names.kinds[usize::from(kind)]);
+        self.events.push_back(ViewEvent::Update(ObjectUpdated { id, t: now, at, components }));
+        RecordOutcome::Update { late: novelty == Novelty::Late }
     }
 
     fn bring_into_sight(
@@ -528,10 +482,7 @@ impl<V> Replica<V> {
         now: GameTime,
         factory: &mut impl ViewFactory<View = V>,
     ) {
-        let object = self
-            .objects
-            .get_mut(id)
-            .expect("a due id belongs to an object");
+        let object = self.objects.get_mut(id).expect("a due id belongs to an object");
         let names = &self.names.kinds[usize::from(object.kind)];
         let enter = ObjectEntered {
             id,
@@ -564,11 +515,7 @@ impl<V> Replica<V> {
             if let Component::Pose(pose) = component {
                 self.simulation_events.push(
                     kind,
-                    SimulationEvent::Pose {
-                        id,
-                        stamp: context.datagram.stamp,
-                        pose: *pose,
-                    },
+                    SimulationEvent::Pose { id, stamp: context.datagram.stamp, pose: *pose },
                 );
             }
         }
@@ -581,22 +528,16 @@ impl<V> Replica<V> {
         self.due.insert((at, object.id));
         let slot = object.alias.slot;
         self.slots.entry(slot).object = None;
-        if let Some(poses) = object
-            .poses
-            .as_ref()
-            .filter(|_| self.pose_decoding == PoseDecoding::Full)
+        if let Some(poses) =
+            object.poses.as_ref().filter(|_| self.pose_decoding == PoseDecoding::Full)
         {
             self.slots.keep_previous(slot, poses.clone(), number);
         }
     }
 
     fn remove_object(&mut self, id: u32) {
-        let object = self
-            .objects
-            .remove(id)
-            .expect("a due id belongs to an object");
-        self.simulation_events
-            .push(object.kind, SimulationEvent::Leave { id });
+        let object = self.objects.remove(id).expect("a due id belongs to an object");
+        self.simulation_events.push(object.kind, SimulationEvent::Leave { id });
         self.due.remove(&(object.enters, id));
         if let Some(leaves) = object.leaves {
             self.due.remove(&(leaves, id));
@@ -608,16 +549,8 @@ impl<V> Replica<V> {
 
     /// The object with this alias, until its `Leave` is known.
     fn announced_object(&self, alias: Alias) -> Option<u32> {
-        let slot = self
-            .slots
-            .get(alias.slot)
-            .filter(|slot| slot.epoch == Some(alias.epoch))?;
-        Some(
-            self.objects
-                .at(slot.object?)
-                .expect("a slot's object exists")
-                .id,
-        )
+        let slot = self.slots.get(alias.slot).filter(|slot| slot.epoch == Some(alias.epoch))?;
+        Some(self.objects.at(slot.object?).expect("a slot's object exists").id)
     }
 
     fn as_visible<'r>(
@@ -628,14 +561,7 @@ impl<V> Replica<V> {
         let view = object.view.as_ref()?;
         let names = &self.names.kinds[usize::from(object.kind)];
         let freshness = &self.schema.kinds[usize::from(object.kind)].freshness;
-        Some(VisibleObject {
-            id,
-            view,
-            object,
-            names,
-            freshness,
-            times: self.times,
-        })
+        Some(VisibleObject { id, view, object, names, freshness, times: self.times })
     }
 }
 

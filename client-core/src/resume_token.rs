@@ -48,10 +48,7 @@ impl TokenFile {
 
     /// The token of a session that did not end; empty if there is none.
     pub fn token(&mut self) -> Vec<u8> {
-        self.file
-            .as_mut()
-            .and_then(|file| read(file).ok())
-            .unwrap_or_default()
+        self.file.as_mut().and_then(|file| read(file).ok()).unwrap_or_default()
     }
 
     /// Replaces the token.
@@ -71,10 +68,8 @@ impl TokenFile {
 
 /// A hash, so that any server and name make a valid and unique file name.
 fn file_name(server: &str, name: &str) -> String {
-    let digest = ring::digest::digest(
-        &ring::digest::SHA256,
-        format!("{server}\n{name}").as_bytes(),
-    );
+    let digest =
+        ring::digest::digest(&ring::digest::SHA256, format!("{server}\n{name}").as_bytes());
     format!("session-{}", hex(&digest.as_ref()[..16]))
 }
 
@@ -106,8 +101,7 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     file.rewind()?;
     // One character more than the longest token in hex: a longer file has an odd length, which
     // `unhex` refuses.
-    file.take(2 * TokenFile::MAX_BYTES as u64 + 1)
-        .read_to_string(&mut text)?;
+    file.take(2 * TokenFile::MAX_BYTES as u64 + 1).read_to_string(&mut text)?;
     Ok(unhex(text.trim()).unwrap_or_default())
 }
 
@@ -130,12 +124,7 @@ fn hex(bytes: &[u8]) -> String {
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(
-        digits
-            .chunks(2)
-            .map(|pair| (pair[0] << 4 | pair[1]) as u8)
-            .collect(),
-    )
+    Some(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
 }
 
 #[cfg(test)]

@@ -9,9 +9,7 @@ pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 /// Interpolates between two orientations, the shorter way round.
 pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
     let sign = if dot(from, to) < 0.0 { -1.0 } else { 1.0 };
-    unit(std::array::from_fn(|part| {
-        from[part] * (1.0 - share) + sign * to[part] * share
-    }))
+    unit(std::array::from_fn(|part| from[part] * (1.0 - share) + sign * to[part] * share))
 }
 
 /// The cosine of half the angle between two; negative for the longer way round.
@@ -27,19 +25,14 @@ mod tests {
 
     #[test]
     fn a_rotation_times_its_inverse_is_the_identity() {
-        let turn = rotate(
-            rotate(IDENTITY, [0.3, -0.5, 0.2], 1.0),
-            [1.0, 0.0, 0.4],
-            0.5,
-        );
+        let turn = rotate(rotate(IDENTITY, [0.3, -0.5, 0.2], 1.0), [1.0, 0.0, 0.4], 0.5);
         assert!(dot(compose(turn, inverse(turn)), IDENTITY) > 0.999_999);
     }
 
     #[test]
     fn small_steps_add_up_to_a_quarter_turn() {
-        let turn = (0..90).fold(IDENTITY, |turn, _| {
-            rotate(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0)
-        });
+        let turn =
+            (0..90).fold(IDENTITY, |turn, _| rotate(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0));
         let half = std::f32::consts::FRAC_1_SQRT_2;
         assert!(dot(turn, [0.0, 0.0, half, half]) > 0.999_99);
     }

@@ -152,9 +152,7 @@ impl<F: ViewFactory> ClientHandle<F> {
 
 impl<F: ViewFactory> Clone for ClientHandle<F> {
     fn clone(&self) -> Self {
-        ClientHandle {
-            inner: self.inner.clone(),
-        }
+        ClientHandle { inner: self.inner.clone() }
     }
 }
 

@@ -263,10 +263,7 @@ impl Simulation {
             let gap = frame.saturating_sub(before).min(2 * FRAMES_PER_S) as f32;
             self.pose_interval += (gap - self.pose_interval) * INTERVAL_SMOOTHING;
         }
-        if object
-            .newest_received
-            .is_none_or(|(before, _)| before <= frame)
-        {
+        if object.newest_received.is_none_or(|(before, _)| before <= frame) {
             object.newest_received = Some((frame, !pose.flag));
         }
         match self.frame {
@@ -303,9 +300,7 @@ impl Simulation {
 
     /// Objects whose drawing has changed since the call before the last, with their frames.
     pub fn changed(&self) -> impl Iterator<Item = (u32, DrawnFrames)> {
-        self.changed
-            .iter()
-            .filter_map(|&id| Some((id, self.drawing(id)?)))
+        self.changed.iter().filter_map(|&id| Some((id, self.drawing(id)?)))
     }
 
     /// What to draw of an object; `None` before its first pose has arrived.
@@ -313,10 +308,12 @@ impl Simulation {
         let predicted = self.prediction.as_ref().filter(|_| self.own == Some(id));
         let object = self.objects.get(&id)?;
         let body = object.body?;
-        Some(predicted.map_or_else(
-            || object.visual.drawing(&self.physics.pose(body)),
-            Prediction::drawing,
-        ))
+        Some(
+            predicted.map_or_else(
+                || object.visual.drawing(&self.physics.pose(body)),
+                Prediction::drawing,
+            ),
+        )
     }
 
     /// The simulated pose of an object.
@@ -360,29 +357,15 @@ impl Simulation {
         self.mark_moved_as_guessed();
         let mut touched = std::mem::take(&mut self.touched_buffer);
         touched.clear();
-        touched.extend(
-            self.physics
-                .changed_bodies()
-                .iter()
-                .map(|body| self.ids_by_body[body]),
-        );
+        touched.extend(self.physics.changed_bodies().iter().map(|body| self.ids_by_body[body]));
         for &id in &self.smoothed {
-            self.objects
-                .get_mut(&id)
-                .expect("a smoothed object exists")
-                .visual
-                .decay();
+            self.objects.get_mut(&id).expect("a smoothed object exists").visual.decay();
             touched.push(id);
         }
-        while let Some((&(due, id), _)) = self
-            .early_poses
-            .first_key_value()
-            .filter(|((due, _), _)| *due <= frame)
+        while let Some((&(due, id), _)) =
+            self.early_poses.first_key_value().filter(|((due, _), _)| *due <= frame)
         {
-            let pose = self
-                .early_poses
-                .remove(&(due, id))
-                .expect("the key was just read");
+            let pose = self.early_poses.remove(&(due, id)).expect("the key was just read");
             if self.objects.contains_key(&id) {
                 self.apply(id, due, &pose, &pose);
                 touched.push(id);
@@ -401,10 +384,8 @@ impl Simulation {
     /// previous state.
     fn mark_moved_as_guessed(&mut self) {
         for body in self.physics.changed_bodies() {
-            let object = self
-                .objects
-                .get_mut(&self.ids_by_body[body])
-                .expect("a body belongs to an object");
+            let object =
+                self.objects.get_mut(&self.ids_by_body[body]).expect("a body belongs to an object");
             (object.was_known, object.is_known) = (object.is_known, false);
         }
     }
@@ -429,11 +410,8 @@ impl Simulation {
                 continue;
             };
             // An object at rest may have started to move at the previous tick.
-            let since = if reported.flag {
-                since.max(due.saturating_sub(self.tick_frames))
-            } else {
-                since
-            };
+            let since =
+                if reported.flag { since.max(due.saturating_sub(self.tick_frames)) } else { since };
             if since >= frame || due - since > MAX_LEAD_FRAMES || reported.flag && next.flag {
                 continue;
             }
@@ -451,13 +429,7 @@ impl Simulation {
             let Some(body) = object.body else { continue };
             let current = keys(id, object.kind, at);
             if current != object.keys || current != Keymap::default() {
-                self.physics.set_keys(
-                    body,
-                    Keys {
-                        previous: object.keys,
-                        current,
-                    },
-                );
+                self.physics.set_keys(body, Keys { previous: object.keys, current });
                 object.keys = current;
             }
         }
@@ -468,10 +440,8 @@ impl Simulation {
         self.frame = Some(frame);
         let later = self.early_poses.split_off(&(frame + 1, 0));
         let due = std::mem::replace(&mut self.early_poses, later);
-        let newest: BTreeMap<u32, (u64, Pose)> = due
-            .into_iter()
-            .map(|((due, id), pose)| (id, (due, pose)))
-            .collect();
+        let newest: BTreeMap<u32, (u64, Pose)> =
+            due.into_iter().map(|((due, id), pose)| (id, (due, pose))).collect();
         for (id, (due, pose)) in newest {
             let Some(kind) = self.objects.get(&id).map(|object| object.kind) else {
                 continue;
@@ -512,10 +482,7 @@ impl Simulation {
     fn apply(&mut self, id: u32, frame: u64, reported: &Pose, now: &Pose) {
         let present = self.frame.expect("the simulation has a frame");
         let object = self.objects.get_mut(&id).expect("the caller has checked");
-        if object
-            .last_applied
-            .is_some_and(|(before, _)| before > frame)
-        {
+        if object.last_applied.is_some_and(|(before, _)| before > frame) {
             return;
         }
         object.last_applied = Some((frame, *reported));
@@ -533,10 +500,7 @@ impl Simulation {
     /// Moves a body and smooths the visible change.
     fn set_body_pose(&mut self, id: u32, body: BodyId, now: &Pose) {
         let was = self.physics.pose(body);
-        let object = self
-            .objects
-            .get_mut(&id)
-            .expect("a body belongs to an object");
+        let object = self.objects.get_mut(&id).expect("a body belongs to an object");
         // A pose at rest is also the pose of the previous frame.
         let was_known = std::mem::replace(&mut object.is_known, true) || object.was_known;
         if was == *now {
@@ -566,10 +530,7 @@ impl Simulation {
         if !object.visual.is_smoothing() {
             self.smoothed.remove(&id);
         }
-        if object
-            .past
-            .pop_back_if(|(then, _)| *then == frame)
-            .is_none()
+        if object.past.pop_back_if(|(then, _)| *then == frame).is_none()
             && object.past.len() == MAX_PAST_FRAMES
         {
             object.past.pop_front();
@@ -595,21 +556,13 @@ impl Simulation {
 
     /// Puts back objects that have not moved according to the host's silence.
     fn restore(&mut self, rtt: Duration) {
-        let (restore_after, received_until) = (
-            self.restore_after_frames(rtt),
-            self.heard_frame.min(self.frame.unwrap_or_default()),
-        );
+        let (restore_after, received_until) =
+            (self.restore_after_frames(rtt), self.heard_frame.min(self.frame.unwrap_or_default()));
         let is_wrong = |object: &SimulatedObject| {
-            object
-                .disturbed
-                .is_some_and(|since| received_until >= since + restore_after)
+            object.disturbed.is_some_and(|since| received_until >= since + restore_after)
         };
-        let wrong: Vec<u32> = self
-            .disturbed
-            .iter()
-            .copied()
-            .filter(|id| is_wrong(&self.objects[id]))
-            .collect();
+        let wrong: Vec<u32> =
+            self.disturbed.iter().copied().filter(|id| is_wrong(&self.objects[id])).collect();
         for id in wrong {
             let object = &self.objects[&id];
             let (body, (_, reported)) = object
@@ -634,10 +587,7 @@ impl Simulation {
             self.prediction = None;
             return;
         };
-        let mut prediction = self
-            .prediction
-            .take()
-            .unwrap_or_else(|| self.new_prediction(own));
+        let mut prediction = self.prediction.take().unwrap_or_else(|| self.new_prediction(own));
         let main = prediction::MainSimulation {
             physics: &*self.physics,
             objects: &self.objects,
@@ -662,11 +612,7 @@ impl Simulation {
 /// The first frame that is not before `shown`.
 fn frame_to_show(shown: GameTime) -> u64 {
     let nearest = frame_at(shown);
-    if frame_time(nearest) < shown {
-        nearest + 1
-    } else {
-        nearest
-    }
+    if frame_time(nearest) < shown { nearest + 1 } else { nearest }
 }
 
 /// The time at which the keys for the step to a frame are read. Keys act in the step after the
@@ -681,18 +627,13 @@ fn is_same_pose(format: &PoseFormat, simulated: &Pose, reported: &Pose) -> bool 
         return simulated == reported;
     }
     let same_units = (SAME_M * f32::from(format.per_metre)) as u32;
-    let near = simulated
-        .at
-        .iter()
-        .zip(reported.at)
-        .all(|(a, b)| a.abs_diff(b) <= same_units.max(1));
+    let near =
+        simulated.at.iter().zip(reported.at).all(|(a, b)| a.abs_diff(b) <= same_units.max(1));
     let per_m_per_s = format.motion.map_or(0, |grid| grid.linear);
     let same_speed = (SAME_M_PER_S * f32::from(per_m_per_s)) as u16;
     let speeds = simulated.motion.linear.iter().zip(reported.motion.linear);
     let turns = [simulated, reported].map(|pose| format.quaternion(pose));
-    near && speeds
-        .into_iter()
-        .all(|(a, b)| a.abs_diff(b) <= same_speed.max(1))
+    near && speeds.into_iter().all(|(a, b)| a.abs_diff(b) <= same_speed.max(1))
         && rotation::dot(turns[0], turns[1]).abs() > SAME_TURN
 }
 
@@ -718,9 +659,5 @@ fn interpolate(format: &PoseFormat, from: (u64, &Pose), to: (u64, &Pose), frame:
         linear: mixed(reported.motion.linear, next.motion.linear),
         angular: mixed(reported.motion.angular, next.motion.angular),
     };
-    Pose {
-        flag: false,
-        motion,
-        ..at
-    }
+    Pose { flag: false, motion, ..at }
 }

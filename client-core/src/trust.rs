@@ -141,10 +141,7 @@ impl KnownHosts {
         pin: KnownCertificate,
         shown: Fingerprint,
     ) -> TrustError {
-        let KnownCertificate {
-            fingerprint: known,
-            line,
-        } = pin;
+        let KnownCertificate { fingerprint: known, line } = pin;
         TrustError::Changed {
             server: server.to_owned(),
             known,
@@ -171,10 +168,7 @@ impl KnownHosts {
         let mut found = None;
         for (index, line) in text.lines().enumerate() {
             let line_number = index + 1;
-            let bad = || TrustError::BadLine {
-                path: self.path.clone(),
-                line: line_number,
-            };
+            let bad = || TrustError::BadLine { path: self.path.clone(), line: line_number };
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -185,10 +179,7 @@ impl KnownHosts {
             };
             let fingerprint = digits.parse().map_err(|_| bad())?;
             if name.eq_ignore_ascii_case(server) && found.is_none() {
-                found = Some(KnownCertificate {
-                    fingerprint,
-                    line: line_number,
-                });
+                found = Some(KnownCertificate { fingerprint, line: line_number });
             }
         }
         Ok(found)
@@ -204,10 +195,8 @@ impl KnownHosts {
 
     /// The lock is held until the returned file is dropped.
     fn lock(&self) -> Result<File, TrustError> {
-        if let Some(directory) = self
-            .path
-            .parent()
-            .filter(|directory| !directory.as_os_str().is_empty())
+        if let Some(directory) =
+            self.path.parent().filter(|directory| !directory.as_os_str().is_empty())
         {
             fs::create_dir_all(directory)
                 .map_err(|error| self.io("make the directory of", error))?;
@@ -237,11 +226,7 @@ impl KnownHosts {
     }
 
     fn io(&self, what: &'static str, error: io::Error) -> TrustError {
-        TrustError::Io {
-            what,
-            path: self.path.clone(),
-            error,
-        }
+        TrustError::Io { what, path: self.path.clone(), error }
     }
 }
 
@@ -270,15 +255,9 @@ mod tests {
         assert_eq!(hosts.check(SERVER, ONE).expect("known"), TrustStatus::Known);
         assert_eq!(
             hosts.find_certificate(SERVER).expect("readable"),
-            Some(KnownCertificate {
-                fingerprint: ONE,
-                line: 1
-            })
+            Some(KnownCertificate { fingerprint: ONE, line: 1 })
         );
-        assert_eq!(
-            hosts.find_certificate("127.0.0.1:7778").expect("readable"),
-            None
-        );
+        assert_eq!(hosts.find_certificate("127.0.0.1:7778").expect("readable"), None);
     }
 
     #[test]
@@ -288,20 +267,11 @@ mod tests {
         fs::write(hosts.path(), format!("# mine\n\n{SERVER} {ONE}\n")).expect("writable");
         let message = hosts.check(SERVER, OTHER).expect_err("changed").to_string();
         let path = hosts.path().display().to_string();
-        for part in [
-            SERVER,
-            &ONE.to_string(),
-            &OTHER.to_string(),
-            "line 3",
-            &path,
-        ] {
+        for part in [SERVER, &ONE.to_string(), &OTHER.to_string(), "line 3", &path] {
             assert!(message.contains(part), "{part} is not in: {message}");
         }
         assert_eq!(
-            hosts
-                .find_certificate(SERVER)
-                .expect("readable")
-                .map(|pin| pin.fingerprint),
+            hosts.find_certificate(SERVER).expect("readable").map(|pin| pin.fingerprint),
             Some(ONE)
         );
     }
@@ -313,10 +283,7 @@ mod tests {
         fs::write(hosts.path(), format!("# mine\nelsewhere:1 {OTHER}")).expect("writable");
         hosts.check(SERVER, ONE).expect("new");
         let text = fs::read_to_string(hosts.path()).expect("readable");
-        assert_eq!(
-            text,
-            format!("# mine\nelsewhere:1 {OTHER}\n{SERVER} {ONE}\n")
-        );
+        assert_eq!(text, format!("# mine\nelsewhere:1 {OTHER}\n{SERVER} {ONE}\n"));
     }
 
     #[test]
@@ -326,10 +293,7 @@ mod tests {
             fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
             fs::write(hosts.path(), format!("x:1 {ONE}\n{line}\n")).expect("writable");
             let error = hosts.check(SERVER, ONE).expect_err(line);
-            assert!(
-                matches!(error, TrustError::BadLine { line: 2, .. }),
-                "{error}"
-            );
+            assert!(matches!(error, TrustError::BadLine { line: 2, .. }), "{error}");
         }
     }
 
@@ -341,42 +305,25 @@ mod tests {
                 let hosts = &hosts;
                 scope.spawn(move || {
                     for server in 0..8 {
-                        hosts
-                            .check(&format!("host{client}-{server}:1"), ONE)
-                            .expect("new");
+                        hosts.check(&format!("host{client}-{server}:1"), ONE).expect("new");
                     }
                 });
             }
         });
-        assert_eq!(
-            fs::read_to_string(hosts.path())
-                .expect("readable")
-                .lines()
-                .count(),
-            64
-        );
+        assert_eq!(fs::read_to_string(hosts.path()).expect("readable").lines().count(), 64);
     }
 
     #[test]
     fn the_environment_sets_the_path_of_the_file() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
-            let path = KnownHosts::for_user(environment(variables))
-                .ok()
-                .map(|hosts| hosts.path);
+            let path = KnownHosts::for_user(environment(variables)).ok().map(|hosts| hosts.path);
             assert_eq!(path.as_deref(), expected.map(Path::new));
         };
-        let all = [
-            ("AMBIT_KNOWN_HOSTS", "/k"),
-            ("XDG_CONFIG_HOME", "/x"),
-            ("HOME", "/h"),
-        ];
+        let all = [("AMBIT_KNOWN_HOSTS", "/k"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
         check(&all, Some("/k"));
         check(&all[1..], Some("/x/ambit/known_hosts"));
         check(&all[2..], Some("/h/.config/ambit/known_hosts"));
-        check(
-            &[("AMBIT_KNOWN_HOSTS", ""), ("HOME", "/h")],
-            Some("/h/.config/ambit/known_hosts"),
-        );
+        check(&[("AMBIT_KNOWN_HOSTS", ""), ("HOME", "/h")], Some("/h/.config/ambit/known_hosts"));
         check(&[], None);
     }
 
@@ -392,10 +339,7 @@ mod tests {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let directory =
                 std::env::temp_dir().join(format!("ambit-trust-{}-{number}", std::process::id()));
-            Scratch {
-                hosts: KnownHosts::from_path(directory.join("deep/known_hosts")),
-                directory,
-            }
+            Scratch { hosts: KnownHosts::from_path(directory.join("deep/known_hosts")), directory }
         }
     }
 

@@ -66,29 +66,22 @@ pub fn build<C: TypedCommand>(
     let declarations = C::declarations();
     let known = &declarations[usize::from(kind)];
     check(schema, known)?;
-    let in_sight = fields
-        .iter()
-        .map(|field| field.rename_object(|object| u32::try_from(object.0).ok()));
-    let fields = in_sight
-        .collect::<Option<Vec<_>>>()
-        .ok_or(TypedCommandError::NoSuchObject)?;
+    let in_sight =
+        fields.iter().map(|field| field.rename_object(|object| u32::try_from(object.0).ok()));
+    let fields = in_sight.collect::<Option<Vec<_>>>().ok_or(TypedCommandError::NoSuchObject)?;
     Ok(command_words::build(schema, &known.name, fields)?)
 }
 
 /// Checks that the room's game declares the fields of a command as the client knows them.
 fn check(schema: &Schema, known: &CommandKind) -> Result<(), CommandMismatch> {
-    let declared = schema
-        .command_index(&known.name)
-        .and_then(|kind| schema.command(kind));
+    let declared = schema.command_index(&known.name).and_then(|kind| schema.command(kind));
     match declared {
         Some(declared) if have_same_fields(declared, known) => Ok(()),
         Some(declared) => Err(CommandMismatch::OtherFields {
             server: form(declared, known),
             client: form(known, declared),
         }),
-        None => Err(CommandMismatch::Missing {
-            client: form(known, known),
-        }),
+        None => Err(CommandMismatch::Missing { client: form(known, known) }),
     }
 }
 
@@ -151,14 +144,9 @@ mod tests {
     #[test]
     fn an_error_names_both_declarations_and_says_what_to_do() {
         let [cast, walk_to] = ["cast", "walk-to"];
-        expect(
-            cast,
-            "`cast SPELL [X Y] [TARGET]`",
-            "`cast SPELL`",
-            |cast| {
-                cast.fields.truncate(1);
-            },
-        );
+        expect(cast, "`cast SPELL [X Y] [TARGET]`", "`cast SPELL`", |cast| {
+            cast.fields.truncate(1);
+        });
         expect(
             cast,
             "`cast SPELL [X Y] [TARGET]` (spell is one of bolt, heal)",
@@ -191,9 +179,7 @@ mod tests {
         let declared = schema.commands.iter().find(|command| command.name == name);
         let mut known = declared.expect(name).clone();
         change(&mut known);
-        let error = check(&schema, &known)
-            .expect_err("another version")
-            .to_string();
+        let error = check(&schema, &known).expect_err("another version").to_string();
         let expected = format!(
             "the server's game declares {server}, but this client was built with {client}: build \
              it with the server's version of the game"

@@ -22,9 +22,7 @@ pub(crate) fn path_variable(
     environment: impl Fn(&str) -> Option<OsString>,
     name: &str,
 ) -> Option<PathBuf> {
-    environment(name)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
+    environment(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 #[cfg(test)]
@@ -40,14 +38,8 @@ pub(crate) mod tests {
                 user_directory(environment(variables), "XDG_STATE_HOME", ".local/state");
             assert_eq!(directory.as_deref(), expected.map(Path::new));
         };
-        check(
-            &[("XDG_STATE_HOME", "/x"), ("HOME", "/h")],
-            Some("/x/ambit"),
-        );
-        check(
-            &[("XDG_STATE_HOME", ""), ("HOME", "/h")],
-            Some("/h/.local/state/ambit"),
-        );
+        check(&[("XDG_STATE_HOME", "/x"), ("HOME", "/h")], Some("/x/ambit"));
+        check(&[("XDG_STATE_HOME", ""), ("HOME", "/h")], Some("/h/.local/state/ambit"));
         check(&[], None);
     }
 

@@ -17,11 +17,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 fn main() {
     let is_test = std::env::args().any(|argument| argument == "--test");
-    let (rounds, counts) = if is_test {
-        (1, &[100][..])
-    } else {
-        (50, &[100, 1_000, 10_000][..])
-    };
+    let (rounds, counts) = if is_test { (1, &[100][..]) } else { (50, &[100, 1_000, 10_000][..]) };
     println!(
         "| game | objects | bytes | save us p50, max | restore us p50, max |\n\
          | --- | --- | --- | --- | --- |"
@@ -29,24 +25,15 @@ fn main() {
     for &count in counts {
         let side = format!("{0}x{0}", 40.0 + (count as f32).sqrt() * 4.0);
         let count = count.to_string();
-        let field = [
-            ("npcs", count.as_str()),
-            ("size", side.as_str()),
-            ("obstacles", "100"),
-        ];
-        let cubes = [
-            ("cubes", count.as_str()),
-            ("size", side.as_str()),
-            ("drive", "dice"),
-        ];
+        let field = [("npcs", count.as_str()), ("size", side.as_str()), ("obstacles", "100")];
+        let cubes = [("cubes", count.as_str()), ("size", side.as_str()), ("drive", "dice")];
         for (game, parameters) in [("field", field), ("cubes", cubes)] {
             let (header, room) = played_room(game, &parameters);
             let saved = room.save().expect("the shipped games can be saved");
             let save = measure(rounds, || room.save());
             let restore = measure(rounds, || {
-                let (config, game) = ambit_game_server::standard()
-                    .prepare(&header)
-                    .expect("valid parameters");
+                let (config, game) =
+                    ambit_game_server::standard().prepare(&header).expect("valid parameters");
                 Room::restore(config, game, &saved).expect("a saved room")
             });
             let (objects, bytes) = (room.world().len(), saved.len());
@@ -60,21 +47,11 @@ fn main() {
 
 /// A room that has run for 20 s.
 fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
-    let parameters = parameters
-        .iter()
-        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    let header = Header {
-        game: game.into(),
-        room: 1,
-        seed: 1,
-        capacity: 8,
-        grace_ms: 30_000,
-        parameters,
-    };
-    let mut room = ambit_game_server::standard()
-        .create_room(&header)
-        .expect("valid parameters");
+    let parameters =
+        parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let header =
+        Header { game: game.into(), room: 1, seed: 1, capacity: 8, grace_ms: 30_000, parameters };
+    let mut room = ambit_game_server::standard().create_room(&header).expect("valid parameters");
     let join = |player: u32| RoomInput::Join {
         client: ClientId(player),
         player: PlayerId(player.into()),

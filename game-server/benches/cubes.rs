@@ -51,11 +51,8 @@ struct PhysicsScene {
 impl PhysicsScene {
     fn new(name: &'static str, columns: u16, edge_m: f32) -> Self {
         let mut scene = Self::with_cubes(name, columns, edge_m);
-        let pose = POSE_FORMAT.moving(
-            Position::new(edge_m / 2.0, 1.0, 0.5),
-            [0.0, 0.0, 0.0, 1.0],
-            None,
-        );
+        let pose =
+            POSE_FORMAT.moving(Position::new(edge_m / 2.0, 1.0, 0.5), [0.0, 0.0, 0.0, 1.0], None);
         scene.player = Some((scene.physics.add(PLAYER, &pose), RandomDriver::new(1, 0)));
         if columns == 30 {
             // With the player's own cube, as many as in G. Fiedler's articles on networked physics.
@@ -74,17 +71,11 @@ impl PhysicsScene {
     }
 
     fn with_cubes(name: &'static str, columns: u16, edge_m: f32) -> Self {
-        let arena = Arena {
-            width_m: edge_m,
-            height_m: edge_m,
-        };
+        let arena = Arena { width_m: edge_m, height_m: edge_m };
         let mut physics = Physics::new(arena);
         let first = (edge_m - f32::from(columns - 1)) / 2.0;
         for number in 0..columns * columns {
-            let (x, y) = (
-                first + f32::from(number % columns),
-                first + f32::from(number / columns),
-            );
+            let (x, y) = (first + f32::from(number % columns), first + f32::from(number / columns));
             physics.add(
                 CUBE,
                 &POSE_FORMAT.moving(
@@ -94,13 +85,7 @@ impl PhysicsScene {
                 ),
             );
         }
-        Self {
-            name,
-            arena,
-            physics,
-            player: None,
-            frame: 0,
-        }
+        Self { name, arena, physics, player: None, frame: 0 }
     }
 
     fn step(&mut self) {
@@ -108,13 +93,7 @@ impl PhysicsScene {
             let at = POSE_FORMAT.position(&self.physics.pose(*player));
             let wandering = driver.keys(self.frame, [at.x, at.y], self.arena);
             let keys = Keymap(wandering.0 & 0b1111).with(control::ATTRACT, true);
-            self.physics.set_keys(
-                *player,
-                Keys {
-                    previous: keys,
-                    current: keys,
-                },
-            );
+            self.physics.set_keys(*player, Keys { previous: keys, current: keys });
         }
         self.frame += 1;
         self.physics.step();
@@ -130,15 +109,9 @@ impl PhysicsScene {
             awake.push(self.physics.changed_bodies().len());
         }
         let us = |time: Duration| time.as_secs_f64() * 1e6;
-        let (p50, p99) = (
-            us(percentile(&mut times, 50)),
-            us(percentile(&mut times, 99)),
-        );
+        let (p50, p99) = (us(percentile(&mut times, 50)), us(percentile(&mut times, 99)));
         let (some, many) = (percentile(&mut awake, 50), percentile(&mut awake, 99));
-        println!(
-            "{}: {p50:.0} us a step, p99 {p99:.0} us; awake {some}, p99 {many}",
-            self.name
-        );
+        println!("{}: {p50:.0} us a step, p99 {p99:.0} us; awake {some}, p99 {many}", self.name);
     }
 }
 

@@ -100,15 +100,10 @@ impl InterestScene {
         let position =
             Position::on_ground(self.rng.f32() * self.size_m, self.rng.f32() * self.size_m);
         let cell = self.grid.cell_at(position);
-        self.walkers.push(BenchWalker {
-            position,
-            stride: stride(&mut self.rng),
-            cell,
-        });
+        self.walkers.push(BenchWalker { position, stride: stride(&mut self.rng), cell });
         self.interest.add_object(ObjectId(u64::from(id)), 0, cell);
         if id < self.viewers {
-            self.interest
-                .add_viewer(ClientId(id), ObjectId(u64::from(id)), cell);
+            self.interest.add_viewer(ClientId(id), ObjectId(u64::from(id)), cell);
         }
     }
 
@@ -128,13 +123,8 @@ impl InterestScene {
             }
         }
         for id in 0..self.viewers {
-            let home = self
-                .interest
-                .home(ClientId(id))
-                .expect("the viewer is there");
-            let now = self
-                .grid
-                .home_cell(home, self.walkers[id as usize].position, MARGIN_M);
+            let home = self.interest.home(ClientId(id)).expect("the viewer is there");
+            let now = self.grid.home_cell(home, self.walkers[id as usize].position, MARGIN_M);
             if now != home {
                 self.homes.push((ClientId(id), now));
             }
@@ -151,8 +141,7 @@ impl InterestScene {
         for &(viewer, home) in &self.homes {
             self.interest.move_home(viewer, home);
         }
-        self.interest
-            .settle(&|_, _| true, black_box(&mut self.changes));
+        self.interest.settle(&|_, _| true, black_box(&mut self.changes));
         TickMeasurement {
             took: start.elapsed(),
             crossings: self.crossings.len(),
@@ -231,9 +220,7 @@ fn report(how: &str, towns: &[InterestScene; 3], measured: &[Vec<TickMeasurement
             median(ticks, |tick| tick.changes as f64),
         ];
         let took_us = median(ticks, |tick| nanoseconds(tick) / 1e3);
-        let per_crossing = median(ticks, |tick| {
-            nanoseconds(tick) / tick.crossings.max(1) as f64
-        });
+        let per_crossing = median(ticks, |tick| nanoseconds(tick) / tick.crossings.max(1) as f64);
         let per_change = median(ticks, |tick| nanoseconds(tick) / tick.changes.max(1) as f64);
         println!(
             "{:>8} {:>8} {crossings:>15} {changes:>13} {took_us:>9.1} {per_crossing:>14.0} \
@@ -248,10 +235,7 @@ fn report(how: &str, towns: &[InterestScene; 3], measured: &[Vec<TickMeasurement
          viewers,",
         a_crossing[1] / a_crossing[0]
     );
-    println!(
-        "{:.2} x as much with the same number of viewers",
-        a_crossing[2] / a_crossing[0]
-    );
+    println!("{:.2} x as much with the same number of viewers", a_crossing[2] / a_crossing[0]);
 }
 
 fn nanoseconds(tick: &TickMeasurement) -> f64 {

@@ -47,10 +47,8 @@ const MEASURED: u32 = 200;
 const EDGES_OF_1000_M: [(&str, f64); 2] = [("steered", 165.0), ("waypoints", 200.3)];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let is_test = std::env::args().any(|argument| argument == "--test");
     let counts = match arguments.first().and_then(|count| count.parse().ok()) {
         Some(count) => vec![count],
@@ -90,11 +88,8 @@ fn measure(walk: &str, count: u32) -> String {
     let a_second = |of: fn(&RoomStats) -> u64| a_tick(of) / TICK.as_secs_f64();
     let sharing = |of: fn(&RoomStats) -> EncodingReuse| {
         let (after, before) = (of(after), of(&before));
-        EncodingReuse {
-            encoded: after.encoded - before.encoded,
-            uses: after.uses - before.uses,
-        }
-        .uses_per_encoding()
+        EncodingReuse { encoded: after.encoded - before.encoded, uses: after.uses - before.uses }
+            .uses_per_encoding()
     };
     format!(
         "| {walk} | {count} | {:.1} | {:.2}, {:.2}, {:.2} | {:.0} | {:.1} | {:.1} | \
@@ -132,11 +127,8 @@ struct BenchRoom {
 
 impl BenchRoom {
     fn new(walk: &str, count: u32) -> Self {
-        let of_1000 = EDGES_OF_1000_M
-            .iter()
-            .find(|(other, _)| *other == walk)
-            .expect("a known walk")
-            .1;
+        let of_1000 =
+            EDGES_OF_1000_M.iter().find(|(other, _)| *other == walk).expect("a known walk").1;
         let edge_m = of_1000 * (f64::from(count) / 1_000.0).sqrt();
         let parameters = [
             ("size", format!("{edge_m:.1}x{edge_m:.1}")),
@@ -144,9 +136,7 @@ impl BenchRoom {
             ("inner", "1".to_owned()),
             ("outer", "1".to_owned()),
         ];
-        let parameters = parameters
-            .map(|(key, value)| (key.to_owned(), value))
-            .into();
+        let parameters = parameters.map(|(key, value)| (key.to_owned(), value)).into();
         let header = Header {
             game: WalkingCrowd::INFO.name.to_owned(),
             seed: 42,
@@ -167,9 +157,7 @@ impl BenchRoom {
         BenchRoom {
             room,
             now: GameTime::ZERO,
-            links: (0..count)
-                .map(|_| Link::new(LinkConfig::client()))
-                .collect(),
+            links: (0..count).map(|_| Link::new(LinkConfig::client())).collect(),
             inputs: (0..count).map(join).collect(),
             outputs: Vec::new(),
             in_flight: Vec::new(),
@@ -181,20 +169,14 @@ impl BenchRoom {
         self.now += TICK;
         for (client, bytes) in self.in_flight.drain(..) {
             let link = &mut self.links[client.0 as usize];
-            link.handle_datagram(self.now.into(), &bytes)
-                .expect("the room's own datagram");
+            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
             while link.poll_event().is_some() {}
         }
         for (client, link) in (0..).zip(&mut self.links) {
             let mut bytes = Vec::with_capacity(64);
             let input = Some(message::KeyInput::new(Keymap(1), self.now));
             link.write_datagram_without_ack_request(self.now.into(), &mut bytes, |writer, _| {
-                Uplink {
-                    input,
-                    ..Uplink::default()
-                }
-                .wire(writer)
-                .expect("writing cannot fail");
+                Uplink { input, ..Uplink::default() }.wire(writer).expect("writing cannot fail");
             });
             self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),
@@ -203,8 +185,7 @@ impl BenchRoom {
             });
         }
         let time = thread_cpu_time(|| {
-            self.room
-                .tick(self.now, &mut self.inputs, &mut self.outputs);
+            self.room.tick(self.now, &mut self.inputs, &mut self.outputs);
         });
         let datagrams = self.outputs.drain(..).filter_map(|output| match output {
             RoomOutput::Datagram { client, bytes } => Some((client, bytes)),

@@ -40,11 +40,8 @@ const EDGE_M: f32 = 223.6;
 const SPEED_M_PER_S: f32 = 4.0;
 const TICK: Duration = Duration::from_millis(50);
 const TICKS: usize = 2_000;
-const FORMAT: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
+const FORMAT: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--test") {
@@ -81,19 +78,9 @@ struct WorldScene {
 
 impl WorldScene {
     fn new(name: &'static str, game: Box<dyn Game>) -> Self {
-        let config = RoomConfig {
-            width: EDGE_M,
-            height: EDGE_M,
-            ..RoomConfig::default()
-        };
+        let config = RoomConfig { width: EDGE_M, height: EDGE_M, ..RoomConfig::default() };
         let world = World::new(&config, game.schema());
-        let mut scene = Self {
-            name,
-            world,
-            game,
-            now: GameTime::ZERO,
-            changes: Vec::new(),
-        };
+        let mut scene = Self { name, world, game, now: GameTime::ZERO, changes: Vec::new() };
         scene.game.start(&mut scene.world);
         for player in 0..OBJECTS {
             scene.game.join(&mut scene.world, PlayerId(player), "");
@@ -185,19 +172,12 @@ impl Game for PoseWalkers {
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
         let place = random_position(world);
-        let walker = world.spawn(
-            0,
-            vec![Component::Pose(FORMAT.pose(place, 0.0, SPEED_M_PER_S))],
-        );
+        let walker = world.spawn(0, vec![Component::Pose(FORMAT.pose(place, 0.0, SPEED_M_PER_S))]);
         let step = SPEED_M_PER_S * TICK.as_secs_f32();
         self.walkers.push((
             walker,
             place,
-            if world.rng().bool() {
-                [step, 0.0]
-            } else {
-                [0.0, step]
-            },
+            if world.rng().bool() { [step, 0.0] } else { [0.0, step] },
         ));
         walker
     }
@@ -223,11 +203,7 @@ fn schema(codec: Codec) -> Schema {
         components: vec![ComponentSpec::public("place", codec)],
         ..ObjectKind::default()
     };
-    Schema {
-        game: "bench".into(),
-        kinds: vec![kind],
-        ..Schema::default()
-    }
+    Schema { game: "bench".into(), kinds: vec![kind], ..Schema::default() }
 }
 
 fn random_position(world: &mut World) -> Position {

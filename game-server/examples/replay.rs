@@ -62,11 +62,7 @@ fn main() -> ExitCode {
 fn parse(arguments: impl Iterator<Item = PathBuf>) -> Result<Request, String> {
     let arguments: Vec<PathBuf> = arguments.collect();
     let is_flag = |argument: &&PathBuf| argument.to_string_lossy().starts_with('-');
-    match arguments
-        .iter()
-        .find(is_flag)
-        .and_then(|flag| flag.to_str())
-    {
+    match arguments.iter().find(is_flag).and_then(|flag| flag.to_str()) {
         Some("-h" | "--help") => return Ok(Request::Help),
         Some(flag) => return Err(format!("there is no flag {flag}")),
         None => {}
@@ -116,14 +112,7 @@ fn seconds_text(time: GameTime) -> String {
 }
 
 fn header_text(header: &Header) -> String {
-    let Header {
-        game,
-        room,
-        seed,
-        capacity,
-        grace_ms,
-        parameters,
-    } = header;
+    let Header { game, room, seed, capacity, grace_ms, parameters } = header;
     let mut text = format!(
         "room             {room}, game {game}, seed {seed}, {capacity} seats, {} s of grace",
         f64::from(*grace_ms) / 1_000.0
@@ -157,13 +146,7 @@ fn stats_text(stats: &RoomStats) -> String {
                 stats.datagrams_in, stats.bytes_in, stats.malformed, stats.datagrams_stale
             ),
         ),
-        (
-            "sent",
-            format!(
-                "{} datagrams, {} bytes",
-                stats.datagrams_out, stats.bytes_out
-            ),
-        ),
+        ("sent", format!("{} datagrams, {} bytes", stats.datagrams_out, stats.bytes_out)),
         (
             "commands",
             format!(
@@ -187,9 +170,7 @@ fn stats_text(stats: &RoomStats) -> String {
             ),
         ),
     ];
-    lines
-        .map(|(name, figures)| format!("{name:<16} {figures}\n"))
-        .concat()
+    lines.map(|(name, figures)| format!("{name:<16} {figures}\n")).concat()
 }
 
 #[cfg(test)]
@@ -222,11 +203,7 @@ mod tests {
 
     #[test]
     fn figures_are_lines_for_people() {
-        let stats = RoomStats {
-            ticks: 20,
-            commands: 3,
-            ..RoomStats::default()
-        };
+        let stats = RoomStats { ticks: 20, commands: 3, ..RoomStats::default() };
         let text = stats_text(&stats);
         assert!(text.contains("ticks            20\n"), "{text}");
         assert!(text.contains("commands         3 executed"), "{text}");

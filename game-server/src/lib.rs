@@ -37,18 +37,12 @@ mod tests {
     #[test]
     fn a_game_s_parameters_are_checked_with_the_room_s() {
         let check = |key: &str, value: &str| {
-            standard().check(
-                "field",
-                &BTreeMap::from([(key.to_owned(), value.to_owned())]),
-            )
+            standard().check("field", &BTreeMap::from([(key.to_owned(), value.to_owned())]))
         };
         assert_eq!(check("npcs", "20000"), Ok(()));
         assert_eq!(check("delay", "100"), Ok(()));
         assert_eq!(check("maps", "2"), Ok(()));
-        assert_eq!(
-            check("npcs", "20001").unwrap_err().code(),
-            ErrorCode::BadParameter
-        );
+        assert_eq!(check("npcs", "20001").unwrap_err().code(), ErrorCode::BadParameter);
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
@@ -62,24 +56,16 @@ mod tests {
     #[test]
     fn seats_of_a_map_are_for_worlds_of_several_maps() {
         let check = |given: &[(&str, &str)]| {
-            let given = given
-                .iter()
-                .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
+            let given =
+                given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
             standard().check("field", &given)
         };
         assert_eq!(check(&[("maps", "2"), ("map-seats", "3")]), Ok(()));
-        for given in [
-            &[("map-seats", "3")][..],
-            &[("maps", "1"), ("map-seats", "3")],
-        ] {
+        for given in [&[("map-seats", "3")][..], &[("maps", "1"), ("map-seats", "3")]] {
             let error = check(given).unwrap_err();
             assert_eq!(error.code(), ErrorCode::BadParameter);
             let error = error.to_string();
-            assert!(
-                error.contains("map-seats") && error.contains("maps=2 or more"),
-                "{error}"
-            );
+            assert!(error.contains("map-seats") && error.contains("maps=2 or more"), "{error}");
         }
     }
 
@@ -94,10 +80,7 @@ mod tests {
             parameters: BTreeMap::from([("size".into(), "60x50".into())]),
         };
         let (config, game) = standard().prepare(&header).expect("a good header");
-        assert_eq!(
-            (config.room, config.seed, config.capacity),
-            (RoomId(7), 9, 12)
-        );
+        assert_eq!((config.room, config.seed, config.capacity), (RoomId(7), 9, 12));
         assert_eq!(
             (config.width, config.height, config.grace),
             (60.0, 50.0, Duration::from_secs(4))

@@ -71,11 +71,7 @@ impl Game for WalkerGame {
         });
         let kind = |name: &str, codec| {
             let components = vec![ComponentSpec::public("place", codec)];
-            ObjectKind {
-                name: name.into(),
-                components,
-                ..ObjectKind::default()
-            }
+            ObjectKind { name: name.into(), components, ..ObjectKind::default() }
         };
         Schema {
             game: "walkers".into(),
@@ -89,23 +85,12 @@ impl Game for WalkerGame {
             let mut rng = fastrand::Rng::with_seed(seed.into());
             let at = (92.0 + rng.f32() * 16.0, 92.0 + rng.f32() * 16.0);
             let object = world.spawn(1, vec![Component::Pose(ambit_proto::pose::Pose::default())]);
-            self.walkers.push(Walker {
-                object,
-                rng,
-                at,
-                heading: seed as f32,
-            });
+            self.walkers.push(Walker { object, rng, at, heading: seed as f32 });
         }
     }
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        world.spawn(
-            0,
-            vec![Component::at_rest(
-                world.now(),
-                Position::on_ground(100.0, 100.0),
-            )],
-        )
+        world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(100.0, 100.0))])
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
@@ -143,17 +128,10 @@ struct RoomWithClients {
 
 impl RoomWithClients {
     fn new(count: u32) -> Self {
-        let game = WalkerGame {
-            count,
-            walkers: Vec::new(),
-        };
+        let game = WalkerGame { count, walkers: Vec::new() };
         // Enough bandwidth to send every object at each tick.
-        let config = RoomConfig {
-            inner: 2,
-            outer: 3,
-            budget_bytes_per_s: 100_000,
-            ..RoomConfig::default()
-        };
+        let config =
+            RoomConfig { inner: 2, outer: 3, budget_bytes_per_s: 100_000, ..RoomConfig::default() };
         let join = |client: u32| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
@@ -164,9 +142,7 @@ impl RoomWithClients {
         RoomWithClients {
             room: Room::new(config, Box::new(game)),
             now: GameTime::ZERO,
-            links: (0..CLIENTS)
-                .map(|_| Link::new(LinkConfig::client()))
-                .collect(),
+            links: (0..CLIENTS).map(|_| Link::new(LinkConfig::client())).collect(),
             inputs: (0..CLIENTS).map(join).collect(),
             outputs: Vec::with_capacity(8 * CLIENTS as usize),
         }
@@ -180,12 +156,7 @@ impl RoomWithClients {
             let mut bytes = Vec::new();
             let input = Some(message::KeyInput::new(Keymap(1), self.now));
             link.write_datagram_without_ack_request(self.now.into(), &mut bytes, |writer, _| {
-                Uplink {
-                    input,
-                    ..Uplink::default()
-                }
-                .wire(writer)
-                .expect("writing cannot fail");
+                Uplink { input, ..Uplink::default() }.wire(writer).expect("writing cannot fail");
             });
             self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),
@@ -193,13 +164,7 @@ impl RoomWithClients {
                 bytes: bytes.into(),
             });
         }
-        let RoomWithClients {
-            room,
-            now,
-            inputs,
-            outputs,
-            ..
-        } = self;
+        let RoomWithClients { room, now, inputs, outputs, .. } = self;
         let allocated =
             allocation_counter::measure(|| room.tick(*now, inputs, outputs)).count_total;
         for output in self.outputs.drain(..) {
@@ -207,8 +172,7 @@ impl RoomWithClients {
                 continue;
             };
             let link = &mut self.links[client.0 as usize];
-            link.handle_datagram(self.now.into(), &bytes)
-                .expect("the room's own datagram");
+            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
             while link.poll_event().is_some() {}
         }
         allocated

@@ -30,22 +30,15 @@ use report::{PacketFigures, Report};
 use trace::CUBES;
 
 /// The default, if it exists.
-const DEFAULT_FILE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../shared/data/cubes_A.bin.xz"
-);
+const DEFAULT_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/cubes_A.bin.xz");
 
 /// Decoded frames that the receiver stores.
 const STORED: usize = 2 * ACK_LAG_FRAMES + 1;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
-    let file = arguments
-        .iter()
-        .find(|argument| !argument.starts_with("--"));
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let file = arguments.iter().find(|argument| !argument.starts_with("--"));
     let path = file.map_or_else(|| PathBuf::from(DEFAULT_FILE), |file| trace::find(file));
     if file.is_none() && !path.is_file() {
         println!("cubes-trace: no recording at {DEFAULT_FILE}; give one (.bin or .bin.xz):");
@@ -63,16 +56,8 @@ fn main() -> ExitCode {
 
 fn run(path: &Path) -> anyhow::Result<()> {
     let trace = trace::read(path)?;
-    ensure!(
-        trace.frames() > ACK_LAG_FRAMES,
-        "{} frames are too few",
-        trace.frames()
-    );
-    println!(
-        "{}: {} frames of {CUBES} cubes",
-        path.display(),
-        trace.frames()
-    );
+    ensure!(trace.frames() > ACK_LAG_FRAMES, "{} frames are too few", trace.frames());
+    println!("{}: {} frames of {CUBES} cubes", path.display(), trace.frames());
     let report = code(&trace)?;
     print!("{report}");
     Ok(())
@@ -83,9 +68,8 @@ fn code(trace: &PoseRecording) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let (mut sender, mut receiver) = (Buffers::default(), Buffers::default());
     // Both ends start with the first frames.
-    let mut decoded: Vec<Vec<Pose>> = (0..STORED)
-        .map(|number| trace.frame(number.min(ACK_LAG_FRAMES - 1)).to_vec())
-        .collect();
+    let mut decoded: Vec<Vec<Pose>> =
+        (0..STORED).map(|number| trace.frame(number.min(ACK_LAG_FRAMES - 1)).to_vec()).collect();
     let mut packet = Vec::new();
     for number in ACK_LAG_FRAMES..trace.frames() {
         let frame = trace.frame(number);

@@ -15,10 +15,8 @@ use ambit_proto::pose::trained::training::{Trained, retrain};
 use ambit_proto::pose::trained::{FineWeights, WalkerTables};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["walker"] => train_and_write::<WalkerTables>(&()),
         ["fine", file] => {

@@ -30,9 +30,7 @@ impl Cell {
 
     /// The Chebyshev distance to `other`, in cells: 1 for each of the eight neighbours.
     pub fn distance(self, other: Self) -> u16 {
-        self.column
-            .abs_diff(other.column)
-            .max(self.row.abs_diff(other.row))
+        self.column.abs_diff(other.column).max(self.row.abs_diff(other.row))
     }
 }
 
@@ -54,13 +52,7 @@ impl Grid {
     pub fn try_new(width_m: f32, height_m: f32, cell_m: f32) -> Option<Self> {
         let columns = cells_in(width_m, cell_m)?;
         let rows = cells_in(height_m, cell_m)?;
-        Some(Self {
-            width_m,
-            height_m,
-            cell_m,
-            columns,
-            rows,
-        })
+        Some(Self { width_m, height_m, cell_m, columns, rows })
     }
 
     /// [`Grid::try_new`] for sizes that were validated before.
@@ -105,10 +97,7 @@ impl Grid {
 
     /// The cell of `position`; the nearest one when it is off the map.
     pub fn cell_at(self, position: Position) -> Cell {
-        Cell::new(
-            self.axis_index(position.x, self.columns),
-            self.axis_index(position.y, self.rows),
-        )
+        Cell::new(self.axis_index(position.x, self.columns), self.axis_index(position.y, self.rows))
     }
 
     /// The cell's number for people: row by row from 1.
@@ -149,23 +138,12 @@ impl Grid {
     pub fn home_cell(self, previous: Cell, position: Position, margin_m: f32) -> Cell {
         let at = self.cell_at(position);
         let keeps = |index: u16, metres: f32| {
-            let (from, to) = (
-                f32::from(index) * self.cell_m,
-                f32::from(index + 1) * self.cell_m,
-            );
+            let (from, to) = (f32::from(index) * self.cell_m, f32::from(index + 1) * self.cell_m);
             (from - margin_m..=to + margin_m).contains(&metres)
         };
         Cell {
-            column: if keeps(previous.column, position.x) {
-                previous.column
-            } else {
-                at.column
-            },
-            row: if keeps(previous.row, position.y) {
-                previous.row
-            } else {
-                at.row
-            },
+            column: if keeps(previous.column, position.x) { previous.column } else { at.column },
+            row: if keeps(previous.row, position.y) { previous.row } else { at.row },
         }
     }
 
@@ -183,9 +161,7 @@ impl Grid {
 /// error.
 fn cells_in(length_m: f32, cell_m: f32) -> Option<u16> {
     let fits = length_m > 0.0 && length_m <= MAX_MAP_METRES && cell_m > 0.0 && cell_m.is_finite();
-    let cells = (f64::from(length_m) / f64::from(cell_m) - 1e-6)
-        .ceil()
-        .max(1.0);
+    let cells = (f64::from(length_m) / f64::from(cell_m) - 1e-6).ceil().max(1.0);
     (fits && cells <= f64::from(u16::MAX)).then_some(cells as u16)
 }
 
@@ -198,9 +174,7 @@ mod tests {
     }
 
     fn numbers(grid: Grid, centre: Cell, radius: u16) -> Vec<u32> {
-        grid.block(centre, radius)
-            .map(|cell| grid.number(cell))
-            .collect()
+        grid.block(centre, radius).map(|cell| grid.number(cell)).collect()
     }
 
     #[test]
@@ -215,10 +189,7 @@ mod tests {
     #[test]
     fn cells_are_numbered_row_by_row_from_one() {
         let grid = Grid::new(30.0, 20.0, 10.0);
-        let all = grid
-            .block(Cell::new(1, 1), 9)
-            .map(|cell| grid.number(cell))
-            .collect::<Vec<_>>();
+        let all = grid.block(Cell::new(1, 1), 9).map(|cell| grid.number(cell)).collect::<Vec<_>>();
         assert_eq!(all, [1, 2, 3, 4, 5, 6]);
     }
 
@@ -239,11 +210,7 @@ mod tests {
             for column in 1..100 {
                 let border = f32::from(column) * cell_m;
                 // A multiple that is not exact in floats may lie on either side of the true one.
-                let beyond = if cell_m == 10.0 {
-                    border
-                } else {
-                    border * 1.000_001
-                };
+                let beyond = if cell_m == 10.0 { border } else { border * 1.000_001 };
                 assert_eq!(grid.cell_at(at(beyond, 0.0)).column, column, "{cell_m}");
                 assert_eq!(
                     grid.cell_at(at(border * 0.999_999, 0.0)).column,
@@ -266,10 +233,7 @@ mod tests {
     #[test]
     fn a_block_is_clipped_at_the_map_s_edge() {
         let grid = Grid::new(40.0, 40.0, 10.0);
-        assert_eq!(
-            numbers(grid, Cell::new(1, 1), 1),
-            [1, 2, 3, 5, 6, 7, 9, 10, 11]
-        );
+        assert_eq!(numbers(grid, Cell::new(1, 1), 1), [1, 2, 3, 5, 6, 7, 9, 10, 11]);
         assert_eq!(numbers(grid, Cell::new(0, 0), 1), [1, 2, 5, 6]);
         assert_eq!(numbers(grid, Cell::new(3, 1), 1), [3, 4, 7, 8, 11, 12]);
         assert_eq!(numbers(grid, Cell::new(3, 3), 0), [16]);
@@ -282,10 +246,7 @@ mod tests {
         let all: Vec<Cell> = grid.block(Cell::new(0, 0), 99).collect();
         for &centre in &all {
             for radius in 0..5 {
-                let near = all
-                    .iter()
-                    .copied()
-                    .filter(|cell| cell.distance(centre) <= radius);
+                let near = all.iter().copied().filter(|cell| cell.distance(centre) <= radius);
                 assert!(grid.block(centre, radius).eq(near), "{centre:?}, {radius}");
             }
         }
@@ -307,10 +268,7 @@ mod tests {
         ] {
             assert_eq!(grid.home_cell(home, at(x, y), 2.0), expected, "({x}, {y})");
         }
-        assert_eq!(
-            grid.home_cell(Cell::new(3, 3), at(99.0, 99.0), 2.0),
-            Cell::new(3, 3)
-        );
+        assert_eq!(grid.home_cell(Cell::new(3, 3), at(99.0, 99.0), 2.0), Cell::new(3, 3));
     }
 
     #[test]
@@ -326,14 +284,10 @@ mod tests {
                 position.x += rng.f32() - 0.5;
                 position.y += rng.f32() - 0.5;
                 let next = grid.home_cell(home, position, margin);
-                let axes = [
-                    (home.column, next.column, position.x),
-                    (home.row, next.row, position.y),
-                ];
-                for (last, (from, to, metres)) in changed_at
-                    .iter_mut()
-                    .zip(axes)
-                    .filter(|(_, axis)| axis.0 != axis.1)
+                let axes =
+                    [(home.column, next.column, position.x), (home.row, next.row, position.y)];
+                for (last, (from, to, metres)) in
+                    changed_at.iter_mut().zip(axes).filter(|(_, axis)| axis.0 != axis.1)
                 {
                     if let Some((left, there)) = *last
                         && left == to
@@ -362,11 +316,7 @@ mod tests {
             (16_385.0, 10.0, 10.0),
             (16_000.0, 10.0, 0.1),
         ] {
-            assert_eq!(
-                Grid::try_new(width, height, cell),
-                None,
-                "{width} x {height}, {cell}"
-            );
+            assert_eq!(Grid::try_new(width, height, cell), None, "{width} x {height}, {cell}");
         }
         assert!(Grid::try_new(16_384.0, 16_384.0, 10.0).is_some());
     }

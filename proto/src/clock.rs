@@ -121,19 +121,14 @@ impl ClockEstimate {
             Some(bounds) if bounds.is_uncertain() => PriorEstimate::Uncertain,
             Some(_) => PriorEstimate::Certain,
         };
-        let allowed = self
-            .offset_bounds(arrived)
-            .map_or(bounds, |others| others.intersection(bounds));
+        let allowed =
+            self.offset_bounds(arrived).map_or(bounds, |others| others.intersection(bounds));
         if allowed.is_contradiction() {
             self.samples = [None; MAX_SAMPLES];
         }
         self.samples[self.next] = Some(OffsetSample { bounds, arrived });
         self.next = (self.next + 1) % MAX_SAMPLES;
-        let allowed = if allowed.is_contradiction() {
-            bounds
-        } else {
-            allowed
-        };
+        let allowed = if allowed.is_contradiction() { bounds } else { allowed };
         self.bounds = Some(allowed);
         self.reading.slew_towards(
             arrived,
@@ -166,12 +161,8 @@ impl ClockEstimate {
 
     /// How far the reading at `now` is behind the estimate, in microseconds; negative: ahead of it.
     pub fn behind_us(&self, now: LocalTime) -> i64 {
-        let estimate = self
-            .bounds
-            .map(|bounds| local_us(now).saturating_add(bounds.estimate()));
-        estimate.map_or(0, |estimate_us| {
-            estimate_us.saturating_sub(self.reading.at(now))
-        })
+        let estimate = self.bounds.map(|bounds| local_us(now).saturating_add(bounds.estimate()));
+        estimate.map_or(0, |estimate_us| estimate_us.saturating_sub(self.reading.at(now)))
     }
 
     /// The intersection of the bounds of all samples in the window, at `now`.
@@ -181,9 +172,7 @@ impl ClockEstimate {
             .iter()
             .flatten()
             .filter(|sample| now.since(sample.arrived) <= SAMPLE_WINDOW);
-        recent
-            .map(|sample| sample.bounds_at(now))
-            .reduce(OffsetBounds::intersection)
+        recent.map(|sample| sample.bounds_at(now)).reduce(OffsetBounds::intersection)
     }
 }
 
@@ -207,25 +196,16 @@ impl OffsetBounds {
         answered_us: u64,
         arrived: LocalTime,
     ) -> Option<Self> {
-        let stamp = |micros: u64| {
-            i64::try_from(micros)
-                .ok()
-                .filter(|&micros| micros <= i64::MAX / 4)
-        };
+        let stamp =
+            |micros: u64| i64::try_from(micros).ok().filter(|&micros| micros <= i64::MAX / 4);
         let (sent, arrived) = (stamp(sent.micros())?, stamp(arrived.micros())?);
         let (received, answered) = (stamp(received_us)?, stamp(answered_us)?);
-        let bounds = Self {
-            min_us: answered - arrived,
-            max_us: received - sent,
-        };
+        let bounds = Self { min_us: answered - arrived, max_us: received - sent };
         (received <= answered && bounds.min_us <= bounds.max_us).then_some(bounds)
     }
 
     fn intersection(self, other: Self) -> Self {
-        Self {
-            min_us: self.min_us.max(other.min_us),
-            max_us: self.max_us.min(other.max_us),
-        }
+        Self { min_us: self.min_us.max(other.min_us), max_us: self.max_us.min(other.max_us) }
     }
 
     fn is_contradiction(self) -> bool {
@@ -238,9 +218,7 @@ impl OffsetBounds {
 
     /// The middle of the bounds, but at most [`MAX_ONE_WAY_DELAY`] above the lower one.
     fn estimate(self) -> i64 {
-        self.min_us
-            .midpoint(self.max_us)
-            .min(self.min_us.saturating_add(micros(MAX_ONE_WAY_DELAY)))
+        self.min_us.midpoint(self.max_us).min(self.min_us.saturating_add(micros(MAX_ONE_WAY_DELAY)))
     }
 
     fn is_uncertain(self) -> bool {
@@ -253,9 +231,7 @@ impl SlewedClock {
         let elapsed = now.since(self.set_at);
         let gained_us = share_of(elapsed, MAX_SLEW).min(self.behind_us.saturating_abs())
             * self.behind_us.signum();
-        self.shown_us
-            .saturating_add(micros(elapsed))
-            .saturating_add(gained_us)
+        self.shown_us.saturating_add(micros(elapsed)).saturating_add(gained_us)
     }
 
     /// Starts to correct the difference to `estimate_us`, the room's time at `now`.
@@ -268,17 +244,9 @@ impl SlewedClock {
             PriorEstimate::Certain => false,
         };
         *self = if at_once || behind_us > micros(MAX_SLEWED_ERROR) {
-            Self {
-                set_at: now,
-                shown_us: estimate_us,
-                behind_us: 0,
-            }
+            Self { set_at: now, shown_us: estimate_us, behind_us: 0 }
         } else {
-            Self {
-                set_at: now,
-                shown_us,
-                behind_us,
-            }
+            Self { set_at: now, shown_us, behind_us }
         };
     }
 }
@@ -315,13 +283,7 @@ mod tests {
     impl SimulatedRoom {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
-            Self {
-                rng,
-                ahead_us: 77_000_000,
-                drift_ppm: 0,
-                delay_us: [30_000; 2],
-                jitter_us: 0,
-            }
+            Self { rng, ahead_us: 77_000_000, drift_ppm: 0, delay_us: [30_000; 2], jitter_us: 0 }
         }
 
         fn time_us(&self, now_us: u64) -> u64 {
@@ -331,14 +293,10 @@ mod tests {
         /// Sends a ping at `now_us`, holds it for up to a tick and returns the time at which the
         /// answer was handled.
         fn ping(&mut self, clock: &mut ClockEstimate, now_us: u64) -> u64 {
-            let [there, back] = self
-                .delay_us
-                .map(|delay| delay + self.rng.u64(0..=self.jitter_us));
+            let [there, back] = self.delay_us.map(|delay| delay + self.rng.u64(0..=self.jitter_us));
             let held = self.rng.u64(0..50_000);
-            let (received, answered) = (
-                self.time_us(now_us + there),
-                self.time_us(now_us + there + held),
-            );
+            let (received, answered) =
+                (self.time_us(now_us + there), self.time_us(now_us + there + held));
             let arrived_us = now_us + there + held + back;
             clock.handle_pong(at(now_us), received, answered, at(arrived_us));
             arrived_us
@@ -358,9 +316,8 @@ mod tests {
     /// the error is below a bound.
     fn check(mut room: SimulatedRoom, seconds: u64, settled_s: u64, bound_us: i64) {
         let mut clock = ClockEstimate::new();
-        let pings = (0..10)
-            .map(|ping| ping * 100_000)
-            .chain((1..seconds).map(|second| second * 1_000_000));
+        let pings =
+            (0..10).map(|ping| ping * 100_000).chain((1..seconds).map(|second| second * 1_000_000));
         for sent_us in pings {
             let now_us = room.ping(&mut clock, sent_us);
             let error_us = room.error_us(&clock, now_us);
@@ -413,34 +370,15 @@ mod tests {
     #[test]
     fn jitter_hardly_affects_the_reading() {
         for seed in 0..50 {
-            check(
-                SimulatedRoom {
-                    jitter_us: 40_000,
-                    ..SimulatedRoom::new(seed)
-                },
-                60,
-                5,
-                10_000,
-            );
+            check(SimulatedRoom { jitter_us: 40_000, ..SimulatedRoom::new(seed) }, 60, 5, 10_000);
         }
     }
 
     #[test]
     fn unequal_delays_shift_the_clock_by_half_their_difference() {
-        check(
-            SimulatedRoom {
-                delay_us: [20_000, 80_000],
-                ..SimulatedRoom::new(1)
-            },
-            60,
-            0,
-            30_000,
-        );
+        check(SimulatedRoom { delay_us: [20_000, 80_000], ..SimulatedRoom::new(1) }, 60, 0, 30_000);
         let (mut room, mut clock) = (
-            SimulatedRoom {
-                delay_us: [20_000, 80_000],
-                ..SimulatedRoom::new(1)
-            },
+            SimulatedRoom { delay_us: [20_000, 80_000], ..SimulatedRoom::new(1) },
             ClockEstimate::new(),
         );
         let now_us = room.ping(&mut clock, 0);
@@ -451,21 +389,9 @@ mod tests {
     #[test]
     fn the_clock_follows_drift() {
         for drift_ppm in [-200, 200] {
+            check(SimulatedRoom { drift_ppm, ..SimulatedRoom::new(1) }, 600, 0, 300);
             check(
-                SimulatedRoom {
-                    drift_ppm,
-                    ..SimulatedRoom::new(1)
-                },
-                600,
-                0,
-                300,
-            );
-            check(
-                SimulatedRoom {
-                    drift_ppm,
-                    jitter_us: 20_000,
-                    ..SimulatedRoom::new(1)
-                },
+                SimulatedRoom { drift_ppm, jitter_us: 20_000, ..SimulatedRoom::new(1) },
                 600,
                 5,
                 8_000,
@@ -477,10 +403,7 @@ mod tests {
     fn a_reading_never_goes_back_and_slews_at_most_five_per_cent() {
         for seed in 0..50 {
             let (mut room, mut clock) = (
-                SimulatedRoom {
-                    jitter_us: 300_000,
-                    ..SimulatedRoom::new(seed)
-                },
+                SimulatedRoom { jitter_us: 300_000, ..SimulatedRoom::new(seed) },
                 ClockEstimate::new(),
             );
             let (mut now_us, mut last) = (room.ping(&mut clock, 0), None);

@@ -28,21 +28,13 @@ pub fn name_of_number(number: i32) -> String {
 /// The message that reports `code` to a peer. `message` says what happened, what was expected and
 /// what to do.
 pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
-    Error {
-        code: code.into(),
-        name: name(code),
-        message: message.into(),
-    }
+    Error { code: code.into(), name: name(code), message: message.into() }
 }
 
 /// The name of an `Error` from the wire: its own name if it has one, otherwise the name of its
 /// number.
 pub fn name_of_error(error: &Error) -> String {
-    if error.name.is_empty() {
-        name_of_number(error.code)
-    } else {
-        error.name.clone()
-    }
+    if error.name.is_empty() { name_of_number(error.code) } else { error.name.clone() }
 }
 
 #[cfg(test)]
@@ -119,14 +111,7 @@ mod tests {
 
     #[test]
     fn other_spellings_are_refused() {
-        for text in [
-            "",
-            "ROOM_FULL",
-            "Room_Full",
-            "room full",
-            "room_full ",
-            "roomfull",
-        ] {
+        for text in ["", "ROOM_FULL", "Room_Full", "room full", "room_full ", "roomfull"] {
             assert_eq!(from_name(text), None, "{text:?}");
         }
     }
@@ -134,19 +119,9 @@ mod tests {
     #[test]
     fn an_unknown_code_is_still_readable() {
         assert_eq!(name_of_number(9_999), "code_9999");
-        let newer = Error {
-            code: 9_999,
-            name: "newer_error".into(),
-            message: String::new(),
-        };
+        let newer = Error { code: 9_999, name: "newer_error".into(), message: String::new() };
         assert_eq!(name_of_error(&newer), "newer_error");
-        assert_eq!(
-            name_of_error(&Error {
-                name: String::new(),
-                ..newer
-            }),
-            "code_9999"
-        );
+        assert_eq!(name_of_error(&Error { name: String::new(), ..newer }), "code_9999");
     }
 
     #[test]

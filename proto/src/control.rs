@@ -39,11 +39,7 @@ mod tests {
     #[test]
     fn the_proto_files_name_the_versions_in_use() {
         for (file, constant, version) in [
-            (
-                include_str!("../proto/ambit/world.proto"),
-                "control::WORLD_VERSION",
-                WORLD_VERSION,
-            ),
+            (include_str!("../proto/ambit/world.proto"), "control::WORLD_VERSION", WORLD_VERSION),
             (
                 include_str!("../proto/ambit/game.proto"),
                 "message::VERSION",

@@ -151,12 +151,7 @@ impl Format {
             return false;
         };
         let again = self.reencode(&encoded);
-        assert_eq!(
-            again.as_ref(),
-            Ok(&encoded),
-            "{}: read from {bytes:?}",
-            self.name
-        );
+        assert_eq!(again.as_ref(), Ok(&encoded), "{}: read from {bytes:?}", self.name);
         true
     }
 }
@@ -188,20 +183,13 @@ fn check_round_trip<T: Example>(name: &'static str, seed: u64) {
     read.wire(&mut reader)
         .unwrap_or_else(|error| panic!("{name}, seed {seed}: {error} in {value:?}"));
     assert_eq!(read, value, "{name}, seed {seed}");
-    assert_eq!(
-        reader.position() - offset,
-        measure.bits(),
-        "{name}, seed {seed}: read, written"
-    );
+    assert_eq!(reader.position() - offset, measure.bits(), "{name}, seed {seed}: read, written");
     assert_eq!(reader.finish(), Ok(()), "{name}, seed {seed}");
 }
 
 impl Example for Alias {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        Self {
-            slot: rng.u16(..) >> rng.u8(..16),
-            epoch: rng.u8(..),
-        }
+        Self { slot: rng.u16(..) >> rng.u8(..16), epoch: rng.u8(..) }
     }
 }
 
@@ -228,14 +216,8 @@ impl Example for StaticMap {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let boxes = (0..rng.usize(..20)).map(|_| {
             let half = [rng.f32() * 300.0, rng.f32(), rng.f32() * 2.0];
-            StaticBox {
-                centre: Position::example(rng),
-                half,
-            }
-            .quantised()
+            StaticBox { centre: Position::example(rng), half }.quantised()
         });
-        Self {
-            boxes: boxes.collect(),
-        }
+        Self { boxes: boxes.collect() }
     }
 }

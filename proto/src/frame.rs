@@ -47,11 +47,7 @@ pub struct FrameDecoder {
 impl FrameDecoder {
     /// A decoder at the beginning of a stream whose frames have at most `max` bytes.
     pub fn new(max: usize) -> Self {
-        Self {
-            max,
-            buffer: BytesMut::new(),
-            failure: None,
-        }
+        Self { max, buffer: BytesMut::new(), failure: None }
     }
 
     /// Changes the limit for the frames that follow.
@@ -91,10 +87,7 @@ impl FrameDecoder {
     }
 
     fn fail(&mut self, length: usize) -> FrameTooLarge {
-        let failed = FrameTooLarge {
-            length,
-            max: self.max,
-        };
+        let failed = FrameTooLarge { length, max: self.max };
         self.failure = Some(failed);
         self.buffer = BytesMut::new();
         failed
@@ -119,11 +112,7 @@ pub fn encode_frame_within(
     max: usize,
 ) -> Result<Bytes, FrameTooLarge> {
     let length = message.encoded_len();
-    if length > max {
-        Err(FrameTooLarge { length, max })
-    } else {
-        Ok(encode_frame(message))
-    }
+    if length > max { Err(FrameTooLarge { length, max }) } else { Ok(encode_frame(message)) }
 }
 
 #[cfg(test)]
@@ -154,10 +143,7 @@ mod tests {
         decoder.push(&stream_of(&[b"good"]));
         decoder.push(&101_u32.to_be_bytes());
         assert_eq!(decoder.poll_frame(), Ok(Some(Bytes::from_static(b"good"))));
-        let refusal = Err(FrameTooLarge {
-            length: 101,
-            max: 100,
-        });
+        let refusal = Err(FrameTooLarge { length: 101, max: 100 });
         assert_eq!(decoder.poll_frame(), refusal);
         decoder.push(&stream_of(&[b"more"]));
         assert_eq!(decoder.poll_frame(), refusal);
@@ -169,20 +155,9 @@ mod tests {
     fn the_longest_frame_is_read_and_one_byte_more_is_refused() {
         let mut decoder = FrameDecoder::new(100);
         decoder.push(&stream_of(&[&[1; 100]]));
-        assert_eq!(
-            decoder
-                .poll_frame()
-                .map(|frame| frame.map(|frame| frame.len())),
-            Ok(Some(100))
-        );
+        assert_eq!(decoder.poll_frame().map(|frame| frame.map(|frame| frame.len())), Ok(Some(100)));
         decoder.push(&[0xff; 4]);
-        assert_eq!(
-            decoder.poll_frame(),
-            Err(FrameTooLarge {
-                length: 0xffff_ffff,
-                max: 100
-            })
-        );
+        assert_eq!(decoder.poll_frame(), Err(FrameTooLarge { length: 0xffff_ffff, max: 100 }));
     }
 
     #[test]
@@ -204,47 +179,26 @@ mod tests {
 
     #[test]
     fn messages_survive_framing() {
-        let say = Say {
-            text: "grüß dich".into(),
-            ..Say::default()
-        };
+        let say = Say { text: "grüß dich".into(), ..Say::default() };
         let messages = [
-            ClientToWorld {
-                request: 7,
-                body: Some(Body::Say(say)),
-            },
+            ClientToWorld { request: 7, body: Some(Body::Say(say)) },
             ClientToWorld::default(),
-            ClientToWorld {
-                request: 8,
-                body: Some(Body::LeaveRoom(LeaveRoom {})),
-            },
+            ClientToWorld { request: 8, body: Some(Body::LeaveRoom(LeaveRoom {})) },
         ];
         let mut decoder = FrameDecoder::new(MAX_TO_WORLD);
         for message in &messages {
             decoder.push(&encode_frame(message));
         }
         for message in messages {
-            let frame = decoder
-                .poll_frame()
-                .expect("short frames")
-                .expect("a whole frame");
+            let frame = decoder.poll_frame().expect("short frames").expect("a whole frame");
             assert_eq!(ClientToWorld::decode(frame), Ok(message));
         }
     }
 
     #[test]
     fn a_message_that_the_peer_would_refuse_is_not_sent() {
-        let chat = Chat {
-            text: "x".repeat(50),
-            ..Chat::default()
-        };
-        assert_eq!(
-            encode_frame_within(&chat, 51),
-            Err(FrameTooLarge {
-                length: 52,
-                max: 51
-            })
-        );
+        let chat = Chat { text: "x".repeat(50), ..Chat::default() };
+        assert_eq!(encode_frame_within(&chat, 51), Err(FrameTooLarge { length: 52, max: 51 }));
         assert_eq!(encode_frame_within(&chat, 52), Ok(encode_frame(&chat)));
     }
 
@@ -257,9 +211,7 @@ mod tests {
                 // Short lengths are likely, so that the stream contains whole frames, too.
                 let length = rng.u32(0..1_100) * rng.u32(0..2);
                 decoder.push(&length.to_be_bytes());
-                let random_bytes = (0..rng.usize(0..200))
-                    .map(|_| rng.u8(..))
-                    .collect::<Vec<_>>();
+                let random_bytes = (0..rng.usize(0..200)).map(|_| rng.u8(..)).collect::<Vec<_>>();
                 decoder.push(&random_bytes);
                 while let Ok(Some(frame)) = decoder.poll_frame() {
                     assert!(frame.len() <= 1_000);

@@ -65,9 +65,8 @@ impl Wire for Alias {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut slot = u64::from(self.slot);
         coder.varint(&mut slot)?;
-        self.slot = u16::try_from(slot).map_err(|_| WireError::OutOfRange {
-            what: "slot of an alias",
-        })?;
+        self.slot =
+            u16::try_from(slot).map_err(|_| WireError::OutOfRange { what: "slot of an alias" })?;
         coder.u8(&mut self.epoch)
     }
 }

@@ -29,11 +29,7 @@ impl Keymap {
 
     /// This keymap with `control` held down or not.
     pub const fn with(self, control: u8, down: bool) -> Self {
-        if down {
-            Self(self.0 | bit(control))
-        } else {
-            Self(self.0 & !bit(control))
-        }
+        if down { Self(self.0 | bit(control)) } else { Self(self.0 & !bit(control)) }
     }
 }
 
@@ -148,10 +144,7 @@ impl ButtonEdges {
     /// The same as two keymaps; they do not show that a tap has already ended.
     pub const fn keys(&self) -> Keys {
         let current = self.pressed();
-        Keys {
-            previous: Keymap((current.0 | self.up.0) & !self.down.0),
-            current,
-        }
+        Keys { previous: Keymap((current.0 | self.up.0) & !self.down.0), current }
     }
 }
 
@@ -171,11 +164,7 @@ mod tests {
             let mut keys = Keys::default();
             let observed = [held, held, free, free].map(|keymap| {
                 keys.advance(keymap);
-                (
-                    keys.down(control),
-                    keys.pressed(control),
-                    keys.released(control),
-                )
+                (keys.down(control), keys.pressed(control), keys.released(control))
             });
             let expected = [
                 (true, true, false),
@@ -189,10 +178,7 @@ mod tests {
 
     #[test]
     fn controls_are_independent() {
-        let mut keys = Keys {
-            previous: Keymap(0b0110),
-            current: Keymap(0b0011),
-        };
+        let mut keys = Keys { previous: Keymap(0b0110), current: Keymap(0b0011) };
         assert!(
             keys.pressed(0)
                 && keys.down(1)

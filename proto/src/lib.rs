@@ -26,11 +26,7 @@
 #[cfg(test)]
 extern crate self as ambit_proto;
 #[cfg(test)]
-#[allow(
-    unreachable_pub,
-    unused_imports,
-    reason = "it is public in the transport kit"
-)]
+#[allow(unreachable_pub, unused_imports, reason = "it is public in the transport kit")]
 #[path = "../transport/src/impair/mod.rs"]
 mod impair;
 

@@ -311,9 +311,7 @@ impl<P: Copy + Default> Link<P> {
     /// If it is empty or longer than 64 MiB.
     pub fn send_block(&mut self, now: LocalTime, block: Bytes) -> Result<(), QueueFull> {
         let next_chunk = self.next_chunk;
-        let sender = self
-            .sender
-            .get_or_insert_with(|| Box::new(BlockSender::new(next_chunk)));
+        let sender = self.sender.get_or_insert_with(|| Box::new(BlockSender::new(next_chunk)));
         let begins = sender.is_idle();
         let queued = sender.push(block, &self.config.chunks);
         if sender.is_idle() {
@@ -383,9 +381,7 @@ impl<P: Copy + Default> Link<P> {
         self.pick_messages(now);
         let taken = self.bits_before_body(now);
         self.messages.0.clear();
-        (8 * self.config.max_datagram)
-            .min(self.game_bits(now))
-            .saturating_sub(taken)
+        (8 * self.config.max_datagram).min(self.game_bits(now)).saturating_sub(taken)
     }
 
     /// Sets how many bytes a second may leave from now on, at least 4,000. Gives a link without a
@@ -394,10 +390,7 @@ impl<P: Copy + Default> Link<P> {
         if let Some(budget) = &mut self.budget {
             return budget.set_limit(now, bytes_per_s);
         }
-        let mut budget = Budget::new(BudgetConfig {
-            bytes_per_s,
-            ..BudgetConfig::default()
-        });
+        let mut budget = Budget::new(BudgetConfig { bytes_per_s, ..BudgetConfig::default() });
         budget.set_shares_with_slices(now, self.sender.is_some());
         self.budget = Some(Box::new(budget));
     }
@@ -439,9 +432,7 @@ impl<P: Copy + Default> Link<P> {
             ConfirmationLimit::UpTo(mark) => (Some(mark.received), Some(mark.next_message)),
             ConfirmationLimit::Nothing => {
                 self.reliable_queue.hold_all();
-                return self
-                    .received_numbers
-                    .set_limit(now, Some(NumberSet::default()));
+                return self.received_numbers.set_limit(now, Some(NumberSet::default()));
             }
         };
         self.received_numbers.set_limit(now, received);
@@ -465,15 +456,10 @@ impl<P: Copy + Default> Link<P> {
         let slice = self.slice_due_at().map(|due| {
             due.max(self.affordable_at(TrafficClass::Slices, transmit::MAX_SLICE_DATAGRAM))
         });
-        [
-            messages,
-            bare,
-            slice,
-            self.sent_packets.loss_deadline(&self.rtt),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        [messages, bare, slice, self.sent_packets.loss_deadline(&self.rtt)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Progress of the block that is being received.
@@ -538,15 +524,13 @@ impl<P: Copy + Default> Link<P> {
     }
 
     fn affordable_at(&self, class: TrafficClass, length: usize) -> LocalTime {
-        self.budget.as_ref().map_or(LocalTime::ZERO, |budget| {
-            budget.affordable_at(class, budget.cost(length))
-        })
+        self.budget
+            .as_ref()
+            .map_or(LocalTime::ZERO, |budget| budget.affordable_at(class, budget.cost(length)))
     }
 
     fn slice_due_at(&self) -> Option<LocalTime> {
-        self.sender
-            .as_ref()?
-            .due_at(self.rtt.smoothed(), self.budget.is_some())
+        self.sender.as_ref()?.due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
     /// Queues an event. Drops a datagram's outcome when too many events wait.

@@ -44,13 +44,8 @@ impl StaticBox {
     /// # Panics
     /// If it is not finite.
     pub fn quantised(self) -> Self {
-        let half = self
-            .half
-            .map(|half| wire::quantise(half, 0.0, MAX_HALF, HALF_PER_METRE));
-        Self {
-            centre: self.centre.quantised(),
-            half,
-        }
+        let half = self.half.map(|half| wire::quantise(half, 0.0, MAX_HALF, HALF_PER_METRE));
+        Self { centre: self.centre.quantised(), half }
     }
 }
 
@@ -92,21 +87,14 @@ mod tests {
     #[test]
     fn a_box_takes_thirteen_bytes() {
         let boxes = vec![StaticBox::default(); 1_000];
-        assert_eq!(
-            StaticMap { boxes }.encode().len(),
-            (17_usize + 102_000).div_ceil(8)
-        );
+        assert_eq!(StaticMap { boxes }.encode().len(), (17_usize + 102_000).div_ceil(8));
     }
 
     #[test]
     fn both_ends_hold_the_same_map() {
         let half = [1.0, 300.0, 0.126];
-        let map = StaticMap {
-            boxes: vec![StaticBox {
-                centre: Position::new(5.001, 6.0, 1.5),
-                half,
-            }],
-        };
+        let map =
+            StaticMap { boxes: vec![StaticBox { centre: Position::new(5.001, 6.0, 1.5), half }] };
         let read = StaticMap::decode(&map.encode()).expect("the encoding is valid");
         assert_eq!(read.boxes, [map.boxes[0].quantised()]);
         assert_eq!(read.boxes[0].half, [1.0, MAX_HALF, 0.125]);
@@ -114,16 +102,10 @@ mod tests {
 
     #[test]
     fn an_announced_count_reserves_no_memory() {
-        assert_eq!(
-            StaticMap::decode(&[0xff, 0xff, 0]),
-            Err(WireError::Truncated)
-        );
+        assert_eq!(StaticMap::decode(&[0xff, 0xff, 0]), Err(WireError::Truncated));
         assert_eq!(
             StaticMap::decode(&[0xff; 20]),
-            Err(WireError::TooLong {
-                length: 0x1_ffff,
-                max: 65_536
-            })
+            Err(WireError::TooLong { length: 0x1_ffff, max: 65_536 })
         );
     }
 

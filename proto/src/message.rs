@@ -358,20 +358,13 @@ pub enum RefusalReason {
 impl GameCommand<Alias> {
     /// The command with this number.
     pub fn numbered(self, number: u32) -> Command {
-        Command {
-            number,
-            kind: self.kind,
-            fields: self.fields,
-        }
+        Command { number, kind: self.kind, fields: self.fields }
     }
 }
 
 impl Default for Notice {
     fn default() -> Self {
-        Self::Refused {
-            command: 0,
-            reason: RefusalReason::Code(0),
-        }
+        Self::Refused { command: 0, reason: RefusalReason::Code(0) }
     }
 }
 
@@ -404,20 +397,9 @@ impl Wire for Command {
 
 impl Wire for Notice {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        wire_variant(
-            self,
-            coder,
-            NOTICE_BITS,
-            "notice",
-            Self::variant,
-            Self::blank,
-        )?;
+        wire_variant(self, coder, NOTICE_BITS, "notice", Self::variant, Self::blank)?;
         match self {
-            Self::Event {
-                kind,
-                effect,
-                fields,
-            } => {
+            Self::Event { kind, effect, fields } => {
                 coder.u8(kind)?;
                 coder.time(effect, GameTime::ZERO)?;
                 coder.list(fields, MAX_FIELDS)
@@ -440,11 +422,7 @@ impl Notice {
 
     fn blank(variant: u64) -> Option<Self> {
         Some(match variant {
-            0 => Self::Event {
-                kind: 0,
-                effect: GameTime::ZERO,
-                fields: Vec::new(),
-            },
+            0 => Self::Event { kind: 0, effect: GameTime::ZERO, fields: Vec::new() },
             1 => Self::default(),
             _ => return None,
         })
@@ -475,10 +453,7 @@ fn wire_variant<T, C: Coder>(
     let mut number = variant(value);
     coder.bits(&mut number, bits)?;
     if C::READS {
-        *value = blank(number).ok_or(WireError::Unknown {
-            what,
-            value: number,
-        })?;
+        *value = blank(number).ok_or(WireError::Unknown { what, value: number })?;
     }
     Ok(())
 }
@@ -491,15 +466,10 @@ mod tests {
 
     #[test]
     fn a_field_of_a_newer_client_is_named_in_the_error() {
-        let mut bytes = encode(&mut Command {
-            fields: vec![FieldValue::None],
-            ..Command::default()
-        });
+        let mut bytes =
+            encode(&mut Command { fields: vec![FieldValue::None], ..Command::default() });
         bytes[5] = 0x71;
-        let unknown = WireError::Unknown {
-            what: "type of a field",
-            value: 7,
-        };
+        let unknown = WireError::Unknown { what: "type of a field", value: 7 };
         assert_eq!(decode::<Command>(&bytes), Err(unknown));
     }
 
@@ -515,18 +485,12 @@ mod tests {
             FieldType::Position,
             FieldType::Position,
         ]);
-        let fields: Vec<_> = (0..)
-            .zip(types)
-            .map(|(n, ty): (u8, _)| FieldSpec::new(n.to_string(), ty))
-            .collect();
+        let fields: Vec<_> =
+            (0..).zip(types).map(|(n, ty): (u8, _)| FieldSpec::new(n.to_string(), ty)).collect();
         schema.events[0].fields.clone_from(&fields);
         assert_eq!(schema.check(), Ok(()));
         let values: Vec<_> = fields.iter().map(|field| largest(&field.ty)).collect();
-        let command = encode(&mut Command {
-            number: u32::MAX,
-            kind: 63,
-            fields: values.clone(),
-        });
+        let command = encode(&mut Command { number: u32::MAX, kind: 63, fields: values.clone() });
         let event = encode(&mut Notice::Event {
             kind: 63,
             effect: GameTime::MAX.whole_millis(),
@@ -541,12 +505,7 @@ mod tests {
         let object = || FieldValue::Object(Alias { slot: 1, epoch: 2 });
         let at = || FieldValue::Position(Position::default());
         let fits = |kind, fields: &[FieldValue<Alias>]| {
-            Notice::Event {
-                kind,
-                effect: GameTime::ZERO,
-                fields: fields.to_vec(),
-            }
-            .fits(&schema)
+            Notice::Event { kind, effect: GameTime::ZERO, fields: fields.to_vec() }.fits(&schema)
         };
         let number = || FieldValue::Number(-3);
         assert!(fits(0, &[object(), at(), number()]));
@@ -563,10 +522,7 @@ mod tests {
 
     fn largest(ty: &FieldType) -> FieldValue<Alias> {
         match ty {
-            FieldType::Object => FieldValue::Object(Alias {
-                slot: u16::MAX,
-                epoch: u8::MAX,
-            }),
+            FieldType::Object => FieldValue::Object(Alias { slot: u16::MAX, epoch: u8::MAX }),
             FieldType::Position => FieldValue::Position(Position::default()),
             FieldType::Number { min, .. } => FieldValue::Number(*min),
             FieldType::Choice(_) => FieldValue::Choice(u8::MAX),

@@ -186,10 +186,7 @@ mod tests {
     #[test]
     fn twenty_and_sixty_ticks_a_second_reach_the_same_frames() {
         for tick in 0..10_000 {
-            assert_eq!(
-                frame_at(GameTime::from_millis(150 + 50 * tick)),
-                9 + 3 * tick
-            );
+            assert_eq!(frame_at(GameTime::from_millis(150 + 50 * tick)), 9 + 3 * tick);
         }
     }
 
@@ -198,10 +195,7 @@ mod tests {
         let format = PoseFormat {
             per_metre: 1_000,
             turn: Turning::Fixed,
-            motion: Some(MotionFormat {
-                linear: 100,
-                angular: 1,
-            }),
+            motion: Some(MotionFormat { linear: 100, angular: 1 }),
         };
         let x = |velocities, frames| {
             let pose = format.moving(Position::default(), [0.0, 0.0, 0.0, 1.0], velocities);

@@ -99,10 +99,7 @@ impl Pose {
         turn: [0; 4],
         speed: 0,
         flag: false,
-        motion: Motion {
-            linear: [0; 3],
-            angular: [0; 3],
-        },
+        motion: Motion { linear: [0; 3], angular: [0; 3] },
     };
 }
 
@@ -110,9 +107,7 @@ impl PoseFormat {
     /// Checks that its numbers are within their ranges.
     pub fn check(&self) -> Result<(), WireError> {
         if !(1..=MAX_PER_METRE).contains(&self.per_metre) {
-            return Err(WireError::OutOfRange {
-                what: "grid of a pose",
-            });
+            return Err(WireError::OutOfRange { what: "grid of a pose" });
         }
         self.turn.check()?;
         let Some(motion) = self.motion else {
@@ -120,9 +115,7 @@ impl PoseFormat {
         };
         if let Turning::Yaw { .. } = self.turn {
             // A yaw has a speed along its heading.
-            return Err(WireError::OutOfRange {
-                what: "motion of a yaw",
-            });
+            return Err(WireError::OutOfRange { what: "motion of a yaw" });
         }
         motion.check()
     }
@@ -148,20 +141,11 @@ impl PoseFormat {
         );
         let at = self.at(position);
         let Turning::Yaw { .. } = self.turn else {
-            return Pose {
-                at,
-                turn: self.turn.upright(),
-                ..Pose::default()
-            };
+            return Pose { at, turn: self.turn.upright(), ..Pose::default() };
         };
         // The cast saturates.
         let speed = (f64::from(speed_m_s) * f64::from(self.per_metre)).round() as i16;
-        Pose {
-            at,
-            turn: self.turn.of_yaw(yaw),
-            speed,
-            ..Pose::default()
-        }
+        Pose { at, turn: self.turn.of_yaw(yaw), speed, ..Pose::default() }
     }
 
     /// The nearest pose to these metres and this unit quaternion (x, y, z, w).
@@ -169,11 +153,7 @@ impl PoseFormat {
     /// # Panics
     /// When the position is not finite or the quaternion not of unit length: a game's bug.
     pub fn free(&self, position: Position, quaternion: [f32; 4]) -> Pose {
-        Pose {
-            at: self.at(position),
-            turn: self.turn.of_quaternion(quaternion),
-            ..Pose::default()
-        }
+        Pose { at: self.at(position), turn: self.turn.of_quaternion(quaternion), ..Pose::default() }
     }
 
     /// [`PoseFormat::free`] with velocities, in metres and radians a second, or at rest if there
@@ -188,14 +168,9 @@ impl PoseFormat {
         velocities: Option<([f32; 3], [f32; 3])>,
     ) -> Pose {
         let sent = self.motion.zip(velocities);
-        let motion = sent.map_or_else(Motion::default, |(grid, (linear, angular))| {
-            grid.motion(linear, angular)
-        });
-        Pose {
-            flag: velocities.is_none(),
-            motion,
-            ..self.free(position, quaternion)
-        }
+        let motion = sent
+            .map_or_else(Motion::default, |(grid, (linear, angular))| grid.motion(linear, angular));
+        Pose { flag: velocities.is_none(), motion, ..self.free(position, quaternion) }
     }
 
     /// Velocity and angular velocity, in metres and radians a second; zeros if the format has none.
@@ -241,16 +216,11 @@ impl PoseFormat {
         if let Turning::Yaw { .. } = self.turn {
             let mut speed = i64::from(pose.speed);
             coder.signed_varint(&mut speed)?;
-            pose.speed = i16::try_from(speed).map_err(|_| WireError::OutOfRange {
-                what: "speed of a pose",
-            })?;
+            pose.speed = i16::try_from(speed)
+                .map_err(|_| WireError::OutOfRange { what: "speed of a pose" })?;
         }
         coder.flag(&mut pose.flag)?;
-        if self.motion.is_some() && !pose.flag {
-            pose.motion.wire(coder)
-        } else {
-            Ok(())
-        }
+        if self.motion.is_some() && !pose.flag { pose.motion.wire(coder) } else { Ok(()) }
     }
 
     fn at(self, position: Position) -> [i32; 3] {
@@ -309,17 +279,12 @@ pub fn extrapolate(
     let Some((earlier, before)) = before else {
         return *pose;
     };
-    let span_ms = time
-        .since(earlier)
-        .as_millis()
-        .clamp(1, MAX_EXTRAPOLATION_MS) as i64;
+    let span_ms = time.since(earlier).as_millis().clamp(1, MAX_EXTRAPOLATION_MS) as i64;
     let at = std::array::from_fn(|axis| {
         let step = i64::from(pose.at[axis]) - i64::from(before.at[axis]);
         clamp_to_grid(i64::from(pose.at[axis]) + rounded_div(step * ahead_ms, span_ms))
     });
-    let turn = format
-        .turn
-        .interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms);
+    let turn = format.turn.interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms);
     Pose { at, turn, ..*pose }
 }
 
@@ -344,9 +309,7 @@ fn extrapolate_velocity(
     });
     let turn = before.map_or(pose.turn, |(span, before)| {
         let span_ms = span.as_millis().clamp(1, MAX_EXTRAPOLATION_MS) as i64;
-        format
-            .turn
-            .interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms)
+        format.turn.interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms)
     });
     Pose { at, turn, ..*pose }
 }
@@ -360,18 +323,11 @@ const MAX_EXTRAPOLATION_MS: u128 = 1 << 31;
 fn extrapolate_heading(format: PoseFormat, pose: &Pose, ahead_ms: i64) -> Pose {
     let (cos, sin) = sine::direction(format.turn.angle(pose.turn));
     let units = |part: i32| {
-        rounded_div(
-            i64::from(pose.speed) * ahead_ms * i64::from(part),
-            1_000 << sine::BITS,
-        )
+        rounded_div(i64::from(pose.speed) * ahead_ms * i64::from(part), 1_000 << sine::BITS)
     };
     let [x, y, z] = pose.at.map(i64::from);
     Pose {
-        at: [
-            clamp_to_grid(x + units(cos)),
-            clamp_to_grid(y + units(sin)),
-            clamp_to_grid(z),
-        ],
+        at: [clamp_to_grid(x + units(cos)), clamp_to_grid(y + units(sin)), clamp_to_grid(z)],
         ..*pose
     }
 }
@@ -392,31 +348,20 @@ pub fn interpolate(
     if t <= from.0 {
         return *from.1;
     }
-    let (part, whole) = (
-        t.since(from.0).as_micros() as i64,
-        to.0.since(from.0).as_micros() as i64,
-    );
+    let (part, whole) = (t.since(from.0).as_micros() as i64, to.0.since(from.0).as_micros() as i64);
     if let Some(grid) = format.motion {
         let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
         let units_per_span =
             f64::from(format.per_metre) / f64::from(grid.linear) * whole as f64 * 1e-6;
         let at = hermite(from.1, to.1, part as f64 / whole as f64, units_per_span);
-        return Pose {
-            at,
-            turn,
-            ..*from.1
-        };
+        return Pose { at, turn, ..*from.1 };
     }
     let at = std::array::from_fn(|axis| {
         let (a, b) = (i128::from(from.1.at[axis]), i128::from(to.1.at[axis]));
         clamp_to_grid((a + (b - a) * i128::from(part) / i128::from(whole)) as i64)
     });
     let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
-    Pose {
-        at,
-        turn,
-        ..*from.1
-    }
+    Pose { at, turn, ..*from.1 }
 }
 
 /// The position on the cubic curve whose ends have the velocities of the poses, when `fraction` of
@@ -425,10 +370,8 @@ fn hermite(from: &Pose, to: &Pose, fraction: f64, span: f64) -> [i32; 3] {
     let (f, g) = (fraction, 1.0 - fraction);
     std::array::from_fn(|axis| {
         let (a, b) = (f64::from(from.at[axis]), f64::from(to.at[axis]));
-        let (u, v) = (
-            f64::from(from.motion.linear[axis]) * span,
-            f64::from(to.motion.linear[axis]) * span,
-        );
+        let (u, v) =
+            (f64::from(from.motion.linear[axis]) * span, f64::from(to.motion.linear[axis]) * span);
         let offset = (b - a) * (f * f * (3.0 - 2.0 * f)) + u * (f * g * g) - v * (f * f * g);
         clamp_to_grid((a + offset).round() as i64)
     })

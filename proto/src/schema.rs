@@ -223,11 +223,7 @@ pub struct SchemaError {
 pub enum SchemaProblem {
     /// A list is too long.
     #[error("{count} {what}, at most {max} are allowed")]
-    TooMany {
-        what: &'static str,
-        count: usize,
-        max: usize,
-    },
+    TooMany { what: &'static str, count: usize, max: usize },
     /// A name is empty, too long or contains control characters.
     #[error("a name has 1 to {MAX_NAME_BYTES} bytes and no control characters")]
     BadName,
@@ -315,12 +311,8 @@ impl Schema {
         place.check_names("event", self.events.iter().map(|event| &event.name))?;
         place.check_words("command", self.commands.iter().map(|command| &command.name))?;
         place.check_words("refusal", self.refusals.iter().map(|refusal| &refusal.name))?;
-        self.kinds
-            .iter()
-            .try_for_each(|kind| kind.check(&place.child("kind", &kind.name)))?;
-        self.events
-            .iter()
-            .try_for_each(|event| event.check(&place.child("event", &event.name)))?;
+        self.kinds.iter().try_for_each(|kind| kind.check(&place.child("kind", &kind.name)))?;
+        self.events.iter().try_for_each(|event| event.check(&place.child("event", &event.name)))?;
         self.commands
             .iter()
             .try_for_each(|command| command.check(&place.child("command", &command.name)))?;
@@ -328,9 +320,7 @@ impl Schema {
             .iter()
             .try_for_each(|refusal| refusal.check(&place.child("refusal", &refusal.name)))?;
         let bytes = control::game::Schema::from(self).encoded_len();
-        place.ensure(bytes <= MAX_SCHEMA_BYTES, || {
-            SchemaProblem::SchemaTooLarge { bytes }
-        })
+        place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
     }
 
     /// `None` if the schema has fewer kinds.
@@ -388,64 +378,39 @@ impl ObjectKind {
     /// The format of its poses, if it has poses and not a path.
     pub fn pose_format(&self) -> Option<&PoseFormat> {
         match self.components.first() {
-            Some(ComponentSpec {
-                codec: Codec::Pose(format),
-                ..
-            }) => Some(format),
+            Some(ComponentSpec { codec: Codec::Pose(format), .. }) => Some(format),
             _ => None,
         }
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
-        place.check_names(
-            "component",
-            self.components.iter().map(|component| &component.name),
-        )?;
-        let has_place = self
-            .components
-            .first()
-            .is_some_and(ComponentSpec::is_public_position);
+        place.check_names("component", self.components.iter().map(|component| &component.name))?;
+        let has_place = self.components.first().is_some_and(ComponentSpec::is_public_position);
         place.ensure(has_place, || SchemaProblem::NoPosition)?;
         let poses = self
             .components
             .iter()
             .filter(|component| matches!(component.codec, Codec::Pose(_)))
             .count();
-        place.ensure(
-            poses == 0 || poses == 1 && self.pose_format().is_some(),
-            || SchemaProblem::SecondPose,
-        )?;
-        let freshness = self.freshness;
-        place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness {
-            freshness,
+        place.ensure(poses == 0 || poses == 1 && self.pose_format().is_some(), || {
+            SchemaProblem::SecondPose
         })?;
+        let freshness = self.freshness;
+        place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness { freshness })?;
         if let Some(InterestRadii { inner, outer }) = self.interest_radii {
-            let problem = || SchemaProblem::BadInterestRadii {
-                inner: inner.into(),
-                outer: outer.into(),
-            };
+            let problem =
+                || SchemaProblem::BadInterestRadii { inner: inner.into(), outer: outer.into() };
             place.ensure(inner <= outer && outer > 0, problem)?;
         }
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
-            component
-                .codec
-                .find_problem()
-                .map_or(Ok(()), |problem| Err(place.error(problem)))
+            component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
-        let bits = self
-            .components
-            .iter()
-            .map(|component| component.codec.max_bits())
-            .sum();
-        place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge {
-            bits,
-        })?;
+        let bits = self.components.iter().map(|component| component.codec.max_bits()).sum();
+        place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge { bits })?;
         let look = self.look;
-        place.ensure(look.is_valid(&self.components), || SchemaProblem::BadLook {
-            look,
-        })
+        place.ensure(look.is_valid(&self.components), || SchemaProblem::BadLook { look })
     }
 }
 
@@ -468,29 +433,17 @@ impl Codec {
 impl ComponentSpec {
     /// A component for all clients that follow the object.
     pub fn public(name: impl Into<String>, codec: Codec) -> Self {
-        Self {
-            name: name.into(),
-            codec,
-            audience: ComponentAudience::Public,
-        }
+        Self { name: name.into(), codec, audience: ComponentAudience::Public }
     }
 
     /// A component for the owner of the avatar.
     pub fn owner(name: impl Into<String>, codec: Codec) -> Self {
-        Self {
-            name: name.into(),
-            codec,
-            audience: ComponentAudience::Owner,
-        }
+        Self { name: name.into(), codec, audience: ComponentAudience::Owner }
     }
 
     /// A component for the object's team and the owner of the avatar.
     pub fn team(name: impl Into<String>, codec: Codec) -> Self {
-        Self {
-            name: name.into(),
-            codec,
-            audience: ComponentAudience::Team,
-        }
+        Self { name: name.into(), codec, audience: ComponentAudience::Team }
     }
 
     fn is_public_position(&self) -> bool {
@@ -545,9 +498,7 @@ impl RefusalKind {
 
 /// Indices fit into 8 bits: no list is longer than 64.
 fn index_of<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
-    list.iter()
-        .position(wanted)
-        .and_then(|index| u8::try_from(index).ok())
+    list.iter().position(wanted).and_then(|index| u8::try_from(index).ok())
 }
 
 /// A position in a schema, for errors.
@@ -564,10 +515,7 @@ impl SchemaPath {
     }
 
     fn error(&self, problem: SchemaProblem) -> SchemaError {
-        SchemaError {
-            place: self.0.clone(),
-            problem,
-        }
+        SchemaError { place: self.0.clone(), problem }
     }
 
     fn ensure(
@@ -575,11 +523,7 @@ impl SchemaPath {
         holds: bool,
         problem: impl FnOnce() -> SchemaProblem,
     ) -> Result<(), SchemaError> {
-        if holds {
-            Ok(())
-        } else {
-            Err(self.error(problem()))
-        }
+        if holds { Ok(()) } else { Err(self.error(problem())) }
     }
 
     fn check_count(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {
@@ -597,9 +541,7 @@ impl SchemaPath {
             let good =
                 (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
             place.ensure(good, || SchemaProblem::BadName)?;
-            place.ensure(!before.contains(&name.as_str()), || {
-                SchemaProblem::NameTaken
-            })?;
+            place.ensure(!before.contains(&name.as_str()), || SchemaProblem::NameTaken)?;
             before.push(name);
         }
         Ok(())
@@ -613,8 +555,7 @@ impl SchemaPath {
     ) -> Result<(), SchemaError> {
         let is_word = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
         for name in names.clone() {
-            self.child(what, name)
-                .ensure(name.bytes().all(is_word), || SchemaProblem::BadWord)?;
+            self.child(what, name).ensure(name.bytes().all(is_word), || SchemaProblem::BadWord)?;
         }
         self.check_names(what, names)
     }

@@ -65,11 +65,7 @@ impl Position {
             return other;
         }
         let mix = |from: f32, to: f32| from + (to - from) * fraction;
-        Self::new(
-            mix(self.x, other.x),
-            mix(self.y, other.y),
-            mix(self.z, other.z),
-        )
+        Self::new(mix(self.x, other.x), mix(self.y, other.y), mix(self.z, other.z))
     }
 
     /// The nearest point of the wire's grid, within its range.
@@ -129,11 +125,8 @@ mod tests {
             let sent = somewhere(&mut rng).quantised();
             let received: Position =
                 wire::decode(&wire::encode(&mut { sent })).expect("the encoding is valid");
-            for (ours, theirs) in [
-                (sent.x, received.x),
-                (sent.y, received.y),
-                (sent.z, received.z),
-            ] {
+            for (ours, theirs) in [(sent.x, received.x), (sent.y, received.y), (sent.z, received.z)]
+            {
                 assert_eq!(ours.to_bits(), theirs.to_bits(), "{sent:?}");
             }
             assert_eq!(sent.quantised(), sent);
@@ -144,15 +137,9 @@ mod tests {
     fn quantising_moves_a_position_by_less_than_four_millimetres() {
         let mut rng = fastrand::Rng::with_seed(2);
         for _ in 0..10_000 {
-            let position = Position::new(
-                rng.f32() * MAX_XY,
-                rng.f32() * MAX_XY,
-                MIN_Z + rng.f32() * 255.0,
-            );
-            assert!(
-                position.distance(position.quantised()) < 0.004,
-                "{position:?}"
-            );
+            let position =
+                Position::new(rng.f32() * MAX_XY, rng.f32() * MAX_XY, MIN_Z + rng.f32() * 255.0);
+            assert!(position.distance(position.quantised()) < 0.004, "{position:?}");
         }
     }
 
@@ -200,10 +187,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_straight_line_are_exact() {
-        let (from, to) = (
-            Position::new(0.1, 12_345.67, 3.0),
-            Position::new(7.3, 0.003, -9.0),
-        );
+        let (from, to) = (Position::new(0.1, 12_345.67, 3.0), Position::new(7.3, 0.003, -9.0));
         assert_eq!(from.lerp(to, 0.0), from);
         assert_eq!(from.lerp(to, 1.0), to);
         assert_eq!(

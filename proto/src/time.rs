@@ -107,10 +107,7 @@ mod tests {
         let second = GameTime::from_millis(1_000);
         assert_eq!(second + Duration::MAX, GameTime::MAX);
         assert_eq!(GameTime::MAX + Duration::from_micros(1), GameTime::MAX);
-        assert_eq!(
-            second.saturating_sub(Duration::from_secs(2)),
-            GameTime::ZERO
-        );
+        assert_eq!(second.saturating_sub(Duration::from_secs(2)), GameTime::ZERO);
         assert_eq!(GameTime::from_millis(u64::MAX), GameTime::MAX);
     }
 

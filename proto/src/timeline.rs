@@ -47,18 +47,12 @@ pub struct Waypoint {
 impl Waypoint {
     /// Reached in a straight line.
     pub const fn walk(position: Position) -> Self {
-        Self {
-            position,
-            jump: false,
-        }
+        Self { position, jump: false }
     }
 
     /// Reached by a teleport.
     pub const fn jump(position: Position) -> Self {
-        Self {
-            position,
-            jump: true,
-        }
+        Self { position, jump: true }
     }
 }
 
@@ -92,10 +86,7 @@ impl Gauge {
     /// The gauge after some time without any intervention.
     pub fn after(self, duration: Duration) -> Self {
         let value = f64::from(self.value) + f64::from(self.rate) * duration.as_secs_f64();
-        Self {
-            value: (value as f32).min(self.max).max(0.0),
-            ..self
-        }
+        Self { value: (value as f32).min(self.max).max(0.0), ..self }
     }
 }
 
@@ -138,10 +129,7 @@ impl<T: TimelineValue> Timeline<T> {
     /// Empty, for `capacity` points (at least 1).
     pub const fn new(capacity: usize) -> Self {
         let capacity = if capacity == 0 { 1 } else { capacity };
-        Self {
-            points: VecDeque::new(),
-            capacity,
-        }
+        Self { points: VecDeque::new(), capacity }
     }
 
     /// One point, room for `capacity`.
@@ -220,9 +208,7 @@ impl<T: TimelineValue> Timeline<T> {
         from: GameTime,
     ) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
         let first = self.count_at_or_before(from).saturating_sub(1);
-        self.points
-            .range(first..)
-            .map(|(time, value)| (*time, value))
+        self.points.range(first..).map(|(time, value)| (*time, value))
     }
 
     /// Removes the points that do not affect the values at `t` and later: all before the last one
@@ -244,9 +230,7 @@ impl<T: TimelineValue> Timeline<T> {
 
     /// The time of the first point after `t`.
     pub fn next_after(&self, t: GameTime) -> Option<GameTime> {
-        self.points
-            .get(self.count_at_or_before(t))
-            .map(|(time, _)| *time)
+        self.points.get(self.count_at_or_before(t)).map(|(time, _)| *time)
     }
 
     /// Number of points.

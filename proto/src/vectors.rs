@@ -210,18 +210,13 @@ fn the_files_of_vectors_are_what_this_build_writes() {
         }
         let stored = std::fs::read_to_string(path(group))
             .unwrap_or_else(|error| panic!("{}: {error}. {HELP}", path(group).display()));
-        if let Some((line, (ours, theirs))) = (1..)
-            .zip(text.lines().zip(stored.lines()))
-            .find(|(_, (ours, theirs))| ours != theirs)
+        if let Some((line, (ours, theirs))) =
+            (1..).zip(text.lines().zip(stored.lines())).find(|(_, (ours, theirs))| ours != theirs)
         {
             let file = group.name;
             panic!("{file}.json:{line}: this build writes\n{ours}\nnot\n{theirs}\n{HELP}");
         }
-        assert!(
-            text == stored,
-            "{}.json has another length. {HELP}",
-            group.name
-        );
+        assert!(text == stored, "{}.json has another length. {HELP}", group.name);
     }
 }
 
@@ -231,12 +226,7 @@ fn no_vector_is_missing_and_none_has_the_name_of_another() {
         let names: Vec<_> = (group.vectors)().iter().map(|vector| vector.name).collect();
         assert_eq!(names, group.names, "{}.json", group.name);
         let unique: BTreeSet<_> = names.iter().collect();
-        assert_eq!(
-            unique.len(),
-            names.len(),
-            "{}.json: a name occurs twice",
-            group.name
-        );
+        assert_eq!(unique.len(), names.len(), "{}.json: a name occurs twice", group.name);
     }
 }
 

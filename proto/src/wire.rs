@@ -70,9 +70,7 @@ pub(crate) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
 /// The bytes of `value`, padded to a whole byte.
 pub fn encode(value: &mut impl Wire) -> Vec<u8> {
     let mut out = Vec::new();
-    value
-        .wire(&mut Writer::new(&mut out))
-        .expect(WRITE_CANNOT_FAIL);
+    value.wire(&mut Writer::new(&mut out)).expect(WRITE_CANNOT_FAIL);
     out
 }
 

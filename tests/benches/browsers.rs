@@ -123,9 +123,7 @@ struct Measured {
 }
 
 fn main() -> Result<()> {
-    let mut numbers = std::env::args()
-        .skip(1)
-        .filter_map(|argument| argument.parse().ok());
+    let mut numbers = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
     let clients: u32 = numbers.next().unwrap_or(30);
     let seconds: u32 = numbers.next().unwrap_or(60);
     println!(
@@ -243,10 +241,7 @@ fn start_walker(scratch: &ScratchFolder, server: &Server, number: u32, s: u32) -
     scratch.confine(&mut command);
     command.args(["--server", &server.world.to_string()]);
     command.args(["--name", &format!("native-{number}"), "--script"]);
-    command
-        .arg(path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.arg(path).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.spawn()?)
 }
 
@@ -272,22 +267,14 @@ fn measure_browser(clients: u32, seconds: u32) -> Result<(Measured, Vec<u64>, St
     })?;
     let end = runtime.block_on(browser.run("return stopBench();", json!({})))?;
     runtime.block_on(browser.close())?;
-    ensure!(
-        end["faults"] == json!([]),
-        "clients of the page report {}",
-        end["faults"]
-    );
+    ensure!(end["faults"] == json!([]), "clients of the page report {}", end["faults"]);
     Ok((measured, memory, describe(&end)))
 }
 
 fn describe(end: &Json) -> String {
     let number = |key: &str| end[key].as_f64().unwrap_or_default();
-    let shown: Vec<u64> = end["shown"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_u64)
-        .collect();
+    let shown: Vec<u64> =
+        end["shown"].as_array().into_iter().flatten().filter_map(Json::as_u64).collect();
     format!(
         "{} frames of all clients: {:.2} ms each, the slowest {:.1} ms; a client shows {} to {} \
          objects; no client has reported an error",
@@ -314,9 +301,7 @@ fn measure(
     let seconds = f64::from(seconds);
     let rate = |name: &str| {
         let sum = |metrics: &Metrics| -> f64 {
-            let series = metrics
-                .iter()
-                .filter(|(series, _)| series.starts_with(name));
+            let series = metrics.iter().filter(|(series, _)| series.starts_with(name));
             series.map(|(_, value)| value).sum()
         };
         (sum(&after) - sum(&before)) / seconds

@@ -30,11 +30,8 @@ const BLOCK_BYTES: usize = 256 << 10;
 const SLICE_BYTES: usize = 1_024;
 const DELAY: Duration = Duration::from_millis(50);
 /// Bytes a second, and the name in the table.
-const RATES: [(u32, &str); 3] = [
-    (32_000, "256 kbit/s"),
-    (64_000, "512 kbit/s"),
-    (125_000, "1 Mbit/s"),
-];
+const RATES: [(u32, &str); 3] =
+    [(32_000, "256 kbit/s"), (64_000, "512 kbit/s"), (125_000, "1 Mbit/s")];
 const LOSSES: [f32; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 const SEEDS: u64 = 20;
 /// Size of the game's message in each tick.
@@ -113,9 +110,7 @@ fn main() {
             write!(table, "{line}").expect("writing to a string cannot fail");
         }
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .with_file_name("docs")
-        .join("chunks.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("chunks.md");
     std::fs::write(&page, format!("{INTRODUCTION}{table}{CONCLUSION}"))
         .expect("the docs can be written");
 }
@@ -152,20 +147,12 @@ fn summarize_game(run: impl Fn(u64) -> Run) -> String {
         let counts = |sent: Duration| sent + Duration::from_secs(1) < run.time;
         sent += run.game_sent.iter().filter(|&&sent| counts(sent)).count();
         delays.extend(
-            run.game_arrived
-                .iter()
-                .filter(|&&(sent, _)| counts(sent))
-                .map(|&(_, delay)| delay),
+            run.game_arrived.iter().filter(|&&(sent, _)| counts(sent)).map(|&(_, delay)| delay),
         );
     }
     delays.sort_unstable();
-    let slow = delays
-        .get(delays.len() * 99 / 100)
-        .map_or(0, Duration::as_millis);
-    format!(
-        "{:.1} %, {slow} ms",
-        100.0 * delays.len() as f64 / sent.max(1) as f64
-    )
+    let slow = delays.get(delays.len() * 99 / 100).map_or(0, Duration::as_millis);
+    format!("{:.1} %, {slow} ms", 100.0 * delays.len() as f64 / sent.max(1) as f64)
 }
 
 fn summarize_times(run: impl Fn(u64) -> Duration) -> TimeSummary {
@@ -181,13 +168,7 @@ fn format_times(times: TimeSummary) -> String {
 }
 
 fn impairment(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
-    Impairment {
-        loss,
-        delay: DELAY,
-        rate,
-        seed,
-        ..Impairment::default()
-    }
+    Impairment { loss, delay: DELAY, rate, seed, ..Impairment::default() }
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -221,43 +202,24 @@ fn ideal_time(rate: u32, loss: f32, seed: u64) -> Duration {
 
 /// Sends the block over two links that are polled on every event.
 fn send_over_link(rate: u32, path_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
-    let budget = Some(BudgetConfig {
-        bytes_per_s: rate,
-        ..BudgetConfig::default()
-    });
-    let mut ends = [
-        LinkConfig {
-            budget,
-            ..LinkConfig::default()
-        },
-        LinkConfig::client(),
-    ]
-    .map(Link::new);
-    let mut impairers = [
-        impairment(path_rate, loss, seed),
-        impairment(path_rate, loss, seed ^ u64::MAX),
-    ]
-    .map(Impairer::new);
+    let budget = Some(BudgetConfig { bytes_per_s: rate, ..BudgetConfig::default() });
+    let mut ends =
+        [LinkConfig { budget, ..LinkConfig::default() }, LinkConfig::client()].map(Link::new);
+    let mut impairers =
+        [impairment(path_rate, loss, seed), impairment(path_rate, loss, seed ^ u64::MAX)]
+            .map(Impairer::new);
     // Ordered by arrival time, then by order of sending.
     let (mut in_flight, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
     let start = LocalTime::from_millis(10_000);
-    let mut run = Run {
-        time: TIME_LIMIT,
-        game_sent: Vec::new(),
-        game_arrived: Vec::new(),
-    };
-    ends[0]
-        .send_block(start, Bytes::from(vec![7; BLOCK_BYTES]))
-        .expect("the queue is empty");
+    let mut run = Run { time: TIME_LIMIT, game_sent: Vec::new(), game_arrived: Vec::new() };
+    ends[0].send_block(start, Bytes::from(vec![7; BLOCK_BYTES])).expect("the queue is empty");
     for millis in 0..TIME_LIMIT.as_millis() as u64 {
         let now = start + Duration::from_millis(millis);
         while let Some(arrival) = in_flight.first_entry().filter(|entry| entry.key().0 <= now) {
             let (to, bytes) = arrival.remove();
             let body = ends[to].handle_datagram(now, &bytes).expect("well formed");
-            run.game_arrived.extend(
-                body.and_then(read_game)
-                    .map(|at| (at.since(start), now.since(at))),
-            );
+            run.game_arrived
+                .extend(body.and_then(read_game).map(|at| (at.since(start), now.since(at))));
             while let Some(event) = ends[to].poll_event() {
                 if let LinkEvent::Block(block) = event {
                     assert_eq!(block.len(), BLOCK_BYTES);
@@ -271,11 +233,8 @@ fn send_over_link(rate: u32, path_rate: Option<u64>, loss: f32, seed: u64, with_
             let mut has_body = with_game && from == 0 && millis % TICK.as_millis() as u64 == 0;
             while has_body || link.wants_to_send(now) {
                 let mut bytes = Vec::new();
-                let body_bytes = if has_body {
-                    GAME_BYTES.min(link.body_budget_bits(now) / 8)
-                } else {
-                    0
-                };
+                let body_bytes =
+                    if has_body { GAME_BYTES.min(link.body_budget_bits(now) / 8) } else { 0 };
                 link.write_datagram(now, &mut bytes, |writer, _| {
                     write_game(now, body_bytes, writer);
                 });
@@ -301,9 +260,7 @@ fn write_game(now: LocalTime, length: usize, writer: &mut Writer<'_>) {
 
 fn read_game(mut body: Reader<'_>) -> Option<LocalTime> {
     let mut micros = 0;
-    body.u64(&mut micros)
-        .ok()
-        .map(|()| LocalTime::from_micros(micros))
+    body.u64(&mut micros).ok().map(|()| LocalTime::from_micros(micros))
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -324,13 +281,9 @@ fn send_over_stream(
     congestion: Congestion,
     with_game: bool,
 ) -> Run {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build();
-    runtime
-        .expect("a runtime")
-        .block_on(run_stream(rate, loss, seed, congestion, with_game))
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(run_stream(rate, loss, seed, congestion, with_game))
 }
 
 async fn run_stream(
@@ -353,18 +306,12 @@ async fn run_stream(
     from_client.read_to_end(1).await.expect("one byte");
     let start = clock();
     let write = async {
-        to_client
-            .write_all(&vec![7; BLOCK_BYTES])
-            .await
-            .expect("a connection");
+        to_client.write_all(&vec![7; BLOCK_BYTES]).await.expect("a connection");
         to_client.finish().expect("an open stream");
         std::future::pending::<()>().await;
     };
     let read = async {
-        let block = from_server
-            .read_to_end(BLOCK_BYTES)
-            .await
-            .expect("a connection");
+        let block = from_server.read_to_end(BLOCK_BYTES).await.expect("a connection");
         assert_eq!(block.len(), BLOCK_BYTES);
     };
     let (mut game_sent, mut game_arrived) = (Vec::new(), Vec::new());
@@ -398,11 +345,7 @@ async fn run_stream(
         () = watch => {}
         () = tokio::time::sleep(TIME_LIMIT) => {}
     }
-    Run {
-        time: clock() - start,
-        game_sent,
-        game_arrived,
-    }
+    Run { time: clock() - start, game_sent, game_arrived }
 }
 
 /// Connects; returns the connections of the client and of the server.
@@ -434,10 +377,8 @@ async fn connect(
         Endpoint::new_with_abstract_socket(config, server, socket.clone(), Arc::new(TokioRuntime))
             .expect("a socket")
     };
-    let (host, player) = (
-        endpoint(&sockets[0], Some(server), seed),
-        endpoint(&sockets[1], None, seed + 100),
-    );
+    let (host, player) =
+        (endpoint(&sockets[0], Some(server), seed), endpoint(&sockets[1], None, seed + 100));
     loop {
         let near = async {
             player
@@ -453,15 +394,9 @@ async fn connect(
     }
 }
 
-fn quinn_certificate() -> (
-    rustls::pki_types::CertificateDer<'static>,
-    PrivateKeyDer<'static>,
-) {
+fn quinn_certificate() -> (rustls::pki_types::CertificateDer<'static>, PrivateKeyDer<'static>) {
     let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
-    (
-        made.cert.der().clone(),
-        PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
-    )
+    (made.cert.der().clone(), PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()))
 }
 
 /// One end of a simulated cable: a socket in memory.
@@ -564,10 +499,7 @@ impl UdpPoller for AlwaysWritable {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the paused clock is the bench's own"
-)]
+#[expect(clippy::disallowed_methods, reason = "the paused clock is the bench's own")]
 fn clock() -> Instant {
     Instant::now()
 }

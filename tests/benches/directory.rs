@@ -26,10 +26,7 @@ const PACE: Duration = Duration::from_millis(70);
 const BOTS: &str = "20";
 
 fn main() -> Result<()> {
-    let kills = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(5);
+    let kills = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(5);
     let runtime = Runtime::new()?;
     println!("| server | renamed | refused | ms p50 / p99 / max |");
     println!("| --- | --- | --- | --- |");
@@ -90,9 +87,7 @@ async fn time_renames(server: std::net::SocketAddr) -> Result<(Vec<Duration>, u3
     let (mut times, mut refused) = (Vec::new(), 0);
     for number in 0..RENAMES {
         pace.tick().await;
-        let rename = SetName {
-            name: format!("name{number}"),
-        };
+        let rename = SetName { name: format!("name{number}") };
         let asked_at = now();
         let answer = client.request_answer(ask::Body::SetName(rename)).await?;
         match answer.body {
@@ -116,10 +111,7 @@ fn kill_leaders(kills: u32) -> Result<()> {
         command.args(["--json", "--room", "leader", "--count", BOTS]);
         command.args(["--seconds", "12", "--server", &servers.join(",")]);
         command.args(["--param", "size=60x60", "--param", "obstacles=10"]);
-        let bots = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let bots = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let runs = |metrics: &Metrics| metrics.get("ambit_rooms_running") == Some(&1.0);
         cluster.leader().wait_for_metrics("the room", runs)?;
         // All bots have joined by then.
@@ -151,10 +143,7 @@ fn kill_leaders(kills: u32) -> Result<()> {
 fn quantile(sorted: &[Duration], quantile: f64) -> String {
     let last = sorted.len().saturating_sub(1) as f64;
     let time = sorted.get((last * quantile).round() as usize);
-    time.map_or_else(
-        || "-".to_owned(),
-        |time| format!("{:.1}", time.as_secs_f64() * 1e3),
-    )
+    time.map_or_else(|| "-".to_owned(), |time| format!("{:.1}", time.as_secs_f64() * 1e3))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]

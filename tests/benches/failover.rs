@@ -20,10 +20,7 @@ const BOTS: &str = "20";
 const INTERVAL: Duration = Duration::from_secs(13);
 
 fn main() -> Result<()> {
-    let losses = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(10);
+    let losses = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(10);
     println!("| host | ended by | losses | moves of bots | gap ms p50 / p99 / max | errors |");
     println!("| --- | --- | --- | --- | --- | --- |");
     lose_children("kill -9", "KILL", losses)?;
@@ -78,10 +75,7 @@ fn start_bots(scratch: &ScratchFolder, server: &Server, losses: u32) -> Result<C
     command.args(["--server", &server.world.to_string()]);
     // On a small map every bot always has something in sight.
     command.args(["--param", "size=60x60", "--param", "obstacles=10"]);
-    Ok(command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?)
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?)
 }
 
 fn print_row(host: &str, ended_by: &str, losses: u32, bots: Child) -> Result<()> {

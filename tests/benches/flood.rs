@@ -36,10 +36,8 @@ const READERS: usize = 10;
 type Counts = Arc<Mutex<BTreeMap<String, u64>>>;
 
 fn main() -> Result<()> {
-    let numbers: Vec<u64> = std::env::args()
-        .skip(1)
-        .filter_map(|argument| argument.parse().ok())
-        .collect();
+    let numbers: Vec<u64> =
+        std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let sessions = numbers.first().copied().unwrap_or(2_000) as usize;
     let seconds = Duration::from_secs(numbers.get(1).copied().unwrap_or(20));
     let runtime = tokio::runtime::Runtime::new()?;
@@ -93,10 +91,7 @@ fn flood_with_lists(
         .filter(|line| line.contains("host given up") || line.contains("host disconnected"))
         .count();
     println!("  answers: {:?}", counts.lock().expect("not poisoned"));
-    println!(
-        "  /healthz: {healthy} ok, {unhealthy} not, slowest {} ms",
-        slowest.as_millis()
-    );
+    println!("  /healthz: {healthy} ok, {unhealthy} not, slowest {} ms", slowest.as_millis());
     println!(
         "  hosts: {} of 6 ready, {lost_hosts} lost; children replaced: {}",
         metrics["ambit_hosts"],
@@ -126,10 +121,7 @@ fn flood_with_chat(runtime: &tokio::runtime::Runtime, seconds: Duration) -> Resu
     let scratch = ScratchFolder::new("flood-chat");
     let server = Server::start(&scratch, &[])?;
     let counts = Counts::default();
-    println!(
-        "chat: {CHATTERS} sessions, {LINES} lines at once, {} s",
-        seconds.as_secs()
-    );
+    println!("chat: {CHATTERS} sessions, {LINES} lines at once, {} s", seconds.as_secs());
     let read = runtime.block_on(async {
         let mut readers = JoinSet::new();
         for reader in connect(server.world, READERS).await? {
@@ -160,20 +152,12 @@ struct IdleReader {
 }
 
 async fn read_chat(mut client: RawClient, time: Duration) -> IdleReader {
-    let mut reader = IdleReader {
-        stayed: true,
-        lines: 0,
-        missed: 0,
-    };
+    let mut reader = IdleReader { stayed: true, lines: 0, missed: 0 };
     let subscription = ask::Body::ListRooms(ListRooms { subscribe: true });
     let _ = client.send_request(subscription).await;
     let reading = async {
         loop {
-            match client
-                .next_world_message()
-                .await
-                .map(|message| message.body)
-            {
+            match client.next_world_message().await.map(|message| message.body) {
                 Ok(Some(Body::Chat(_))) => reader.lines += 1,
                 Ok(Some(Body::MissedNews(news))) => reader.missed += news.chats,
                 Ok(_) => {}
@@ -186,12 +170,7 @@ async fn read_chat(mut client: RawClient, time: Duration) -> IdleReader {
 }
 
 async fn write_chat(mut client: RawClient, time: Duration, counts: Counts) {
-    let line = || {
-        ask::Body::Say(Say {
-            text: "x".into(),
-            ..Say::default()
-        })
-    };
+    let line = || ask::Body::Say(Say { text: "x".into(), ..Say::default() });
     for _ in 0..LINES {
         if client.send_request(line()).await.is_err() {
             break;
@@ -238,11 +217,7 @@ fn count(counts: &Counts, answer: Result<Option<Body>>) {
         Ok(_) => "other".to_owned(),
         Err(_) => "connections lost".to_owned(),
     };
-    *counts
-        .lock()
-        .expect("not poisoned")
-        .entry(name)
-        .or_default() += 1;
+    *counts.lock().expect("not poisoned").entry(name).or_default() += 1;
 }
 
 fn print_drops(metrics: &BTreeMap<String, f64>) {

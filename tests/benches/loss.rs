@@ -53,20 +53,13 @@ fn main() {
         print!("{line}");
         write!(table, "{line}").expect("writing to a string cannot fail");
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .with_file_name("docs")
-        .join("loss.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("loss.md");
     std::fs::write(&page, format!("{INTRODUCTION}{table}")).expect("the docs can be written");
 }
 
 fn format_ages(ages: &Distribution) -> String {
     let quantile = |share| ages.quantile_ms(share).unwrap_or(0);
-    format!(
-        "{} / {} / {}",
-        quantile(0.5),
-        quantile(0.99),
-        ages.max().as_millis()
-    )
+    format!("{} / {} / {}", quantile(0.5), quantile(0.99), ages.max().as_millis())
 }
 
 fn kbit(bytes: u64) -> f64 {

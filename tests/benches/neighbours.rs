@@ -28,13 +28,7 @@ const NOISY_ROOMS: [NoisyRoom; 2] = [
         name: "150 steered, fine coding, 60 ticks/s, on 30 x 30 m",
         game: "walking_crowd",
         bots: "150",
-        parameters: &[
-            "walk=steered",
-            "coding=fine",
-            "tick=60",
-            "size=30x30",
-            "budget=100000",
-        ],
+        parameters: &["walk=steered", "coding=fine", "tick=60", "size=30x30", "budget=100000"],
     },
     NoisyRoom {
         name: "20,000 NPCs in one cell",
@@ -45,10 +39,8 @@ const NOISY_ROOMS: [NoisyRoom; 2] = [
 ];
 
 fn main() -> Result<()> {
-    let seconds: u32 = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(30);
+    let seconds: u32 =
+        std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(30);
     println!(
         "| beside | quiet bots that stayed | their age ms p50 / p99 | their gap ms p99 / max | \
          noisy bots that stayed | ticks lost |"
@@ -83,30 +75,16 @@ fn print_row(noisy: Option<&NoisyRoom>, seconds: u32) -> Result<()> {
     let small = ["size=60x60", "obstacles=10"];
     let quiet = QUIET_ROOMS
         .iter()
-        .map(|room| {
-            start_bots(
-                &scratch,
-                &server,
-                (room, "field"),
-                QUIET_BOTS,
-                seconds,
-                &small,
-            )
-        })
+        .map(|room| start_bots(&scratch, &server, (room, "field"), QUIET_BOTS, seconds, &small))
         .collect::<Result<Vec<_>>>()?;
     let quiet = quiet.into_iter().map(summary).collect::<Result<Vec<_>>>()?;
     let ticks_lost = server.metrics()?["ambit_ticks_skipped_total"];
     let beside = beside.map(summary).transpose()?;
     let worst = |key: &str| {
         let figures = quiet.iter().filter_map(|room| room[key].as_u64());
-        figures
-            .max()
-            .map_or_else(|| "-".to_owned(), |figure| figure.to_string())
+        figures.max().map_or_else(|| "-".to_owned(), |figure| figure.to_string())
     };
-    let stayed: u64 = quiet
-        .iter()
-        .filter_map(|room| room["connected"].as_u64())
-        .sum();
+    let stayed: u64 = quiet.iter().filter_map(|room| room["connected"].as_u64()).sum();
     println!(
         "| {} | {stayed} | {} / {} | {} / {} | {} | {ticks_lost} |",
         noisy.map_or("nothing", |noisy| noisy.name),
@@ -136,16 +114,11 @@ fn start_bots(
     for parameter in parameters {
         command.args(["--param", parameter]);
     }
-    Ok(command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?)
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?)
 }
 
 fn summary(bots: Child) -> Result<Value> {
     let output = bots.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(serde_json::from_str(
-        text.lines().last().context("no summary")?,
-    )?)
+    Ok(serde_json::from_str(text.lines().last().context("no summary")?)?)
 }

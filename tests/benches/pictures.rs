@@ -18,9 +18,7 @@ const BOTS_S: &str = "120";
 const SETTLE: Duration = Duration::from_secs(4);
 
 fn main() -> Result<()> {
-    let chosen = std::env::args()
-        .skip(1)
-        .find(|argument| !argument.starts_with("--"));
+    let chosen = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let folder = chosen.map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures"),
         PathBuf::from,
@@ -29,13 +27,7 @@ fn main() -> Result<()> {
     let scratch = ScratchFolder::new("pictures");
     let server = Server::start(&scratch, &[])?;
     let mut bots = [
-        start_bots(
-            &scratch,
-            &server,
-            "meadow",
-            "field",
-            &["size=120x120", "npcs=40"],
-        )?,
+        start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
     ];
     let drawn = tokio::runtime::Runtime::new()?.block_on(draw_all(&scratch, &server, &folder));
@@ -64,28 +56,15 @@ fn start_bots(
     for parameter in parameters {
         command.args(["--param", parameter]);
     }
-    Ok(command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?)
+    Ok(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
 }
 
 async fn draw_all(scratch: &ScratchFolder, server: &Server, folder: &Path) -> Result<()> {
-    let light = BrowserKind {
-        is_large: true,
-        ..BrowserKind::default()
-    };
-    let dark = BrowserKind {
-        is_dark: true,
-        ..light
-    };
-    let phone = BrowserKind {
-        is_phone: true,
-        ..light
-    };
+    let light = BrowserKind { is_large: true, ..BrowserKind::default() };
+    let dark = BrowserKind { is_dark: true, ..light };
+    let phone = BrowserKind { is_phone: true, ..light };
     let ann = open(scratch, server, light, "ann").await?;
-    ann.wait_for("the rooms", "button('Join playground')", json!({}))
-        .await?;
+    ann.wait_for("the rooms", "button('Join playground')", json!({})).await?;
     ann.fill("Message", "Who walks with me?").await?;
     ann.press("Send").await?;
     draw(&ann, folder, "lobby").await?;
@@ -121,9 +100,7 @@ async fn open(
     name: &str,
 ) -> Result<Page> {
     let browser = Browser::start_as(scratch, kind).await?;
-    browser
-        .open(&format!("http://{}/icon.svg", server.http))
-        .await?;
+    browser.open(&format!("http://{}/icon.svg", server.http)).await?;
     // As with a graphics card.
     let choose = "localStorage.setItem('ambit-graphics', 'full');";
     browser.run(choose, json!({})).await?;

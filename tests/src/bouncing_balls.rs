@@ -41,26 +41,15 @@ const HELD_CONTROLS: [(u8, u8); 2] = [(1, PUSH), (2, HOP)];
 pub const FORMAT: PoseFormat = PoseFormat {
     per_metre: 1_000,
     turn: Turning::Fixed,
-    motion: Some(MotionFormat {
-        linear: 200,
-        angular: 1,
-    }),
+    motion: Some(MotionFormat { linear: 200, angular: 1 }),
 };
 
 /// What clients register to simulate the game.
 pub const PHYSICS: GamePhysics = GamePhysics {
     game: BouncingBalls::INFO.name,
     kinds: &[
-        SimulatedKind {
-            kind: BALL,
-            format: FORMAT,
-            held_controls: &[],
-        },
-        SimulatedKind {
-            kind: PLAYER,
-            format: FORMAT,
-            held_controls: &HELD_CONTROLS,
-        },
+        SimulatedKind { kind: BALL, format: FORMAT, held_controls: &[] },
+        SimulatedKind { kind: PLAYER, format: FORMAT, held_controls: &HELD_CONTROLS },
     ],
     // Balls do not touch each other.
     reach_m: 1.0,
@@ -102,19 +91,12 @@ struct SimulatedBall {
 
 impl BallPhysics {
     fn new(arena: Arena) -> Self {
-        Self {
-            arena,
-            boxes: Vec::new(),
-            balls: Vec::new(),
-            added: 0,
-            changed: Vec::new(),
-        }
+        Self { arena, boxes: Vec::new(), balls: Vec::new(), added: 0, changed: Vec::new() }
     }
 
     fn ball_mut(&mut self, body: BodyId) -> &mut SimulatedBall {
         let ball = self.balls[body.slot()].as_mut();
-        ball.filter(|ball| ball.body == body)
-            .expect("the ball exists")
+        ball.filter(|ball| ball.body == body).expect("the ball exists")
     }
 }
 
@@ -127,11 +109,7 @@ impl SharedPhysics for BallPhysics {
         });
         self.added += 1;
         let body = BodyId::new(slot as u32, self.added);
-        self.balls[slot] = Some(SimulatedBall {
-            body,
-            pose: *pose,
-            keys: Keys::default(),
-        });
+        self.balls[slot] = Some(SimulatedBall { body, pose: *pose, keys: Keys::default() });
         body
     }
 
@@ -211,25 +189,17 @@ fn next_pose(pose: &Pose, keys: Keymap, arena: Arena, boxes: &[StaticBox]) -> Po
     if at[2] <= lowest && velocity[2] <= 0.0 {
         at[2] = lowest;
         let bounce = -RESTITUTION * velocity[2];
-        velocity[2] = if bounce < MIN_BOUNCE_M_PER_S {
-            0.0
-        } else {
-            bounce
-        };
+        velocity[2] = if bounce < MIN_BOUNCE_M_PER_S { 0.0 } else { bounce };
     }
     if at[2] == lowest && velocity[2] == 0.0 {
         for speed in &mut velocity[..2] {
-            *speed -= speed.clamp(
-                -ROLLING_LOSS_M_PER_S2 * FRAME_S,
-                ROLLING_LOSS_M_PER_S2 * FRAME_S,
-            );
+            *speed -=
+                speed.clamp(-ROLLING_LOSS_M_PER_S2 * FRAME_S, ROLLING_LOSS_M_PER_S2 * FRAME_S);
         }
     }
     let rests = at[2] == lowest
         && keys == Keymap::default()
-        && velocity
-            .iter()
-            .all(|speed| speed.abs() < REST_BELOW_M_PER_S);
+        && velocity.iter().all(|speed| speed.abs() < REST_BELOW_M_PER_S);
     let velocities = (!rests).then_some((velocity, [0.0; 3]));
     FORMAT.moving(Position::new(at[0], at[1], at[2]), UPRIGHT, velocities)
 }
@@ -240,8 +210,7 @@ fn ground_m([x, y, _]: [f32; 3], boxes: &[StaticBox]) -> f32 {
         (x - each.centre.x).abs() <= each.half[0] && (y - each.centre.y).abs() <= each.half[1]
     };
     let tops = boxes.iter().filter(is_over);
-    tops.map(|each| each.centre.z + each.half[2])
-        .fold(0.0, f32::max)
+    tops.map(|each| each.centre.z + each.half[2]).fold(0.0, f32::max)
 }
 
 /// The game: the host's half.
@@ -301,8 +270,7 @@ impl BouncingBalls {
             components.extend(HELD_CONTROLS.map(|_| Component::flag(world.now(), false)));
         }
         let object = world.spawn(kind, components);
-        self.objects
-            .resize(self.objects.len().max(body.slot() + 1), object);
+        self.objects.resize(self.objects.len().max(body.slot() + 1), object);
         self.objects[body.slot()] = object;
         (body, object)
     }
@@ -335,9 +303,7 @@ impl Game for BouncingBalls {
     fn schema(&self) -> Schema {
         let kind = |name: &str, flags: &[&str]| {
             let pose = ComponentSpec::public("pose", Codec::Pose(FORMAT));
-            let flags = flags
-                .iter()
-                .map(|&name| ComponentSpec::public(name, Codec::Flag));
+            let flags = flags.iter().map(|&name| ComponentSpec::public(name, Codec::Flag));
             ObjectKind {
                 name: name.into(),
                 components: [pose].into_iter().chain(flags).collect(),
@@ -364,11 +330,7 @@ impl Game for BouncingBalls {
         for _ in 0..self.balls {
             let [x, y, z] = [width, height, 6.0].map(|size| size * world.rng().f32());
             let at = Position::new(x, y, 2.0 + z);
-            self.drop_ball(
-                world,
-                BALL,
-                FORMAT.moving(at, UPRIGHT, Some(Default::default())),
-            );
+            self.drop_ball(world, BALL, FORMAT.moving(at, UPRIGHT, Some(Default::default())));
         }
     }
 

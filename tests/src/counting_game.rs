@@ -39,9 +39,7 @@ pub struct ReceivedNumbers {
 impl ReceivedNumbers {
     /// Whether this number was received.
     pub fn has(&self, number: u32) -> bool {
-        self.received
-            .get(number as usize / 64)
-            .is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+        self.received.get(number as usize / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
     }
 
     fn add(&mut self, number: u32) {
@@ -93,34 +91,18 @@ impl CountingGame {
 
 /// The command that counts a number.
 pub fn count(number: u32) -> GameCommand<u32> {
-    GameCommand {
-        kind: 0,
-        fields: vec![FieldValue::Number(number.into())],
-    }
+    GameCommand { kind: 0, fields: vec![FieldValue::Number(number.into())] }
 }
 
 impl Game for CountingGame {
     fn schema(&self) -> Schema {
         let components = vec![
             ComponentSpec::public("path", Codec::Path),
-            ComponentSpec::public(
-                "count",
-                Codec::Number {
-                    min: 0,
-                    max: MAX_NUMBER.into(),
-                },
-            ),
+            ComponentSpec::public("count", Codec::Number { min: 0, max: MAX_NUMBER.into() }),
             ComponentSpec::public("name", Codec::Text { max_bytes: 100 }),
         ];
-        let kind = ObjectKind {
-            name: "avatar".into(),
-            components,
-            ..ObjectKind::default()
-        };
-        let number = FieldType::Number {
-            min: 0,
-            max: i64::from(MAX_NUMBER) - 1,
-        };
+        let kind = ObjectKind { name: "avatar".into(), components, ..ObjectKind::default() };
+        let number = FieldType::Number { min: 0, max: i64::from(MAX_NUMBER) - 1 };
         Schema {
             game: "counting".into(),
             kinds: vec![kind],
@@ -136,41 +118,23 @@ impl Game for CountingGame {
     fn start(&mut self, _world: &mut World) {}
 
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
-        let (x, y) = (
-            world.grid().width() * world.rng().f32(),
-            world.grid().height() * world.rng().f32(),
-        );
+        let (x, y) =
+            (world.grid().width() * world.rng().f32(), world.grid().height() * world.rng().f32());
         let path = Component::at_rest(world.now(), Position::on_ground(x, y));
-        let avatar = world.spawn(
-            0,
-            vec![path, Component::Number(0), Component::Text(name.into())],
-        );
-        self.received.insert(
-            player,
-            ReceivedNumbers {
-                avatar: Some(avatar),
-                ..ReceivedNumbers::default()
-            },
-        );
+        let avatar = world.spawn(0, vec![path, Component::Number(0), Component::Text(name.into())]);
+        self.received
+            .insert(player, ReceivedNumbers { avatar: Some(avatar), ..ReceivedNumbers::default() });
         avatar
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(avatar) = self
-            .received
-            .get(&player)
-            .and_then(|numbers| numbers.avatar)
-        {
+        if let Some(avatar) = self.received.get(&player).and_then(|numbers| numbers.avatar) {
             world.set_text(avatar, NAME, name);
         }
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        if let Some(avatar) = self
-            .received
-            .remove(&player)
-            .and_then(|numbers| numbers.avatar)
-        {
+        if let Some(avatar) = self.received.remove(&player).and_then(|numbers| numbers.avatar) {
             world.despawn(avatar);
         }
     }
@@ -184,10 +148,7 @@ impl Game for CountingGame {
         let [FieldValue::Number(number)] = command.fields[..] else {
             return Err(Refusal::Code(ErrorCode::UnknownCommand));
         };
-        let numbers = self
-            .received
-            .get_mut(&player)
-            .ok_or(Refusal::Code(ErrorCode::OutOfState))?;
+        let numbers = self.received.get_mut(&player).ok_or(Refusal::Code(ErrorCode::OutOfState))?;
         numbers.add(number as u32);
         let avatar = numbers.avatar.expect("a player in the room has an avatar");
         world.set_number(avatar, COUNT, world.number(avatar, COUNT) + 1);
@@ -204,10 +165,6 @@ impl Game for CountingGame {
 
     fn restore(&mut self, _: &mut World, mut saved: &[u8]) -> Result<(), BadState> {
         self.received = saved::take(&mut saved)?;
-        if saved == self.ballast {
-            Ok(())
-        } else {
-            Err(BadState::Malformed)
-        }
+        if saved == self.ballast { Ok(()) } else { Err(BadState::Malformed) }
     }
 }

@@ -17,11 +17,8 @@ use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::world::World;
 
 /// The grid of all avatars.
-pub const FORMAT: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
+pub const FORMAT: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 pub const TEAM_SIZE: u64 = 5;
 /// An avatar's target is this many avatars further on.
 pub const TARGET_OFFSET: usize = 7;
@@ -73,16 +70,8 @@ impl CrowdGame {
 impl Game for CrowdGame {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("pose", Codec::Pose(FORMAT))];
-        let kind = ObjectKind {
-            name: "avatar".into(),
-            components,
-            ..ObjectKind::default()
-        };
-        Schema {
-            game: "crowd".into(),
-            kinds: vec![kind],
-            ..Schema::default()
-        }
+        let kind = ObjectKind { name: "avatar".into(), components, ..ObjectKind::default() };
+        Schema { game: "crowd".into(), kinds: vec![kind], ..Schema::default() }
     }
 
     fn start(&mut self, _world: &mut World) {}
@@ -94,14 +83,7 @@ impl Game for CrowdGame {
         let pose = FORMAT.pose(Position::on_ground(at[0], at[1]), heading, WALK_M_PER_S);
         let object = world.spawn(0, vec![Component::Pose(pose)]);
         world.set_team(object, Some((player.0 / TEAM_SIZE) as u8));
-        self.walkers.insert(
-            player,
-            Walker {
-                object,
-                at,
-                heading,
-            },
-        );
+        self.walkers.insert(player, Walker { object, at, heading });
         object
     }
 
@@ -112,20 +94,13 @@ impl Game for CrowdGame {
     }
 
     fn step(&mut self, world: &mut World, dt: Duration) {
-        let (edges, step_m) = (
-            [world.grid().width(), world.grid().height()],
-            WALK_M_PER_S * dt.as_secs_f32(),
-        );
+        let (edges, step_m) =
+            ([world.grid().width(), world.grid().height()], WALK_M_PER_S * dt.as_secs_f32());
         for walker in self.walkers.values_mut() {
             walker.heading += (2.0 * world.rng().f32() - 1.0) * MAX_TURN_RAD;
             walker.step(edges, step_m);
             let position = Position::on_ground(walker.at[0], walker.at[1]);
-            world.set_pose(
-                walker.object,
-                position,
-                walker.heading.rem_euclid(TAU),
-                WALK_M_PER_S,
-            );
+            world.set_pose(walker.object, position, walker.heading.rem_euclid(TAU), WALK_M_PER_S);
         }
         if self.ticks.is_multiple_of(20) {
             self.engage_targets(world);
@@ -142,11 +117,7 @@ impl Walker {
         for (axis, edge) in edges.into_iter().enumerate() {
             if !(0.0..=edge).contains(&self.at[axis]) {
                 self.at[axis] = self.at[axis].clamp(0.0, edge);
-                self.heading = if axis == 0 {
-                    PI - self.heading
-                } else {
-                    -self.heading
-                };
+                self.heading = if axis == 0 { PI - self.heading } else { -self.heading };
             }
         }
     }

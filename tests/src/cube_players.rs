@@ -52,19 +52,13 @@ impl CubePlayers {
         parameters: &[(&str, &str)],
     ) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
-        let config = |player| ClientConfig {
-            name: format!("p{player}"),
-            ..ClientConfig::default()
-        };
-        let users: Vec<usize> = (0..players)
-            .map(|player| system.add_user_with(config(player), network))
-            .collect();
+        let config =
+            |player| ClientConfig { name: format!("p{player}"), ..ClientConfig::default() };
+        let users: Vec<usize> =
+            (0..players).map(|player| system.add_user_with(config(player), network)).collect();
         let seed_text = seed.to_string();
-        let room = system.start_room(
-            &users,
-            "cubes",
-            &[&[("seed", &*seed_text)], parameters].concat(),
-        );
+        let room =
+            system.start_room(&users, "cubes", &[&[("seed", &*seed_text)], parameters].concat());
         let now = |system: &System| system.room(room).expect("the room runs").world().now();
         let tick = now(&system);
         system.run_until("a tick", |system| now(system) > tick);
@@ -99,13 +93,11 @@ impl CubePlayers {
                 continue;
             };
             let at = self.pose_of(avatar);
-            self.system
-                .hold_keys(user, keys(user, frame, POSE_FORMAT.position(&at)));
+            self.system.hold_keys(user, keys(user, frame, POSE_FORMAT.position(&at)));
             let started = self.clock.map(|clock| clock());
             self.system.with_client(user, Client::handle_timeout);
             if let Some((clock, started)) = self.clock.zip(started) {
-                self.client_frame_times
-                    .push(clock().saturating_sub(started));
+                self.client_frame_times.push(clock().saturating_sub(started));
             }
         }
     }
@@ -117,38 +109,24 @@ impl CubePlayers {
 
     /// The physics frame at the room's horizon.
     pub fn physics_frame(&self) -> u64 {
-        frame_at(
-            self.system
-                .room(self.room)
-                .expect("the room runs")
-                .world()
-                .now(),
-        )
+        frame_at(self.system.room(self.room).expect("the room runs").world().now())
     }
 
     /// The cube of a user, while it is in the room.
     pub fn avatar(&self, user: usize) -> Option<ObjectId> {
-        self.system
-            .room(self.room)?
-            .avatar(self.system.user(user).client.player()?)
+        self.system.room(self.room)?.avatar(self.system.user(user).client.player()?)
     }
 
     /// Client id of a user in the room, while it is connected.
     pub fn client_id(&self, user: usize) -> Option<ClientId> {
         let player = self.system.user(user).client.player()?;
         let mut viewers = self.system.room(self.room)?.network().viewers();
-        viewers
-            .find(|viewer| viewer.player == player)
-            .map(|viewer| viewer.client)
+        viewers.find(|viewer| viewer.player == player).map(|viewer| viewer.client)
     }
 
     /// The true pose of an object at the horizon.
     pub fn pose_of(&self, object: ObjectId) -> Pose {
-        self.system
-            .room(self.room)
-            .expect("the room runs")
-            .world()
-            .pose(object)
+        self.system.room(self.room).expect("the room runs").world().pose(object)
     }
 
     /// What a user's client draws of the room's objects.
@@ -157,10 +135,7 @@ impl CubePlayers {
         let Some(viewer) = self.client_id(user) else {
             return Vec::new();
         };
-        let oracle = self
-            .system
-            .pose_oracle(self.room)
-            .expect("the room has ticked");
+        let oracle = self.system.pose_oracle(self.room).expect("the room has ticked");
         let drawn = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?));
         client.objects().filter_map(|seen| drawn(seen.id)).collect()
     }
@@ -179,25 +154,14 @@ impl CubePlayers {
         let drawn = self.drawn_objects(user);
         let followed = room.network().interest().followed(viewer).count();
         if drawn.len() != followed {
-            return Err(format!(
-                "user {user} draws {} of {followed} objects",
-                drawn.len()
-            ));
+            return Err(format!("user {user} draws {} of {followed} objects", drawn.len()));
         }
         for (object, DrawnObject { position, .. }) in &drawn {
             let pose = self.pose_of(*object);
             let truth = POSE_FORMAT.position(&pose);
-            let off = [
-                position.x - truth.x,
-                position.y - truth.y,
-                position.z - truth.z,
-            ]
-            .map(f32::abs);
-            if !pose.flag
-                || off
-                    .iter()
-                    .any(|off| *off > 1.0 / f32::from(POSE_FORMAT.per_metre))
-            {
+            let off =
+                [position.x - truth.x, position.y - truth.y, position.z - truth.z].map(f32::abs);
+            if !pose.flag || off.iter().any(|off| *off > 1.0 / f32::from(POSE_FORMAT.per_metre)) {
                 return Err(format!(
                     "user {user} draws {object:?} at {position:?}; its true pose is {pose:?}"
                 ));
@@ -210,13 +174,7 @@ impl CubePlayers {
     pub fn hash_state(&self, hash: &mut DefaultHasher) {
         let world = self.system.room(self.room).expect("the room runs").world();
         for object in world.objects() {
-            let Pose {
-                at,
-                turn,
-                flag,
-                motion,
-                ..
-            } = world.pose(object);
+            let Pose { at, turn, flag, motion, .. } = world.pose(object);
             (object, at, turn, flag, motion.linear, motion.angular).hash(hash);
         }
         for user in 0..self.players {

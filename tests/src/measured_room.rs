@@ -64,11 +64,7 @@ impl MeasuredRoom {
             .map(|number| system.add_user(&format!("player{number}"), network))
             .collect();
         let room = system.start_room(&users, game, parameters);
-        MeasuredRoom {
-            system,
-            room,
-            clients,
-        }
+        MeasuredRoom { system, room, clients }
     }
 
     /// Records from now on what the clients are sent.
@@ -107,17 +103,13 @@ impl MeasuredRoom {
         ages: &mut PoseAges,
     ) {
         let room = self.system.room(self.room).expect("the room runs");
-        let oracle = self
-            .system
-            .pose_oracle(self.room)
-            .expect("the room has ticked");
+        let oracle = self.system.pose_oracle(self.room).expect("the room has ticked");
         let Some((client, avatar)) = self.viewer_of(user) else {
             return;
         };
         let here = room.world().position(avatar);
-        let shown: std::collections::BTreeMap<_, _> = oracle
-            .shown_objects(client, &self.system.user(user).client)
-            .collect();
+        let shown: std::collections::BTreeMap<_, _> =
+            oracle.shown_objects(client, &self.system.user(user).client).collect();
         for object in room.network().interest().followed(client) {
             let Some(seen) = shown.get(&object) else {
                 ages.not_shown.add(oracle.age(object, None, units));
@@ -129,10 +121,7 @@ impl MeasuredRoom {
             }
             let near =
                 here.ground_distance(room.world().position(object)) <= Freshness::default().near_m;
-            let class = match (
-                object == avatar || engaged(&self.system, avatar, object),
-                near,
-            ) {
+            let class = match (object == avatar || engaged(&self.system, avatar, object), near) {
                 (true, _) => AgeClass::Engaged,
                 (false, true) => AgeClass::Near,
                 (false, false) => AgeClass::Far,
@@ -156,9 +145,7 @@ impl MeasuredRoom {
         let room = self.system.room(self.room).expect("the room runs");
         let (client, _) = self.viewer_of(user).expect("the user is in the room");
         let view = &self.system.user(user).client;
-        let t = view
-            .room_time(self.system.local_time(user))
-            .expect("the user is in the room");
+        let t = view.room_time(self.system.local_time(user)).expect("the user is in the room");
         self.system
             .pose_oracle(self.room)
             .expect("the room has ticked")
@@ -200,26 +187,14 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
     measured.system.run_for(Duration::from_secs(6));
     measured.record_traffic();
     let poses = |measured: &MeasuredRoom| -> u64 {
-        (0..2)
-            .map(|user| measured.system.user(user).client.stats().poses)
-            .sum()
+        (0..2).map(|user| measured.system.user(user).client.stats().poses).sum()
     };
     let before = poses(&measured);
-    let ages = measured.measure_ages(
-        &[0, 1],
-        Duration::from_secs(seconds),
-        TOLERANCE_UNITS,
-        |_, _, _| false,
-    );
+    let ages =
+        measured
+            .measure_ages(&[0, 1], Duration::from_secs(seconds), TOLERANCE_UNITS, |_, _, _| false);
     let sent: Vec<_> = (0..2)
-        .map(|user| {
-            measured
-                .system
-                .user(user)
-                .sent_datagrams
-                .as_ref()
-                .expect("recorded")
-        })
+        .map(|user| measured.system.user(user).sent_datagrams.as_ref().expect("recorded"))
         .collect();
     LossReport {
         loss,
@@ -235,9 +210,7 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
             .pose_oracle(measured.room)
             .expect("the room has ticked")
             .compared_poses,
-        lost_tracks: (0..2)
-            .map(|user| measured.system.user(user).client.stats().lost_tracks)
-            .sum(),
+        lost_tracks: (0..2).map(|user| measured.system.user(user).client.stats().lost_tracks).sum(),
         ages,
     }
 }

@@ -33,17 +33,11 @@ struct ViewerState {
 impl InterestOracle {
     /// Compares what the room's network layer follows with what it should, after a tick.
     pub fn check(&mut self, room: &Room) -> Result<(), String> {
-        let present: BTreeSet<ClientId> = room
-            .network()
-            .viewers()
-            .map(|viewer| viewer.client)
-            .collect();
+        let present: BTreeSet<ClientId> =
+            room.network().viewers().map(|viewer| viewer.client).collect();
         self.viewers.retain(|client, _| present.contains(client));
-        let objects: BTreeMap<ObjectId, CellIndex> = room
-            .world()
-            .objects()
-            .map(|id| (id, cell_of(room, id)))
-            .collect();
+        let objects: BTreeMap<ObjectId, CellIndex> =
+            room.world().objects().map(|id| (id, cell_of(room, id))).collect();
         for viewer in room.network().viewers() {
             let followed = self.expected_followed(room, viewer.client, viewer.avatar, &objects);
             let actual: BTreeSet<ObjectId> =
@@ -71,10 +65,10 @@ impl InterestOracle {
         let config = room.config();
         let position = room.world().position(avatar);
         let position_m = (f64::from(position.x), f64::from(position.y));
-        let state = self.viewers.entry(client).or_insert_with(|| ViewerState {
-            home: objects[&avatar],
-            followed: BTreeSet::new(),
-        });
+        let state = self
+            .viewers
+            .entry(client)
+            .or_insert_with(|| ViewerState { home: objects[&avatar], followed: BTreeSet::new() });
         let (edge, margin) = (f64::from(config.cell), f64::from(config.margin_m));
         state.home.0 =
             home_with_hysteresis(state.home.0, objects[&avatar].0, position_m.0, edge, margin);
@@ -84,14 +78,8 @@ impl InterestOracle {
         let mut now = BTreeSet::new();
         for (&object, &cell) in objects {
             let seen = object == avatar || room.game().sees(room.world(), avatar, object);
-            let distance = (cell.0 - state.home.0)
-                .abs()
-                .max((cell.1 - state.home.1).abs());
-            let reach = if state.followed.contains(&object) {
-                outer
-            } else {
-                inner
-            };
+            let distance = (cell.0 - state.home.0).abs().max((cell.1 - state.home.1).abs());
+            let reach = if state.followed.contains(&object) { outer } else { inner };
             if object == avatar || seen && distance <= reach {
                 now.insert(object);
             }
@@ -111,10 +99,7 @@ fn cell_of(room: &Room, id: ObjectId) -> CellIndex {
         let last = (f64::from(extent) / f64::from(config.cell)).ceil() as i64 - 1;
         ((f64::from(metres) / f64::from(config.cell)).floor() as i64).clamp(0, last)
     };
-    (
-        along(position.x, config.width),
-        along(position.y, config.height),
-    )
+    (along(position.x, config.width), along(position.y, config.height))
 }
 
 /// Column (or row) of the home cell with hysteresis: the old one, until the avatar is more than the

@@ -128,18 +128,14 @@ impl<'t> ErrorMeter<'t> {
         let before = self.last_drawn[client][object];
         let rests = self.truth.is_at_rest(object, shows);
         let wrong = rests && error > CORRECT_WITHIN_M;
-        let wrong_frames = if wrong {
-            before.map_or(0, |before| before.wrong_frames) + 1
-        } else {
-            0
-        };
+        let wrong_frames =
+            if wrong { before.map_or(0, |before| before.wrong_frames) + 1 } else { 0 };
         self.longest_wrong = self.longest_wrong.max(wrong_frames);
         self.rest_samples += u64::from(rests);
         self.wrong_samples += u64::from(wrong);
         if error > 0.001 || self.truth.is_in_play(object, shows) {
             self.errors.push(error);
-            self.behind_ms
-                .push(self.now.since(shows).as_secs_f32() * 1_000.0);
+            self.behind_ms.push(self.now.since(shows).as_secs_f32() * 1_000.0);
             if let Some(before) = before.filter(|before| before.shows < shows) {
                 let change: [f32; 3] = std::array::from_fn(|axis| {
                     at[axis] - before.at[axis] - (truth[axis] - before.truth[axis])
@@ -147,12 +143,7 @@ impl<'t> ErrorMeter<'t> {
                 self.jumps.push(distance(change, [0.0; 3]));
             }
         }
-        self.last_drawn[client][object] = Some(DrawnSample {
-            shows,
-            at,
-            truth,
-            wrong_frames,
-        });
+        self.last_drawn[client][object] = Some(DrawnSample { shows, at, truth, wrong_frames });
     }
 
     pub fn summarize(mut self, bytes_per_s: f32) -> ErrorSummary {
@@ -179,8 +170,5 @@ fn quantile(values: &mut [f32], share: f32) -> f32 {
 }
 
 fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
-    (0..3)
-        .map(|axis| (a[axis] - b[axis]).powi(2))
-        .sum::<f32>()
-        .sqrt()
+    (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f32>().sqrt()
 }

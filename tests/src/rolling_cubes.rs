@@ -27,11 +27,8 @@ use fastrand::Rng;
 /// While a player holds this control, its cube throws up the cubes that it meets.
 pub const FLING: u8 = 0;
 /// The grid of all cubes, as in G. Fiedler, "State Synchronization".
-pub const FORMAT: PoseFormat = PoseFormat {
-    per_metre: 4_096,
-    turn: Turning::Free { bits: 15 },
-    motion: None,
-};
+pub const FORMAT: PoseFormat =
+    PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None };
 
 const HALF_M: f32 = 0.2;
 /// How far a player's cube pushes.
@@ -52,10 +49,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "boxes",
         default: "0",
-        allowed: Allowed::Whole {
-            min: 0,
-            max: 60_000,
-        },
+        allowed: Allowed::Whole { min: 0, max: 60_000 },
         about: "fixed boxes, which nothing collides with",
     },
     Parameter {
@@ -138,25 +132,13 @@ impl RollingCubes {
             runner.laps += dt / lap;
             let angle = TAU * runner.laps + number as f32;
             let from = runner.at;
-            runner.at = [
-                width * (0.5 + 0.4 * angle.cos()),
-                height * (0.5 + 0.4 * (1.3 * angle).sin()),
-            ];
-            let velocity = [0, 1].map(|axis| {
-                if dt > 0.0 {
-                    (runner.at[axis] - from[axis]) / dt
-                } else {
-                    0.0
-                }
-            });
+            runner.at =
+                [width * (0.5 + 0.4 * angle.cos()), height * (0.5 + 0.4 * (1.3 * angle).sin())];
+            let velocity =
+                [0, 1].map(|axis| if dt > 0.0 { (runner.at[axis] - from[axis]) / dt } else { 0.0 });
             let half = (angle / 2.0).sin_cos();
             let position = Position::new(runner.at[0], runner.at[1], HALF_M);
-            world.set_free_pose(
-                runner.object,
-                position,
-                [0.0, 0.0, half.0, half.1],
-                runner.flings,
-            );
+            world.set_free_pose(runner.object, position, [0.0, 0.0, half.0, half.1], runner.flings);
             if self.ghosts {
                 continue;
             }
@@ -213,37 +195,20 @@ impl Game for RollingCubes {
         let columns = f32::from(self.cubes as u16).sqrt().ceil().max(1.0);
         for number in 0..self.cubes {
             let (column, row) = (number as f32 % columns, (number as f32 / columns).floor());
-            let at = [
-                width * (column + 0.5) / columns,
-                height * (row + 0.5) / columns,
-                HALF_M,
-            ];
+            let at = [width * (column + 0.5) / columns, height * (row + 0.5) / columns, HALF_M];
             self.drop_cube(world, at, false);
         }
         for _ in 0..self.boxes {
             let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
-            world
-                .statics_mut()
-                .add_box(Obstacle::on_ground(x, y, 0.1, 0.1, 0.5));
+            world.statics_mut().add_box(Obstacle::on_ground(x, y, 0.1, 0.1, 0.5));
         }
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, _name: &str) -> ObjectId {
         let (width, height) = floor_size(world);
         let at = [width / 2.0, height / 2.0];
-        let object = world.spawn(
-            RUNNER,
-            vec![pose([at[0], at[1], HALF_M], [0.0, 0.0, 0.0, 1.0])],
-        );
-        self.runners.insert(
-            player,
-            Runner {
-                object,
-                flings: false,
-                at,
-                laps: 0.0,
-            },
-        );
+        let object = world.spawn(RUNNER, vec![pose([at[0], at[1], HALF_M], [0.0, 0.0, 0.0, 1.0])]);
+        self.runners.insert(player, Runner { object, flings: false, at, laps: 0.0 });
         object
     }
 
@@ -319,11 +284,7 @@ impl LooseCube {
         self.spin(dt);
         if self.at[2] <= HALF_M {
             self.at[2] = HALF_M;
-            self.velocity[2] = if self.velocity[2] < -1.0 {
-                -0.4 * self.velocity[2]
-            } else {
-                0.0
-            };
+            self.velocity[2] = if self.velocity[2] < -1.0 { -0.4 * self.velocity[2] } else { 0.0 };
             let slower = (1.0 - FRICTION * dt).max(0.0);
             self.velocity[0] *= slower;
             self.velocity[1] *= slower;
@@ -338,16 +299,8 @@ impl LooseCube {
     /// Turns the cube by its speed.
     fn spin(&mut self, dt: f32) {
         let [x, y, z, w] = self.attitude;
-        let (a, b) = (
-            -0.5 * dt * self.velocity[1] / HALF_M,
-            0.5 * dt * self.velocity[0] / HALF_M,
-        );
-        let turned = [
-            x + a * w + b * z,
-            y + b * w - a * z,
-            z + a * y - b * x,
-            w - a * x - b * y,
-        ];
+        let (a, b) = (-0.5 * dt * self.velocity[1] / HALF_M, 0.5 * dt * self.velocity[0] / HALF_M);
+        let turned = [x + a * w + b * z, y + b * w - a * z, z + a * y - b * x, w - a * x - b * y];
         let length = turned.iter().map(|part| part * part).sum::<f32>().sqrt();
         self.attitude = turned.map(|part| part / length);
     }

@@ -113,15 +113,8 @@ impl LobbyClock {
     /// Starts the clock. Returns it with the time since 1970 at its origin.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> (Self, Duration) {
-        let epoch_unix = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        (
-            Self {
-                origin: Instant::now(),
-            },
-            epoch_unix,
-        )
+        let epoch_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (Self { origin: Instant::now() }, epoch_unix)
     }
 
     /// The time since the origin.
@@ -238,11 +231,7 @@ impl WorldServer {
                         self.send_frame(conn, 0, false, kind, &frame);
                     }
                 }
-                LobbyAction::Close {
-                    conn,
-                    code,
-                    message,
-                } => self.close(conn, code, &message),
+                LobbyAction::Close { conn, code, message } => self.close(conn, code, &message),
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 // Dropping our end closes the link; a child that does not exit then is killed.
                 LobbyAction::DisconnectHost { host } => {
@@ -329,25 +318,17 @@ impl WorldServer {
     /// the directory knows what the order makes the host forget. While the directory is unavailable
     /// only orders that open a room wait, and later orders about the same room.
     fn send_order(&mut self, host: HostId, after: u64, order: HostOrder) {
-        let WriteProgress {
-            written,
-            unavailable,
-        } = self.write_progress;
+        let WriteProgress { written, unavailable } = self.write_progress;
         let Some(link) = self.hosts.get_mut(&host) else {
             return;
         };
-        let is_heard = matches!(
-            order,
-            HostOrder::Message(world_to_host::Body::AcknowledgeHeartbeat(_))
-        );
+        let is_heard =
+            matches!(order, HostOrder::Message(world_to_host::Body::AcknowledgeHeartbeat(_)));
         let opens_room = matches!(order, HostOrder::OpenRoom { .. });
         let waits = after > written && (opens_room || !unavailable);
         // Orders about one room keep their sequence.
-        let is_behind = || {
-            link.pending
-                .iter()
-                .any(|earlier| room_of_order(earlier) == room_of_order(&order))
-        };
+        let is_behind =
+            || link.pending.iter().any(|earlier| room_of_order(earlier) == room_of_order(&order));
         if is_heard || !waits && !is_behind() {
             self.send_to_host(host, order);
         } else if link.pending.len() < MAX_PENDING_ORDERS {
@@ -364,10 +345,7 @@ impl WorldServer {
 
     /// Sends everything that no longer has to wait for the directory.
     fn release_pending(&mut self) {
-        let WriteProgress {
-            written,
-            unavailable,
-        } = self.write_progress;
+        let WriteProgress { written, unavailable } = self.write_progress;
         let mut frames = Vec::new();
         self.waiting_clients.retain(|&conn| {
             let Some(client) = self.clients.get_mut(&conn) else {
@@ -436,9 +414,7 @@ impl WorldServer {
     }
 
     fn send_to_host(&mut self, host: HostId, order: HostOrder) {
-        let messages = self
-            .checkpoints
-            .prepare_messages(self.clock.now(), host, order);
+        let messages = self.checkpoints.prepare_messages(self.clock.now(), host, order);
         let Some(link) = self.hosts.get(&host) else {
             return;
         };
@@ -446,10 +422,7 @@ impl WorldServer {
         if messages.any(|message| link.commands.try_send(message).is_err()) {
             // The queue holds thousands of messages: the host does not read. Dropping our end
             // closes the link, and the end of the link is reported as usual.
-            tracing::error!(
-                host = host.0,
-                "host disconnected: it does not read its messages"
-            );
+            tracing::error!(host = host.0, "host disconnected: it does not read its messages");
             self.slow_hosts += 1;
             self.hosts.remove(&host);
         }
@@ -472,22 +445,20 @@ impl WorldServer {
         let Some(saved) = self.checkpoints.saved(RoomId(room)) else {
             return tracing::error!(room, "room state not saved for analysis: no checkpoint");
         };
-        let written = std::thread::Builder::new()
-            .name("ambit-condemned".into())
-            .spawn(
-                move || match std::fs::write(&path, recording_of(&header, &saved)) {
-                    Ok(()) => tracing::error!(
-                        room,
-                        path = %path.display(),
-                        "room state saved for analysis"
-                    ),
-                    Err(error) => tracing::error!(
-                        room,
-                        path = %path.display(),
-                        "cannot save the room state for analysis: {error}"
-                    ),
-                },
-            );
+        let written = std::thread::Builder::new().name("ambit-condemned".into()).spawn(move || {
+            match std::fs::write(&path, recording_of(&header, &saved)) {
+                Ok(()) => tracing::error!(
+                    room,
+                    path = %path.display(),
+                    "room state saved for analysis"
+                ),
+                Err(error) => tracing::error!(
+                    room,
+                    path = %path.display(),
+                    "cannot save the room state for analysis: {error}"
+                ),
+            }
+        });
         if let Err(error) = written {
             tracing::error!(
                 room,
@@ -515,11 +486,7 @@ impl WorldServer {
     fn forget_host(&mut self, host: HostId) {
         self.heard_hosts.remove(host);
         self.hosts.remove(&host);
-        let last = self
-            .lobby
-            .hosts()
-            .find(|(id, _)| *id == host)
-            .map(|(_, host)| &host.stats);
+        let last = self.lobby.hosts().find(|(id, _)| *id == host).map(|(_, host)| &host.stats);
         if let Some(last) = last {
             add_stats(&mut self.lost_host_stats, last);
         }
@@ -534,15 +501,9 @@ impl WorldServer {
         Snapshot {
             lobby: self.lobby.stats(),
             rooms: self.lobby.rooms(),
-            hosts: self
-                .lobby
-                .hosts()
-                .map(|(id, host)| (id, host.clone()))
-                .collect(),
+            hosts: self.lobby.hosts().map(|(id, host)| (id, host.clone())).collect(),
             lost_host_stats: self.lost_host_stats.clone(),
-            drops: drops
-                .map(|(name, count)| (name.to_owned(), count))
-                .collect(),
+            drops: drops.map(|(name, count)| (name.to_owned(), count)).collect(),
             draining: self.draining,
             kept: self.checkpoints.keep_stats(),
             role: None,

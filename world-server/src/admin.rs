@@ -60,10 +60,7 @@ const SECURITY: [(HeaderName, &str); 4] = [
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
 /// The state shared by all handlers.
@@ -168,13 +165,8 @@ impl AdminState {
     }
 
     async fn take_snapshot(&self) -> Result<Snapshot, Response> {
-        let stuck = || {
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the lobby does not answer\n",
-            )
-                .into_response()
-        };
+        let stuck =
+            || (StatusCode::SERVICE_UNAVAILABLE, "the lobby does not answer\n").into_response();
         let role = self.roles.borrow().clone();
         let mut snapshot = match &role {
             ClusterRole::Leading { world, .. } => {
@@ -194,10 +186,9 @@ impl AdminState {
         let counters = counters.map(|(name, count)| (name.to_owned(), count));
         snapshot.drops.extend(counters);
         snapshot.lobby.hosts_refused += self.peers.wrong_key.load(Relaxed);
-        snapshot.drops.insert(
-            "lobby_out/slow_reader".into(),
-            self.sessions.slow_readers.load(Relaxed),
-        );
+        snapshot
+            .drops
+            .insert("lobby_out/slow_reader".into(), self.sessions.slow_readers.load(Relaxed));
         Ok(snapshot)
     }
 }
@@ -208,10 +199,7 @@ async fn show_health(
     let snapshot = admin.take_snapshot().await?;
     Ok(match snapshot.role {
         _ if snapshot.draining => (StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
-        Some((_, false)) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "no server of the cluster leads\n",
-        ),
+        Some((_, false)) => (StatusCode::SERVICE_UNAVAILABLE, "no server of the cluster leads\n"),
         _ => (StatusCode::OK, "ok\n"),
     })
 }
@@ -225,11 +213,7 @@ async fn show_connect(State(admin): State<AdminState>) -> Response {
         "address": admin.player_address,
         "certificates_sha256": fingerprints,
     });
-    (
-        [(header::CONTENT_TYPE, "application/json")],
-        connect.to_string(),
-    )
-        .into_response()
+    ([(header::CONTENT_TYPE, "application/json")], connect.to_string()).into_response()
 }
 
 async fn show_metrics(State(admin): State<AdminState>) -> Result<Response, Response> {

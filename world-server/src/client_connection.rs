@@ -60,11 +60,9 @@ impl ClientConnection {
     pub(crate) async fn streams(&self) -> Option<(SendStream, RecvStream)> {
         match self {
             Self::Direct(connection) => connection.accept_bi().await.ok(),
-            Self::Relayed(relayed) => relayed
-                .streams
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
+            Self::Relayed(relayed) => {
+                relayed.streams.lock().unwrap_or_else(PoisonError::into_inner).take()
+            }
         }
     }
 
@@ -118,11 +116,7 @@ impl ClientConnection {
                 .and_then(io::Error::get_ref)
                 .and_then(|error| error.downcast_ref::<ReadError>());
             let quit = matches!(read, Some(ReadError::Reset(code)) if *code == VarInt::from_u32(0));
-            relayed.set_end(if quit {
-                RelayedEnd::Quit
-            } else {
-                RelayedEnd::Broken
-            });
+            relayed.set_end(if quit { RelayedEnd::Quit } else { RelayedEnd::Broken });
         }
     }
 

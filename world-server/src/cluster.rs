@@ -191,10 +191,8 @@ impl ClusterMember {
                         tracing::info!(leader = leader.address, "this server follows the leader");
                         let (address, connection) =
                             (leader.address.clone(), link.connection.clone());
-                        self.roles.send_replace(ClusterRole::Following {
-                            address,
-                            link: connection,
-                        });
+                        self.roles
+                            .send_replace(ClusterRole::Following { address, link: connection });
                         let why = link.run_until_lost(&self.servers).await;
                         tracing::warn!(
                             leader = leader.address,
@@ -244,11 +242,7 @@ impl ClusterMember {
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         let records = self.read_records(epoch, copy).await?;
-        tracing::info!(
-            epoch,
-            records = records.len(),
-            "this server leads the cluster"
-        );
+        tracing::info!(epoch, records = records.len(), "this server leads the cluster");
         let (kept, rooms) = match self.keep_interval {
             Some(interval) => match self.store.open_kept_rooms(interval, epoch).await {
                 Ok((kept, rooms)) => {
@@ -264,15 +258,12 @@ impl ClusterMember {
             None => (None, BTreeMap::new()),
         };
         let write_queue = Arc::new(WriteQueue::new(records.clone()));
-        let StartedLobby {
-            world,
-            ended: mut lobby_ended,
-            checkpoints,
-        } = (self.start_lobby)(StoredLobby {
-            write_queue: Arc::clone(&write_queue),
-            records,
-            rooms,
-        })?;
+        let StartedLobby { world, ended: mut lobby_ended, checkpoints } =
+            (self.start_lobby)(StoredLobby {
+                write_queue: Arc::clone(&write_queue),
+                records,
+                rooms,
+            })?;
         let progress = watch::Sender::new(WriteProgress::default());
         let done = watch::Sender::new(false);
         let mut keeping = JoinSet::new();
@@ -287,11 +278,7 @@ impl ClusterMember {
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
         let refreshing = refresh_copies(self.store.clone(), Arc::clone(&write_queue));
         let refreshing = tokio::spawn(refreshing);
-        let auditing = audit(
-            self.store.clone(),
-            Arc::clone(&write_queue),
-            progress.subscribe(),
-        );
+        let auditing = audit(self.store.clone(), Arc::clone(&write_queue), progress.subscribe());
         let auditing = tokio::spawn(auditing);
         let writing = run_writer(
             self.store.clone(),
@@ -303,8 +290,7 @@ impl ClusterMember {
         );
         let mut writing = tokio::spawn(writing);
         let publishing = tokio::spawn(self.servers.clone().keep_published(world.clone()));
-        self.roles
-            .send_replace(ClusterRole::Leading { world, epoch });
+        self.roles.send_replace(ClusterRole::Leading { world, epoch });
         tokio::select! {
             _ = &mut lobby_ended => bail!("the lobby has crashed; this is a bug in the server, \
                 please report it"),
@@ -317,10 +303,7 @@ impl ClusterMember {
         }
         self.roles.send_replace(ClusterRole::Seeking);
         free_leadership(keeping, &done).await;
-        if tokio::time::timeout(LAST_WRITE_TIMEOUT, writing)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(LAST_WRITE_TIMEOUT, writing).await.is_err() {
             tracing::warn!(
                 "leadership not released in time; the other servers have to detect the loss"
             );
@@ -432,10 +415,7 @@ async fn exchange_heartbeats(
                 }
                 Ok(Err(error)) => return format!("{error:#}"),
                 Err(_) => {
-                    return format!(
-                        "nothing was received for {} ms",
-                        SILENCE_TIMEOUT.as_millis()
-                    );
+                    return format!("nothing was received for {} ms", SILENCE_TIMEOUT.as_millis());
                 }
             }
         }
@@ -470,10 +450,7 @@ mod tests {
         actix::System::new().block_on(async {
             let done = watch::Sender::new(false);
             let ended_before = Arc::default();
-            let task = Keeping {
-                freed: done.subscribe(),
-                ended_before: Arc::clone(&ended_before),
-            };
+            let task = Keeping { freed: done.subscribe(), ended_before: Arc::clone(&ended_before) };
             let mut keeping = JoinSet::new();
             keeping.spawn(async move {
                 let _task = task;

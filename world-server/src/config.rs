@@ -46,12 +46,7 @@ pub struct Config {
     /// Where the page for players is served (TCP, HTTP), and for operators `/status`, `/metrics`
     /// and `/healthz`; or `off`. The port is for a private network only: players on other machines
     /// need `--https`.
-    #[arg(
-        long,
-        value_name = "ADDR|off",
-        env = "AMBIT_HTTP",
-        default_value = "127.0.0.1:7780"
-    )]
+    #[arg(long, value_name = "ADDR|off", env = "AMBIT_HTTP", default_value = "127.0.0.1:7780")]
     pub http: HttpListen,
 
     /// Where the page for players is served with TLS (TCP, HTTPS). This port may be public: it
@@ -64,12 +59,7 @@ pub struct Config {
     /// dies is replaced, and its rooms resume on the others), `process:MIN..MAX` (in as many as the
     /// rooms need) or `cluster` (on hosts that connect by themselves; this server is one of
     /// several, which share their state through --nats).
-    #[arg(
-        long,
-        value_name = "WHERE",
-        env = "AMBIT_HOSTS",
-        default_value = "embedded"
-    )]
+    #[arg(long, value_name = "WHERE", env = "AMBIT_HOSTS", default_value = "embedded")]
     pub hosts: HostingMode,
 
     /// Maximum number of rooms on each host. More cost memory at once, and late ticks when all are
@@ -206,12 +196,7 @@ pub struct Config {
     /// Addresses without limits per address on connections, chat and lists, for bots and load
     /// tests: addresses and ranges such as 192.0.2.0/24, separated by commas, or `off`. Limits on
     /// rooms apply to them too. A proxy on one of them would exempt all its clients.
-    #[arg(
-        long,
-        value_name = "ADDR[,ADDR]|off",
-        env = "AMBIT_TRUSTED",
-        default_value_t
-    )]
+    #[arg(long, value_name = "ADDR[,ADDR]|off", env = "AMBIT_TRUSTED", default_value_t)]
     pub trusted: TrustedAddresses,
 
     /// Maximum number of rooms in the lobby, running or not.
@@ -333,12 +318,7 @@ pub struct Config {
     /// How long a room may run while no player is connected to its game, or `off`; then it is
     /// closed, and its players are in the lobby. A bot that walks about counts as a player. Never
     /// less than `--grace`.
-    #[arg(
-        long,
-        value_name = "TIME|off",
-        env = "AMBIT_ABANDONED",
-        default_value = "2m"
-    )]
+    #[arg(long, value_name = "TIME|off", env = "AMBIT_ABANDONED", default_value = "2m")]
     pub abandoned: TimeLimit,
 
     /// Writes the ground truth of each room to DIR/room-ID.jsonl: all positions at each tick.
@@ -523,20 +503,13 @@ impl Config {
             HostingMode::Embedded | HostingMode::Cluster => (0, 0),
             HostingMode::Process { min, max } => (min.into(), max.into()),
         };
-        ChildPoolConfig {
-            min,
-            max,
-            spares: self.spare_hosts,
-            ..ChildPoolConfig::default()
-        }
+        ChildPoolConfig { min, max, spares: self.spare_hosts, ..ChildPoolConfig::default() }
     }
 
     /// The directory for the server's files.
     pub fn data_dir(&self) -> PathBuf {
         let from_variable = |name: &str| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
         };
         self.data_dir.clone().unwrap_or_else(|| {
             from_variable("XDG_DATA_HOME")
@@ -554,13 +527,12 @@ fn origin(matches: &ArgMatches, from_file: &FileKeys, flag: &str) -> Option<Stri
     let id = flag.replace('-', "_");
     match matches.value_source(&id) {
         Some(ValueSource::CommandLine) => Some(format!("`--{flag}`")),
-        Some(ValueSource::EnvVariable) => Some(format!(
-            "the environment variable `AMBIT_{}`",
-            id.to_uppercase()
-        )),
-        _ => from_file
-            .contains(flag)
-            .then(|| format!("the key `{flag}` of the configuration file")),
+        Some(ValueSource::EnvVariable) => {
+            Some(format!("the environment variable `AMBIT_{}`", id.to_uppercase()))
+        }
+        _ => {
+            from_file.contains(flag).then(|| format!("the key `{flag}` of the configuration file"))
+        }
     }
 }
 

@@ -45,10 +45,7 @@ pub(crate) struct DisconnectCause {
 
 impl DisconnectCause {
     pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            consequence: None,
-        }
+        Self { reason: reason.into(), consequence: None }
     }
 }
 
@@ -90,12 +87,7 @@ impl HostSession {
         };
         admit(&ready)?;
         let lobby_ended = |_| "the lobby has ended".to_owned();
-        let RegisteredHost {
-            id,
-            clock,
-            checkpoints,
-            heard_hosts,
-        } = world
+        let RegisteredHost { id, clock, checkpoints, heard_hosts } = world
             .send(HostConnected {
                 commands: link.orders.clone(),
                 origin,
@@ -110,10 +102,7 @@ impl HostSession {
             "host ready; it can get rooms"
         );
         let ready = HostReport::Message(host_to_world::Body::Ready(ready));
-        world
-            .send(HostReported(id, ready))
-            .await
-            .map_err(lobby_ended)?;
+        world.send(HostReported(id, ready)).await.map_err(lobby_ended)?;
         Ok(Self {
             id,
             link,
@@ -133,19 +122,10 @@ impl HostSession {
     ) {
         let (reports, waiting) = mpsc::channel(HOST_QUEUE);
         let (world, id) = (self.world.clone(), self.id);
-        tokio::join!(
-            self.read_messages(reports),
-            pass_reports(world, id, waiting)
-        );
-        let DisconnectCause {
-            reason,
-            consequence,
-        } = why().await;
+        tokio::join!(self.read_messages(reports), pass_reports(world, id, waiting));
+        let DisconnectCause { reason, consequence } = why().await;
         if let Some(consequence) = consequence {
-            tracing::warn!(
-                host = self.id.0,
-                "host disconnected: {reason}; {consequence}"
-            );
+            tracing::warn!(host = self.id.0, "host disconnected: {reason}; {consequence}");
         } else {
             tracing::info!(host = self.id.0, "host disconnected: {reason}");
         }
@@ -178,10 +158,8 @@ impl HostSession {
                 // If the queue is full, a later acknowledgement covers this one.
                 let _ = commands.try_send(WorldToHost { body: Some(body) });
             }
-            let is_heartbeat = matches!(
-                report,
-                Some(HostReport::Message(host_to_world::Body::Heartbeat(_)))
-            );
+            let is_heartbeat =
+                matches!(report, Some(HostReport::Message(host_to_world::Body::Heartbeat(_))));
             // A host with so many reports waits for the lobby.
             if let Some(report) = report
                 && !is_heartbeat
@@ -239,10 +217,7 @@ mod tests {
 
             // The lobby's thread is busy, and its mailbox is full.
             let release = hold(&thread).await;
-            let request = || ClientFrame {
-                conn: ConnId(1),
-                frame: Bytes::new(),
-            };
+            let request = || ClientFrame { conn: ConnId(1), frame: Bytes::new() };
             while world.try_send(request()).is_ok() {}
 
             for number in 1..=100 {
@@ -250,10 +225,7 @@ mod tests {
                 host.send(host_to_world::Body::Stats(HostStats::default()));
                 host.send(host_to_world::Body::Heartbeat(Heartbeat { number }));
                 let order = host.end.orders.recv().await.unwrap();
-                let acknowledgement = AcknowledgeHeartbeat {
-                    number,
-                    lease_ms: 1_750,
-                };
+                let acknowledgement = AcknowledgeHeartbeat { number, lease_ms: 1_750 };
                 let expected = world_to_host::Body::AcknowledgeHeartbeat(acknowledgement);
                 assert_eq!(order.body, Some(expected));
             }
@@ -280,12 +252,10 @@ mod tests {
             heard_hosts.remove(id);
             host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 2 }));
             // What comes later is answered, so the second heartbeat was not.
-            host.send(host_to_world::Body::RoomTick(
-                ambit_host::protocol::messages::RoomTick {
-                    serial: 7,
-                    ..Default::default()
-                },
-            ));
+            host.send(host_to_world::Body::RoomTick(ambit_host::protocol::messages::RoomTick {
+                serial: 7,
+                ..Default::default()
+            }));
             let order = host.end.orders.recv().await.unwrap();
             let kept = world_to_host::Body::JournalKept(JournalKept { serial: 7 });
             assert_eq!(order.body, Some(kept));
@@ -299,18 +269,12 @@ mod tests {
 
     impl TestHost {
         fn send(&self, body: host_to_world::Body) {
-            self.end
-                .messages
-                .try_send(HostToWorld { body: Some(body) })
-                .unwrap();
+            self.end.messages.try_send(HostToWorld { body: Some(body) }).unwrap();
         }
 
         async fn expect_configure(&mut self) {
             let first = self.end.orders.recv().await.unwrap();
-            assert!(matches!(
-                first.body,
-                Some(world_to_host::Body::Configure(_))
-            ));
+            assert!(matches!(first.body, Some(world_to_host::Body::Configure(_))));
         }
     }
 

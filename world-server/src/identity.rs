@@ -230,10 +230,8 @@ mod tests {
                 std::thread::spawn(move || load_or_create(&directory).unwrap())
             })
             .collect();
-        let made: Vec<ServerIdentity> = starts
-            .into_iter()
-            .map(|start| start.join().unwrap())
-            .collect();
+        let made: Vec<ServerIdentity> =
+            starts.into_iter().map(|start| start.join().unwrap()).collect();
         assert!(made.iter().all(|identity| identity.chain == made[0].chain));
         made.into_iter().for_each(assert_fits);
         fs::remove_dir_all(&directory).unwrap();
@@ -325,9 +323,7 @@ mod tests {
             "--key",
             key.to_str().unwrap(),
         ];
-        let error = load(&Config::from_arguments(arguments).unwrap())
-            .unwrap_err()
-            .to_string();
+        let error = load(&Config::from_arguments(arguments).unwrap()).unwrap_err().to_string();
         assert!(error.contains("key.pem"), "{error}");
         assert!(!key.exists() && certificate.exists());
         fs::remove_dir_all(&directory).unwrap();
@@ -342,10 +338,7 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(
-                fs::metadata(path).unwrap().permissions().mode() & 0o777,
-                0o600
-            );
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         }
     }
 

@@ -180,8 +180,7 @@ impl Lobby {
             Ok(()) => {
                 let network = SourceNetwork::of(address);
                 self.budgets.delivery_shares.connect(now, network);
-                self.timers
-                    .set(Timer::Hello(conn), now + self.config.hello_timeout);
+                self.timers.set(Timer::Hello(conn), now + self.config.hello_timeout);
             }
             Err(refusal) => {
                 self.counters.count_refused(refusal.code);
@@ -195,10 +194,7 @@ impl Lobby {
     /// unknown request names its field.
     pub fn handle_frame(&mut self, now: LocalTime, conn: ConnId, frame: &[u8]) {
         match ClientToWorld::decode(frame) {
-            Ok(ClientToWorld {
-                request,
-                body: None,
-            }) => {
+            Ok(ClientToWorld { request, body: None }) => {
                 self.process_request(
                     now,
                     conn,
@@ -265,8 +261,7 @@ impl Lobby {
     /// after its `Ready`.
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
-        self.hosts
-            .expect(host, origin, self.new_silence(now, origin, &[]));
+        self.hosts.expect(host, origin, self.new_silence(now, origin, &[]));
         let configure = Configure {
             version: protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
@@ -284,8 +279,7 @@ impl Lobby {
                 0
             },
         };
-        self.outbox
-            .send_to_host(host, world_to_host::Body::Configure(configure));
+        self.outbox.send_to_host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
     }
 
@@ -340,10 +334,7 @@ impl Lobby {
         self.advance(now);
         let ended: Vec<HostId> = self.hosts.with_instance(instance).collect();
         for host in ended {
-            tracing::warn!(
-                host = host.0,
-                "the host's process has ended; its rooms resume"
-            );
+            tracing::warn!(host = host.0, "the host's process has ended; its rooms resume");
             if !self.hosts.is_absent(host) {
                 self.outbox.push(LobbyAction::DisconnectHost { host });
             }
@@ -363,10 +354,7 @@ impl Lobby {
         if self.servers != servers {
             self.servers = servers;
             let everybody = self.players.connected();
-            self.outbox.broadcast(
-                everybody,
-                world_to_client::Body::Servers(self.servers.clone()),
-            );
+            self.outbox.broadcast(everybody, world_to_client::Body::Servers(self.servers.clone()));
         }
     }
 
@@ -395,13 +383,8 @@ impl Lobby {
         for conn in open {
             self.close_connection(now, conn, draining_refusal());
         }
-        for (host, _) in self
-            .hosts
-            .iter()
-            .filter(|(host, _)| !self.hosts.is_absent(*host))
-        {
-            self.outbox
-                .send_to_host(host, world_to_host::Body::Drain(Drain {}));
+        for (host, _) in self.hosts.iter().filter(|(host, _)| !self.hosts.is_absent(*host)) {
+            self.outbox.send_to_host(host, world_to_host::Body::Drain(Drain {}));
         }
         self.advance(now);
     }
@@ -459,24 +442,13 @@ impl Lobby {
         };
         connection.active_at = now;
         let in_time = connection.requests.take(now);
-        connection.refused_in_a_row = if in_time {
-            0
-        } else {
-            connection.refused_in_a_row + 1
-        };
+        connection.refused_in_a_row = if in_time { 0 } else { connection.refused_in_a_row + 1 };
         connection.is_slowed = !in_time && !connection.refusals.take(now);
         let too_many_refused = connection.refused_in_a_row >= self.config.refused_in_a_row;
 
         let place = self.outbox.position();
         let answer = if in_time {
-            self.execute(
-                now,
-                RequestSource {
-                    conn,
-                    request: number,
-                },
-                body,
-            )
+            self.execute(now, RequestSource { conn, request: number }, body)
         } else {
             Err(self.rate_refusal())
         };
@@ -485,8 +457,7 @@ impl Lobby {
             Ok(RequestOutcome::Deferred) => {}
             Err(refusal) => {
                 self.counters.count_refused(refusal.code);
-                self.outbox
-                    .answer_at(place, conn, number, output::error_body(refusal.clone()));
+                self.outbox.answer_at(place, conn, number, output::error_body(refusal.clone()));
                 if too_many_refused || ends_handshake(refusal.code) {
                     self.close_connection(now, conn, refusal);
                 }
@@ -509,11 +480,7 @@ impl Lobby {
             ));
         }
         let body = body?;
-        match self
-            .connections
-            .open_mut(from.conn)
-            .map(|connection| connection.stage)
-        {
+        match self.connections.open_mut(from.conn).map(|connection| connection.stage) {
             Some(Stage::Player(player)) => {
                 self.players.confirm_token(player);
                 self.execute_for_player(now, from, player, body.try_into()?)
@@ -569,11 +536,7 @@ impl Lobby {
     }
 
     fn rate_refusal(&self) -> LobbyRefusal {
-        let LobbyConfig {
-            requests_per_s,
-            request_burst,
-            ..
-        } = self.config;
+        let LobbyConfig { requests_per_s, request_burst, .. } = self.config;
         let message = format!(
             "at most {requests_per_s} requests a second, {request_burst} at once; wait a little"
         );
@@ -581,20 +544,14 @@ impl Lobby {
     }
 
     fn hello_refusal(&self) -> LobbyRefusal {
-        let message = format!(
-            "no hello within {} s",
-            self.config.hello_timeout.as_secs_f32()
-        );
+        let message = format!("no hello within {} s", self.config.hello_timeout.as_secs_f32());
         LobbyRefusal::new(ErrorCode::Idle, message)
     }
 }
 
 /// Whether a refused hello ends the connection, since no other hello could succeed.
 fn ends_handshake(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::VersionMismatch | ErrorCode::TooManyConnections
-    )
+    matches!(code, ErrorCode::VersionMismatch | ErrorCode::TooManyConnections)
 }
 
 fn draining_refusal() -> LobbyRefusal {

@@ -297,27 +297,17 @@ mod tests {
         let mut waiting = WaitingFrames::default();
         assert_eq!(waiting.push(FrameKind::Rooms, &frame(8)), Enqueued::Waits);
         for number in 1..MAX_NEWS_FRAMES + 300 {
-            let expected = if number < MAX_NEWS_FRAMES {
-                Enqueued::Waits
-            } else {
-                Enqueued::Dropped
-            };
+            let expected =
+                if number < MAX_NEWS_FRAMES { Enqueued::Waits } else { Enqueued::Dropped };
             assert_eq!(waiting.push(FrameKind::Chat, &frame(9)), expected);
         }
         assert_eq!(waiting.push(FrameKind::Rooms, &frame(8)), Enqueued::Dropped);
         // An answer still fits.
-        assert_eq!(
-            waiting.push(FrameKind::Essential, &frame(1)),
-            Enqueued::Waits
-        );
+        assert_eq!(waiting.push(FrameKind::Essential, &frame(1)), Enqueued::Waits);
         let written = std::iter::from_fn(|| match waiting.pop() {
             Some(NextOutgoing::Write(bytes)) => Some(bytes.len()),
             Some(other) => {
-                let missed = MissedNews {
-                    rooms: true,
-                    players: false,
-                    chats: 300,
-                };
+                let missed = MissedNews { rooms: true, players: false, chats: 300 };
                 assert_eq!(other, NextOutgoing::Report(missed));
                 None
             }
@@ -328,14 +318,7 @@ mod tests {
         expected.push(1);
         assert_eq!(written.collect::<Vec<_>>(), expected);
         assert_eq!(waiting.pop(), None);
-        assert_eq!(
-            (
-                waiting.news_frames,
-                waiting.news_bytes,
-                waiting.essential_bytes
-            ),
-            (0, 0, 0)
-        );
+        assert_eq!((waiting.news_frames, waiting.news_bytes, waiting.essential_bytes), (0, 0, 0));
     }
 
     #[test]
@@ -394,10 +377,7 @@ mod tests {
         let mut waiting = WaitingFrames::default();
         let large = frame(MAX_BYTES);
         assert_eq!(waiting.push(FrameKind::Essential, &large), Enqueued::Waits);
-        assert_eq!(
-            waiting.push(FrameKind::Essential, &frame(1)),
-            Enqueued::Full
-        );
+        assert_eq!(waiting.push(FrameKind::Essential, &frame(1)), Enqueued::Full);
     }
 
     #[test]

@@ -128,10 +128,7 @@ impl PeerDoor {
         if let Some(oldest) = oldest {
             oldest.cancel();
         }
-        Place {
-            door: self.clone(),
-            number,
-        }
+        Place { door: self.clone(), number }
     }
 
     fn lock(&self) -> MutexGuard<'_, Unproven<CancellationToken>> {
@@ -145,19 +142,12 @@ pub(crate) async fn host_streams(
     key: &[u8],
 ) -> Result<(SendStream, RecvStream), NoProof> {
     let other = |error: &dyn std::fmt::Display| NoProof::Other(error.to_string());
-    let (output, mut input) = connection
-        .accept_bi()
-        .await
-        .map_err(|error| other(&error))?;
+    let (output, mut input) = connection.accept_bi().await.map_err(|error| other(&error))?;
     let mut shown = [0; PROOF_BYTES];
     let read = input.read_exact(&mut shown).await;
     read.map_err(|error| other(&error))?;
     let proof = KeyProof::new(connection, key).ok_or_else(|| other(&"the connection has ended"))?;
-    if proof.check(HOST, &shown) {
-        Ok((output, input))
-    } else {
-        Err(NoProof::WrongKey)
-    }
+    if proof.check(HOST, &shown) { Ok((output, input)) } else { Err(NoProof::WrongKey) }
 }
 
 /// A place at the door; given back when dropped.
@@ -180,20 +170,14 @@ struct Unproven<T> {
 
 impl<T> Default for Unproven<T> {
     fn default() -> Self {
-        Self {
-            next: 0,
-            taken: BTreeMap::new(),
-        }
+        Self { next: 0, taken: BTreeMap::new() }
     }
 }
 
 impl<T> Unproven<T> {
     /// Takes a place. Returns its number, and what had to make way.
     fn add(&mut self, from: SourceNetwork, place: T) -> (u64, Option<T>) {
-        let mut of_address = self
-            .taken
-            .iter()
-            .filter(|(_, (network, _))| *network == from);
+        let mut of_address = self.taken.iter().filter(|(_, (network, _))| *network == from);
         let oldest_of_address = of_address.next().map(|(number, _)| *number);
         let has_share = of_address.count() + 1 >= PLACES_OF_ADDRESS;
         let oldest = if has_share {

@@ -70,11 +70,7 @@ impl std::fmt::Display for Addresses {
         if let Some(peers) = self.peers {
             write!(f, " peers={peers}")?;
         }
-        write!(
-            f,
-            " hosts={} certificate=sha256:{}",
-            self.hosts, self.fingerprint
-        )?;
+        write!(f, " hosts={} certificate=sha256:{}", self.hosts, self.fingerprint)?;
         match self.page() {
             Some(page) => write!(f, " page={page}"),
             None => Ok(()),
@@ -124,9 +120,7 @@ impl Server {
 
     /// Waits until the server has ended.
     pub fn wait(self) -> anyhow::Result<()> {
-        self.ended
-            .recv()
-            .context("the server's main task panicked")?
+        self.ended.recv().context("the server's main task panicked")?
     }
 
     /// Returns `None` if a signal ended the server before it was ready.
@@ -135,27 +129,18 @@ impl Server {
         let (ready, started) = sync_channel(1);
         let (done, ended) = sync_channel(1);
         let stopping = stop.clone();
-        std::thread::Builder::new()
-            .name("ambit-server".into())
-            .spawn(move || {
-                let system = System::with_tokio_rt(multi_thread_runtime);
-                let result = system.block_on(serve(config, registry, stopping, signals, ready));
-                let _ = done.send(result);
-                // A room that never returns from a tick blocks its thread; this thread is not
-                // joined either.
-                System::current().stop();
-                let _ = system.run();
-            })?;
+        std::thread::Builder::new().name("ambit-server".into()).spawn(move || {
+            let system = System::with_tokio_rt(multi_thread_runtime);
+            let result = system.block_on(serve(config, registry, stopping, signals, ready));
+            let _ = done.send(result);
+            // A room that never returns from a tick blocks its thread; this thread is not
+            // joined either.
+            System::current().stop();
+            let _ = system.run();
+        })?;
         match started.recv() {
-            Ok(addresses) => Ok(Some(Self {
-                addresses,
-                stop,
-                ended,
-            })),
-            Err(_) => ended
-                .recv()
-                .context("the server's main task panicked")?
-                .map(|()| None),
+            Ok(addresses) => Ok(Some(Self { addresses, stop, ended })),
+            Err(_) => ended.recv().context("the server's main task panicked")?.map(|()| None),
         }
     }
 }
@@ -167,10 +152,7 @@ impl Server {
 /// its children with it.
 pub fn run(registry: Registry) -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    if arguments
-        .get(1)
-        .is_some_and(|first| first == process::SUBCOMMAND)
-    {
+    if arguments.get(1).is_some_and(|first| first == process::SUBCOMMAND) {
         arguments.remove(0);
         return ambit_host::process::run_with(registry, arguments);
     }
@@ -254,11 +236,7 @@ impl ShutdownSignals {
     }
 
     async fn next(this: Option<&mut Self>) {
-        let Some(Self {
-            interrupt,
-            terminate,
-        }) = this
-        else {
+        let Some(Self { interrupt, terminate }) = this else {
             return std::future::pending().await;
         };
         tokio::select! {
@@ -298,17 +276,7 @@ mod tests {
         check(all, None, Some("192.0.2.1"), "page=http://127.0.0.1:7780/");
         let tls = Some("0.0.0.0:7443");
         check(local, tls, None, "page=https://127.0.0.1:7443/");
-        check(
-            local,
-            tls,
-            Some("192.0.2.1"),
-            "page=https://192.0.2.1:7443/",
-        );
-        check(
-            None,
-            Some("[2001:db8::1]:7443"),
-            None,
-            "page=https://[2001:db8::1]:7443/",
-        );
+        check(local, tls, Some("192.0.2.1"), "page=https://192.0.2.1:7443/");
+        check(None, Some("[2001:db8::1]:7443"), None, "page=https://[2001:db8::1]:7443/");
     }
 }

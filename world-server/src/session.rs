@@ -48,10 +48,7 @@ pub(crate) struct CommonToSessions {
 
 impl Default for CommonToSessions {
     fn default() -> Self {
-        Self {
-            slow_readers: AtomicU64::new(0),
-            places: Semaphore::new(WAITING_REQUESTS),
-        }
+        Self { slow_readers: AtomicU64::new(0), places: Semaphore::new(WAITING_REQUESTS) }
     }
 }
 
@@ -62,21 +59,12 @@ pub(crate) async fn serve(
     common: Arc<CommonToSessions>,
 ) {
     let queue = Arc::new(OutgoingQueue::default());
-    let connect = Connect {
-        connection: connection.clone(),
-        queue: Arc::clone(&queue),
-    };
+    let connect = Connect { connection: connection.clone(), queue: Arc::clone(&queue) };
     let Ok(conn) = world.send(connect).await else {
         return connection.close(ErrorCode::ServerError, LOBBY_ENDED);
     };
-    let session = ClientSession {
-        conn,
-        connection,
-        world,
-        queue,
-        write_timeout: WRITE_TIMEOUT,
-        common,
-    };
+    let session =
+        ClientSession { conn, connection, world, queue, write_timeout: WRITE_TIMEOUT, common };
     session.run().await;
 }
 
@@ -170,8 +158,7 @@ impl ClientSession {
     async fn write_all_frames(&self, to_client: SendStream) {
         if !self.write_frames(to_client).await && !self.connection.is_closed() {
             self.common.slow_readers.fetch_add(1, Relaxed);
-            self.connection
-                .close(ErrorCode::SlowReader, "messages were not read");
+            self.connection.close(ErrorCode::SlowReader, "messages were not read");
         }
         std::future::pending::<()>().await;
     }
@@ -235,10 +222,7 @@ mod tests {
             let ConnectionError::ApplicationClosed(close) = near.closed().await else {
                 panic!("not closed by the server")
             };
-            assert_eq!(
-                close.error_code,
-                VarInt::from_u32(ErrorCode::SlowReader as u32)
-            );
+            assert_eq!(close.error_code, VarInt::from_u32(ErrorCode::SlowReader as u32));
             assert_eq!(common.slow_readers.load(Relaxed), 1);
         });
     }
@@ -253,16 +237,10 @@ mod tests {
             to_server.write_all(&[0]).await.unwrap();
             let mut frames = FrameReader::new(from_server, MAX_FROM_WORLD);
             queue.push(FrameKind::Essential, &vec![0, 0, 0, 2, 7, 8].into());
-            assert_eq!(
-                frames.next_frame().await.unwrap().as_deref(),
-                Some(&[7, 8][..])
-            );
+            assert_eq!(frames.next_frame().await.unwrap().as_deref(), Some(&[7, 8][..]));
             queue.push(FrameKind::Essential, &vec![0, 0, 0, 1, 9].into());
             assert!(queue.close(ErrorCode::Kicked, "out"));
-            assert_eq!(
-                frames.next_frame().await.unwrap().as_deref(),
-                Some(&[9][..])
-            );
+            assert_eq!(frames.next_frame().await.unwrap().as_deref(), Some(&[9][..]));
             assert!(frames.next_frame().await.unwrap().is_none());
             let ConnectionError::ApplicationClosed(close) = near.closed().await else {
                 panic!("not closed by the server")
@@ -339,9 +317,7 @@ mod tests {
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));
-        let near = client
-            .connect(server.local_addr().unwrap(), "ambit")
-            .unwrap();
+        let near = client.connect(server.local_addr().unwrap(), "ambit").unwrap();
         let (near, far) = tokio::join!(near, async { server.accept().await.unwrap().await });
         (near.unwrap(), far.unwrap())
     }

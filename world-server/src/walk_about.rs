@@ -40,11 +40,7 @@ impl BotRunner {
                 SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
             });
         }
-        Self {
-            server,
-            certificate,
-            runtime: Handle::current(),
-        }
+        Self { server, certificate, runtime: Handle::current() }
     }
 
     /// Starts a bot that is this player and resumes the session of this token.
@@ -95,10 +91,7 @@ fn look(client: &mut Client, now: LocalTime, seed: u64, crowd: &mut Option<Crowd
     let Some(around) = Surroundings::of(client, now, false) else {
         return;
     };
-    let around = Surroundings {
-        commands: around.commands.without_spells(),
-        ..around
-    };
+    let around = Surroundings { commands: around.commands.without_spells(), ..around };
     let crowd = crowd.get_or_insert_with(|| CrowdBot::new(now, seed));
     if let Some(command) = crowd.decide(now, &around) {
         // Between two connections there are no commands.

@@ -126,10 +126,7 @@ impl Bot {
                     return Ok((bot, welcome));
                 }
             }
-            bot.fault_detector
-                .closed()
-                .unwrap_or("the client ended")
-                .clone_into(&mut last);
+            bot.fault_detector.closed().unwrap_or("the client ended").clone_into(&mut last);
             if index == 0 && last.starts_with(codes::COULD_NOT_CONNECT) {
                 break;
             }
@@ -141,10 +138,7 @@ impl Bot {
     /// Sends a request to the lobby and returns the answer.
     pub(crate) async fn ask(&mut self, request: LobbyRequest) -> Result<ViewEvent, String> {
         let what = request.description();
-        let asked = self
-            .handle
-            .request(request)
-            .map_err(|error| error.to_string())?;
+        let asked = self.handle.request(request).map_err(|error| error.to_string())?;
         let answer = timeout(ANSWER_TIMEOUT, async {
             while let Some(event) = self.next().await {
                 match &event {
@@ -164,16 +158,10 @@ impl Bot {
                     _ => {}
                 }
             }
-            Err(self
-                .fault_detector
-                .closed()
-                .unwrap_or("the client ended")
-                .to_owned())
+            Err(self.fault_detector.closed().unwrap_or("the client ended").to_owned())
         });
         answer.await.unwrap_or_else(|_| {
-            Err(format!(
-                "asked to {what}, but no answer came within {ANSWER_TIMEOUT:?}"
-            ))
+            Err(format!("asked to {what}, but no answer came within {ANSWER_TIMEOUT:?}"))
         })
     }
 
@@ -194,9 +182,7 @@ impl Bot {
             }
             Ok(())
         });
-        arrival
-            .await
-            .unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
+        arrival.await.unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
     }
 
     pub(crate) fn handle(&self) -> ClientHandle {
@@ -237,10 +223,7 @@ impl Bot {
     /// Quits, and waits until the client has ended.
     pub(crate) async fn leave(mut self) {
         self.handle.quit();
-        let _ = timeout(QUIT_TIMEOUT, async {
-            while self.events.next().await.is_some() {}
-        })
-        .await;
+        let _ = timeout(QUIT_TIMEOUT, async { while self.events.next().await.is_some() {} }).await;
     }
 
     /// Samples, and perhaps sends a command.
@@ -250,10 +233,8 @@ impl Bot {
             Profile::Monkey => return self.play_nonsense(state),
             _ => return self.hold_keys(state),
         }
-        let casts = state
-            .crowd
-            .as_ref()
-            .is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
+        let casts =
+            state.crowd.as_ref().is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
         let observation = self.handle.run(|client, now| {
             client.sample_ages(now);
             Observation::new(client, now, casts)
@@ -265,9 +246,7 @@ impl Bot {
         let Some(avatar) = observation.avatar else {
             return;
         };
-        let crowd = state
-            .crowd
-            .get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
+        let crowd = state.crowd.get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
         if let Some(action) = crowd.decide(observation.now, &avatar) {
             self.act(&action);
         }
@@ -275,9 +254,7 @@ impl Bot {
 
     /// Samples, and sends a command that may be absurd or malformed.
     fn play_nonsense(&mut self, state: &mut BotState) {
-        let monkey = state
-            .monkey
-            .get_or_insert_with(|| MonkeyBot::new(state.seed));
+        let monkey = state.monkey.get_or_insert_with(|| MonkeyBot::new(state.seed));
         let (now, age) = self.handle.run(|client, now| {
             client.sample_ages(now);
             let in_sight: Vec<u32> = client.objects().map(|object| object.id).collect();
@@ -315,11 +292,7 @@ impl Bot {
             (
                 now,
                 client.age(now),
-                if shows {
-                    shown_positions::visible_positions(client, now)
-                } else {
-                    None
-                },
+                if shows { shown_positions::visible_positions(client, now) } else { None },
             )
         };
         let (now, age, seen) = self.handle.run(observe);
@@ -327,12 +300,8 @@ impl Bot {
         if let Some(age) = age.filter(|_| state.first.is_some()) {
             state.ages.add(age);
         }
-        if let Some((shown, seen)) = self
-            .settings
-            .shown
-            .as_ref()
-            .zip(seen)
-            .filter(|_| state.first.is_some())
+        if let Some((shown, seen)) =
+            self.settings.shown.as_ref().zip(seen).filter(|_| state.first.is_some())
         {
             shown.write(self.index, &seen);
         }
@@ -346,8 +315,7 @@ impl Bot {
     async fn finish(mut self, state: BotState) -> BotReport {
         let light = self.settings.is_light(self.index);
         let last = self.snapshot();
-        self.fault_detector
-            .end_measuring(last.silence.unwrap_or_default());
+        self.fault_detector.end_measuring(last.silence.unwrap_or_default());
         let steady = state.first.is_some() && self.fault_detector.is_steady();
         self.fault_detector.faults_mut().add(
             "malformed",
@@ -381,11 +349,7 @@ impl Bot {
         let traffic = self.handle.traffic();
         let read = |client: &mut Client, now| (client.stats(), client.silence(now));
         let (stats, silence) = self.handle.run(read);
-        ClientSnapshot {
-            stats,
-            traffic,
-            silence,
-        }
+        ClientSnapshot { stats, traffic, silence }
     }
 
     async fn next(&mut self) -> Option<ViewEvent> {
@@ -416,10 +380,7 @@ struct BotState {
 
 impl BotState {
     fn new(settings: &BotSettings, index: usize) -> Self {
-        let seed = settings
-            .seed
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .wrapping_add(index as u64);
+        let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
         let (now, ages) = (LocalTime::ZERO, Distribution::default());
         BotState {
             seed,
@@ -439,10 +400,7 @@ impl BotState {
     fn keys_to_hold(&mut self, profile: Profile) -> Option<KeyPresses> {
         match profile {
             Profile::Crowd | Profile::Idle | Profile::Monkey => None,
-            Profile::Hold => Some(KeyPresses {
-                held: HELD_KEY,
-                ..KeyPresses::default()
-            }),
+            Profile::Hold => Some(KeyPresses { held: HELD_KEY, ..KeyPresses::default() }),
             // The first look has not set the time yet.
             Profile::Cubes if self.now == LocalTime::ZERO => None,
             Profile::Cubes => Some(
@@ -472,11 +430,7 @@ struct Observation {
 
 impl Observation {
     fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
-        Observation {
-            now,
-            age: client.age(now),
-            avatar: Surroundings::of(client, now, casts),
-        }
+        Observation { now, age: client.age(now), avatar: Surroundings::of(client, now, casts) }
     }
 }
 

@@ -89,15 +89,8 @@ pub(crate) async fn run(
     let (sender, events) = mpsc::channel(2 * plan.count);
     let (plan, settings) = (Arc::new(plan), Arc::new(settings));
     let (phase, bots) = (watch::Sender::new(RunPhase::Gathering), JoinSet::new());
-    let mut group = BotGroup {
-        plan,
-        settings,
-        phase,
-        progress,
-        bots,
-        sender,
-        gather_events: events,
-    };
+    let mut group =
+        BotGroup { plan, settings, phase, progress, bots, sender, gather_events: events };
     match group.gather().await {
         Ok(()) => group.measure().await,
         Err(failure) => {
@@ -136,36 +129,19 @@ impl BotGroup {
         leader: &mut Bot,
         welcome: &Welcome,
     ) -> Result<JoinedRoom, String> {
-        let ViewEvent::Rooms { rooms, .. } = leader
-            .ask(LobbyRequest::ListRooms { subscribe: false })
-            .await?
+        let ViewEvent::Rooms { rooms, .. } =
+            leader.ask(LobbyRequest::ListRooms { subscribe: false }).await?
         else {
             return Err("the lobby did not list its rooms".to_owned());
         };
-        let join_running = |game: &str| {
-            welcome
-                .games
-                .iter()
-                .any(|known| known.name == game && known.join_running)
-        };
+        let join_running =
+            |game: &str| welcome.games.iter().any(|known| known.name == game && known.join_running);
         match rooms.iter().find(|room| room.name == self.plan.room) {
             Some(RoomListing { id, game, .. }) => {
-                leader
-                    .ask(LobbyRequest::JoinRoom {
-                        room: *id,
-                        password: String::new(),
-                    })
-                    .await?;
-                Ok(JoinedRoom {
-                    room: *id,
-                    is_own: false,
-                    join_running: join_running(game),
-                })
+                leader.ask(LobbyRequest::JoinRoom { room: *id, password: String::new() }).await?;
+                Ok(JoinedRoom { room: *id, is_own: false, join_running: join_running(game) })
             }
-            None => match leader
-                .ask(LobbyRequest::CreateRoom(self.new_room()))
-                .await?
-            {
+            None => match leader.ask(LobbyRequest::CreateRoom(self.new_room())).await? {
                 ViewEvent::Created { room, .. } => Ok(JoinedRoom {
                     room: room.id,
                     is_own: true,
@@ -214,12 +190,8 @@ impl BotGroup {
                     Ok(bot) => bot,
                     Err(failure) => return give_up(None, &failure, &sender).await,
                 };
-                if let Err(failure) = bot
-                    .ask(LobbyRequest::JoinRoom {
-                        room,
-                        password: String::new(),
-                    })
-                    .await
+                if let Err(failure) =
+                    bot.ask(LobbyRequest::JoinRoom { room, password: String::new() }).await
                 {
                     return give_up(Some(bot), &failure, &sender).await;
                 }
@@ -240,12 +212,7 @@ impl BotGroup {
         let (mut joined, mut settled, mut failed) = (0, 0, 0);
         let mut to_start = joined_room.is_own && !joined_room.join_running;
         while settled < self.plan.count {
-            match self
-                .gather_events
-                .recv()
-                .await
-                .expect("self holds a sender")
-            {
+            match self.gather_events.recv().await.expect("self holds a sender") {
                 GatherEvent::Joined => joined += 1,
                 GatherEvent::Arrived => settled += 1,
                 GatherEvent::Failed => (settled, failed) = (settled + 1, failed + 1),
@@ -290,30 +257,19 @@ impl BotGroup {
 
 /// Why the run failed, if it did.
 fn run_failure(reports: &[BotReport]) -> Option<String> {
-    let mut played = reports
-        .iter()
-        .filter(|report| report.measured.is_some())
-        .peekable();
+    let mut played = reports.iter().filter(|report| report.measured.is_some()).peekable();
     if played.peek().is_none() {
         return Some("no bot got into the game".to_owned());
     }
     let lost: Option<Vec<&String>> = played.map(|report| report.lost.as_ref()).collect();
     lost.map(|reasons| {
-        format!(
-            "no bot was left in the game at the end; the first one: {}",
-            reasons[0]
-        )
+        format!("no bot was left in the game at the end; the first one: {}", reasons[0])
     })
 }
 
 /// Allows for a room that does not run yet.
 fn arrival_timeout(bot: &Bot) -> Duration {
-    if bot
-        .fault_detector()
-        .room
-        .as_ref()
-        .is_some_and(|room| room.running)
-    {
+    if bot.fault_detector().room.as_ref().is_some_and(|room| room.running) {
         ARRIVAL_TIMEOUT
     } else {
         ARRIVAL_TIMEOUT + START_TIMEOUT
@@ -347,15 +303,9 @@ mod tests {
             measured: Some((ClientSnapshot::default(), ClientSnapshot::default())),
             ..BotReport::default()
         };
-        let lost = BotReport {
-            lost: Some("timed out".to_owned()),
-            ..stayed.clone()
-        };
+        let lost = BotReport { lost: Some("timed out".to_owned()), ..stayed.clone() };
         let outside = BotReport::default();
-        assert_eq!(
-            run_failure(&[outside.clone(), stayed.clone(), lost.clone()]),
-            None
-        );
+        assert_eq!(run_failure(&[outside.clone(), stayed.clone(), lost.clone()]), None);
         assert!(
             run_failure(std::slice::from_ref(&outside))
                 .is_some_and(|why| why.contains("got into the game"))

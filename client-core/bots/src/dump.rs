@@ -66,9 +66,7 @@ impl EventDump {
 impl DumpWriter {
     /// Waits until everything is written; all senders of lines must be dropped before.
     pub(crate) fn finish(self) -> io::Result<()> {
-        self.thread
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))
     }
 }
 
@@ -82,22 +80,13 @@ mod tests {
     fn each_event_is_a_line_with_its_client() {
         let path = std::env::temp_dir().join(format!("ambit-dump-{}", std::process::id()));
         let (dump, writer) = start(&path).expect("writable");
-        dump.write(
-            3,
-            &ViewEvent::Leave {
-                id: 9,
-                t: GameTime::from_millis(40),
-            },
-        );
+        dump.write(3, &ViewEvent::Leave { id: 9, t: GameTime::from_millis(40) });
         dump.write(4, &ViewEvent::Done { request: 1 });
         drop(dump);
         writer.finish().expect("written");
         let text = std::fs::read_to_string(&path).expect("readable");
         let _ = std::fs::remove_file(&path);
         let line: serde_json::Value = serde_json::from_str(text.trim()).expect("one object");
-        assert_eq!(
-            line,
-            json!({ "ev": "leave", "t": 40, "id": 9, "client": 3 })
-        );
+        assert_eq!(line, json!({ "ev": "leave", "t": 40, "id": 9, "client": 3 }));
     }
 }

@@ -65,10 +65,7 @@ impl Faults {
         } else {
             "others"
         };
-        self.kinds
-            .entry(kind.to_owned())
-            .or_insert_with(|| (0, example.into()))
-            .0 += count;
+        self.kinds.entry(kind.to_owned()).or_insert_with(|| (0, example.into())).0 += count;
     }
 
     pub(crate) fn merge(&mut self, other: &Faults) {
@@ -83,19 +80,14 @@ impl Faults {
 
     /// Name, count and example of each kind.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u64, &str)> {
-        self.kinds
-            .iter()
-            .map(|(kind, (count, example))| (kind.as_str(), *count, example.as_str()))
+        self.kinds.iter().map(|(kind, (count, example))| (kind.as_str(), *count, example.as_str()))
     }
 }
 
 impl FaultDetector {
     /// For a client that sends nonsense: no refusal is a fault.
     pub(crate) fn tolerating_refusals() -> Self {
-        Self {
-            tolerates_refusals: true,
-            ..Self::default()
-        }
+        Self { tolerates_refusals: true, ..Self::default() }
     }
 
     pub(crate) fn handle_event(&mut self, event: &ViewEvent) {
@@ -284,10 +276,7 @@ mod tests {
         for (events, fault) in [
             (vec![enter(1, true), enter(1, false)], "enter twice"),
             (vec![leave(1)], "leave without enter"),
-            (
-                vec![enter(1, false), leave(1), leave(1)],
-                "leave without enter",
-            ),
+            (vec![enter(1, false), leave(1), leave(1)], "leave without enter"),
             (vec![update(1)], "update of what is not in sight"),
             (vec![game_event(1)], "event about what is not in sight"),
         ] {
@@ -305,10 +294,7 @@ mod tests {
         ]);
         assert_eq!(detector.refusals(), 2);
         assert_eq!(kinds(&detector), ["unknown_command"]);
-        assert_eq!(
-            kinds(&after(&[failure(ErrorSubject::Request(1), "dead")])),
-            ["dead"]
-        );
+        assert_eq!(kinds(&after(&[failure(ErrorSubject::Request(1), "dead")])), ["dead"]);
     }
 
     #[test]
@@ -353,11 +339,7 @@ mod tests {
         let mut detector = after(&[enter(1, true), broken(), broken(), welcome(true)]);
         detector.end_measuring(Duration::ZERO);
         assert_eq!(
-            (
-                detector.resumes(),
-                detector.is_steady(),
-                detector.faults().count()
-            ),
+            (detector.resumes(), detector.is_steady(), detector.faults().count()),
             (1, true, 0)
         );
 
@@ -416,21 +398,11 @@ mod tests {
 
     fn welcome(resumed: bool) -> ViewEvent {
         let (player, name, grace) = (PlayerId(1), "bot".to_owned(), Duration::ZERO);
-        ViewEvent::Welcome(Welcome {
-            player,
-            name,
-            resumed,
-            room: None,
-            grace,
-            games: Vec::new(),
-        })
+        ViewEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games: Vec::new() })
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave {
-            id,
-            t: GameTime::ZERO,
-        }
+        ViewEvent::Leave { id, t: GameTime::ZERO }
     }
 
     fn update(id: u32) -> ViewEvent {
@@ -443,26 +415,13 @@ mod tests {
     }
 
     fn game_event(id: u32) -> ViewEvent {
-        let fields = vec![NamedField {
-            name: "target".into(),
-            value: FieldValue::Object(id),
-            choice: None,
-        }];
+        let fields =
+            vec![NamedField { name: "target".into(), value: FieldValue::Object(id), choice: None }];
         let (t, effect) = (GameTime::ZERO, GameTime::ZERO);
-        ViewEvent::Event(GameEvent {
-            name: "damage".into(),
-            t,
-            effect,
-            late: false,
-            fields,
-        })
+        ViewEvent::Event(GameEvent { name: "damage".into(), t, effect, late: false, fields })
     }
 
     fn failure(about: ErrorSubject, code: &str) -> ViewEvent {
-        ViewEvent::Error(Failure {
-            subject: about,
-            code: code.into(),
-            message: String::new(),
-        })
+        ViewEvent::Error(Failure { subject: about, code: code.into(), message: String::new() })
     }
 }

@@ -64,12 +64,7 @@ struct BotsOptions {
 
     /// How long all bots are in the game before the measured time begins, in seconds; then a line
     /// `measuring` is printed.
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 0,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, allow_negative_numbers = true)]
     settle: u32,
 
     /// The room's name; the default is a new room.
@@ -119,8 +114,7 @@ struct BotsOptions {
 
 impl BotsOptions {
     fn profile(&self) -> Profile {
-        self.profile
-            .unwrap_or_else(|| Profile::for_game(&self.game))
+        self.profile.unwrap_or_else(|| Profile::for_game(&self.game))
     }
 
     /// Reads the command line (the first argument is the program's name) and the environment. The
@@ -139,9 +133,7 @@ impl BotsOptions {
 
     /// How flags contradict each other.
     fn contradiction(&self, is_game_given: bool) -> Option<String> {
-        let Self {
-            count, game, room, ..
-        } = self;
+        let Self { count, game, room, .. } = self;
         if self.shown.is_some() && self.profile() == Profile::Crowd {
             return Some("bots of the profile `crowd` write no shown positions".to_owned());
         }
@@ -215,10 +207,8 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         full_clients: args.full.map_or(usize::MAX, |full| full as usize),
         shown,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
     let outcome = runtime.block_on(bot_group::run(plan(args), settings, ProgressDisplay::new()));
     // Also ends remaining bots, which drops all senders of dump lines.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
@@ -230,17 +220,12 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
 
 fn plan(args: &BotsOptions) -> RunPlan {
     let mut key = [0; 16];
-    SystemRandom::new()
-        .fill(&mut key)
-        .expect("the system has random numbers");
+    SystemRandom::new().fill(&mut key).expect("the system has random numbers");
     RunPlan {
         count: args.count as usize,
         time: args.seconds,
         settle: Duration::from_secs(args.settle.into()),
-        room: args
-            .room
-            .clone()
-            .unwrap_or_else(|| format!("bots-{}", std::process::id())),
+        room: args.room.clone().unwrap_or_else(|| format!("bots-{}", std::process::id())),
         game: args.game.clone(),
         capacity: args.capacity,
         parameters: args.param.iter().cloned().collect(),
@@ -253,19 +238,12 @@ fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
         eprintln!("error: {failure}");
     }
     if args.json {
-        outcome
-            .summary
-            .fault_lines()
-            .for_each(|fault| eprintln!("{fault}"));
+        outcome.summary.fault_lines().for_each(|fault| eprintln!("{fault}"));
         println!("{}", outcome.summary.json());
     } else if outcome.failure.is_none() {
         println!("{}", outcome.summary.text());
     }
-    if outcome.failure.is_none() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if outcome.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Parses seconds, from a tenth of a second to a day.
@@ -319,10 +297,7 @@ mod tests {
     fn cubes_are_not_played_in_the_field() {
         check(&["--profile=cubes"], "--game cubes");
         check(&["--profile=cubes", "--game=field"], "--game cubes");
-        check(
-            &["--profile=cubes", "--game=field", "--room=den"],
-            "--game cubes",
-        );
+        check(&["--profile=cubes", "--game=field", "--room=den"], "--game cubes");
         check(&["--profile=cubes", "--room=den"], "");
         check(&["--profile=cubes", "--game=cubes"], "");
         check(&["--profile=cubes", "--game=a-game-of-mine"], "");
@@ -358,14 +333,8 @@ mod tests {
 
     #[test]
     fn a_parameter_has_a_key_and_a_value() {
-        assert_eq!(
-            parameter("npcs=20"),
-            Ok(("npcs".to_owned(), "20".to_owned()))
-        );
-        assert_eq!(
-            parameter("size=1=2"),
-            Ok(("size".to_owned(), "1=2".to_owned()))
-        );
+        assert_eq!(parameter("npcs=20"), Ok(("npcs".to_owned(), "20".to_owned())));
+        assert_eq!(parameter("size=1=2"), Ok(("size".to_owned(), "1=2".to_owned())));
         for bad in ["npcs", "=20", ""] {
             assert!(parameter(bad).is_err(), "{bad}");
         }

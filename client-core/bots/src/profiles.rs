@@ -25,10 +25,6 @@ pub(crate) enum Profile {
 impl Profile {
     /// The default profile of a game.
     pub(crate) fn for_game(game: &str) -> Self {
-        if game == ambit_cubes_physics::GAME {
-            Self::Cubes
-        } else {
-            Self::Crowd
-        }
+        if game == ambit_cubes_physics::GAME { Self::Cubes } else { Self::Crowd }
     }
 }

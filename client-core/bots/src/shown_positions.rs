@@ -47,18 +47,10 @@ pub(crate) fn visible_positions(client: &mut Client, now: LocalTime) -> Option<S
     let mut lines = String::new();
     for object in client.objects() {
         if let Some(position) = object.position(t) {
-            let of = if object.newest_pose_stamp().is_some() {
-                shown
-            } else {
-                t
-            };
+            let of = if object.newest_pose_stamp().is_some() { shown } else { t };
             let ms = of.micros() as f64 / 1_000.0;
-            writeln!(
-                lines,
-                "@ {ms:.3} {} {:.4} {:.4}",
-                object.id, position.x, position.y
-            )
-            .expect("writing to a String succeeds");
+            writeln!(lines, "@ {ms:.3} {} {:.4} {:.4}", object.id, position.x, position.y)
+                .expect("writing to a String succeeds");
         }
     }
     lines.pop();

@@ -83,11 +83,8 @@ pub(crate) struct RunSummary {
 impl RunSummary {
     /// Of a run of `asked` bots that were measured for `time`.
     pub(crate) fn new(asked: usize, time: Duration, reports: &[BotReport]) -> Self {
-        let mut summary = RunSummary {
-            asked,
-            seconds: time.as_secs_f64(),
-            ..RunSummary::default()
-        };
+        let mut summary =
+            RunSummary { asked, seconds: time.as_secs_f64(), ..RunSummary::default() };
         for report in reports {
             summary.add(report);
         }
@@ -128,14 +125,8 @@ impl RunSummary {
                 "clients    {} of {} in the room for all of {:.1} s",
                 self.steady, self.asked, self.seconds
             ),
-            format!(
-                "enters     {}, leaves {}, events {}",
-                self.enters, self.leaves, self.events
-            ),
-            format!(
-                "late       {:.3} % of events and updates",
-                100.0 * self.late_share()
-            ),
+            format!("enters     {}, leaves {}, events {}", self.enters, self.leaves, self.events),
+            format!("late       {:.3} % of events and updates", 100.0 * self.late_share()),
             format!(
                 "a client   {:.1} updates/s, {:.1} datagrams/s and {:.0} bytes/s down, \
                  {:.0} bytes/s up (UDP payload)",
@@ -149,10 +140,7 @@ impl RunSummary {
         let more_lines = [
             format!("confirmed  {} commands", self.confirmed),
             format!("resumed    {} broken lobby connections", self.resumes),
-            format!(
-                "refused    {} commands by the rules of the game",
-                self.refusals
-            ),
+            format!("refused    {} commands by the rules of the game", self.refusals),
             format!("errors     {}", self.faults.count()),
         ];
         lines
@@ -223,29 +211,22 @@ impl RunSummary {
             self.updates += last.stats.updates.saturating_sub(first.stats.updates);
             self.in_sight += last.stats.enters.saturating_sub(last.stats.leaves);
             self.ages.merge(&report.ages);
-            self.age_by_class
-                .merge(&last.stats.ages.since(&first.stats.ages));
+            self.age_by_class.merge(&last.stats.ages.since(&first.stats.ages));
         }
         let (sent, before) = (&last.traffic, &first.traffic);
         self.traffic.bytes_down += sent.bytes_down.saturating_sub(before.bytes_down);
         self.traffic.bytes_up += sent.bytes_up.saturating_sub(before.bytes_up);
         self.traffic.datagrams_down += sent.datagrams_down.saturating_sub(before.datagrams_down);
         self.traffic.datagrams_up += sent.datagrams_up.saturating_sub(before.datagrams_up);
-        self.rtts_ms
-            .extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
+        self.rtts_ms.extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
         self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
         self.moves += last.stats.moves.saturating_sub(first.stats.moves);
-        self.move_gaps
-            .merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
+        self.move_gaps.merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
         self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
     }
 
     fn late_share(&self) -> f64 {
-        if self.received == 0 {
-            0.0
-        } else {
-            self.late as f64 / self.received as f64
-        }
+        if self.received == 0 { 0.0 } else { self.late as f64 / self.received as f64 }
     }
 
     /// A count per second and client.
@@ -268,11 +249,7 @@ impl RunSummary {
 
     /// Objects in sight per full client.
     fn in_sight_per_client(&self) -> f64 {
-        if self.full_clients == 0 {
-            0.0
-        } else {
-            self.in_sight as f64 / self.full_clients as f64
-        }
+        if self.full_clients == 0 { 0.0 } else { self.in_sight as f64 / self.full_clients as f64 }
     }
 
     fn rtt_ms(&self) -> Option<f64> {
@@ -330,12 +307,8 @@ mod tests {
             "resumes",
         ];
         expected.sort_unstable();
-        let mut keys: Vec<&str> = json
-            .as_object()
-            .expect("an object")
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let mut keys: Vec<&str> =
+            json.as_object().expect("an object").keys().map(String::as_str).collect();
         keys.sort_unstable();
         assert_eq!(keys, expected);
     }
@@ -344,24 +317,12 @@ mod tests {
     fn rates_are_per_second_and_client_within_the_measured_time() {
         let report = |updates: u64| {
             let snapshot = |updates, bytes_down| ClientSnapshot {
-                stats: ClientStats {
-                    updates,
-                    events: 10,
-                    enters: 3,
-                    ..ClientStats::default()
-                },
-                traffic: Traffic {
-                    bytes_down,
-                    ..Traffic::default()
-                },
+                stats: ClientStats { updates, events: 10, enters: 3, ..ClientStats::default() },
+                traffic: Traffic { bytes_down, ..Traffic::default() },
                 silence: None,
             };
             let measured = Some((snapshot(1_000, 500), snapshot(1_000 + updates, 2_500)));
-            BotReport {
-                steady: true,
-                measured,
-                ..BotReport::default()
-            }
+            BotReport { steady: true, measured, ..BotReport::default() }
         };
         let json = RunSummary::new(
             3,
@@ -382,11 +343,7 @@ mod tests {
     #[test]
     fn lateness_before_the_measured_time_does_not_count() {
         let snapshot = |events, late_events| ClientSnapshot {
-            stats: ClientStats {
-                events,
-                late_events,
-                ..ClientStats::default()
-            },
+            stats: ClientStats { events, late_events, ..ClientStats::default() },
             ..ClientSnapshot::default()
         };
         let report = BotReport {
@@ -406,23 +363,13 @@ mod tests {
             for &ms in gaps {
                 stats.gaps.add(Duration::from_millis(ms));
             }
-            ClientSnapshot {
-                stats,
-                silence,
-                ..ClientSnapshot::default()
-            }
+            ClientSnapshot { stats, silence, ..ClientSnapshot::default() }
         };
         let measured = |last| Some((snapshot(&[900], None), last));
-        let report = |last| BotReport {
-            measured: measured(last),
-            ..BotReport::default()
-        };
+        let report = |last| BotReport { measured: measured(last), ..BotReport::default() };
         let of = |last| RunSummary::new(1, Duration::from_secs(1), &[report(last)]).json();
         let json = of(snapshot(&[900, 50, 60], None));
-        assert_eq!(
-            (&json["gap_ms_p99"], &json["gap_ms_max"]),
-            (&json!(60), &json!(60))
-        );
+        assert_eq!((&json["gap_ms_p99"], &json["gap_ms_max"]), (&json!(60), &json!(60)));
         assert_eq!(
             of(snapshot(&[900, 50, 60], Some(Duration::from_secs(3))))["gap_ms_max"],
             json!(3_000)
@@ -436,10 +383,7 @@ mod tests {
             for &ms in near {
                 stats.ages.near.add(Duration::from_millis(ms));
             }
-            ClientSnapshot {
-                stats,
-                ..ClientSnapshot::default()
-            }
+            ClientSnapshot { stats, ..ClientSnapshot::default() }
         };
         let report = BotReport {
             measured: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))),
@@ -455,18 +399,10 @@ mod tests {
     #[test]
     fn the_median_round_trip_is_one_that_was_measured() {
         let report = |us| {
-            let stats = ClientStats {
-                rtt: Some(Duration::from_micros(us)),
-                ..ClientStats::default()
-            };
-            let last = ClientSnapshot {
-                stats,
-                ..ClientSnapshot::default()
-            };
-            BotReport {
-                measured: Some((ClientSnapshot::default(), last)),
-                ..BotReport::default()
-            }
+            let stats =
+                ClientStats { rtt: Some(Duration::from_micros(us)), ..ClientStats::default() };
+            let last = ClientSnapshot { stats, ..ClientSnapshot::default() };
+            BotReport { measured: Some((ClientSnapshot::default(), last)), ..BotReport::default() }
         };
         let reports = [report(9_000), report(1_250), report(3_000)];
         assert_eq!(
@@ -478,31 +414,17 @@ mod tests {
     #[test]
     fn gaps_around_host_changes_are_counted_separately() {
         let moved = |gaps: &[u64]| {
-            let mut stats = ClientStats {
-                moves: gaps.len() as u64,
-                ..ClientStats::default()
-            };
+            let mut stats = ClientStats { moves: gaps.len() as u64, ..ClientStats::default() };
             for &ms in gaps {
                 stats.move_gaps.add(Duration::from_millis(ms));
             }
-            ClientSnapshot {
-                stats,
-                ..ClientSnapshot::default()
-            }
+            ClientSnapshot { stats, ..ClientSnapshot::default() }
         };
         let measured = Some((moved(&[900]), moved(&[900, 70, 80])));
-        let report = BotReport {
-            measured,
-            confirmed: 7,
-            ..BotReport::default()
-        };
+        let report = BotReport { measured, confirmed: 7, ..BotReport::default() };
         let json = RunSummary::new(1, Duration::from_secs(1), &[report]).json();
         assert_eq!(
-            (
-                &json["moves"],
-                &json["move_gap_ms_p50"],
-                &json["move_gap_ms_p99"]
-            ),
+            (&json["moves"], &json["move_gap_ms_p50"], &json["move_gap_ms_p99"]),
             (&json!(2), &json!(70), &json!(80))
         );
         assert_eq!(json["acknowledged"], 7);
@@ -514,10 +436,6 @@ mod tests {
         report.faults.add("room_full", 2, "no seat left");
         let summary = RunSummary::new(2, Duration::from_secs(1), &[report]);
         assert_eq!(summary.json()["errors"], json!(2));
-        assert!(
-            summary
-                .text()
-                .contains("2 room_full, such as: no seat left")
-        );
+        assert!(summary.text().contains("2 room_full, such as: no seat left"));
     }
 }

@@ -33,11 +33,7 @@ pub struct Client {
 
 impl Client {
     pub(crate) fn new(session: Session, welcome: Welcome) -> Self {
-        Client {
-            session,
-            welcome: Arc::new(welcome),
-            watches_rooms: Arc::default(),
-        }
+        Client { session, welcome: Arc::new(welcome), watches_rooms: Arc::default() }
     }
 
     /// The player's number in the lobby.
@@ -62,11 +58,7 @@ impl Client {
         game: impl Into<String>,
     ) -> Result<GameDescription, RequestError> {
         let game = game.into();
-        match self
-            .session
-            .ask(LobbyRequest::DescribeGame { game })
-            .await?
-        {
+        match self.session.ask(LobbyRequest::DescribeGame { game }).await? {
             ViewEvent::Game { description, .. } => Ok(description),
             _ => Err(RequestError::unexpected("describe a game")),
         }
@@ -104,11 +96,7 @@ impl Client {
 
     /// Takes a seat in a room: awaiting the builder returns the [`Room`].
     pub fn join_room(&self, room: RoomId) -> JoinRoom {
-        JoinRoom {
-            session: self.session.clone(),
-            room,
-            password: String::new(),
-        }
+        JoinRoom { session: self.session.clone(), room, password: String::new() }
     }
 
     /// The room that the player is in: after
@@ -121,11 +109,7 @@ impl Client {
     pub async fn rooms(&self) -> Result<Vec<RoomListing>, RequestError> {
         // A request for the list also says whether changes are reported.
         let subscribe = self.watches_rooms.load(Ordering::Relaxed);
-        match self
-            .session
-            .ask(LobbyRequest::ListRooms { subscribe })
-            .await?
-        {
+        match self.session.ask(LobbyRequest::ListRooms { subscribe }).await? {
             ViewEvent::Rooms { rooms, .. } => Ok(rooms),
             _ => Err(RequestError::unexpected("list rooms")),
         }
@@ -190,8 +174,7 @@ impl Client {
 
     /// Secret: it lets another process take over this session, or resume it after a crash.
     pub fn resume_token(&self) -> Vec<u8> {
-        self.session
-            .read(|client, _| client.resume_token().to_vec())
+        self.session.read(|client, _| client.resume_token().to_vec())
     }
 
     /// Counters: round-trip time, datagrams, lateness, ages of what is shown.
@@ -233,10 +216,7 @@ impl CreateRoom {
     }
 
     /// A parameter of the game or of the room: `size`, `delay`, `npcs`...
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a caller writes 20 and not &20"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "a caller writes 20 and not &20")]
     pub fn parameter(mut self, key: impl Into<String>, value: impl ToString) -> Self {
         self.room.parameters.insert(key.into(), value.to_string());
         self
@@ -276,10 +256,7 @@ impl JoinRoom {
     }
 
     async fn request(self) -> Result<Room, RequestError> {
-        let request = LobbyRequest::JoinRoom {
-            room: self.room,
-            password: self.password,
-        };
+        let request = LobbyRequest::JoinRoom { room: self.room, password: self.password };
         match self.session.ask(request).await? {
             ViewEvent::Joined { room, .. } => Ok(Room::new(self.session, room.id)),
             _ => Err(RequestError::unexpected("join a room")),
@@ -299,8 +276,6 @@ impl IntoFuture for JoinRoom {
 /// Makes a repeated creation of the room harmless.
 fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .expect("the system has random numbers");
+    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
     bytes
 }

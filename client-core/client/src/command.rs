@@ -204,11 +204,7 @@ mod tests {
             ("bolt", [1.0_f32, 2.0], target),
             &[bolt.clone(), at(1.0, 2.0), FieldValue::Object(7)],
         );
-        check(
-            "cast",
-            ("bolt", None::<[f32; 2]>, target),
-            &[bolt, none, FieldValue::Object(7)],
-        );
+        check("cast", ("bolt", None::<[f32; 2]>, target), &[bolt, none, FieldValue::Object(7)]);
         let hello = FieldValue::Text("hello".to_owned());
         check("shout", (3, "hello"), &[FieldValue::Number(3), hello]);
     }
@@ -260,17 +256,9 @@ mod tests {
     #[derive(Command)]
     enum Other {
         Jump,
-        Cast {
-            spell: Spell,
-            target: Option<ObjectId>,
-        },
-        WalkTo {
-            to: Option<Position>,
-        },
-        Shout {
-            times: Number<1, 10>,
-            words: String,
-        },
+        Cast { spell: Spell, target: Option<ObjectId> },
+        WalkTo { to: Option<Position> },
+        Shout { times: Number<1, 10>, words: String },
     }
 
     #[test]
@@ -285,16 +273,8 @@ mod tests {
         let rest = command(&schema, "rest", ().into_arguments());
         assert_eq!(typed(Known::Rest), Ok(rest.expect("it fits")));
         assert_eq!(Id::<Orc>::of_client("walker", 7), None, "another kind");
-        let cast = Known::Cast {
-            spell: Spell::Heal,
-            at: None,
-            target: Id::of_client("orc", 7),
-        };
-        let by_name = command(
-            &schema,
-            "cast",
-            ("heal", None::<Position>, 7).into_arguments(),
-        );
+        let cast = Known::Cast { spell: Spell::Heal, at: None, target: Id::of_client("orc", 7) };
+        let by_name = command(&schema, "cast", ("heal", None::<Position>, 7).into_arguments());
         assert_eq!(typed(cast), Ok(by_name.expect("it fits")));
     }
 
@@ -304,10 +284,7 @@ mod tests {
         let (spell, target) = (Spell::Bolt, None);
         for (command, expected) in [
             (Other::Jump, "the server's game has no command `jump`"),
-            (
-                Other::Cast { spell, target },
-                "declares `cast SPELL [X Y] [TARGET]` (at is",
-            ),
+            (Other::Cast { spell, target }, "declares `cast SPELL [X Y] [TARGET]` (at is"),
             (
                 Other::WalkTo { to },
                 "declares `walk-to X Y`, but this client was built with `walk-to [X Y]`",
@@ -317,10 +294,7 @@ mod tests {
             assert!(matches!(error, SendError::OtherVersion(_)), "{error:?}");
             let text = error.to_string();
             assert!(text.contains(expected), "{text}");
-            assert!(
-                text.contains("build it with the server's version"),
-                "{text}"
-            );
+            assert!(text.contains("build it with the server's version"), "{text}");
         }
         let (times, words) = (10.into(), "hello".into());
         let error = refusal(Other::Shout { times, words });
@@ -332,17 +306,10 @@ mod tests {
     fn an_object_that_no_client_knows_is_refused() {
         #[derive(Command)]
         enum Command {
-            Cast {
-                spell: Spell,
-                at: Option<Position>,
-                target: Option<ObjectId>,
-            },
+            Cast { spell: Spell, at: Option<Position>, target: Option<ObjectId> },
         }
-        let cast = |object| Command::Cast {
-            spell: Spell::Bolt,
-            at: None,
-            target: Some(ObjectId(object)),
-        };
+        let cast =
+            |object| Command::Cast { spell: Spell::Bolt, at: None, target: Some(ObjectId(object)) };
         assert_eq!(refusal(cast(1 << 32)), SendError::NoSuchObject);
         assert!(typed_command::build(&Schema::example(), cast(1 << 31)).is_ok());
     }

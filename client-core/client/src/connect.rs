@@ -163,8 +163,6 @@ fn next_number() -> u64 {
 
 fn random() -> [u8; 8] {
     let mut bytes = [0; 8];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .expect("the system has random numbers");
+    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
     bytes
 }

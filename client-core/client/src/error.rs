@@ -119,10 +119,7 @@ impl From<Failure> for RequestError {
         match code.as_str() {
             codes::CONNECTION_LOST => RequestError::ResultUnknown(message),
             codes::BAD_MESSAGE => RequestError::UnexpectedAnswer(message),
-            _ => RequestError::Refused {
-                code: code_of(&code),
-                message,
-            },
+            _ => RequestError::Refused { code: code_of(&code), message },
         }
     }
 }
@@ -138,10 +135,7 @@ impl ConnectError {
             | codes::NO_ANSWER
             | codes::BAD_MESSAGE
             | codes::QUIT => ConnectError::Unreachable(message),
-            refused => ConnectError::Refused {
-                code: code_of(refused),
-                message,
-            },
+            refused => ConnectError::Refused { code: code_of(refused), message },
         }
     }
 }
@@ -158,20 +152,16 @@ mod tests {
 
     #[test]
     fn codes_of_the_server_are_typed_and_unknown_ones_keep_their_message() {
-        for (code, expected) in [
-            ("room_full", ErrorCode::RoomFull),
-            ("of_the_future", ErrorCode::ErrorUnspecified),
-        ] {
+        for (code, expected) in
+            [("room_full", ErrorCode::RoomFull), ("of_the_future", ErrorCode::ErrorUnspecified)]
+        {
             let error = RequestError::from(failure(code));
             assert_eq!(error.code(), Some(expected));
             assert_eq!(error.to_string(), "so it is");
         }
         assert!(matches!(
             ConnectError::from_close("name_taken", "so it is".to_owned()),
-            ConnectError::Refused {
-                code: ErrorCode::NameTaken,
-                ..
-            }
+            ConnectError::Refused { code: ErrorCode::NameTaken, .. }
         ));
     }
 

@@ -34,12 +34,7 @@ pub struct Game {
 
 impl Game {
     pub(crate) fn new(session: Session, room: RoomId, queue: Arc<GameQueue>) -> Self {
-        Game {
-            session,
-            room,
-            queue,
-            frame: Frame::default(),
-        }
+        Game { session, room, queue, frame: Frame::default() }
     }
 
     /// Everything in sight as it is at `at`, mostly `Instant::now()` or when the screen will show

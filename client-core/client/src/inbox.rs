@@ -154,9 +154,7 @@ impl Inbox {
     pub(crate) fn handle(&self, event: ViewEvent) {
         let mut state = self.lock();
         state.note_room(&event);
-        let waiting = event
-            .request()
-            .and_then(|number| state.answers.remove(&number));
+        let waiting = event.request().and_then(|number| state.answers.remove(&number));
         let event = match waiting {
             // If the caller no longer waits, what it asked for has happened all the same.
             Some(waiting) => waiting.send(answer(event)).err().and_then(Result::ok),
@@ -185,23 +183,15 @@ impl Inbox {
             }
             ViewEvent::RoomChanged(room) => self.lobby.push(LobbyEvent::RoomChanged(room)),
             ViewEvent::RoomGone(room) => self.lobby.push(LobbyEvent::RoomGone(room)),
-            ViewEvent::Created { room, .. } => self.lobby.push(LobbyEvent::Joined {
-                room,
-                players: Vec::new(),
-            }),
+            ViewEvent::Created { room, .. } => {
+                self.lobby.push(LobbyEvent::Joined { room, players: Vec::new() })
+            }
             ViewEvent::Joined { room, players, .. } => {
                 self.lobby.push(LobbyEvent::Joined { room, players });
             }
-            ViewEvent::Left {
-                room,
-                code,
-                message,
-                ..
-            } => self.lobby.push(LobbyEvent::Left {
-                room,
-                code,
-                message,
-            }),
+            ViewEvent::Left { room, code, message, .. } => {
+                self.lobby.push(LobbyEvent::Left { room, code, message })
+            }
             ViewEvent::Players { room, players, .. } => {
                 if let Some(room) = room {
                     let outdated = |older: &LobbyEvent| match older {
@@ -231,9 +221,9 @@ impl Inbox {
                 state.push_game(GameEvent::RoomLate(lateness));
             }
             ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
-            ViewEvent::MapProgress {
-                received, total, ..
-            } => state.push_game(GameEvent::MapProgress { received, total }),
+            ViewEvent::MapProgress { received, total, .. } => {
+                state.push_game(GameEvent::MapProgress { received, total })
+            }
         }
     }
 
@@ -241,8 +231,7 @@ impl Inbox {
         match status {
             ConnectionStatus::Connecting { .. } => {}
             ConnectionStatus::Broken { reason, retry_in } => {
-                self.lobby
-                    .push(LobbyEvent::Interrupted { reason, retry_in });
+                self.lobby.push(LobbyEvent::Interrupted { reason, retry_in });
             }
             ConnectionStatus::GameBroken { reason, retry_in } => {
                 state.push_game(GameEvent::Interrupted { reason, retry_in });
@@ -261,17 +250,11 @@ impl Inbox {
     }
 
     fn handle_failure(&self, state: &InboxState, failure: Failure) {
-        let Failure {
-            subject,
-            code,
-            message,
-        } = failure;
+        let Failure { subject, code, message } = failure;
         match subject {
-            ErrorSubject::Command(command) => state.push_game(GameEvent::Refused {
-                command,
-                code,
-                message,
-            }),
+            ErrorSubject::Command(command) => {
+                state.push_game(GameEvent::Refused { command, code, message })
+            }
             ErrorSubject::Game => state.push_game(GameEvent::Error { code, message }),
             ErrorSubject::Lobby | ErrorSubject::Request(_) => {
                 self.lobby.push(LobbyEvent::Error { code, message });

@@ -37,11 +37,7 @@ impl<E: Queued> EventQueue<E> {
     pub(crate) fn new(max_events: usize) -> Self {
         let events = VecDeque::new();
         EventQueue {
-            state: Mutex::new(QueueState {
-                events,
-                missed: 0,
-                closed: false,
-            }),
+            state: Mutex::new(QueueState { events, missed: 0, closed: false }),
             filled: Notify::new(),
             max_events,
         }
@@ -152,10 +148,7 @@ mod tests {
         queue.push(Test::Event(1));
         (0..9).for_each(|_| queue.push(Test::Update));
         queue.push(Test::Event(2));
-        assert_eq!(
-            taken(&queue),
-            [Test::Missed(9), Test::Event(1), Test::Event(2)]
-        );
+        assert_eq!(taken(&queue), [Test::Missed(9), Test::Event(1), Test::Event(2)]);
         assert_eq!(taken(&queue), []);
     }
 
@@ -166,9 +159,7 @@ mod tests {
         let events = taken(&queue);
         assert!(events.len() <= 11);
         assert_eq!(events.last(), Some(&Test::Event(999)));
-        let Test::Missed(missed) = events[0] else {
-            panic!("{events:?}")
-        };
+        let Test::Missed(missed) = events[0] else { panic!("{events:?}") };
         assert_eq!(missed + events.len() as u64 - 1, 1_000);
     }
 

@@ -76,10 +76,6 @@ impl Room {
 
     /// A request names no room: it means the one that the player is in.
     fn check(&self) -> Result<(), RequestError> {
-        if self.session.room() == Some(self.id) {
-            Ok(())
-        } else {
-            Err(RequestError::NotInThisRoom)
-        }
+        if self.session.room() == Some(self.id) { Ok(()) } else { Err(RequestError::NotInThisRoom) }
     }
 }

@@ -23,12 +23,7 @@ pub(crate) fn mark_objects(line: &mut Json, event: &ViewEvent) {
 pub(crate) fn text(json: &Json) -> String {
     match word(json, "ev") {
         "welcome" => welcome(json),
-        "rooms" => list(
-            json,
-            "rooms",
-            "no rooms: make one with 'create NAME game=GAME'",
-            room,
-        ),
+        "rooms" => list(json, "rooms", "no rooms: make one with 'create NAME game=GAME'", room),
         "created" => format!(
             "room {} '{}' is yours; 'start' starts its game",
             number(json, "id"),
@@ -50,34 +45,21 @@ pub(crate) fn text(json: &Json) -> String {
         "update" => format!("~ {}", object(json)),
         "leave" => format!("- #{}", number(json, "id")),
         "event" => event(json),
-        "chat" => format!(
-            "[{}] {}: {}",
-            word(json, "channel"),
-            word(json, "from"),
-            word(json, "text")
-        ),
+        "chat" => {
+            format!("[{}] {}: {}", word(json, "channel"), word(json, "from"), word(json, "text"))
+        }
         "players" => list(json, "players", "nobody", player),
         "game" => list(json, "parameters", "no parameters", parameter),
         "bots" => format!("bots that come: {}", number(json, "count")),
-        "renamed" => format!(
-            "player {} is called {} now",
-            number(json, "player"),
-            word(json, "name")
-        ),
+        "renamed" => {
+            format!("player {} is called {} now", number(json, "player"), word(json, "name"))
+        }
         "objects" => list(json, "objects", "nothing around", object),
-        "left" => format!(
-            "you are out of room {}: {}",
-            number(json, "room"),
-            reason(json)
-        ),
+        "left" => format!("you are out of room {}: {}", number(json, "room"), reason(json)),
         "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
         "notice" => format!("note: {}", word(json, "message")),
         "help" => list(json, "commands", "", |command| {
-            format!(
-                "{:<44} {}",
-                word(command, "usage"),
-                word(command, "meaning")
-            )
+            format!("{:<44} {}", word(command, "usage"), word(command, "meaning"))
         }),
         _ => pairs(json),
     }
@@ -111,23 +93,12 @@ fn started(json: &Json) -> String {
     } else {
         format!("; commands: {}", commands.join(", "))
     };
-    format!(
-        "the game {} runs: {width} x {height} m{commands}",
-        word(json, "game")
-    )
+    format!("the game {} runs: {width} x {height} m{commands}", word(json, "game"))
 }
 
 fn room(room: &Json) -> String {
-    let state = if room["running"] == true {
-        "running"
-    } else {
-        "waiting"
-    };
-    let locked = if room["password"] == true {
-        ", password"
-    } else {
-        ""
-    };
+    let state = if room["running"] == true { "running" } else { "waiting" };
+    let locked = if room["password"] == true { ", password" } else { "" };
     let (id, name, game) = (number(room, "id"), word(room, "name"), word(room, "game"));
     format!(
         "{id:>4} {name:<32} {game:<10} {}/{} {state}{locked}",
@@ -138,11 +109,9 @@ fn room(room: &Json) -> String {
 
 fn player(player: &Json) -> String {
     let mut text = format!("{:>4} {}", number(player, "id"), word(player, "name"));
-    for (key, expected, remark) in [
-        ("host", true, " (host)"),
-        ("ready", true, " (ready)"),
-        ("connected", false, " (away)"),
-    ] {
+    for (key, expected, remark) in
+        [("host", true, " (host)"), ("ready", true, " (ready)"), ("connected", false, " (away)")]
+    {
         if player[key] == expected {
             text.push_str(remark);
         }
@@ -178,9 +147,7 @@ fn component(name: &str, value: &Json) -> Option<String> {
         return None;
     }
     if let Some(to) = value.get("to") {
-        return to
-            .is_object()
-            .then(|| format!("going to {}", position_text(to)));
+        return to.is_object().then(|| format!("going to {}", position_text(to)));
     }
     if let Some(moves) = value.get("moves") {
         return (moves == true).then(|| "on its way".to_owned());
@@ -194,11 +161,8 @@ fn component(name: &str, value: &Json) -> Option<String> {
 fn event(json: &Json) -> String {
     let mut text = format!("* {}", word(json, "name"));
     let known = ["ev", "t", "name", "effect", "late"];
-    for (key, value) in json
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| !known.contains(&key.as_str()))
+    for (key, value) in
+        json.as_object().into_iter().flatten().filter(|(key, _)| !known.contains(&key.as_str()))
     {
         let _ = match value {
             Json::Object(marked) if marked.contains_key("object") => {
@@ -215,15 +179,8 @@ fn event(json: &Json) -> String {
 }
 
 fn pairs(json: &Json) -> String {
-    let pairs = json
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| *key != "ev");
-    pairs
-        .map(|(key, value)| format!("{key:<24} {value}"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let pairs = json.as_object().into_iter().flatten().filter(|(key, _)| *key != "ev");
+    pairs.map(|(key, value)| format!("{key:<24} {value}")).collect::<Vec<_>>().join("\n")
 }
 
 fn parameter(parameter: &Json) -> String {
@@ -314,11 +271,7 @@ mod tests {
 
     #[test]
     fn a_game_event_is_described_with_its_fields() {
-        let field = |name: &str, value| NamedField {
-            name: name.into(),
-            value,
-            choice: None,
-        };
+        let field = |name: &str, value| NamedField { name: name.into(), value, choice: None };
         let event = ViewEvent::Event(GameEvent {
             name: "damage".into(),
             t: GameTime::from_millis(9),

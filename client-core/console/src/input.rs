@@ -67,9 +67,7 @@ fn next_line(source: &mut impl BufRead) -> Option<ReadLine> {
         source.skip_until(b'\n').ok()?;
         return Some(Err(LineTooLong));
     }
-    Some(Ok(String::from_utf8_lossy(&line)
-        .trim_end_matches(['\r', '\n'])
-        .to_owned()))
+    Some(Ok(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 #[cfg(test)]

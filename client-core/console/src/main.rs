@@ -66,9 +66,7 @@ struct ConsoleOptions {
 }
 
 fn main() -> ExitCode {
-    let matches = ConsoleOptions::command()
-        .after_long_help(command_list())
-        .get_matches();
+    let matches = ConsoleOptions::command().after_long_help(command_list()).get_matches();
     let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let logging = flags::start_log().map_err(|error| error.to_string());
     let (lines, screen) = match logging.and_then(|()| input_and_output(args.script.as_deref())) {
@@ -94,16 +92,9 @@ fn run(args: &ConsoleOptions, lines: LineReceiver, mut screen: Screen) -> anyhow
     };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let setup = LoopSetup {
-        options: options(args, trust, resume_token),
-        lines,
-        screen,
-        token,
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let setup = LoopSetup { options: options(args, trust, resume_token), lines, screen, token };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let exit = runtime.block_on(main_loop::run(setup, random))?;
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     Ok(exit)
@@ -198,9 +189,7 @@ fn command_list() -> String {
 /// Cryptographically secure random bytes.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .expect("the system has random numbers");
+    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
     bytes
 }
 

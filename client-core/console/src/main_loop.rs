@@ -69,12 +69,7 @@ pub(crate) async fn run(
     setup: LoopSetup,
     new_key: impl FnMut() -> [u8; 16],
 ) -> io::Result<ExitCode> {
-    let LoopSetup {
-        options,
-        mut lines,
-        mut screen,
-        token,
-    } = setup;
+    let LoopSetup { options, mut lines, mut screen, token } = setup;
     let (handle, mut events) = shell::start(options, ());
     screen.set_client(&handle);
     let mut console = ConsoleLoop {
@@ -145,12 +140,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
                 self.close(code, message);
             }
-            ViewEvent::MapProgress {
-                received, total, ..
-            } => {
+            ViewEvent::MapProgress { received, total, .. } => {
                 let (received, total) = (*received, *total);
-                self.screen
-                    .show_progress("loading the map", received, total)?;
+                self.screen.show_progress("loading the map", received, total)?;
             }
             _ => {}
         }
@@ -214,9 +206,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             }
             ScriptStep::Stats => {
                 let ages = &self.ages;
-                let stats = self
-                    .handle
-                    .run(|client, now| report::stats(client, now, ages));
+                let stats = self.handle.run(|client, now| report::stats(client, now, ages));
                 self.print(&stats)?;
             }
             ScriptStep::Watch(on) => self.handle.run(|client, _| client.watch(on)),
@@ -250,11 +240,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         if code == codes::QUIT || code == protocol::name(ErrorCode::TakenOver) {
             self.token.clear();
         }
-        self.exit = Some(if code == codes::QUIT {
-            LoopExit::Quit
-        } else {
-            LoopExit::Lost
-        });
+        self.exit = Some(if code == codes::QUIT { LoopExit::Quit } else { LoopExit::Lost });
         if code != codes::QUIT {
             self.farewell = Some(format!("{code}: {message}"));
         }
@@ -273,8 +259,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     fn print(&mut self, line: &Json) -> io::Result<()> {
         self.screen.show(line)?;
         // `Script` can wait for a printed line of a kind.
-        self.script
-            .handle_printed(line["ev"].as_str().unwrap_or_default());
+        self.script.handle_printed(line["ev"].as_str().unwrap_or_default());
         Ok(())
     }
 

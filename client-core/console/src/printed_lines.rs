@@ -27,10 +27,7 @@ pub(crate) struct LineKind(u8);
 impl LineKind {
     /// The kind called `name`, if there is one.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        json::KINDS
-            .iter()
-            .position(|&kind| kind == name)
-            .map(|index| LineKind(index as u8))
+        json::KINDS.iter().position(|&kind| kind == name).map(|index| LineKind(index as u8))
     }
 
     pub(crate) fn name(self) -> &'static str {

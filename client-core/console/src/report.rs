@@ -65,9 +65,7 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
 pub(crate) fn help(schema: Option<&Schema>) -> Json {
     let command = |usage: &str, meaning: &str| json!({ "usage": usage, "meaning": meaning });
     let game = schema.map_or(&[][..], |schema| &schema.commands);
-    let console = command::HELP
-        .iter()
-        .map(|(usage, meaning)| command(usage, meaning));
+    let console = command::HELP.iter().map(|(usage, meaning)| command(usage, meaning));
     let game = game.iter().map(|game| {
         let usage = command_words::usage(game);
         command(&command::game_usage(&usage), &game.help)

@@ -133,10 +133,9 @@ fn printable(json: &Json) -> Json {
     match json {
         Json::String(text) => Json::String(text.replace(|it| !is_visible(it), " ")),
         Json::Array(items) => items.iter().map(printable).collect(),
-        Json::Object(pairs) => pairs
-            .iter()
-            .map(|(key, value)| (key.clone(), printable(value)))
-            .collect(),
+        Json::Object(pairs) => {
+            pairs.iter().map(|(key, value)| (key.clone(), printable(value))).collect()
+        }
         other => other.clone(),
     }
 }

@@ -186,26 +186,17 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         if self.unanswered.is_empty() {
             self.steps.push_back(ScriptStep::Quit);
         } else {
-            self.wait = WaitState::LastAnswers {
-                until: now + QUIT_TIMEOUT,
-            };
+            self.wait = WaitState::LastAnswers { until: now + QUIT_TIMEOUT };
         }
     }
 
     /// The number of the request in the last [`ScriptStep::Request`]; `None` if it was not
     /// accepted.
     pub(crate) fn handle_asked(&mut self, now: LocalTime, number: Option<u64>) {
-        self.wait = match (
-            std::mem::replace(&mut self.wait, WaitState::Nothing),
-            number,
-        ) {
+        self.wait = match (std::mem::replace(&mut self.wait, WaitState::Nothing), number) {
             (WaitState::Number(purpose), Some(request)) => {
                 self.unanswered.insert(request);
-                WaitState::Answer {
-                    request,
-                    purpose,
-                    until: now + ANSWER_TIMEOUT,
-                }
+                WaitState::Answer { request, purpose, until: now + ANSWER_TIMEOUT }
             }
             (WaitState::Number(_), None) => WaitState::Nothing,
             (other, _) => other,
@@ -217,20 +208,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
         self.update_state(event);
         let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
-        let Some(request) = event
-            .request()
-            .filter(|request| self.unanswered.remove(request))
+        let Some(request) = event.request().filter(|request| self.unanswered.remove(request))
         else {
             self.resume(now);
             return shown;
         };
         let mut private = false;
         match std::mem::replace(&mut self.wait, WaitState::Nothing) {
-            WaitState::Answer {
-                request: waited,
-                purpose,
-                ..
-            } if waited == request => {
+            WaitState::Answer { request: waited, purpose, .. } if waited == request => {
                 private = self.handle_answer(now, &purpose, event);
             }
             other => self.wait = other,
@@ -294,13 +279,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     fn begin(&mut self, now: LocalTime, line: ConsoleCommand) {
         match line {
             ConsoleCommand::Rooms => self.ask(LobbyRequest::ListRooms { subscribe: false }),
-            ConsoleCommand::Create {
-                name,
-                game,
-                capacity,
-                password,
-                parameters,
-            } => {
+            ConsoleCommand::Create { name, game, capacity, password, parameters } => {
                 let key = (self.new_key)();
                 self.ask(LobbyRequest::CreateRoom(NewRoom {
                     name,
@@ -311,14 +290,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     key,
                 }));
             }
-            ConsoleCommand::Join {
-                room: RoomReference::Id(room),
-                password,
-            } => self.ask(LobbyRequest::JoinRoom { room, password }),
-            ConsoleCommand::Join {
-                room: RoomReference::Name(name),
-                password,
-            } => {
+            ConsoleCommand::Join { room: RoomReference::Id(room), password } => {
+                self.ask(LobbyRequest::JoinRoom { room, password })
+            }
+            ConsoleCommand::Join { room: RoomReference::Name(name), password } => {
                 self.ask_for(
                     LobbyRequest::ListRooms { subscribe: false },
                     AnswerPurpose::FindRoom { name, password },
@@ -329,21 +304,15 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Leave => self.ask(LobbyRequest::LeaveRoom),
             ConsoleCommand::Describe(game) => self.ask(LobbyRequest::DescribeGame { game }),
             ConsoleCommand::Bots(count) => self.ask(LobbyRequest::InviteBots { count }),
-            ConsoleCommand::Players => self.ask(LobbyRequest::ListPlayers {
-                everybody: self.room.is_none(),
-            }),
+            ConsoleCommand::Players => {
+                self.ask(LobbyRequest::ListPlayers { everybody: self.room.is_none() })
+            }
             ConsoleCommand::Nick(name) => self.ask(LobbyRequest::SetName(name)),
             ConsoleCommand::Say(to, text) => {
-                let here = if self.room.is_some() {
-                    ChatAudience::Room
-                } else {
-                    ChatAudience::Lobby
-                };
+                let here =
+                    if self.room.is_some() { ChatAudience::Room } else { ChatAudience::Lobby };
                 self.ask_for(
-                    LobbyRequest::Say {
-                        to: to.unwrap_or(here),
-                        text,
-                    },
+                    LobbyRequest::Say { to: to.unwrap_or(here), text },
                     AnswerPurpose::Say,
                 );
             }
@@ -376,10 +345,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         let (schema, avatar) = match &self.game {
             GamePresence::Out => return self.not_in_game(&line),
             GamePresence::Expected => {
-                self.wait = WaitState::Game {
-                    line,
-                    until: now + GAME_TIMEOUT,
-                };
+                self.wait = WaitState::Game { line, until: now + GAME_TIMEOUT };
                 return;
             }
             GamePresence::Present { schema, avatar } => (schema, *avatar),
@@ -389,9 +355,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Keys(keys) => ScriptStep::Hold(Keymap(keys)),
             _ if avatar => ScriptStep::Objects,
             _ => {
-                self.wait = WaitState::Avatar {
-                    until: now + AVATAR_TIMEOUT,
-                };
+                self.wait = WaitState::Avatar { until: now + AVATAR_TIMEOUT };
                 return;
             }
         };
@@ -402,17 +366,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         let Some(wanted) = LineKind::named(kind) else {
             return self.error(
                 "usage",
-                format!(
-                    "there is no event '{kind}'; there are {}",
-                    json::KINDS.join(", ")
-                ),
+                format!("there is no event '{kind}'; there are {}", json::KINDS.join(", ")),
             );
         };
         if !self.printed.take(wanted) {
-            self.wait = WaitState::Printed {
-                kind: wanted,
-                until: now + time,
-            };
+            self.wait = WaitState::Printed { kind: wanted, until: now + time };
         }
     }
 
@@ -451,26 +409,20 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     ) -> bool {
         match (purpose, answer) {
             (AnswerPurpose::Say, ViewEvent::Done { .. }) => {
-                self.wait = WaitState::Echo {
-                    until: now + ECHO_TIMEOUT,
-                };
+                self.wait = WaitState::Echo { until: now + ECHO_TIMEOUT };
                 false
             }
             (AnswerPurpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
                 match room_called(name, rooms) {
-                    Ok(room) => self.ask(LobbyRequest::JoinRoom {
-                        room,
-                        password: password.clone(),
-                    }),
+                    Ok(room) => {
+                        self.ask(LobbyRequest::JoinRoom { room, password: password.clone() })
+                    }
                     Err(message) => self.error("no_such_room", message),
                 }
                 true
             }
             (AnswerPurpose::FindPlayer { name }, ViewEvent::Players { players, .. }) => {
-                match players
-                    .iter()
-                    .find(|player: &&PlayerListing| player.name == *name)
-                {
+                match players.iter().find(|player: &&PlayerListing| player.name == *name) {
                     Some(player) => self.ask(LobbyRequest::Kick(player.id)),
                     None => self.error(
                         "no_such_player",
@@ -502,10 +454,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             }
             ViewEvent::Left { .. } => (self.room, self.game) = (None, GamePresence::Out),
             ViewEvent::Started(started) => {
-                self.game = GamePresence::Present {
-                    schema: started.schema.clone(),
-                    avatar: false,
-                };
+                self.game = GamePresence::Present { schema: started.schema.clone(), avatar: false };
             }
             ViewEvent::Enter(enter) if enter.own => {
                 if let GamePresence::Present { avatar, .. } = &mut self.game {
@@ -561,23 +510,15 @@ fn game_command(schema: &Schema, line: &str) -> ScriptStep {
 }
 
 fn room_called(name: &str, rooms: &[RoomListing]) -> Result<RoomId, String> {
-    let found: Vec<RoomId> = rooms
-        .iter()
-        .filter(|room| room.name == name)
-        .map(|room| room.id)
-        .collect();
+    let found: Vec<RoomId> =
+        rooms.iter().filter(|room| room.name == name).map(|room| room.id).collect();
     match found.as_slice() {
         [room] => Ok(*room),
         [] => Err(format!("no room is called '{name}'; 'rooms' lists them")),
         several => {
-            let numbers = several
-                .iter()
-                .map(|room| room.0.to_string())
-                .collect::<Vec<_>>()
-                .join(", ");
-            Err(format!(
-                "several rooms are called '{name}': join one of {numbers} by its number"
-            ))
+            let numbers =
+                several.iter().map(|room| room.0.to_string()).collect::<Vec<_>>().join(", ");
+            Err(format!("several rooms are called '{name}': join one of {numbers} by its number"))
         }
     }
 }

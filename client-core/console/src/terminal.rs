@@ -279,9 +279,8 @@ impl PaintedPrompts {
     /// Waits until there are more than `count`.
     fn wait_beyond(&self, count: u64) {
         let painted = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self
-            .painted
-            .wait_timeout_while(painted, PAINT_TIMEOUT, |painted| *painted <= count);
+        let _ =
+            self.painted.wait_timeout_while(painted, PAINT_TIMEOUT, |painted| *painted <= count);
     }
 }
 

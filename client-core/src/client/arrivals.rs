@@ -37,8 +37,7 @@ impl Arrivals {
 
     /// How many are missing: the host numbers its datagrams one after the other.
     pub(super) fn lost(&self) -> u64 {
-        self.numbers
-            .map_or(0, |(first, last)| last - first + 1 - self.received)
+        self.numbers.map_or(0, |(first, last)| last - first + 1 - self.received)
     }
 
     /// The mean deviation of the time between two arrivals from the time between their stamps.

@@ -29,12 +29,7 @@ impl Backoff {
             .without_max_times()
             .with_jitter();
         let mut rng = Rng::with_seed(seed);
-        Backoff {
-            builder,
-            pauses: builder.with_jitter_seed(rng.u64(..)).build(),
-            failures: 0,
-            rng,
-        }
+        Backoff { builder, pauses: builder.with_jitter_seed(rng.u64(..)).build(), failures: 0, rng }
     }
 
     /// Counts a failed attempt and returns the pause before the next one.

@@ -28,13 +28,7 @@ pub(crate) struct DialRace {
 impl DialRace {
     /// A race between `attempts` addresses that begins now.
     pub(crate) fn new(now: LocalTime, attempts: usize, stagger: Duration) -> Self {
-        Self {
-            stagger,
-            attempts,
-            started: 0,
-            failed: 0,
-            next_at: now,
-        }
+        Self { stagger, attempts, started: 0, failed: 0, next_at: now }
     }
 
     /// The attempt to start now, if any.

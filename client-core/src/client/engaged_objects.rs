@@ -30,13 +30,10 @@ impl EngagedObjects {
     pub(crate) fn handle_event(&mut self, own: Option<u32>, game_event: &GameEvent) {
         let Some(own) = own else { return };
         let named = || {
-            game_event
-                .fields
-                .iter()
-                .filter_map(|field| match field.value {
-                    FieldValue::Object(object) => Some(object),
-                    _ => None,
-                })
+            game_event.fields.iter().filter_map(|field| match field.value {
+                FieldValue::Object(object) => Some(object),
+                _ => None,
+            })
         };
         if named().any(|object| object == own) {
             named()
@@ -47,9 +44,7 @@ impl EngagedObjects {
 
     /// Whether `object` is engaged at `t`.
     pub(crate) fn is_engaged(&self, object: u32, t: GameTime) -> bool {
-        self.until
-            .iter()
-            .any(|&(engaged, until)| engaged == object && t < until)
+        self.until.iter().any(|&(engaged, until)| engaged == object && t < until)
     }
 
     /// Removes all objects.
@@ -86,11 +81,7 @@ mod tests {
             (8, 1_000, false),
             (10, 1_000, false),
         ] {
-            assert_eq!(
-                engaged.is_engaged(object, ms(t)),
-                expected,
-                "{object} at {t}"
-            );
+            assert_eq!(engaged.is_engaged(object, ms(t)), expected, "{object} at {t}");
         }
         engaged.handle_event(Some(1), &game_event(3_000, &[Some(7), Some(1)]));
         assert!(engaged.is_engaged(7, ms(7_999)));
@@ -120,13 +111,7 @@ mod tests {
             choice: None,
         };
         let fields = objects.iter().map(field).collect();
-        GameEvent {
-            name: "hit".into(),
-            t: ms(0),
-            effect: ms(effect),
-            late: false,
-            fields,
-        }
+        GameEvent { name: "hit".into(), t: ms(0), effect: ms(effect), late: false, fields }
     }
 
     fn ms(ms: u64) -> GameTime {

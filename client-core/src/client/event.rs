@@ -31,10 +31,7 @@ pub enum ViewEvent {
     Welcome(Welcome),
     /// The answer to `ListRooms`. As a notification (only while subscribed): the rooms after some
     /// of their changes were dropped.
-    Rooms {
-        request: u64,
-        rooms: Vec<RoomListing>,
-    },
+    Rooms { request: u64, rooms: Vec<RoomListing> },
     /// A room is new or has changed; only while subscribed.
     RoomChanged(RoomListing),
     /// A room was removed; only while subscribed.
@@ -68,10 +65,7 @@ pub enum ViewEvent {
         players: Vec<PlayerListing>,
     },
     /// With what a room of a game can be created.
-    Game {
-        request: u64,
-        description: GameDescription,
-    },
+    Game { request: u64, description: GameDescription },
     /// So many bots come into the player's room.
     BotsInvited { request: u64, count: u32 },
     /// A player, perhaps the client's own, has a new name.
@@ -371,15 +365,9 @@ impl ComponentValue<&str> {
     pub fn to_owned_text(&self) -> ComponentValue {
         match *self {
             ComponentValue::Path { position, to } => ComponentValue::Path { position, to },
-            ComponentValue::Pose {
-                position,
-                facing,
-                moves,
-            } => ComponentValue::Pose {
-                position,
-                facing,
-                moves,
-            },
+            ComponentValue::Pose { position, facing, moves } => {
+                ComponentValue::Pose { position, facing, moves }
+            }
             ComponentValue::Gauge(gauge) => ComponentValue::Gauge(gauge),
             ComponentValue::Flag(flag) => ComponentValue::Flag(flag),
             ComponentValue::Number(number) => ComponentValue::Number(number),

@@ -30,22 +30,14 @@ pub(crate) struct EventQueue {
 impl EventQueue {
     /// An empty queue for at most `bound` events.
     pub(crate) fn new(bound: usize) -> Self {
-        EventQueue {
-            events: VecDeque::new(),
-            max_events: bound,
-            dropped: 0,
-        }
+        EventQueue { events: VecDeque::new(), max_events: bound, dropped: 0 }
     }
 
     /// Appends an event. The error means that the view does not read; the event is queued all the
     /// same.
     pub(crate) fn push(&mut self, event: ViewEvent) -> Result<(), EventsUnread> {
         self.events.push_back(event);
-        if self.events.len() <= self.max_events {
-            Ok(())
-        } else {
-            self.drop_updates()
-        }
+        if self.events.len() <= self.max_events { Ok(()) } else { self.drop_updates() }
     }
 
     /// Removes and returns the oldest event.
@@ -71,11 +63,7 @@ impl EventQueue {
             .retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
-        if waiting <= self.max_events / 2 {
-            Ok(())
-        } else {
-            Err(EventsUnread { waiting })
-        }
+        if waiting <= self.max_events / 2 { Ok(()) } else { Err(EventsUnread { waiting }) }
     }
 }
 
@@ -110,16 +98,9 @@ mod tests {
         }
         assert!(queue.events.len() <= 10);
         let kept = std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>();
-        assert_eq!(
-            kept.iter()
-                .filter(|event| matches!(event, ViewEvent::Leave { .. }))
-                .count(),
-            4
-        );
-        let updates = kept
-            .iter()
-            .filter(|event| matches!(event, ViewEvent::Update(_)))
-            .count() as u64;
+        assert_eq!(kept.iter().filter(|event| matches!(event, ViewEvent::Leave { .. })).count(), 4);
+        let updates =
+            kept.iter().filter(|event| matches!(event, ViewEvent::Update(_))).count() as u64;
         assert_eq!(queue.dropped() + updates, 1_000);
     }
 
@@ -133,10 +114,7 @@ mod tests {
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave {
-            id,
-            t: GameTime::ZERO,
-        }
+        ViewEvent::Leave { id, t: GameTime::ZERO }
     }
 
     fn update(id: u32) -> ViewEvent {

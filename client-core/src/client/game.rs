@@ -107,10 +107,7 @@ enum GameState<V> {
     /// The owner is dialling.
     Connecting(GameTicket),
     /// `Join` was sent at `since`.
-    Joining {
-        ticket: GameTicket,
-        since: LocalTime,
-    },
+    Joining { ticket: GameTicket, since: LocalTime },
     /// The host has accepted the player.
     Playing(Box<RunningGame<V>>),
 }
@@ -210,10 +207,7 @@ impl<F: ViewFactory> GameClient<F> {
             }
             GameState::NoGame | GameState::AwaitingTicket { .. } => {
                 self.state = GameState::NoGame;
-                self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
-                    code,
-                    message,
-                }));
+                self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
             }
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
         }
@@ -337,12 +331,8 @@ impl<F: ViewFactory> GameClient<F> {
     /// The connection is lost, or could not be established.
     pub(crate) fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
         let (CloseReason::Broken(reason)
-        | CloseReason::Busy {
-            message: reason, ..
-        }
-        | CloseReason::Final {
-            message: reason, ..
-        }) = close_reason;
+        | CloseReason::Busy { message: reason, .. }
+        | CloseReason::Final { message: reason, .. }) = close_reason;
         match self.state {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {}
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
@@ -416,10 +406,7 @@ impl<F: ViewFactory> GameClient<F> {
             GameState::Joining { since, .. } if now >= *since + JOIN_TIMEOUT => {
                 self.push_output(GameOutput::Close);
                 let seconds = JOIN_TIMEOUT.as_secs();
-                self.fail(
-                    now,
-                    format!("the game host did not answer within {seconds} s"),
-                );
+                self.fail(now, format!("the game host did not answer within {seconds} s"));
             }
             GameState::Playing(game) => game.handle_timeout(now, &mut self.factory, &mut self.out),
             _ => {}
@@ -459,10 +446,7 @@ impl<F: ViewFactory> GameClient<F> {
 
     /// The counters so far.
     pub(crate) fn stats(&self) -> ClientStats {
-        let rtt = self
-            .running_game()
-            .and_then(RunningGame::rtt)
-            .or(self.out.stats.rtt);
+        let rtt = self.running_game().and_then(RunningGame::rtt).or(self.out.stats.rtt);
         let mut stats = ClientStats {
             rtt,
             jitter: self.running_game().map(RunningGame::jitter),
@@ -534,11 +518,7 @@ impl<F: ViewFactory> GameClient<F> {
             now,
             since,
             rules,
-            GameSettings {
-                last_id: self.last_id,
-                physics,
-                ..self.settings
-            },
+            GameSettings { last_id: self.last_id, physics, ..self.settings },
         ));
         game.replica_mut().watch(self.watching);
         self.emit(ViewEvent::Started(GameStarted {
@@ -600,18 +580,11 @@ impl<F: ViewFactory> GameClient<F> {
                 self.max_attempts
             );
             let code = codes::GAME_UNREACHABLE.to_owned();
-            return self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
-                code,
-                message,
-            }));
+            return self
+                .emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
         }
-        self.state = GameState::AwaitingTicket {
-            ask_at: now + retry_in,
-        };
-        self.emit(ViewEvent::Connection(ConnectionStatus::GameBroken {
-            reason,
-            retry_in,
-        }));
+        self.state = GameState::AwaitingTicket { ask_at: now + retry_in };
+        self.emit(ViewEvent::Connection(ConnectionStatus::GameBroken { reason, retry_in }));
     }
 
     /// Ends the game without another attempt, for a reason given by the host.
@@ -620,10 +593,7 @@ impl<F: ViewFactory> GameClient<F> {
         self.held_keys = None;
         self.state = GameState::NoGame;
         self.push_output(GameOutput::Close);
-        self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
-            code,
-            message,
-        }));
+        self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
     }
 
     /// Closes what belongs to a connection that has ended; the caller replaces the state.
@@ -670,9 +640,7 @@ fn physics_missing<V>(now: LocalTime, game: &RunningGame<V>) -> Option<ViewEvent
 /// `Goodbye` of the lobby. So two clients can't take the game from each other in turns.
 fn concerns_connection(out: &pb::Out) -> bool {
     use protocol::ErrorCode::{HostDied, SlowReader, TakenOver};
-    [TakenOver, SlowReader, HostDied]
-        .map(i32::from)
-        .contains(&out.reason)
+    [TakenOver, SlowReader, HostDied].map(i32::from).contains(&out.reason)
 }
 
 /// Reports commands that may not have been executed, and that are not resent.

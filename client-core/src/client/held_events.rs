@@ -47,12 +47,7 @@ impl HeldEvents {
         mut emit: impl FnMut(ViewEvent),
     ) {
         if is_due(now, &received, replica) {
-            return emit(to_view_event(
-                now,
-                &received,
-                received.effect < now,
-                replica,
-            ));
+            return emit(to_view_event(now, &received, received.effect < now, replica));
         }
         self.held.push_back(received);
         if self.held.len() > MAX_HELD
@@ -104,20 +99,14 @@ fn to_view_event<V>(
     replica: &Replica<V>,
 ) -> ViewEvent {
     let names = &replica.names().events[usize::from(received.kind)];
-    let fields = received
-        .fields
-        .iter()
-        .zip(&names.fields)
-        .map(|(field, names)| NamedField {
-            name: names.name.clone(),
-            value: field
-                .rename_object(|&alias| visible_object(alias, replica))
-                .unwrap_or_default(),
-            choice: match field {
-                FieldValue::Choice(index) => names.choices.get(usize::from(*index)).cloned(),
-                _ => None,
-            },
-        });
+    let fields = received.fields.iter().zip(&names.fields).map(|(field, names)| NamedField {
+        name: names.name.clone(),
+        value: field.rename_object(|&alias| visible_object(alias, replica)).unwrap_or_default(),
+        choice: match field {
+            FieldValue::Choice(index) => names.choices.get(usize::from(*index)).cloned(),
+            _ => None,
+        },
+    });
     let fields = fields.collect();
     ViewEvent::Event(GameEvent {
         name: names.name.clone(),
@@ -130,9 +119,7 @@ fn to_view_event<V>(
 
 /// The object in sight that an alias names.
 fn visible_object<V>(alias: Alias, replica: &Replica<V>) -> Option<u32> {
-    replica
-        .resolve(alias)
-        .filter(|id| replica.get(*id).is_some())
+    replica.resolve(alias).filter(|id| replica.get(*id).is_some())
 }
 
 #[cfg(test)]
@@ -147,12 +134,8 @@ mod tests {
 
     #[test]
     fn held_events_are_bounded_and_the_oldest_is_emitted_first() {
-        let replica = Replica::<()>::new(
-            Arc::new(Schema::example()),
-            Duration::ZERO,
-            0,
-            PoseDecoding::Full,
-        );
+        let replica =
+            Replica::<()>::new(Arc::new(Schema::example()), Duration::ZERO, 0, PoseDecoding::Full);
         let mut held = HeldEvents::default();
         let mut emitted = Vec::new();
         let fields = vec![FieldValue::Object(Alias { slot: 1, epoch: 0 })];

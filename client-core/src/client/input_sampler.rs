@@ -67,20 +67,12 @@ impl InputSampler {
     /// Takes a sample for a datagram that leaves now. Returns the sample, too, if it is a change.
     pub(crate) fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
         let (before, keys) = (self.last_keys(), self.next_keys());
-        let after_last = self
-            .last
-            .map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
-        let sample = KeySample {
-            at: now.whole_millis().max(after_last),
-            keys,
-        };
+        let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let sample = KeySample { at: now.whole_millis().max(after_last), keys };
         self.pressed_since_sample.0 &= before.0;
         self.last = Some(sample);
         if keys != before {
-            self.pending_changes.push_back(PendingChange {
-                sample,
-                first_sent_in: None,
-            });
+            self.pending_changes.push_back(PendingChange { sample, first_sent_in: None });
         }
         self.limit_pending(sample.at);
         let changes = self.pending_changes.iter().map(|change| change.sample);
@@ -94,21 +86,11 @@ impl InputSampler {
     /// one at `then`.
     pub(crate) fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         let (before, keys) = (self.last_keys(), self.next_keys());
-        let after_last = self
-            .last
-            .map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
-        let next = KeySample {
-            at: now.whole_millis().max(after_last),
-            keys,
-        };
-        let last = KeySample {
-            at: then.whole_millis().max(next.at + MILLISECOND),
-            keys: self.held,
-        };
-        [
-            Some(next).filter(|_| keys != before),
-            Some(last).filter(|_| self.held != keys),
-        ]
+        let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let next = KeySample { at: now.whole_millis().max(after_last), keys };
+        let last =
+            KeySample { at: then.whole_millis().max(next.at + MILLISECOND), keys: self.held };
+        [Some(next).filter(|_| keys != before), Some(last).filter(|_| self.held != keys)]
     }
 
     /// The datagram with the last sample has left.
@@ -126,9 +108,7 @@ impl InputSampler {
     /// The host has received that datagram.
     pub(crate) fn handle_acked(&mut self, seq: Seq) {
         let arrived = |change: &PendingChange| {
-            change
-                .first_sent_in
-                .is_some_and(|first| !first.newer_than(seq))
+            change.first_sent_in.is_some_and(|first| !first.newer_than(seq))
         };
         while self.pending_changes.front().is_some_and(arrived) {
             self.drop_oldest();
@@ -154,10 +134,8 @@ impl InputSampler {
             self.drop_oldest();
         }
         if self.pending_changes.len() > MAX_CHANGES
-            && let (Some(oldest), Some(later)) = (
-                self.pending_changes.pop_front(),
-                self.pending_changes.front_mut(),
-            )
+            && let (Some(oldest), Some(later)) =
+                (self.pending_changes.pop_front(), self.pending_changes.front_mut())
         {
             later.sample.keys.0 |= oldest.sample.keys.0;
         }
@@ -260,10 +238,8 @@ mod tests {
     fn take(samples: &mut InputSampler, ms: u64) -> Vec<(u64, u32)> {
         let now = GameTime::from_millis(ms);
         let (input, _) = samples.take_sample(now);
-        let mut sent: Vec<_> = input
-            .samples(now)
-            .map(|sample| (sample.at.millis(), sample.keys.0))
-            .collect();
+        let mut sent: Vec<_> =
+            input.samples(now).map(|sample| (sample.at.millis(), sample.keys.0)).collect();
         sent.pop();
         sent
     }

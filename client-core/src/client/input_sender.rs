@@ -125,11 +125,7 @@ impl InputSender {
         let Some(sent) = self.last_sent_at.filter(|_| !self.sampler.is_due()) else {
             return Some(LocalTime::ZERO);
         };
-        let slack = if self.interval >= self.tick {
-            MAX_LATE
-        } else {
-            Duration::ZERO
-        };
+        let slack = if self.interval >= self.tick { MAX_LATE } else { Duration::ZERO };
         if activity.owes_ack {
             // If the host ticks faster than this client sends, follow every other tick at most.
             let earliest = sent + self.interval.saturating_sub(MAX_EARLY.min(self.tick / 2));
@@ -140,33 +136,22 @@ impl InputSender {
             );
         }
         let steady = sent.since(activity.last_received_at) < self.tick * ACTIVE_HOST_TICKS;
-        Some(
-            sent + if steady {
-                self.interval + slack
-            } else {
-                self.interval
-            },
-        )
+        Some(sent + if steady { self.interval + slack } else { self.interval })
     }
 
     /// Whether a datagram is due.
     pub(crate) fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
-        self.next_deadline(activity)
-            .is_some_and(|deadline| deadline <= now)
+        self.next_deadline(activity).is_some_and(|deadline| deadline <= now)
     }
 
     /// A datagram has left with the input of [`InputSender::next_input`]; `activity` is the state
     /// before.
     pub(crate) fn note_sent(&mut self, now: LocalTime, seq: Seq, activity: LinkActivity) {
         // A datagram that waited for a tick in vain does not delay later ones.
-        let planned = self
-            .last_sent_at
-            .filter(|_| !activity.owes_ack)
-            .map(|sent| sent + self.interval);
+        let planned =
+            self.last_sent_at.filter(|_| !activity.owes_ack).map(|sent| sent + self.interval);
         self.last_sent_at = Some(
-            planned
-                .filter(|&planned| planned <= now && now <= planned + MAX_LATE)
-                .unwrap_or(now),
+            planned.filter(|&planned| planned <= now && now <= planned + MAX_LATE).unwrap_or(now),
         );
         self.sampler.note_sent(seq);
     }
@@ -189,11 +174,7 @@ impl InputSender {
 
     /// Changes that no datagram has carried yet, if one leaves at `now` and another one at `then`.
     pub(crate) fn upcoming_samples(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
-        if self.state == SendState::Idle {
-            [None; 2]
-        } else {
-            self.sampler.upcoming(now, then)
-        }
+        if self.state == SendState::Idle { [None; 2] } else { self.sampler.upcoming(now, then) }
     }
 
     fn stop_if_settled(&mut self) {
@@ -250,10 +231,7 @@ mod tests {
             harness.inputs.hold(UP);
             harness.run_for(500, Some(phase));
             let sent = harness.run_for(2_000, Some(phase));
-            assert!(
-                sent.iter().all(|ms| ms % 50 == (phase + 24) % 50),
-                "phase {phase}: {sent:?}"
-            );
+            assert!(sent.iter().all(|ms| ms % 50 == (phase + 24) % 50), "phase {phase}: {sent:?}");
             assert_eq!(sent.len(), 40, "phase {phase}");
         }
     }
@@ -308,19 +286,9 @@ mod tests {
 
     impl InputHarness {
         fn new(hz: u32) -> Self {
-            let activity = LinkActivity {
-                owes_ack: false,
-                last_received_at: LocalTime::ZERO,
-            };
+            let activity = LinkActivity { owes_ack: false, last_received_at: LocalTime::ZERO };
             let inputs = InputSender::new(hz, InputRate::Hz20);
-            InputHarness {
-                inputs,
-                hz,
-                now: 0,
-                activity,
-                last: Seq(0),
-                requests_ack: false,
-            }
+            InputHarness { inputs, hz, now: 0, activity, last: Seq(0), requests_ack: false }
         }
 
         /// Runs for some time; returns the times of the datagrams with inputs. The host's ticks
@@ -334,18 +302,13 @@ mod tests {
                         / 1_000
                 };
                 if phase.is_some() && now > 0 && ticks(now) != ticks(now - 1) {
-                    self.activity = LinkActivity {
-                        owes_ack: true,
-                        last_received_at: at,
-                    };
+                    self.activity = LinkActivity { owes_ack: true, last_received_at: at };
                 }
                 if self.inputs.is_due(at, self.activity) {
                     sent.push(now);
                     self.last = self.last.next();
-                    let input = self
-                        .inputs
-                        .next_input(GameTime::from_millis(now))
-                        .expect("it is due");
+                    let input =
+                        self.inputs.next_input(GameTime::from_millis(now)).expect("it is due");
                     self.requests_ack = input.has_changes();
                     self.inputs.note_sent(at, self.last, self.activity);
                     self.activity.owes_ack = false;

@@ -72,9 +72,7 @@ impl CloseReason {
     /// The peer has closed the connection with this code, perhaps with a text. An error code ends
     /// it for good, unless the error is temporary.
     pub fn by_peer(code: u64, reason: &[u8]) -> Self {
-        let known = i32::try_from(code)
-            .ok()
-            .and_then(|code| pb::ErrorCode::try_from(code).ok());
+        let known = i32::try_from(code).ok().and_then(|code| pb::ErrorCode::try_from(code).ok());
         let why = if reason.is_empty() {
             known.map(protocol::name).unwrap_or_default().into()
         } else {
@@ -93,14 +91,8 @@ impl CloseReason {
                 | pb::ErrorCode::TooManyFromAddress
                 | pb::ErrorCode::RateLimited
                 | pb::ErrorCode::TryAgain),
-            ) => Self::Busy {
-                code: protocol::name(busy),
-                message,
-            },
-            Some(code) => Self::Final {
-                code: protocol::name(code),
-                message,
-            },
+            ) => Self::Busy { code: protocol::name(busy), message },
+            Some(code) => Self::Final { code: protocol::name(code), message },
         }
     }
 
@@ -138,14 +130,8 @@ impl CloseReason {
     pub(crate) fn map_message(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Broken(message) => Self::Broken(change(message)),
-            Self::Busy { code, message } => Self::Busy {
-                code,
-                message: change(message),
-            },
-            Self::Final { code, message } => Self::Final {
-                code,
-                message: change(message),
-            },
+            Self::Busy { code, message } => Self::Busy { code, message: change(message) },
+            Self::Final { code, message } => Self::Final { code, message: change(message) },
         }
     }
 
@@ -297,10 +283,7 @@ impl LobbySession {
         if !self.pending.has_room() {
             return Err(RequestError::TooMany);
         }
-        let longest = ClientToWorld {
-            request: u64::MAX,
-            body: Some(request.to_body()),
-        };
+        let longest = ClientToWorld { request: u64::MAX, body: Some(request.to_body()) };
         if longest.encoded_len() > MAX_TO_WORLD {
             return Err(RequestError::TooLong);
         }
@@ -336,9 +319,7 @@ impl LobbySession {
         if self.state != LobbyState::Connecting {
             return;
         }
-        self.state = LobbyState::Greeting {
-            deadline: now + HELLO_TIMEOUT,
-        };
+        self.state = LobbyState::Greeting { deadline: now + HELLO_TIMEOUT };
         let hello = pb::Hello {
             version: WORLD_VERSION,
             name: self.name.clone(),
@@ -478,10 +459,7 @@ impl LobbySession {
         };
         let at = self.servers.iter().position(|server| server == first);
         let (before, behind) = self.servers.split_at(at.unwrap_or(0));
-        let others = behind
-            .iter()
-            .chain(before)
-            .filter(|server| *server != first);
+        let others = behind.iter().chain(before).filter(|server| *server != first);
         let all = [first].into_iter().chain(others);
         let all = all.filter(|server| !self.has_refused(&server.address));
         all.take(MAX_DIALLED_SERVERS).cloned().collect()
@@ -575,22 +553,15 @@ impl LobbySession {
 
     /// What the last server said, after what the others have said before.
     fn with_refusals(&self, message: &str) -> String {
-        let before = self
-            .refusals
-            .iter()
-            .map(|(address, message)| format!("{address}: {message}; "));
+        let before =
+            self.refusals.iter().map(|(address, message)| format!("{address}: {message}; "));
         before.collect::<String>() + message
     }
 
     /// Ends the game first: its objects leave before the views learn that the player left the room.
     fn emit_left(&mut self, request: u64, room: RoomId, code: String, message: String) {
         self.outputs.push_back(LobbyOutput::OutOfRoom);
-        self.emit(ViewEvent::Left {
-            request,
-            room,
-            code,
-            message,
-        });
+        self.emit(ViewEvent::Left { request, room, code, message });
     }
 
     /// Servers without a valid certificate fingerprint are ignored.
@@ -611,10 +582,7 @@ impl LobbySession {
 
     /// The server that was dialled last is unavailable: select the next one of the cluster, if any.
     fn select_next_server(&mut self) {
-        let last = self
-            .servers
-            .iter()
-            .position(|server| server.address == self.dialled_address);
+        let last = self.servers.iter().position(|server| server.address == self.dialled_address);
         let next = last.map_or(0, |last| last + 1) % self.servers.len().max(1);
         self.next_server = self.servers.get(next).cloned();
     }
@@ -654,19 +622,11 @@ impl LobbySession {
         let since = *self.broken_since.get_or_insert(now);
         let retry_in = self.backoff.fail();
         if now + retry_in >= since + self.reconnect_for {
-            let message = format!(
-                "{reason}; gave up after {} attempts",
-                self.backoff.failures()
-            );
+            let message = format!("{reason}; gave up after {} attempts", self.backoff.failures());
             return self.finish(codes::CONNECTION_LOST.to_owned(), message);
         }
-        self.state = LobbyState::Pausing {
-            until: now + retry_in,
-        };
-        self.emit(ViewEvent::Connection(ConnectionStatus::Broken {
-            reason,
-            retry_in,
-        }));
+        self.state = LobbyState::Pausing { until: now + retry_in };
+        self.emit(ViewEvent::Connection(ConnectionStatus::Broken { reason, retry_in }));
     }
 
     fn finish(&mut self, code: String, message: String) {
@@ -700,20 +660,11 @@ impl LobbySession {
     }
 
     fn send_pending(&mut self) {
-        self.outputs.extend(
-            self.pending
-                .take_unsent()
-                .into_iter()
-                .map(LobbyOutput::Send),
-        );
+        self.outputs.extend(self.pending.take_unsent().into_iter().map(LobbyOutput::Send));
     }
 
     fn emit_error(&mut self, about: ErrorSubject, code: String, message: String) {
-        self.emit(ViewEvent::Error(Failure {
-            subject: about,
-            code,
-            message,
-        }));
+        self.emit(ViewEvent::Error(Failure { subject: about, code, message }));
     }
 
     fn emit(&mut self, event: ViewEvent) {

@@ -302,19 +302,13 @@ mod tests {
 
     #[test]
     fn a_ticket_without_a_fingerprint_is_refused() {
-        let ticket = pb::Ticket {
-            certificate_sha256: vec![0; 31],
-            ..pb::Ticket::default()
-        };
+        let ticket = pb::Ticket { certificate_sha256: vec![0; 31], ..pb::Ticket::default() };
         assert_eq!(GameTicket::try_from(ticket), Err(InvalidTicket(31)));
     }
 
     #[test]
     fn an_unknown_chat_channel_is_read_as_the_lobby() {
-        let chat = pb::Chat {
-            channel: 99,
-            ..pb::Chat::default()
-        };
+        let chat = pb::Chat { channel: 99, ..pb::Chat::default() };
         assert_eq!(ChatMessage::from(chat).channel, ChatChannel::Lobby);
     }
 }

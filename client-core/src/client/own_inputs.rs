@@ -58,9 +58,7 @@ impl EffectEstimator {
     /// The horizon of the first tick that can receive a sample taken at `at`, among ticks that are
     /// not known yet.
     pub fn estimate_effect(&self, at: GameTime) -> GameTime {
-        let late = (at + self.one_way_delay)
-            .since(self.newest_tick)
-            .as_micros();
+        let late = (at + self.one_way_delay).since(self.newest_tick).as_micros();
         let ticks = late.div_ceil(self.tick.as_micros().max(1)).max(1);
         let tick = self.newest_tick + self.tick * u32::try_from(ticks).unwrap_or(u32::MAX);
         (tick + self.delay).whole_millis()
@@ -79,15 +77,8 @@ impl OwnInputHistory {
 
     /// Effects reported by the host, newest first.
     pub fn handle_effects(&mut self, effects: &[EffectTime]) {
-        for EffectTime {
-            sampled_until: at,
-            takes_effect_at: effect,
-        } in effects.iter().rev()
-        {
-            let untold = self
-                .samples
-                .iter_mut()
-                .take_while(|(sample, _)| sample.at <= *at);
+        for EffectTime { sampled_until: at, takes_effect_at: effect } in effects.iter().rev() {
+            let untold = self.samples.iter_mut().take_while(|(sample, _)| sample.at <= *at);
             untold
                 .filter(|(_, known)| known.is_none())
                 .for_each(|(_, known)| *known = Some(*effect));
@@ -107,27 +98,18 @@ impl OwnInputHistory {
     ) -> impl Iterator<Item = OwnInput> {
         let upcoming = upcoming.into_iter().flatten().map(|sample| (sample, None));
         let (mut latest, mut edges) = (GameTime::ZERO, ButtonEdges::default());
-        self.samples
-            .iter()
-            .copied()
-            .chain(upcoming)
-            .map(move |(KeySample { at, keys }, known)| {
-                let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));
-                if effect == latest && known.is_none() && !edges.can_apply(keys) {
-                    effect = (latest + estimator.tick).whole_millis();
-                }
-                if effect > latest {
-                    edges.begin_tick();
-                }
-                edges.apply(keys);
-                latest = effect;
-                OwnInput {
-                    at,
-                    keys,
-                    effect,
-                    is_confirmed: known.is_some(),
-                }
-            })
+        self.samples.iter().copied().chain(upcoming).map(move |(KeySample { at, keys }, known)| {
+            let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));
+            if effect == latest && known.is_none() && !edges.can_apply(keys) {
+                effect = (latest + estimator.tick).whole_millis();
+            }
+            if effect > latest {
+                edges.begin_tick();
+            }
+            edges.apply(keys);
+            latest = effect;
+            OwnInput { at, keys, effect, is_confirmed: known.is_some() }
+        })
     }
 }
 
@@ -180,30 +162,18 @@ mod tests {
         // Ticks at 950, 1000, 1050 ...; 30 ms to the host.
         assert_eq!(
             recent(&inputs),
-            [
-                (1_010, 1_200, false),
-                (1_055, 1_250, false),
-                (1_090, 1_300, false)
-            ]
+            [(1_010, 1_200, false), (1_055, 1_250, false), (1_090, 1_300, false)]
         );
         inputs.handle_effects(&[effect(1_055, 1_300), effect(1_010, 1_200)]);
         assert_eq!(
             recent(&inputs),
-            [
-                (1_010, 1_200, true),
-                (1_055, 1_300, true),
-                (1_090, 1_300, false)
-            ]
+            [(1_010, 1_200, true), (1_055, 1_300, true), (1_090, 1_300, false)]
         );
         // A repeated report changes nothing.
         inputs.handle_effects(&[effect(1_090, 1_350), effect(1_055, 1_300)]);
         assert_eq!(
             recent(&inputs),
-            [
-                (1_010, 1_200, true),
-                (1_055, 1_300, true),
-                (1_090, 1_350, true)
-            ]
+            [(1_010, 1_200, true), (1_055, 1_300, true), (1_090, 1_350, true)]
         );
     }
 
@@ -214,10 +184,7 @@ mod tests {
             inputs.add_sample(sample(at));
         }
         assert_eq!(
-            recent(&inputs)
-                .iter()
-                .map(|recent| recent.0)
-                .collect::<Vec<_>>(),
+            recent(&inputs).iter().map(|recent| recent.0).collect::<Vec<_>>(),
             [2_000, 3_000, 4_500]
         );
         for ms in 0..500 {
@@ -230,18 +197,11 @@ mod tests {
     fn a_second_tap_is_estimated_a_tick_later() {
         let mut inputs = OwnInputHistory::default();
         for (at, keys) in [(1_001, 1), (1_003, 0), (1_005, 1)] {
-            inputs.add_sample(KeySample {
-                at: GameTime::from_millis(at),
-                keys: Keymap(keys),
-            });
+            inputs.add_sample(KeySample { at: GameTime::from_millis(at), keys: Keymap(keys) });
         }
         assert_eq!(
             recent(&inputs),
-            [
-                (1_001, 1_200, false),
-                (1_003, 1_200, false),
-                (1_005, 1_250, false)
-            ]
+            [(1_001, 1_200, false), (1_003, 1_200, false), (1_005, 1_250, false)]
         );
     }
 
@@ -249,12 +209,7 @@ mod tests {
     fn a_tap_lasts_one_tick_and_a_held_key_until_its_release() {
         let input = |effect, keys| {
             let effect = GameTime::from_millis(effect);
-            OwnInput {
-                at: effect,
-                keys: Keymap(keys),
-                effect,
-                is_confirmed: true,
-            }
+            OwnInput { at: effect, keys: Keymap(keys), effect, is_confirmed: true }
         };
         let inputs = [
             input(200, 2),
@@ -289,10 +244,7 @@ mod tests {
     }
 
     fn sample(ms: u64) -> KeySample {
-        KeySample {
-            at: GameTime::from_millis(ms),
-            keys: Keymap(1),
-        }
+        KeySample { at: GameTime::from_millis(ms), keys: Keymap(1) }
     }
 
     fn effect(at: u64, effect: u64) -> EffectTime {

@@ -42,10 +42,7 @@ struct PendingQuestion {
 
 impl PendingQuestion {
     fn unsent(question: LobbyQuestion) -> Self {
-        Self {
-            question,
-            sent: false,
-        }
+        Self { question, sent: false }
     }
 }
 
@@ -64,8 +61,7 @@ impl PendingRequests {
     /// Adds a request to send.
     pub(crate) fn add(&mut self, question: LobbyQuestion) -> u64 {
         let number = self.next_number();
-        self.questions
-            .insert(number, PendingQuestion::unsent(question));
+        self.questions.insert(number, PendingQuestion::unsent(question));
         number
     }
 
@@ -76,18 +72,13 @@ impl PendingRequests {
 
     /// Whether the game part waits for a ticket.
     pub(crate) fn has_ticket_question(&self) -> bool {
-        self.questions
-            .values()
-            .any(|asked| asked.question == LobbyQuestion::Ticket)
+        self.questions.values().any(|asked| asked.question == LobbyQuestion::Ticket)
     }
 
     /// Whether a list of rooms is requested already.
     pub(crate) fn has_room_list_question(&self) -> bool {
         let lists = |asked: &PendingQuestion| {
-            matches!(
-                asked.question,
-                LobbyQuestion::Player(LobbyRequest::ListRooms { .. })
-            )
+            matches!(asked.question, LobbyQuestion::Player(LobbyRequest::ListRooms { .. }))
         };
         self.questions.values().any(lists)
     }
@@ -115,8 +106,7 @@ impl PendingRequests {
                     unknown.push((number, request));
                 }
                 question @ LobbyQuestion::Player(_) => {
-                    self.questions
-                        .insert(number, PendingQuestion::unsent(question));
+                    self.questions.insert(number, PendingQuestion::unsent(question));
                 }
             }
         }
@@ -135,10 +125,7 @@ fn message(request: u64, question: &LobbyQuestion) -> ClientToWorld {
         LobbyQuestion::Ticket => Body::RequestTicket(pb::RequestTicket {}),
         LobbyQuestion::Subscription => Body::ListRooms(pb::ListRooms { subscribe: true }),
     };
-    ClientToWorld {
-        request,
-        body: Some(body),
-    }
+    ClientToWorld { request, body: Some(body) }
 }
 
 #[cfg(test)]
@@ -166,10 +153,7 @@ mod tests {
         pending.add(LobbyQuestion::Ticket);
         pending.take_unsent();
         let kick = pending.add(LobbyQuestion::Player(LobbyRequest::LeaveRoom));
-        assert_eq!(
-            pending.handle_connection_lost(),
-            [(start, LobbyRequest::StartRoom)]
-        );
+        assert_eq!(pending.handle_connection_lost(), [(start, LobbyRequest::StartRoom)]);
         // An unsent request had no effect, so it may be sent.
         assert_eq!(numbers(&pending.take_unsent()), [ready, kick]);
     }

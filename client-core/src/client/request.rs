@@ -129,10 +129,9 @@ impl LobbyRequest {
                 password: new.password,
                 key: new.key.to_vec(),
             }),
-            LobbyRequest::JoinRoom { room, password } => Body::JoinRoom(pb::JoinRoom {
-                room: room.0,
-                password,
-            }),
+            LobbyRequest::JoinRoom { room, password } => {
+                Body::JoinRoom(pb::JoinRoom { room: room.0, password })
+            }
             LobbyRequest::LeaveRoom => Body::LeaveRoom(pb::LeaveRoom {}),
             LobbyRequest::StartRoom => Body::StartRoom(pb::StartRoom {}),
             LobbyRequest::SetReady(ready) => Body::SetReady(pb::SetReady { ready }),
@@ -149,10 +148,7 @@ impl LobbyRequest {
 }
 
 fn say(to: ChatAudience, text: String) -> pb::Say {
-    let mut say = pb::Say {
-        text,
-        ..pb::Say::default()
-    };
+    let mut say = pb::Say { text, ..pb::Say::default() };
     match to {
         ChatAudience::Lobby => say.set_channel(pb::Channel::Lobby),
         ChatAudience::Room => say.set_channel(pb::Channel::Room),

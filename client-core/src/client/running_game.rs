@@ -144,20 +144,16 @@ impl<V> RunningGame<V> {
         out: &mut GameResults,
     ) -> Result<(), CommandError> {
         let kind = self.rules.schema.command(command.kind);
-        let expires_at = kind
-            .is_some_and(|kind| kind.newest_only)
-            .then_some(now + COMMAND_LIFETIME);
+        let expires_at =
+            kind.is_some_and(|kind| kind.newest_only).then_some(now + COMMAND_LIFETIME);
         let message = Bytes::from(wire::encode(&mut command));
         let message = self
             .link
             .send_reliable(now, message, expires_at)
             .map_err(|QueueFull| CommandError::TooMany)?;
         out.stats.commands += 1;
-        let sent = SentCommand {
-            message,
-            command,
-            expires_at: expires_at.unwrap_or(LocalTime::MAX),
-        };
+        let sent =
+            SentCommand { message, command, expires_at: expires_at.unwrap_or(LocalTime::MAX) };
         self.sent_commands.note_sent(now, sent, &self.rules.schema);
         self.flush(now, out);
         Ok(())
@@ -170,9 +166,7 @@ impl<V> RunningGame<V> {
         message: Bytes,
         out: &mut GameResults,
     ) -> Result<(), CommandError> {
-        self.link
-            .send_reliable(now, message, None)
-            .map_err(|QueueFull| CommandError::TooMany)?;
+        self.link.send_reliable(now, message, None).map_err(|QueueFull| CommandError::TooMany)?;
         self.flush(now, out);
         Ok(())
     }
@@ -192,18 +186,14 @@ impl<V> RunningGame<V> {
                 Err(CommandError::BadPosition)
             }
             FieldValue::Position(position) => Ok(FieldValue::Position(position.quantised())),
-            field => field
-                .rename_object(|&id| self.replica.alias(id))
-                .ok_or(CommandError::NoSuchObject),
+            field => {
+                field.rename_object(|&id| self.replica.alias(id)).ok_or(CommandError::NoSuchObject)
+            }
         };
         Ok(Command {
             number,
             kind: command.kind,
-            fields: command
-                .fields
-                .iter()
-                .map(resolve)
-                .collect::<Result<_, _>>()?,
+            fields: command.fields.iter().map(resolve).collect::<Result<_, _>>()?,
         })
     }
 
@@ -214,8 +204,7 @@ impl<V> RunningGame<V> {
 
     /// Simulates objects by this physics from now on, or draws them between the host's poses.
     pub fn set_physics(&mut self, physics: Option<GamePhysics>) {
-        self.simulated_objects
-            .set_physics(&self.rules, physics, &mut self.replica);
+        self.simulated_objects.set_physics(&self.rules, physics, &mut self.replica);
         if let Some(map) = &self.map {
             self.simulated_objects.set_map(map.clone());
         }
@@ -282,9 +271,8 @@ impl<V> RunningGame<V> {
     /// When `handle_timeout` is to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let (now, room_now) = self.last_call;
-        let earliest_send = self
-            .last_sent_at
-            .map_or(LocalTime::ZERO, |sent| sent + MIN_SEND_INTERVAL);
+        let earliest_send =
+            self.last_sent_at.map_or(LocalTime::ZERO, |sent| sent + MIN_SEND_INTERVAL);
         let link = self
             .link
             .next_deadline()
@@ -293,10 +281,8 @@ impl<V> RunningGame<V> {
             .min();
         let link = link.map(|deadline| deadline.max(earliest_send));
         // In shown time, which lags behind room time.
-        let simulated = self
-            .simulated_objects
-            .next_due()
-            .map(|shown| shown + self.replica.lag().at(room_now));
+        let simulated =
+            self.simulated_objects.next_due().map(|shown| shown + self.replica.lag().at(room_now));
         let in_room_time = self
             .held_events
             .next_due()
@@ -305,10 +291,7 @@ impl<V> RunningGame<V> {
             .chain(simulated)
             .min();
         let in_room_time = in_room_time.map(|due| now + due.since(room_now));
-        link.into_iter()
-            .chain(in_room_time)
-            .min()
-            .map(|deadline| deadline.max(now + MIN_DEADLINE))
+        link.into_iter().chain(in_room_time).min().map(|deadline| deadline.max(now + MIN_DEADLINE))
     }
 
     /// Removes all objects from sight and adds up the counters. Returns the last object id that was
@@ -341,10 +324,7 @@ impl<V> RunningGame<V> {
     /// The player's inputs of the last [`HISTORY`](super::own_inputs::HISTORY), oldest first, with
     /// their effect times. Before the first one, no key was held or its effect is long past.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
-        self.uplinks
-            .inputs
-            .own_inputs()
-            .iter(self.effect_estimator())
+        self.uplinks.inputs.own_inputs().iter(self.effect_estimator())
     }
 
     /// The pressed keys by ticks of the host, as far as known or estimated.
@@ -355,15 +335,10 @@ impl<V> RunningGame<V> {
             + self
                 .last_sent_at
                 .map_or(Duration::ZERO, |sent| (sent + MIN_SEND_INTERVAL).since(now));
-        let upcoming = self
-            .uplinks
-            .inputs
-            .upcoming_samples(next_send, next_send + MIN_SEND_INTERVAL);
+        let upcoming =
+            self.uplinks.inputs.upcoming_samples(next_send, next_send + MIN_SEND_INTERVAL);
         PressedKeys::from_inputs(
-            self.uplinks
-                .inputs
-                .own_inputs()
-                .iter_with_upcoming(estimator, upcoming),
+            self.uplinks.inputs.own_inputs().iter_with_upcoming(estimator, upcoming),
             estimator.tick,
         )
     }
@@ -439,10 +414,9 @@ impl<V> RunningGame<V> {
 
     fn emit_due_events(&mut self, room_now: GameTime, out: &mut GameResults) {
         let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
-        self.held_events
-            .release_due(room_now, &self.replica, |event| {
-                emit_game_event(engaged, own, event, out);
-            });
+        self.held_events.release_due(room_now, &self.replica, |event| {
+            emit_game_event(engaged, own, event, out);
+        });
     }
 
     fn advance(
@@ -453,10 +427,7 @@ impl<V> RunningGame<V> {
     ) {
         let room_now = self.clock.room_time(now);
         self.last_call = (now, room_now);
-        self.replica.set_lag(
-            self.jitter_buffer
-                .advance(room_now, self.clock.uncertainty()),
-        );
+        self.replica.set_lag(self.jitter_buffer.advance(room_now, self.clock.uncertainty()));
         self.replica.advance(room_now, factory);
         let clocks = SimulationClocks {
             now: room_now,
@@ -464,12 +435,8 @@ impl<V> RunningGame<V> {
             rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
             newest_stamp: self.newest_stamp.unwrap_or_default(),
         };
-        let presses = self
-            .simulated_objects
-            .predicts()
-            .then(|| self.pressed_keys(now, room_now));
-        self.simulated_objects
-            .advance(clocks, presses.as_ref(), &mut self.replica);
+        let presses = self.simulated_objects.predicts().then(|| self.pressed_keys(now, room_now));
+        self.simulated_objects.advance(clocks, presses.as_ref(), &mut self.replica);
         self.emit_replica_events(out);
     }
 
@@ -491,9 +458,7 @@ impl<V> RunningGame<V> {
     fn flush(&mut self, now: LocalTime, out: &mut GameResults) {
         let room_now = self.clock.room_time(now);
         self.last_call = (now, room_now);
-        let may_send = self
-            .last_sent_at
-            .is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL);
+        let may_send = self.last_sent_at.is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL);
         let activity = self.link_activity();
         if !may_send || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
             return;
@@ -509,8 +474,7 @@ impl<V> RunningGame<V> {
         let seq = if asks_for_ack {
             self.link.write_datagram(now, &mut datagram, body)
         } else {
-            self.link
-                .write_datagram_without_ack_request(now, &mut datagram, body)
+            self.link.write_datagram_without_ack_request(now, &mut datagram, body)
         };
         self.uplinks.note_sent(now, seq, &uplink, activity);
         self.last_sent_at = Some(now);

@@ -41,8 +41,7 @@ impl SentCommands {
             self.descriptions.pop_front();
         }
         let description = describe(&sent.command, schema);
-        self.descriptions
-            .push_back((sent.command.number, description));
+        self.descriptions.push_back((sent.command.number, description));
         self.unconfirmed.retain(|sent| sent.expires_at > now);
         self.unconfirmed.push_back(sent);
     }
@@ -50,20 +49,14 @@ impl SentCommands {
     /// The host has received the command in that message. Returns its number, unless the command
     /// has expired: the player may have given it up.
     pub(super) fn handle_acked(&mut self, now: LocalTime, message: MessageId) -> Option<u32> {
-        let index = self
-            .unconfirmed
-            .iter()
-            .position(|sent| sent.message == message)?;
+        let index = self.unconfirmed.iter().position(|sent| sent.message == message)?;
         let sent = self.unconfirmed.remove(index)?;
         (sent.expires_at > now).then_some(sent.command.number)
     }
 
     /// The commands that are neither confirmed nor expired, oldest first.
     pub(super) fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Command> {
-        self.unconfirmed
-            .iter()
-            .filter(move |sent| sent.expires_at > now)
-            .map(|sent| &sent.command)
+        self.unconfirmed.iter().filter(move |sent| sent.expires_at > now).map(|sent| &sent.command)
     }
 
     /// What a command does, for the player; `None` if it is not remembered.
@@ -134,10 +127,7 @@ mod tests {
                 .expect("the queue has room");
             let sent = SentCommand {
                 message,
-                command: Command {
-                    number,
-                    ..Command::default()
-                },
+                command: Command { number, ..Command::default() },
                 expires_at,
             };
             commands.note_sent(LocalTime::ZERO, sent, &Schema::example());

@@ -83,10 +83,7 @@ impl SimulatedObjects {
         let missing = kinds.iter().enumerate().filter(is_missing);
         self.kinds_without_physics = missing.map(|(_, kind)| kind.name.clone()).collect();
         let simulated: KindSet = kinds.iter().enumerate().map(is_simulated).collect();
-        let arena = Arena {
-            width_m: map.width_m,
-            height_m: map.height_m,
-        };
+        let arena = Arena { width_m: map.width_m, height_m: map.height_m };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let is_any_simulated = replica.simulate(simulated);
         self.simulation = physics
@@ -138,18 +135,13 @@ impl SimulatedObjects {
             rtt: clocks.rtt,
         };
         let lead = prediction_lead(&mut self.lead, now, clocks.one_way + self.delay);
-        let ahead = presses.map(|presses| PredictionTarget {
-            horizon: now + lead,
-            presses,
-        });
+        let ahead = presses.map(|presses| PredictionTarget { horizon: now + lead, presses });
         let keys = |id: u32, kind: &SimulatedKind, t: GameTime| {
             let held = kind
                 .held_controls
                 .iter()
                 .filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
-            held.fold(Keymap::default(), |keys, (_, control)| {
-                keys.with(*control, true)
-            })
+            held.fold(Keymap::default(), |keys, (_, control)| keys.with(*control, true))
         };
         simulation.advance(times, ahead.as_ref(), &keys);
         for (id, drawing) in simulation.changed() {
@@ -159,10 +151,7 @@ impl SimulatedObjects {
 
     /// When the next simulation step is due if the view does not draw before; in shown time.
     pub(crate) fn next_due(&self) -> Option<GameTime> {
-        let simulation = self
-            .simulation
-            .as_ref()
-            .filter(|simulation| simulation.is_busy())?;
+        let simulation = self.simulation.as_ref().filter(|simulation| simulation.is_busy())?;
         Some(frame_time(simulation.frame()? + MAX_PENDING_FRAMES))
     }
 
@@ -173,10 +162,7 @@ impl SimulatedObjects {
 
     /// What was counted so far.
     pub(crate) fn stats(&self) -> SimulationStats {
-        self.simulation
-            .as_ref()
-            .map(|simulation| simulation.stats().clone())
-            .unwrap_or_default()
+        self.simulation.as_ref().map(|simulation| simulation.stats().clone()).unwrap_or_default()
     }
 }
 

@@ -132,8 +132,7 @@ impl LengthDistribution {
     /// Counts a length; it is rounded down to millimetres.
     pub fn add(&mut self, metres: f32) {
         // Store millimetres as milliseconds.
-        self.0
-            .add(Duration::from_micros((metres.max(0.0) * 1e6) as u64));
+        self.0.add(Duration::from_micros((metres.max(0.0) * 1e6) as u64));
     }
 
     /// Adds all values of `other`.
@@ -219,11 +218,7 @@ impl ClientStats {
     /// The share of late events and updates, 0 to 1.
     pub fn late_share(&self) -> f64 {
         let all = self.events + self.updates;
-        if all == 0 {
-            0.0
-        } else {
-            (self.late_events + self.late_updates) as f64 / all as f64
-        }
+        if all == 0 { 0.0 } else { (self.late_events + self.late_updates) as f64 / all as f64 }
     }
 }
 
@@ -253,8 +248,7 @@ impl Distribution {
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Distribution) {
-        self.buckets
-            .resize(self.buckets.len().max(other.buckets.len()), 0);
+        self.buckets.resize(self.buckets.len().max(other.buckets.len()), 0);
         for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
             *bucket = bucket.saturating_add(*more);
         }
@@ -272,20 +266,10 @@ impl Distribution {
             .zip(before)
             .map(|(bucket, before)| bucket.saturating_sub(before))
             .collect();
-        let longest = buckets
-            .iter()
-            .rposition(|&bucket| bucket > 0)
-            .unwrap_or_default();
-        let max = if self.max > earlier.max {
-            self.max
-        } else {
-            Duration::from_millis(longest as u64)
-        };
-        Distribution {
-            count: self.count.saturating_sub(earlier.count),
-            buckets,
-            max,
-        }
+        let longest = buckets.iter().rposition(|&bucket| bucket > 0).unwrap_or_default();
+        let max =
+            if self.max > earlier.max { self.max } else { Duration::from_millis(longest as u64) };
+        Distribution { count: self.count.saturating_sub(earlier.count), buckets, max }
     }
 
     /// The smallest time that is at least as large as the share `share` (0 to 1) of all values, in
@@ -362,21 +346,13 @@ mod tests {
             (1, Some(20), Duration::from_millis(20))
         );
         distribution.add(Duration::from_micros(120_750));
-        assert_eq!(
-            distribution.since(&earlier).max(),
-            Duration::from_micros(120_750)
-        );
+        assert_eq!(distribution.since(&earlier).max(), Duration::from_micros(120_750));
     }
 
     #[test]
     fn nothing_received_is_not_late() {
         assert_eq!(ClientStats::default().late_share(), 0.0);
-        let stats = ClientStats {
-            events: 3,
-            late_events: 1,
-            updates: 1,
-            ..ClientStats::default()
-        };
+        let stats = ClientStats { events: 3, late_events: 1, updates: 1, ..ClientStats::default() };
         assert_eq!(stats.late_share(), 0.25);
     }
 }

@@ -59,10 +59,7 @@ impl UplinkBuilder {
         UplinkBuilder {
             inputs: InputSender::new(tick_hz, rate),
             report: LatenessReport::default(),
-            last_sent_report: SentReport {
-                report: LatenessReport::default(),
-                sent_at: now,
-            },
+            last_sent_report: SentReport { report: LatenessReport::default(), sent_at: now },
             lost_track: None,
         }
     }
@@ -76,11 +73,7 @@ impl UplinkBuilder {
     /// The poses of datagram `number` could not be read.
     pub(crate) fn note_lost_track(&mut self, number: u64) {
         let before = self.lost_track.map_or(0, |lost| lost.number);
-        self.lost_track = Some(LostTrack {
-            number: before.max(number),
-            due: true,
-            sent_in: None,
-        });
+        self.lost_track = Some(LostTrack { number: before.max(number), due: true, sent_in: None });
     }
 
     /// The poses of datagram `number` were read; the host takes `acked` as known to the client. If
@@ -125,10 +118,7 @@ impl UplinkBuilder {
 
     /// When a datagram is due; in the past if at once.
     pub(crate) fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
-        let lost = self
-            .lost_track
-            .filter(|lost| lost.due)
-            .map(|_| LocalTime::ZERO);
+        let lost = self.lost_track.filter(|lost| lost.due).map(|_| LocalTime::ZERO);
         lost.or_else(|| self.inputs.next_deadline(activity))
     }
 
@@ -152,10 +142,7 @@ impl UplinkBuilder {
         activity: LinkActivity,
     ) {
         if let Some(report) = uplink.report {
-            self.last_sent_report = SentReport {
-                report,
-                sent_at: now,
-            };
+            self.last_sent_report = SentReport { report, sent_at: now };
         }
         if uplink.input.is_some() {
             self.inputs.note_sent(now, seq, activity);
@@ -176,10 +163,7 @@ mod tests {
         let mut uplinks = uplinks();
         uplinks.note_lost_track(70);
         assert!(uplinks.is_due(ms(5), ACTIVITY));
-        assert_eq!(
-            (send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)),
-            (Some(70), Some(70))
-        );
+        assert_eq!((send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)), (Some(70), Some(70)));
         assert!(!uplinks.is_due(ms(30), ACTIVITY));
         uplinks.handle_lost(Seq(1));
         assert!(!uplinks.is_due(ms(30), ACTIVITY));
@@ -204,15 +188,8 @@ mod tests {
         ] {
             let mut uplinks = uplinks();
             uplinks.note_lost_track(70);
-            uplinks.handle_poses(
-                number,
-                acked.map(|(newest, mask)| AckedSet { newest, mask }),
-            );
-            assert_eq!(
-                send(&mut uplinks, 0, 1).is_none(),
-                host_knows,
-                "{number}, {acked:?}"
-            );
+            uplinks.handle_poses(number, acked.map(|(newest, mask)| AckedSet { newest, mask }));
+            assert_eq!(send(&mut uplinks, 0, 1).is_none(), host_knows, "{number}, {acked:?}");
         }
     }
 
@@ -233,22 +210,14 @@ mod tests {
         uplinks.count_received(3, 1);
         assert_eq!(uplinks.next_uplink(ms(999), GameTime::ZERO).report, None);
         let uplink = uplinks.next_uplink(ms(1_000), GameTime::ZERO);
-        assert_eq!(
-            uplink.report,
-            Some(LatenessReport {
-                received: 3,
-                late: 1
-            })
-        );
+        assert_eq!(uplink.report, Some(LatenessReport { received: 3, late: 1 }));
         uplinks.note_sent(ms(1_000), Seq(1), &uplink, ACTIVITY);
         assert_eq!(uplinks.next_uplink(ms(5_000), GameTime::ZERO).report, None);
         assert!(!uplinks.is_due(ms(5_000), ACTIVITY));
     }
 
-    const ACTIVITY: LinkActivity = LinkActivity {
-        owes_ack: false,
-        last_received_at: LocalTime::ZERO,
-    };
+    const ACTIVITY: LinkActivity =
+        LinkActivity { owes_ack: false, last_received_at: LocalTime::ZERO };
 
     fn uplinks() -> UplinkBuilder {
         UplinkBuilder::new(ms(0), 20, InputRate::Hz20)

@@ -149,16 +149,9 @@ fn novelty<T: TimelineValue + NearlyEqual>(
     if now >= from && differ(now) {
         return Novelty::Late;
     }
-    let known = held
-        .tail(from)
-        .map(|(time, _)| time)
-        .filter(|time| *time >= from);
+    let known = held.tail(from).map(|(time, _)| time).filter(|time| *time >= from);
     let updated = update.points().map(|(time, _)| time);
-    if known.chain(updated).any(differ) {
-        Novelty::Ahead
-    } else {
-        Novelty::Unchanged
-    }
+    if known.chain(updated).any(differ) { Novelty::Ahead } else { Novelty::Unchanged }
 }
 
 /// Equality up to invisible differences.
@@ -236,11 +229,7 @@ mod tests {
     fn a_rate_is_new_before_it_has_changed_the_value() {
         let mut history = ComponentHistory::new(ms(0), &Component::gauge(ms(0), 50.0, 0.0, 100.0));
         assert_eq!(
-            history.merge(
-                ms(500),
-                &Component::gauge(ms(500), 50.0, 2.0, 100.0),
-                ms(100)
-            ),
+            history.merge(ms(500), &Component::gauge(ms(500), 50.0, 2.0, 100.0), ms(100)),
             Novelty::Ahead
         );
     }
@@ -256,20 +245,10 @@ mod tests {
             );
         }
         for (t, expected) in [(0, 1), (149, 1), (150, 2), (399, 6), (400, 7), (9_999, 7)] {
-            assert_eq!(
-                history.value(ms(t)),
-                Some(ComponentValue::Number(expected)),
-                "at {t}"
-            );
+            assert_eq!(history.value(ms(t)), Some(ComponentValue::Number(expected)), "at {t}");
         }
-        assert_eq!(
-            history.merge(ms(500), &Component::Number(7), ms(600)),
-            Novelty::Unchanged
-        );
-        assert_eq!(
-            history.merge(ms(500), &Component::Number(8), ms(600)),
-            Novelty::Late
-        );
+        assert_eq!(history.merge(ms(500), &Component::Number(7), ms(600)), Novelty::Unchanged);
+        assert_eq!(history.merge(ms(500), &Component::Number(8), ms(600)), Novelty::Late);
     }
 
     fn ms(ms: u64) -> GameTime {
@@ -289,11 +268,6 @@ mod tests {
     }
 
     fn x(history: &ComponentHistory, t: u64) -> f32 {
-        history
-            .path()
-            .and_then(|path| path.value_at(ms(t)))
-            .expect("a path with points")
-            .position
-            .x
+        history.path().and_then(|path| path.value_at(ms(t))).expect("a path with points").position.x
     }
 }

@@ -63,10 +63,7 @@ impl DrawnFrames {
     pub fn at(&self, shown: GameTime) -> Option<DrawnObject> {
         let shows = shown + self.ahead;
         let (from, to) = (self.previous.0, self.last.0);
-        let DrawnPose {
-            position,
-            quaternion,
-        } = if shows >= to {
+        let DrawnPose { position, quaternion } = if shows >= to {
             self.extrapolate(shows.since(to))
         } else if shows >= from {
             let share = shows.since(from).as_secs_f32() / to.since(from).as_secs_f32();
@@ -98,10 +95,7 @@ impl DrawnFrames {
             y + linear[1] * seconds,
             z + linear[2] * seconds,
         );
-        DrawnPose {
-            position,
-            quaternion: rotation::rotate(picture.quaternion, angular, seconds),
-        }
+        DrawnPose { position, quaternion: rotation::rotate(picture.quaternion, angular, seconds) }
     }
 }
 
@@ -120,48 +114,29 @@ mod tests {
     fn poses_are_interpolated_and_extrapolated_for_a_bounded_time() {
         let drawing = drawing(false);
         assert_eq!(drawing.at(ms(99)), None);
-        for (t, x) in [
-            (100, 0.0),
-            (108, 0.8),
-            (110, 1.0),
-            (120, 2.0),
-            (210, 11.0),
-            (500, 11.0),
-        ] {
+        for (t, x) in [(100, 0.0), (108, 0.8), (110, 1.0), (120, 2.0), (210, 11.0), (500, 11.0)] {
             let drawn = drawing.at(ms(t)).expect("a picture");
-            assert!(
-                (drawn.position.x - x).abs() < 1e-4,
-                "{} at {t}",
-                drawn.position.x
-            );
+            assert!((drawn.position.x - x).abs() < 1e-4, "{} at {t}", drawn.position.x);
             assert_eq!(drawn.room_time, ms(t));
         }
     }
 
     #[test]
     fn an_object_at_rest_is_not_extrapolated() {
-        assert_eq!(
-            drawing(true).at(ms(9_999)).map(|drawn| drawn.position.x),
-            Some(1.0)
-        );
+        assert_eq!(drawing(true).at(ms(9_999)).map(|drawn| drawn.position.x), Some(1.0));
     }
 
     #[test]
     fn an_object_drawn_ahead_shows_a_later_time() {
-        let drawn = DrawnFrames {
-            ahead: Duration::from_millis(60),
-            ..drawing(false)
-        }
-        .at(ms(50))
-        .expect("a picture");
+        let drawn = DrawnFrames { ahead: Duration::from_millis(60), ..drawing(false) }
+            .at(ms(50))
+            .expect("a picture");
         assert_eq!((drawn.room_time, drawn.position.x), (ms(110), 1.0));
     }
 
     fn drawing(at_rest: bool) -> DrawnFrames {
-        let picture = |x| DrawnPose {
-            position: Position::new(x, 0.0, 0.2),
-            quaternion: rotation::IDENTITY,
-        };
+        let picture =
+            |x| DrawnPose { position: Position::new(x, 0.0, 0.2), quaternion: rotation::IDENTITY };
         DrawnFrames {
             previous: (ms(100), picture(0.0)),
             last: (ms(110), picture(1.0)),

@@ -51,10 +51,7 @@ pub struct ErrorSmoother {
 
 impl VisualOffset {
     /// No offset.
-    pub const NONE: Self = Self {
-        metres: [0.0; 3],
-        turn: rotation::IDENTITY,
-    };
+    pub const NONE: Self = Self { metres: [0.0; 3], turn: rotation::IDENTITY };
 
     /// The offset that makes an object at `known` appear at `drawn`.
     pub fn between(drawn: DrawnPose, known: DrawnPose) -> Self {
@@ -64,10 +61,7 @@ impl VisualOffset {
             return Self::NONE;
         }
         let turn = compose(drawn.quaternion, inverse(known.quaternion));
-        Self {
-            metres,
-            turn: rotation::interpolate(rotation::IDENTITY, turn, 1.0),
-        }
+        Self { metres, turn: rotation::interpolate(rotation::IDENTITY, turn, 1.0) }
     }
 
     /// The drawn pose of an object at `known`.
@@ -75,10 +69,7 @@ impl VisualOffset {
         let Position { x, y, z } = known.position;
         let [dx, dy, dz] = self.metres;
         let position = Position::new(x + dx, y + dy, z + dz);
-        DrawnPose {
-            position,
-            quaternion: compose(self.turn, known.quaternion),
-        }
+        DrawnPose { position, quaternion: compose(self.turn, known.quaternion) }
     }
 
     /// The offset after this many frames; none when it is invisible.
@@ -115,9 +106,7 @@ impl ErrorSmoother {
 
     /// The drawn pose at `t` of an object whose known pose is `known`.
     pub fn apply_to(&self, t: GameTime, known: DrawnPose) -> DrawnPose {
-        self.offset
-            .decayed(t.since(self.since).as_secs_f32() * FRAMES_PER_S)
-            .apply_to(known)
+        self.offset.decayed(t.since(self.since).as_secs_f32() * FRAMES_PER_S).apply_to(known)
     }
 }
 
@@ -156,14 +145,8 @@ mod tests {
 
     #[test]
     fn invisible_and_far_corrections_are_not_smoothed() {
-        assert_eq!(
-            ErrorSmoother::start(ms(0), picture(0.001), picture(0.0)),
-            None
-        );
-        assert_eq!(
-            ErrorSmoother::start(ms(0), picture(4.5), picture(0.0)),
-            None
-        );
+        assert_eq!(ErrorSmoother::start(ms(0), picture(0.001), picture(0.0)), None);
+        assert_eq!(ErrorSmoother::start(ms(0), picture(4.5), picture(0.0)), None);
     }
 
     #[test]
@@ -174,10 +157,7 @@ mod tests {
     }
 
     fn picture(x: f32) -> DrawnPose {
-        DrawnPose {
-            position: Position::new(x, 0.0, 0.2),
-            quaternion: rotation::IDENTITY,
-        }
+        DrawnPose { position: Position::new(x, 0.0, 0.2), quaternion: rotation::IDENTITY }
     }
 
     fn ms(ms: u64) -> GameTime {

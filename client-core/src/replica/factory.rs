@@ -36,10 +36,7 @@ pub struct FactoryByKind<V> {
 impl<V> FactoryByKind<V> {
     /// `others` builds the objects that have no function of their own.
     pub fn new(others: impl FnMut(&ObjectEntered) -> V + Send + 'static) -> Self {
-        FactoryByKind {
-            kinds: BTreeMap::new(),
-            others: Box::new(others),
-        }
+        FactoryByKind { kinds: BTreeMap::new(), others: Box::new(others) }
     }
 
     /// `build` makes the objects of `kind`.
@@ -79,13 +76,6 @@ mod tests {
 
     fn enter(kind: &str) -> ObjectEntered {
         let (t, position) = (GameTime::ZERO, Position::default());
-        ObjectEntered {
-            id: 1,
-            kind: kind.into(),
-            own: false,
-            t,
-            position,
-            components: Vec::new(),
-        }
+        ObjectEntered { id: 1, kind: kind.into(), own: false, t, position, components: Vec::new() }
     }
 }

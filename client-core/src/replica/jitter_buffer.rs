@@ -111,21 +111,13 @@ impl RenderLag {
 
     /// A lag that does not change.
     pub fn constant(lag: Duration) -> Self {
-        RenderLag {
-            since: GameTime::ZERO,
-            from: lag,
-            to: lag,
-        }
+        RenderLag { since: GameTime::ZERO, from: lag, to: lag }
     }
 
     /// Slews to `to`, starting at `now`.
     pub fn slew_to(&mut self, now: GameTime, to: Duration) {
         if to != self.to {
-            *self = RenderLag {
-                since: now,
-                from: self.at(now),
-                to,
-            };
+            *self = RenderLag { since: now, from: self.at(now), to };
         }
     }
 }
@@ -134,15 +126,7 @@ impl JitterBuffer {
     /// For a room with this local lag.
     pub fn new(render: RenderTiming, delay: Duration) -> Self {
         let (lag, started, newest, samples, reckoned) = Default::default();
-        JitterBuffer {
-            render,
-            delay,
-            lag,
-            started,
-            newest,
-            samples,
-            estimated_at: reckoned,
-        }
+        JitterBuffer { render, delay, lag, started, newest, samples, estimated_at: reckoned }
     }
 
     /// A datagram with this number and stamp has arrived at room time `now`.
@@ -203,18 +187,11 @@ impl JitterBuffer {
 
     /// The maximum lateness of the best 99 % of the datagrams, if they were late.
     fn estimate_delay(&mut self, now: GameTime) -> Duration {
-        if self
-            .estimated_at
-            .is_some_and(|last| now.since(last) < ESTIMATE_INTERVAL)
-        {
+        if self.estimated_at.is_some_and(|last| now.since(last) < ESTIMATE_INTERVAL) {
             return self.lag.to;
         }
         self.estimated_at = Some(now);
-        while self
-            .samples
-            .pop_front_if(|(came, _)| *came + WINDOW < now)
-            .is_some()
-        {}
+        while self.samples.pop_front_if(|(came, _)| *came + WINDOW < now).is_some() {}
         let mut late_us: Vec<i64> = self.samples.iter().map(|(_, late)| *late).collect();
         let in_time = (late_us.len() as f64 * IN_TIME_SHARE).ceil() as usize;
         let Some(last) = in_time.checked_sub(1) else {
@@ -223,11 +200,7 @@ impl JitterBuffer {
         let (_, &mut late_us, _) = late_us.select_nth_unstable(last);
         let wanted = Duration::from_micros(late_us.max(0).cast_unsigned()).min(MAX_DELAY);
         let spare = self.lag.to.saturating_sub(wanted);
-        if spare > Duration::ZERO && spare < MIN_DECREASE {
-            self.lag.to
-        } else {
-            wanted
-        }
+        if spare > Duration::ZERO && spare < MIN_DECREASE { self.lag.to } else { wanted }
     }
 }
 
@@ -270,21 +243,14 @@ mod tests {
     fn at_room_time_no_pose_is_delayed() {
         let mut buffer = JitterBuffer::new(RenderTiming::RoomTime, DELAY);
         buffer.handle_datagram(ms(500), 0, ms(100), true);
-        assert_eq!(
-            buffer.advance(ms(500), duration(40)).shown_time(ms(700)),
-            ms(700)
-        );
+        assert_eq!(buffer.advance(ms(500), duration(40)).shown_time(ms(700)), ms(700));
     }
 
     #[test]
     fn a_fixed_delay_never_shows_a_time_ahead_of_room_time() {
-        for (delay, one_way, behind) in [
-            (100, 40, 0),
-            (100, 50, 0),
-            (100, 80, 30),
-            (400, 40, 290),
-            (0, 200, 50),
-        ] {
+        for (delay, one_way, behind) in
+            [(100, 40, 0), (100, 50, 0), (100, 80, 30), (400, 40, 290), (0, 200, 50)]
+        {
             let mut buffer = JitterBuffer::new(RenderTiming::FixedDelay(duration(delay)), DELAY);
             let lag = buffer.advance(ms(10_000), duration(one_way));
             assert_eq!(
@@ -302,10 +268,7 @@ mod tests {
             path.run_for(30_000);
             // The slowest datagrams take 230 ms, 80 ms more than the local lag.
             let lag = path.buffer.lag().at(ms(path.now));
-            assert!(
-                lag >= duration(74) && lag <= duration(80),
-                "seed {seed}: {lag:?}"
-            );
+            assert!(lag >= duration(74) && lag <= duration(80), "seed {seed}: {lag:?}");
             let (late, all) = path.run_for(30_000);
             assert!(late * 50 <= all, "seed {seed}: {late} of {all} were late");
         }
@@ -354,10 +317,8 @@ mod tests {
                 let (now, shown) = (ms(path.now), path.buffer.lag().shown_time(ms(path.now)));
                 assert!(shown <= now);
                 if let Some((then, shown_then)) = before.replace((now, shown)) {
-                    let (elapsed, shown_elapsed) = (
-                        now.since(then).as_micros(),
-                        shown.since(shown_then).as_micros(),
-                    );
+                    let (elapsed, shown_elapsed) =
+                        (now.since(then).as_micros(), shown.since(shown_then).as_micros());
                     assert!(shown >= shown_then, "seed {seed}");
                     assert!(
                         (elapsed * 95 / 100 - 1..=elapsed * 105 / 100 + 1).contains(&shown_elapsed),
@@ -380,11 +341,7 @@ mod tests {
             (duration(150), duration(175), duration(250))
         );
         assert_eq!(
-            (
-                again.at(ms(1_500)),
-                again.at(ms(1_600)),
-                again.at(ms(9_000))
-            ),
+            (again.at(ms(1_500)), again.at(ms(1_600)), again.at(ms(9_000))),
             (duration(175), duration(170), duration(150))
         );
     }
@@ -418,18 +375,9 @@ mod tests {
 
     impl JitteryPath {
         fn new(seed: u64, one_way_ms: u64, jitter_ms: u64) -> Self {
-            let (rng, buffer) = (
-                fastrand::Rng::with_seed(seed),
-                JitterBuffer::new(RenderTiming::Adaptive, DELAY),
-            );
-            JitteryPath {
-                buffer,
-                rng,
-                one_way_ms,
-                jitter_ms,
-                now: 0,
-                in_flight: Vec::new(),
-            }
+            let (rng, buffer) =
+                (fastrand::Rng::with_seed(seed), JitterBuffer::new(RenderTiming::Adaptive, DELAY));
+            JitteryPath { buffer, rng, one_way_ms, jitter_ms, now: 0, in_flight: Vec::new() }
         }
 
         /// Runs for some time; returns the numbers of late datagrams and of all datagrams.
@@ -437,17 +385,11 @@ mod tests {
             let (mut late, mut all) = (0, 0);
             for now in self.now..self.now + for_ms {
                 if now % 50 == 0 {
-                    self.in_flight.push((
-                        now + self.one_way_ms + self.rng.u64(0..=self.jitter_ms),
-                        now,
-                    ));
+                    self.in_flight
+                        .push((now + self.one_way_ms + self.rng.u64(0..=self.jitter_ms), now));
                 }
-                for (_, stamp) in self
-                    .in_flight
-                    .extract_if(.., |(arrives, _)| *arrives <= now)
-                {
-                    self.buffer
-                        .handle_datagram(ms(now), stamp / 50, ms(stamp), true);
+                for (_, stamp) in self.in_flight.extract_if(.., |(arrives, _)| *arrives <= now) {
+                    self.buffer.handle_datagram(ms(now), stamp / 50, ms(stamp), true);
                     late += u64::from(ms(stamp) + DELAY < self.buffer.lag().shown_time(ms(now)));
                     all += 1;
                 }

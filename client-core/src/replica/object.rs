@@ -80,9 +80,7 @@ impl<V> ReplicaObject<V> {
         context: RecordContext,
         declared: &ObjectKind,
     ) -> Self {
-        let components = std::iter::repeat_with(|| None)
-            .take(declared.components.len())
-            .collect();
+        let components = std::iter::repeat_with(|| None).take(declared.components.len()).collect();
         let poses = declared
             .pose_format()
             .map(|format| ReceivedPoses::new(*format, context.datagram.number));
@@ -124,39 +122,26 @@ impl<V> ReplicaObject<V> {
         times: RenderTimes,
     ) -> PoseOutcome {
         let ReceivedDatagram { number, stamp, now } = datagram;
-        let shown = if stamp <= times.stamp_at(now) {
-            self.received_position(now, times)
-        } else {
-            None
-        };
+        let shown =
+            if stamp <= times.stamp_at(now) { self.received_position(now, times) } else { None };
         let extrapolated = self.extrapolated_picture(now, times);
         let Some(poses) = &mut self.poses else {
             return PoseOutcome::default();
         };
         let newest = poses.newest_stamp().is_none_or(|newest| stamp >= newest);
-        poses.insert(ReceivedPose {
-            number,
-            stamp,
-            pose,
-        });
+        poses.insert(ReceivedPose { number, stamp, pose });
         let late = shown.is_some_and(|shown| {
-            let updated_times = RenderTimes {
-                newest_stamp: times.newest_stamp.max(stamp),
-                ..times
-            };
+            let updated_times =
+                RenderTimes { newest_stamp: times.newest_stamp.max(stamp), ..times };
             self.received_position(now, updated_times)
                 .is_some_and(|position| position.distance(shown) > TOLERANCE_M)
         });
         if let Some(extrapolated) = extrapolated {
-            let updated_times = RenderTimes {
-                newest_stamp: times.newest_stamp.max(stamp),
-                ..times
-            };
-            self.smoother = self
-                .received_pose(now, updated_times)
-                .and_then(|(poses, pose)| {
-                    ErrorSmoother::start(now, extrapolated, drawn_pose(poses, &pose))
-                });
+            let updated_times =
+                RenderTimes { newest_stamp: times.newest_stamp.max(stamp), ..times };
+            self.smoother = self.received_pose(now, updated_times).and_then(|(poses, pose)| {
+                ErrorSmoother::start(now, extrapolated, drawn_pose(poses, &pose))
+            });
         }
         PoseOutcome { newest, late }
     }
@@ -178,12 +163,8 @@ impl<V> ReplicaObject<V> {
             let (poses, pose) = self.received_pose(t, times)?;
             let (linear, angular) = poses.format().velocities(&pose);
             let known = drawn_pose(poses, &pose);
-            let DrawnPose {
-                position,
-                quaternion,
-            } = self
-                .smoother
-                .map_or(known, |smoother| smoother.apply_to(t, known));
+            let DrawnPose { position, quaternion } =
+                self.smoother.map_or(known, |smoother| smoother.apply_to(t, known));
             let at_rest = !self.moves(t, times) && position == known.position;
             Some(DrawnObject {
                 room_time: times.lag.shown_time(t),
@@ -199,25 +180,20 @@ impl<V> ReplicaObject<V> {
     /// The received pose at `t`, whenever that is shown, on the grid of its kind; `None` without
     /// poses.
     pub fn pose(&self, t: GameTime, times: RenderTimes) -> Option<Pose> {
-        self.poses
-            .as_ref()?
-            .at(t.saturating_sub(times.delay), times.newest_stamp)
+        self.poses.as_ref()?.at(t.saturating_sub(times.delay), times.newest_stamp)
     }
 
     /// The orientation at `t`, if it has poses.
     pub fn facing(&self, t: GameTime, times: RenderTimes) -> Option<Facing> {
         match self.simulated(t, times) {
             Some(drawn) => Some(Facing::Free(drawn.quaternion)),
-            None => self
-                .received_pose(t, times)
-                .map(|(poses, pose)| poses.facing(&pose)),
+            None => self.received_pose(t, times).map(|(poses, pose)| poses.facing(&pose)),
         }
     }
 
     /// Whether a flag is set at `t`, as far as known.
     pub fn is_set(&self, index: usize, t: GameTime) -> bool {
-        self.component_history(index)
-            .is_some_and(|history| history.is_set(t))
+        self.component_history(index).is_some_and(|history| history.is_set(t))
     }
 
     /// The pose at `t` from the client's own physics, if it simulates the object.
@@ -231,15 +207,8 @@ impl<V> ReplicaObject<V> {
         if self.view.is_none() || self.drawn_frames.is_some() || newest >= times.stamp_at(t) {
             return None;
         }
-        let DrawnObject {
-            position,
-            quaternion,
-            ..
-        } = self.drawn(t, times)?;
-        Some(DrawnPose {
-            position,
-            quaternion,
-        })
+        let DrawnObject { position, quaternion, .. } = self.drawn(t, times)?;
+        Some(DrawnPose { position, quaternion })
     }
 
     fn received_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {
@@ -251,11 +220,7 @@ impl<V> ReplicaObject<V> {
     pub fn received_value(&self, t: GameTime, times: RenderTimes) -> Option<ComponentValue> {
         let (poses, pose) = self.received_pose(t, times)?;
         let (position, facing) = (poses.format().position(&pose), poses.facing(&pose));
-        Some(ComponentValue::Pose {
-            position,
-            facing,
-            moves: self.moves_as_received(t, times),
-        })
+        Some(ComponentValue::Pose { position, facing, moves: self.moves_as_received(t, times) })
     }
 
     /// The received pose at `t`: interpolated, or extrapolated for a short time.
@@ -299,15 +264,10 @@ impl<V> ReplicaObject<V> {
         times: RenderTimes,
     ) -> Option<ComponentValue<&str>> {
         if index == 0
-            && let Some((position, facing)) = self
-                .facing(t, times)
-                .and_then(|facing| Some((self.position(t, times)?, facing)))
+            && let Some((position, facing)) =
+                self.facing(t, times).and_then(|facing| Some((self.position(t, times)?, facing)))
         {
-            return Some(ComponentValue::Pose {
-                position,
-                facing,
-                moves: self.moves(t, times),
-            });
+            return Some(ComponentValue::Pose { position, facing, moves: self.moves(t, times) });
         }
         self.component_history(index)?.value(t)
     }
@@ -332,19 +292,13 @@ impl<V> ReplicaObject<V> {
     ) -> Vec<NamedValue<ComponentValue>> {
         let named = |index: usize| {
             let value = self.value(index, t, times)?.to_owned_text();
-            Some(NamedValue {
-                name: names.parts[index].clone(),
-                value,
-            })
+            Some(NamedValue { name: names.parts[index].clone(), value })
         };
         indices.filter_map(named).collect()
     }
 
     fn component_history(&self, index: usize) -> Option<&ComponentHistory> {
-        self.components
-            .get(index)?
-            .as_ref()
-            .map(|known| &known.history)
+        self.components.get(index)?.as_ref().map(|known| &known.history)
     }
 
     /// A record may contain a known pose: an `Enter` can be repeated.
@@ -368,10 +322,7 @@ impl<V> ReplicaObject<V> {
         index: usize,
         component: &Component,
     ) -> Novelty {
-        let RecordContext {
-            datagram: ReceivedDatagram { stamp, now, .. },
-            at,
-        } = context;
+        let RecordContext { datagram: ReceivedDatagram { stamp, now, .. }, at } = context;
         match &mut self.components[index] {
             Some(known) if stamp < known.stamp => Novelty::Unchanged,
             Some(known) => {
@@ -379,10 +330,8 @@ impl<V> ReplicaObject<V> {
                 known.history.merge(at, component, now)
             }
             unknown => {
-                *unknown = Some(KnownComponent {
-                    history: ComponentHistory::new(at, component),
-                    stamp,
-                });
+                *unknown =
+                    Some(KnownComponent { history: ComponentHistory::new(at, component), stamp });
                 Novelty::Ahead
             }
         }

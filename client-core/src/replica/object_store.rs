@@ -21,21 +21,14 @@ pub struct ObjectStore<T> {
 
 impl<T> Default for ObjectStore<T> {
     fn default() -> Self {
-        ObjectStore {
-            entries: Vec::new(),
-            free: Vec::new(),
-            order: Vec::new(),
-        }
+        ObjectStore { entries: Vec::new(), free: Vec::new(), order: Vec::new() }
     }
 }
 
 impl<T> ObjectStore<T> {
     /// Adds an object, whose id must be greater than all others.
     pub fn push(&mut self, id: u32, object: T) -> StoreIndex {
-        debug_assert!(
-            self.order.last().is_none_or(|last| last.0 < id),
-            "ids ascend"
-        );
+        debug_assert!(self.order.last().is_none_or(|last| last.0 < id), "ids ascend");
         let entry = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() as StoreIndex - 1
@@ -81,9 +74,7 @@ impl<T> ObjectStore<T> {
 
     /// All objects, by ascending id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.order
-            .iter()
-            .filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
+        self.order.iter().filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
     }
 
     /// All objects, in no particular order.

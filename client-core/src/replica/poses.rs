@@ -64,10 +64,7 @@ impl FailedSections {
 
     /// Whether one of them is in the acked set of this section.
     fn is_referenced_by(&self, bytes: &[u8], number: u64) -> bool {
-        let mut header = SectionHeader {
-            number,
-            ..SectionHeader::default()
-        };
+        let mut header = SectionHeader { number, ..SectionHeader::default() };
         !self.numbers.is_empty()
             && header.wire(&mut Reader::new(bytes)).is_ok()
             && header
@@ -79,13 +76,8 @@ impl FailedSections {
 impl<V> Replica<V> {
     /// Applies the pose section of the datagram being handled.
     pub fn apply_poses(&mut self, datagram: ReceivedDatagram, bytes: &[u8]) -> SectionOutcome {
-        let mut section = SectionOutcome {
-            applied: 0,
-            shown: 0,
-            late: 0,
-            stale: 0,
-            acked_set: Ok(None),
-        };
+        let mut section =
+            SectionOutcome { applied: 0, shown: 0, late: 0, stale: 0, acked_set: Ok(None) };
         if self.pose_decoding == PoseDecoding::Light {
             return section;
         }
@@ -94,10 +86,7 @@ impl<V> Replica<V> {
             return section;
         }
         let mut poses = std::mem::take(&mut self.poses);
-        section.acked_set = if self
-            .failed_sections
-            .is_referenced_by(bytes, datagram.number)
-        {
+        section.acked_set = if self.failed_sections.is_referenced_by(bytes, datagram.number) {
             Err(SectionError::MissingBaseline { slot: 0 })
         } else {
             let baselines = SlotBaselines {
@@ -105,13 +94,7 @@ impl<V> Replica<V> {
                 objects: &self.objects,
                 number: datagram.number,
             };
-            read_section(
-                bytes,
-                datagram.number,
-                datagram.stamp,
-                &baselines,
-                &mut poses,
-            )
+            read_section(bytes, datagram.number, datagram.stamp, &baselines, &mut poses)
         };
         if section.acked_set.is_err() {
             self.failed_sections.note(datagram.number);
@@ -164,11 +147,7 @@ impl<V> Replica<V> {
         let Some(index) = slot_object(&self.slots, &self.objects, slot, number) else {
             section.stale += 1;
             if let Some(previous) = self.slots.previous_poses_mut(slot, number) {
-                previous.insert(ReceivedPose {
-                    number,
-                    stamp,
-                    pose,
-                });
+                previous.insert(ReceivedPose { number, stamp, pose });
             }
             return;
         };
@@ -190,14 +169,8 @@ impl<V> Replica<V> {
             history.prune(acked);
         }
         section.applied += 1;
-        self.simulation_events.push(
-            object.kind,
-            SimulationEvent::Pose {
-                id: object.id,
-                stamp,
-                pose,
-            },
-        );
+        self.simulation_events
+            .push(object.kind, SimulationEvent::Pose { id: object.id, stamp, pose });
         // An object that is not in sight yet is not late: its `Enter` will contain the newest
         // state.
         if !(noted.newest || noted.late) || object.view.is_none() {
@@ -209,10 +182,7 @@ impl<V> Replica<V> {
             let at = self.times.shown_from(stamp, now);
             let name = self.names.kinds[usize::from(object.kind)].parts[0].clone();
             let value = object.received_value(at, self.times);
-            let components = value
-                .map(|value| NamedValue { name, value })
-                .into_iter()
-                .collect();
+            let components = value.map(|value| NamedValue { name, value }).into_iter().collect();
             self.events.push_back(ViewEvent::Update(ObjectUpdated {
                 id: object.id,
                 t: now,

@@ -56,10 +56,7 @@ enum TimePosition<'t> {
 impl ReceivedPoses {
     /// For an object that datagram `number` has announced.
     pub fn new(format: PoseFormat, number: u64) -> Self {
-        ReceivedPoses {
-            format,
-            history: BaselineHistory::new(number),
-        }
+        ReceivedPoses { format, history: BaselineHistory::new(number) }
     }
 
     /// The grid of the poses, and how objects of the kind turn.
@@ -138,9 +135,9 @@ impl ReceivedPoses {
             Some(TimePosition::Between(from, to)) => {
                 from.pose.at != to.pose.at || from.pose.turn != to.pose.turn
             }
-            Some(TimePosition::Beyond(newest, before)) => self
-                .extrapolation_end(newest, before, host_stamp)
-                .is_some_and(|end| stamp < end),
+            Some(TimePosition::Beyond(newest, before)) => {
+                self.extrapolation_end(newest, before, host_stamp).is_some_and(|end| stamp < end)
+            }
         }
     }
 
@@ -152,10 +149,8 @@ impl ReceivedPoses {
         if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
             let (linear, _) = self.format.velocities(&to.pose);
             let speed = linear.map(|part| part * part).iter().sum::<f32>().sqrt();
-            let distance = self
-                .format
-                .position(&from.pose)
-                .distance(self.format.position(&to.pose));
+            let distance =
+                self.format.position(&from.pose).distance(self.format.position(&to.pose));
             let seconds = if speed > STILL_M_PER_S {
                 (2.0 * distance / speed).min(MAX_ACCELERATION_S)
             } else {
@@ -215,32 +210,14 @@ mod tests {
 
     use super::*;
 
-    const YAW: PoseFormat = PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits: 8 },
-        motion: None,
-    };
-    const FIXED: PoseFormat = PoseFormat {
-        per_metre: 100,
-        turn: Turning::Fixed,
-        motion: None,
-    };
+    const YAW: PoseFormat =
+        PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+    const FIXED: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None };
 
     #[test]
     fn poses_are_interpolated_across_gaps() {
-        let track = yaw(&[
-            (0, 0.0, 0.0, 0.0),
-            (50, 1.0, 0.0, 0.0),
-            (850, 9.0, 0.0, 0.0),
-        ]);
-        for (t, x) in [
-            (0, 0.0),
-            (25, 0.5),
-            (50, 1.0),
-            (250, 3.0),
-            (849, 8.99),
-            (850, 9.0),
-        ] {
+        let track = yaw(&[(0, 0.0, 0.0, 0.0), (50, 1.0, 0.0, 0.0), (850, 9.0, 0.0, 0.0)]);
+        for (t, x) in [(0, 0.0), (25, 0.5), (50, 1.0), (250, 3.0), (849, 8.99), (850, 9.0)] {
             assert_eq!(shown(&track, t, 850), x, "at {t}");
             assert!(t == 850 || track.moves(ms(t), ms(850)), "at {t}");
         }
@@ -272,11 +249,7 @@ mod tests {
             (1_000, 1_000, 4.0),
             (9_999, 1_000, 5.0),
         ] {
-            assert_eq!(
-                shown(&track, t, host_stamp),
-                x,
-                "at {t}, host stamp {host_stamp}"
-            );
+            assert_eq!(shown(&track, t, host_stamp), x, "at {t}, host stamp {host_stamp}");
         }
         assert!(track.moves(ms(249), ms(0)) && !track.moves(ms(250), ms(0)));
     }
@@ -284,74 +257,41 @@ mod tests {
     #[test]
     fn an_object_at_rest_is_shown_at_its_last_pose() {
         let track = yaw(&[(0, 0.0, 0.0, 4.0), (50, 0.2, 0.0, 0.0)]);
-        assert_eq!(
-            (shown(&track, 50, 50), shown(&track, 9_999, 9_999)),
-            (0.2, 0.2)
-        );
+        assert_eq!((shown(&track, 50, 50), shown(&track, 9_999, 9_999)), (0.2, 0.2));
         assert!(!track.moves(ms(60), ms(60)));
         let cube = fixed(&[(0, 0.0), (50, 0.2), (100, 0.2)]);
-        assert_eq!(
-            (shown(&cube, 150, 100), shown(&cube, 9_999, 9_999)),
-            (0.2, 0.2)
-        );
+        assert_eq!((shown(&cube, 150, 100), shown(&cube, 9_999, 9_999)), (0.2, 0.2));
         assert!(!cube.moves(ms(110), ms(100)));
     }
 
     #[test]
     fn an_object_at_rest_stays_until_it_must_have_started_to_move() {
         let format = PoseFormat {
-            motion: Some(MotionFormat {
-                linear: 64,
-                angular: 16,
-            }),
-            ..PoseFormat {
-                per_metre: 500,
-                ..FIXED
-            }
+            motion: Some(MotionFormat { linear: 64, angular: 16 }),
+            ..PoseFormat { per_metre: 500, ..FIXED }
         };
         let moving = |x: f32, speed: Option<f32>| {
             let velocities = speed.map(|speed| ([speed, 0.0, 0.0], [0.0; 3]));
-            format.moving(
-                Position::on_ground(x, 0.0),
-                [0.0, 0.0, 0.0, 1.0],
-                velocities,
-            )
+            format.moving(Position::on_ground(x, 0.0), [0.0, 0.0, 0.0, 1.0], velocities)
         };
         let mut track = ReceivedPoses::new(format, 0);
         track.insert(entry(format, 0, 0, moving(1.0, None)));
         track.insert(entry(format, 1, 5_000, moving(1.05, Some(1.0))));
-        let x = |t| {
-            format
-                .position(&track.at(ms(t), ms(5_000)).expect("known"))
-                .x
-        };
+        let x = |t| format.position(&track.at(ms(t), ms(5_000)).expect("known")).x;
         // 5 cm at 1 m/s: a tenth of a second of constant acceleration.
         assert_eq!((x(0), x(4_000), x(4_900), x(5_000)), (1.0, 1.0, 1.0, 1.05));
         assert!((1.005..1.04).contains(&x(4_950)), "{}", x(4_950));
         // Then it is extrapolated for a limited time.
-        assert!(
-            (x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31,
-            "{} {}",
-            x(5_100),
-            x(9_000)
-        );
+        assert!((x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31, "{} {}", x(5_100), x(9_000));
     }
 
     #[test]
     fn a_cube_without_new_poses_returns_to_its_last_pose() {
         let cube = fixed(&[(0, 0.0), (50, 1.0)]);
-        for (t, host_stamp, x) in [
-            (50, 50, 1.0),
-            (75, 50, 1.5),
-            (100, 100, 2.0),
-            (150, 150, 1.0),
-            (9_999, 9_999, 1.0),
-        ] {
-            assert_eq!(
-                shown(&cube, t, host_stamp),
-                x,
-                "at {t}, host stamp {host_stamp}"
-            );
+        for (t, host_stamp, x) in
+            [(50, 50, 1.0), (75, 50, 1.5), (100, 100, 2.0), (150, 150, 1.0), (9_999, 9_999, 1.0)]
+        {
+            assert_eq!(shown(&cube, t, host_stamp), x, "at {t}, host stamp {host_stamp}");
         }
         // No datagram arrives any more: extrapolation stops nearby.
         assert_eq!((shown(&cube, 300, 50), shown(&cube, 9_999, 50)), (6.0, 6.0));
@@ -378,11 +318,7 @@ mod tests {
             ));
         }
         for t in 0..300 {
-            assert_eq!(
-                shuffled.at(ms(t), ms(150)),
-                in_order.at(ms(t), ms(150)),
-                "at {t}"
-            );
+            assert_eq!(shuffled.at(ms(t), ms(150)), in_order.at(ms(t), ms(150)), "at {t}");
         }
     }
 
@@ -414,18 +350,11 @@ mod tests {
 
     fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> ReceivedPose {
         assert!(format.fits(&pose));
-        ReceivedPose {
-            number,
-            stamp: ms(stamp),
-            pose,
-        }
+        ReceivedPose { number, stamp: ms(stamp), pose }
     }
 
     fn shown(track: &ReceivedPoses, t: u64, host_stamp: u64) -> f32 {
-        track
-            .format
-            .position(&track.at(ms(t), ms(host_stamp)).expect("known"))
-            .x
+        track.format.position(&track.at(ms(t), ms(host_stamp)).expect("known")).x
     }
 
     fn ms(ms: u64) -> GameTime {

@@ -52,18 +52,12 @@ impl SchemaNames {
             name: event.name.as_str().into(),
             fields: event.fields.iter().map(field_names).collect(),
         });
-        SchemaNames {
-            kinds: kinds.collect(),
-            events: events.collect(),
-        }
+        SchemaNames { kinds: kinds.collect(), events: events.collect() }
     }
 }
 
 fn named<'s>(name: &'s str, parts: impl Iterator<Item = &'s String>) -> PartNames {
-    PartNames {
-        name: name.into(),
-        parts: parts.map(|part| part.as_str().into()).collect(),
-    }
+    PartNames { name: name.into(), parts: parts.map(|part| part.as_str().into()).collect() }
 }
 
 fn field_names(field: &FieldSpec) -> FieldNames {
@@ -71,8 +65,5 @@ fn field_names(field: &FieldSpec) -> FieldNames {
         FieldType::Choice(names) => names.iter().map(|name| name.as_str().into()).collect(),
         _ => Vec::new(),
     };
-    FieldNames {
-        name: field.name.as_str().into(),
-        choices,
-    }
+    FieldNames { name: field.name.as_str().into(), choices }
 }

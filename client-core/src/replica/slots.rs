@@ -61,12 +61,9 @@ impl ReplicaSlots {
 
     /// Keeps the poses of an object that datagram `number` has ended.
     pub fn keep_previous(&mut self, slot: u16, poses: ReceivedPoses, number: u64) {
-        self.entry(slot).previous_object = Some(Box::new(PreviousObject {
-            poses,
-            last_datagram: number,
-        }));
-        self.previous_objects
-            .push_back((number + MAX_LATE_DATAGRAMS, slot));
+        self.entry(slot).previous_object =
+            Some(Box::new(PreviousObject { poses, last_datagram: number }));
+        self.previous_objects.push_back((number + MAX_LATE_DATAGRAMS, slot));
     }
 
     /// The poses of the previous object, if datagram `number` refers to it.
@@ -78,20 +75,14 @@ impl ReplicaSlots {
 
     /// As [`ReplicaSlots::previous_poses`].
     pub fn previous_poses_mut(&mut self, slot: u16, number: u64) -> Option<&mut ReceivedPoses> {
-        let previous = self
-            .slots
-            .get_mut(usize::from(slot))?
-            .previous_object
-            .as_mut()?;
+        let previous = self.slots.get_mut(usize::from(slot))?.previous_object.as_mut()?;
         (number <= previous.last_datagram && previous.poses.admits(number))
             .then_some(&mut previous.poses)
     }
 
     /// Datagram `number` has arrived: drops objects that no datagram can refer to any more.
     pub fn drop_previous(&mut self, number: u64) {
-        while let Some((_, slot)) = self
-            .previous_objects
-            .pop_front_if(|(until, _)| *until < number)
+        while let Some((_, slot)) = self.previous_objects.pop_front_if(|(until, _)| *until < number)
         {
             let slot = &mut self.slots[usize::from(slot)];
             if slot
@@ -122,11 +113,7 @@ mod tests {
         let mut slots = ReplicaSlots::default();
         slots.keep_previous(3, poses(10), 50);
         for (number, expected) in [(9, false), (10, true), (50, true), (51, false)] {
-            assert_eq!(
-                slots.previous_poses(3, number).is_some(),
-                expected,
-                "{number}"
-            );
+            assert_eq!(slots.previous_poses(3, number).is_some(), expected, "{number}");
         }
         slots.drop_previous(83);
         assert!(slots.previous_poses(3, 49).is_some());
@@ -148,11 +135,7 @@ mod tests {
 
     fn poses(number: u64) -> ReceivedPoses {
         ReceivedPoses::new(
-            PoseFormat {
-                per_metre: 100,
-                turn: Turning::Fixed,
-                motion: None,
-            },
+            PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None },
             number,
         )
     }

@@ -75,10 +75,7 @@ fn a_late_record_of_an_earlier_epoch_revives_nothing() {
     harness.at(100).enter(alias(1, 0), 100, 5.0);
     harness.leave(alias(1, 0), 100);
     harness.enter(alias(1, 1), 100, 6.0);
-    assert_eq!(
-        harness.emitted(),
-        ["enter 1 at 5", "leave 1", "enter 2 at 6"]
-    );
+    assert_eq!(harness.emitted(), ["enter 1 at 5", "leave 1", "enter 2 at 6"]);
     harness.enter(alias(1, 0), 100, 5.0);
     harness.walk(alias(1, 0), 100, 7.0);
     harness.leave(alias(1, 0), 100);
@@ -125,10 +122,7 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
     let mut harness = ReplicaHarness::new();
     harness.at(100).enter(alias(1, 0), 100, 5.0);
     assert_eq!(harness.emitted(), ["enter 1 at 5"]);
-    assert_eq!(
-        harness.at(110).stamped(110).enter(alias(1, 0), 100, 5.0),
-        RecordOutcome::Nothing
-    );
+    assert_eq!(harness.at(110).stamped(110).enter(alias(1, 0), 100, 5.0), RecordOutcome::Nothing);
     assert_eq!(
         harness.at(120).stamped(120).enter(alias(1, 0), 100, 8.0),
         RecordOutcome::Update { late: true }
@@ -140,10 +134,7 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
 fn an_update_before_the_enter_is_part_of_the_enter() {
     let mut harness = ReplicaHarness::new();
     harness.at(100).enter(alias(1, 0), 250, 5.0);
-    assert_eq!(
-        harness.at(110).stamped(110).walk(alias(1, 0), 250, 8.0),
-        RecordOutcome::Nothing
-    );
+    assert_eq!(harness.at(110).stamped(110).walk(alias(1, 0), 250, 8.0), RecordOutcome::Nothing);
     assert_eq!(harness.at(250).emitted(), ["enter 1 at 8"]);
 }
 
@@ -160,10 +151,7 @@ fn components_that_an_enter_lacks_follow_in_updates() {
         at: ms(100),
         components: level,
     });
-    assert_eq!(
-        harness.seen(1).value("level", ms(100)),
-        Some(ComponentValue::Number(7))
-    );
+    assert_eq!(harness.seen(1).value("level", ms(100)), Some(ComponentValue::Number(7)));
 }
 
 #[test]
@@ -171,12 +159,7 @@ fn a_record_of_another_kind_than_the_object_s_is_refused() {
     let mut harness = ReplicaHarness::new();
     harness.at(100).enter(alias(1, 0), 100, 5.0);
     let components = vec![(0, walk(&[(100, 9.0)]))];
-    let update = Record::Update {
-        alias: alias(1, 0),
-        kind: STONE,
-        at: ms(100),
-        components,
-    };
+    let update = Record::Update { alias: alias(1, 0), kind: STONE, at: ms(100), components };
     assert_eq!(harness.apply(&update), RecordOutcome::Refused);
     assert_eq!(harness.positions(100), [(1, 5.0)]);
 }
@@ -203,14 +186,7 @@ fn all_objects_leave_with_the_connection_and_ids_continue() {
         own: true,
         components: Vec::new(),
     };
-    next.apply(
-        ReceivedDatagram {
-            number: 0,
-            stamp: ms(0),
-            now: ms(0),
-        },
-        &record,
-    );
+    next.apply(ReceivedDatagram { number: 0, stamp: ms(0), now: ms(0) }, &record);
     assert_eq!(next.last_id(), 4);
 }
 
@@ -222,10 +198,7 @@ fn an_alias_resolves_until_its_object_is_no_longer_visible() {
     harness.enter(alias(1, 1), 200, 6.0);
     assert_eq!(harness.emitted(), ["enter 1 at 5"]);
     assert_eq!(
-        (
-            harness.replica.resolve(alias(1, 0)),
-            harness.replica.resolve(alias(1, 1))
-        ),
+        (harness.replica.resolve(alias(1, 0)), harness.replica.resolve(alias(1, 1))),
         (Some(1), Some(2))
     );
     assert_eq!(harness.at(200).emitted(), ["leave 1", "enter 2 at 6"]);
@@ -234,38 +207,18 @@ fn an_alias_resolves_until_its_object_is_no_longer_visible() {
 
 #[test]
 fn a_view_keeps_what_its_factory_made() {
-    let mut replica = Replica::new(
-        Arc::new(Schema::example()),
-        LOCAL_LAG,
-        0,
-        PoseDecoding::Full,
-    );
+    let mut replica = Replica::new(Arc::new(Schema::example()), LOCAL_LAG, 0, PoseDecoding::Full);
     let mut factory =
         factory::FactoryByKind::new(|enter: &ObjectEntered| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
-    let enter = Record::Enter {
-        alias: alias(1, 0),
-        kind: STONE,
-        at: ms(0),
-        own: false,
-        components,
-    };
-    replica.apply(
-        ReceivedDatagram {
-            number: 0,
-            stamp: ms(0),
-            now: ms(0),
-        },
-        &enter,
-    );
+    let enter =
+        Record::Enter { alias: alias(1, 0), kind: STONE, at: ms(0), own: false, components };
+    replica.apply(ReceivedDatagram { number: 0, stamp: ms(0), now: ms(0) }, &enter);
     replica.advance(ms(0), &mut factory);
     assert_eq!(replica.get(1).expect("in sight").view, "stone!");
     replica.view_mut(1).expect("in sight").push('?');
     assert_eq!(
-        replica
-            .visible_objects()
-            .map(|seen| seen.view.clone())
-            .collect::<Vec<_>>(),
+        replica.visible_objects().map(|seen| seen.view.clone()).collect::<Vec<_>>(),
         ["stone!?"]
     );
 }
@@ -279,25 +232,12 @@ fn random_records_do_not_panic() {
         let mut harness = ReplicaHarness::new();
         for _ in 0..200 {
             let (now, at) = (rng.u64(0..1_000), rng.u64(0..1_000));
-            harness
-                .at(harness.now.millis().max(now))
-                .stamped(rng.u64(0..1_000));
+            harness.at(harness.now.millis().max(now)).stamped(rng.u64(0..1_000));
             let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
             let components = vec![(0, walk(&[(0, 1.0)]))];
             harness.apply(&match rng.u8(0..3) {
-                0 => Record::Enter {
-                    alias,
-                    kind,
-                    at: ms(at),
-                    own: rng.bool(),
-                    components,
-                },
-                1 => Record::Update {
-                    alias,
-                    kind,
-                    at: ms(at),
-                    components,
-                },
+                0 => Record::Enter { alias, kind, at: ms(at), own: rng.bool(), components },
+                1 => Record::Update { alias, kind, at: ms(at), components },
                 _ => Record::Leave { alias, at: ms(at) },
             });
             harness.check_order(seed);
@@ -341,12 +281,8 @@ enum Phase {
 impl Server {
     fn play(seed: u64) {
         let rng = fastrand::Rng::with_seed(seed);
-        let mut server = Server {
-            rng,
-            now: 0,
-            slots: vec![ServerSlot::default(); 4],
-            in_flight: Vec::new(),
-        };
+        let mut server =
+            Server { rng, now: 0, slots: vec![ServerSlot::default(); 4], in_flight: Vec::new() };
         let mut harness = ReplicaHarness::new();
         for _ in 0..400 {
             server.now += 10;
@@ -359,16 +295,11 @@ impl Server {
             server.deliver(&mut harness);
         }
         harness.at(server.now + 1_000).emitted();
-        let live = server
-            .slots
-            .iter()
-            .filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
+        let live =
+            server.slots.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
         let mut expected = live.map(|slot| slot.x).collect::<Vec<_>>();
-        let mut shown = harness
-            .positions(server.now + 1_000)
-            .into_iter()
-            .map(|(_, x)| x)
-            .collect::<Vec<_>>();
+        let mut shown =
+            harness.positions(server.now + 1_000).into_iter().map(|(_, x)| x).collect::<Vec<_>>();
         expected.sort_by(f32::total_cmp);
         shown.sort_by(f32::total_cmp);
         assert_eq!(shown, expected, "seed {seed}");
@@ -379,21 +310,13 @@ impl Server {
         let x = self.rng.u32(0..1_000) as f32;
         let at = ms(self.now + 150);
         let state = &mut self.slots[slot];
-        let (alias, components) = (
-            alias(slot as u16, state.epoch),
-            vec![(0, walk(&[(self.now, x)]))],
-        );
+        let (alias, components) =
+            (alias(slot as u16, state.epoch), vec![(0, walk(&[(self.now, x)]))]);
         let chance = self.rng.u8(0..4);
         let record = match (state.phase, chance) {
             (Phase::Free | Phase::Entering, _) => {
                 (state.phase, state.x) = (Phase::Entering, x);
-                Record::Enter {
-                    alias,
-                    kind: AVATAR,
-                    at,
-                    own: false,
-                    components,
-                }
+                Record::Enter { alias, kind: AVATAR, at, own: false, components }
             }
             (Phase::Live, 0) | (Phase::Leaving, _) => {
                 state.phase = Phase::Leaving;
@@ -401,26 +324,18 @@ impl Server {
             }
             (Phase::Live, _) => {
                 state.x = x;
-                Record::Update {
-                    alias,
-                    kind: AVATAR,
-                    at,
-                    components,
-                }
+                Record::Update { alias, kind: AVATAR, at, components }
             }
         };
         for _ in 0..self.rng.u32(1..3) {
-            self.in_flight
-                .push((self.now + self.rng.u64(20..500), self.now, record.clone()));
+            self.in_flight.push((self.now + self.rng.u64(20..500), self.now, record.clone()));
         }
     }
 
     fn deliver(&mut self, harness: &mut ReplicaHarness) {
         let now = self.now;
-        let mut arrived = self
-            .in_flight
-            .extract_if(.., |(arrives, ..)| *arrives <= now)
-            .collect::<Vec<_>>();
+        let mut arrived =
+            self.in_flight.extract_if(.., |(arrives, ..)| *arrives <= now).collect::<Vec<_>>();
         arrived.sort_by_key(|(arrives, ..)| *arrives);
         for (_, stamp, record) in arrived {
             harness.at(now).stamped(stamp).apply(&record);
@@ -435,10 +350,8 @@ impl Server {
                 Record::Leave { .. }
                     if slot.epoch == alias.epoch && slot.phase == Phase::Leaving =>
                 {
-                    *slot = ServerSlot {
-                        epoch: slot.epoch.wrapping_add(1),
-                        ..ServerSlot::default()
-                    };
+                    *slot =
+                        ServerSlot { epoch: slot.epoch.wrapping_add(1), ..ServerSlot::default() };
                 }
                 _ => {}
             }
@@ -456,12 +369,7 @@ struct ReplicaHarness {
 
 impl ReplicaHarness {
     fn new() -> Self {
-        let replica = Replica::new(
-            Arc::new(Schema::example()),
-            LOCAL_LAG,
-            0,
-            PoseDecoding::Full,
-        );
+        let replica = Replica::new(Arc::new(Schema::example()), LOCAL_LAG, 0, PoseDecoding::Full);
         ReplicaHarness {
             replica,
             now: ms(0),
@@ -482,11 +390,8 @@ impl ReplicaHarness {
     }
 
     fn apply(&mut self, record: &Record) -> RecordOutcome {
-        let datagram = ReceivedDatagram {
-            number: self.stamp.millis(),
-            stamp: self.stamp,
-            now: self.now,
-        };
+        let datagram =
+            ReceivedDatagram { number: self.stamp.millis(), stamp: self.stamp, now: self.now };
         let applied = self.replica.apply(datagram, record);
         self.replica.advance(self.now, &mut ());
         applied
@@ -494,13 +399,7 @@ impl ReplicaHarness {
 
     fn enter(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
         let components = vec![(0, walk(&[(0, x)]))];
-        self.apply(&Record::Enter {
-            alias,
-            kind: AVATAR,
-            at: ms(at),
-            own: false,
-            components,
-        })
+        self.apply(&Record::Enter { alias, kind: AVATAR, at: ms(at), own: false, components })
     }
 
     fn walk(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
@@ -536,12 +435,8 @@ impl ReplicaHarness {
                     format!("enter {} at {}", enter.id, enter.position.x)
                 }
                 ViewEvent::Update(update) => {
-                    let [
-                        NamedValue {
-                            value: ComponentValue::Path { position, .. },
-                            ..
-                        },
-                    ] = &update.components[..]
+                    let [NamedValue { value: ComponentValue::Path { position, .. }, .. }] =
+                        &update.components[..]
                     else {
                         panic!("expected only a path: {update:?}")
                     };
@@ -569,11 +464,7 @@ impl ReplicaHarness {
             };
             assert!(is_consistent, "seed {seed}");
         }
-        let in_sight = self
-            .replica
-            .visible_objects()
-            .map(|seen| seen.id)
-            .collect::<BTreeSet<_>>();
+        let in_sight = self.replica.visible_objects().map(|seen| seen.id).collect::<BTreeSet<_>>();
         assert_eq!(in_sight, self.in_sight, "seed {seed}");
     }
 }

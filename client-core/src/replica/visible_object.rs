@@ -86,10 +86,7 @@ impl<V> VisibleObject<'_, V> {
 
     /// Whether its newest pose is one at rest: the host sends no more until it moves.
     pub fn is_reported_at_rest(&self) -> bool {
-        self.object
-            .poses
-            .as_ref()
-            .is_some_and(ReceivedPoses::is_at_rest)
+        self.object.poses.as_ref().is_some_and(ReceivedPoses::is_at_rest)
     }
 
     /// The target freshness of its kind, by distance.

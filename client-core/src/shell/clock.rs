@@ -12,9 +12,7 @@ pub(super) struct ShellClock {
 impl ShellClock {
     #[expect(clippy::disallowed_methods, reason = "the shell's clock")]
     pub(super) fn start() -> Self {
-        ShellClock {
-            started: Instant::now(),
-        }
+        ShellClock { started: Instant::now() }
     }
 
     pub(super) fn now(self) -> LocalTime {

@@ -56,11 +56,7 @@ pub(super) enum Peer {
     /// A lobby: the first of these servers that answers.
     World { servers: Vec<LobbyServer> },
     /// A game host, by a ticket's address. The lobby's IP address replaces an unspecified one.
-    Game {
-        address: String,
-        certificate: Fingerprint,
-        lobby: Option<IpAddr>,
-    },
+    Game { address: String, certificate: Fingerprint, lobby: Option<IpAddr> },
 }
 
 /// One server of a lobby.
@@ -102,13 +98,8 @@ pub(super) struct ReportSender {
 impl ReportSender {
     async fn send(&self, what: ReportContent) {
         // The client's task may have ended first.
-        let _ = self
-            .sender
-            .send(ConnectionReport {
-                connection: self.connection,
-                content: what,
-            })
-            .await;
+        let _ =
+            self.sender.send(ConnectionReport { connection: self.connection, content: what }).await;
     }
 }
 
@@ -120,15 +111,8 @@ pub(super) async fn run_connection(
     inbox: ReportSender,
 ) {
     let end = match dial(&peer, &sockets).await {
-        Ok(Dialled {
-            connection,
-            streams,
-            address,
-        }) => {
-            let content = ReportContent::Connected {
-                connection: connection.clone(),
-                address,
-            };
+        Ok(Dialled { connection, streams, address }) => {
+            let content = ReportContent::Connected { connection: connection.clone(), address };
             inbox.send(content).await;
             serve_connection(&peer, &connection, streams, frames, &inbox).await
         }
@@ -178,12 +162,10 @@ async fn read_frames(
         Ok(()) | Err(FrameError::Cut | FrameError::Io(_)) => {}
     }
     // The reason of the connection's end is more specific than that of the stream's end.
-    timeout(DRAIN_TIMEOUT, connection.closed())
-        .await
-        .map_or_else(
-            |_| CloseReason::Broken("the server ended the stream".to_owned()),
-            close_reason,
-        )
+    timeout(DRAIN_TIMEOUT, connection.closed()).await.map_or_else(
+        |_| CloseReason::Broken("the server ended the stream".to_owned()),
+        close_reason,
+    )
 }
 
 async fn report_messages<M: Message + Default>(
@@ -224,11 +206,7 @@ impl Dialled {
             let about = |message| format!("{address}: {message}");
             close_reason(error).map_message(about)
         })?;
-        Ok(Self {
-            connection,
-            streams,
-            address,
-        })
+        Ok(Self { connection, streams, address })
     }
 }
 
@@ -244,11 +222,7 @@ async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Dialled, CloseReaso
             });
             first_success(attempts.collect(), NEXT_SERVER_AFTER).await
         }
-        Peer::Game {
-            address,
-            certificate,
-            lobby,
-        } => {
+        Peer::Game { address, certificate, lobby } => {
             let connection = dial_game(address, *certificate, *lobby, sockets).await?;
             Dialled::open(connection, address.clone()).await
         }
@@ -303,15 +277,13 @@ async fn dial_world(
         ServerTrust::Pinned(pin) => *pin,
     };
     let verifier = FingerprintVerifier::pinned(pin);
-    dial_addresses(address, None, ALPN_WORLD, &verifier, sockets)
-        .await
-        .map_err(|error| {
-            untrusted_fingerprint(&verifier).map_or(error, |shown| {
-                certificate_changed(format!(
-                    "{address} presents the certificate {shown}, but {pin} was expected"
-                ))
-            })
+    dial_addresses(address, None, ALPN_WORLD, &verifier, sockets).await.map_err(|error| {
+        untrusted_fingerprint(&verifier).map_or(error, |shown| {
+            certificate_changed(format!(
+                "{address} presents the certificate {shown}, but {pin} was expected"
+            ))
         })
+    })
 }
 
 async fn dial_game(
@@ -321,16 +293,14 @@ async fn dial_game(
     sockets: &Arc<Sockets>,
 ) -> Result<Connection, CloseReason> {
     let verifier = FingerprintVerifier::pinned(certificate);
-    dial_addresses(address, lobby, ALPN_GAME, &verifier, sockets)
-        .await
-        .map_err(|error| {
-            untrusted_fingerprint(&verifier).map_or(error, |shown| {
-                certificate_changed(format!(
-                    "the game host {address} presents the certificate {shown}, but the ticket \
+    dial_addresses(address, lobby, ALPN_GAME, &verifier, sockets).await.map_err(|error| {
+        untrusted_fingerprint(&verifier).map_or(error, |shown| {
+            certificate_changed(format!(
+                "the game host {address} presents the certificate {shown}, but the ticket \
                      expects {certificate}"
-                ))
-            })
+            ))
         })
+    })
 }
 
 async fn dial_on_first_use(
@@ -338,15 +308,12 @@ async fn dial_on_first_use(
     hosts: &KnownHosts,
     sockets: &Arc<Sockets>,
 ) -> Result<Connection, CloseReason> {
-    let known = hosts
-        .find_certificate(server)
-        .map_err(|error| trust_failure(&error))?;
+    let known = hosts.find_certificate(server).map_err(|error| trust_failure(&error))?;
     let verifier = FingerprintVerifier::with_policy(move |_: &str, shown| {
         known.is_none_or(|KnownCertificate { fingerprint, .. }| fingerprint == shown)
     });
-    let connection = dial_addresses(server, None, ALPN_WORLD, &verifier, sockets)
-        .await
-        .map_err(|error| {
+    let connection =
+        dial_addresses(server, None, ALPN_WORLD, &verifier, sockets).await.map_err(|error| {
             let changed = untrusted_fingerprint(&verifier).zip(known);
             changed.map_or(error, |(shown, pin)| {
                 trust_failure(&hosts.changed_error(server, pin, shown))
@@ -378,9 +345,7 @@ async fn dial_addresses(
             "could not connect to {address}: {error}. An address is host:port, like 127.0.0.1:7777"
         ))
     })?;
-    let mut remotes = found
-        .map(|remote| replace_unspecified(remote, stand_in))
-        .collect::<Vec<_>>();
+    let mut remotes = found.map(|remote| replace_unspecified(remote, stand_in)).collect::<Vec<_>>();
     // A local name resolves to both families, and servers mostly listen on IPv4.
     remotes.sort_by_key(SocketAddr::is_ipv6);
     remotes.dedup();
@@ -393,16 +358,16 @@ async fn dial_addresses(
     let attempts = remotes.into_iter().map(|remote| {
         let (address, verifier, sockets) = (address.to_owned(), verifier.clone(), sockets.clone());
         async move {
-            dial_address(remote, host_of(&address), alpn, &verifier, &sockets)
-                .await
-                .map_err(|reason| {
+            dial_address(remote, host_of(&address), alpn, &verifier, &sockets).await.map_err(
+                |reason| {
                     let message = format!("could not connect to {address}: {reason}");
                     // The caller replaces this: the address is right, and its server is not.
                     match untrusted_fingerprint(&verifier) {
                         Some(_) => certificate_changed(message),
                         None => CloseReason::Broken(message),
                     }
-                })
+                },
+            )
         }
     });
     first_success(attempts.collect(), NEXT_ADDRESS_AFTER).await
@@ -415,14 +380,11 @@ async fn dial_address(
     verifier: &Arc<FingerprintVerifier>,
     sockets: &Sockets,
 ) -> Result<Connection, String> {
-    let endpoint = sockets
-        .endpoint(remote)
-        .map_err(|error| format!("no socket: {error}"))?;
+    let endpoint = sockets.endpoint(remote).map_err(|error| format!("no socket: {error}"))?;
     let config = client_config(alpn, verifier.clone());
     let answers = sockets.watch(remote);
-    let connecting = endpoint
-        .connect_with(config, remote, name)
-        .map_err(|error| error.to_string())?;
+    let connecting =
+        endpoint.connect_with(config, remote, name).map_err(|error| error.to_string())?;
     let mut connecting = std::pin::pin!(connecting);
     let mut dialled = timeout(FIRST_ANSWER_TIMEOUT, &mut connecting).await;
     let is_answering = answers.has_answered();
@@ -430,11 +392,7 @@ async fn dial_address(
         let rest = DIAL_TIMEOUT.saturating_sub(FIRST_ANSWER_TIMEOUT);
         dialled = timeout(rest, &mut connecting).await;
     }
-    let limit = if is_answering {
-        DIAL_TIMEOUT
-    } else {
-        FIRST_ANSWER_TIMEOUT
-    };
+    let limit = if is_answering { DIAL_TIMEOUT } else { FIRST_ANSWER_TIMEOUT };
     match dialled {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(ConnectionError::TimedOut)) | Err(_) if is_answering => Err(format!(
@@ -459,9 +417,7 @@ fn replace_unspecified(remote: SocketAddr, stand_in: Option<IpAddr>) -> SocketAd
 /// `[::1]:7777` is `::1`, `example.org:7777` is `example.org`.
 fn host_of(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    host.strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host)
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 /// The certificate that the server presented, if it was not trusted.
@@ -473,10 +429,7 @@ fn untrusted_fingerprint(verifier: &FingerprintVerifier) -> Option<Fingerprint> 
 }
 
 fn certificate_changed(message: String) -> CloseReason {
-    CloseReason::Final {
-        code: own_codes::CERTIFICATE_CHANGED.to_owned(),
-        message,
-    }
+    CloseReason::Final { code: own_codes::CERTIFICATE_CHANGED.to_owned(), message }
 }
 
 fn trust_failure(error: &TrustError) -> CloseReason {
@@ -486,10 +439,7 @@ fn trust_failure(error: &TrustError) -> CloseReason {
             own_codes::KNOWN_HOSTS
         }
     };
-    CloseReason::Final {
-        code: code.to_owned(),
-        message: error.to_string(),
-    }
+    CloseReason::Final { code: code.to_owned(), message: error.to_string() }
 }
 
 /// Ends other than by the peer's code are breaks.
@@ -529,12 +479,7 @@ mod tests {
         let live = attempt(Duration::from_millis(100), Ok(7));
         check_attempts(vec![failing(), failing(), live], Ok(7), 120).await;
         let last = attempt(Duration::ZERO, Err(broken("last")));
-        check_attempts(
-            vec![failing(), failing(), last],
-            Err(broken("refused; last")),
-            20,
-        )
-        .await;
+        check_attempts(vec![failing(), failing(), last], Err(broken("refused; last")), 20).await;
     }
 
     #[tokio::test(start_paused = true)]
@@ -568,10 +513,7 @@ mod tests {
         assert!(why.contains("nothing answered"), "{why}");
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the clock of the test is virtual"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the clock of the test is virtual")]
     async fn check_attempts(
         attempts: Vec<impl Future<Output = Result<u8, CloseReason>> + Send + 'static>,
         expected: Result<u8, CloseReason>,
@@ -593,11 +535,9 @@ mod tests {
 
     #[test]
     fn the_host_of_an_address_is_the_part_before_the_port() {
-        for (address, host) in [
-            ("127.0.0.1:7777", "127.0.0.1"),
-            ("[::1]:7777", "::1"),
-            ("a.test:1", "a.test"),
-        ] {
+        for (address, host) in
+            [("127.0.0.1:7777", "127.0.0.1"), ("[::1]:7777", "::1"), ("a.test:1", "a.test")]
+        {
             assert_eq!(host_of(address), host);
         }
     }

@@ -84,11 +84,7 @@ impl ImpairedSocket {
             endpoint_waker: None,
             buffer: vec![0; MAX_RECEIVE_BYTES].into(),
         };
-        ImpairedSocket {
-            inner,
-            started,
-            state: Mutex::new(state),
-        }
+        ImpairedSocket { inner, started, state: Mutex::new(state) }
     }
 
     fn now(&self) -> LocalTime {
@@ -144,10 +140,7 @@ impl AsyncUdpSocket for ImpairedSocket {
                 continue;
             }
             if let Some(due) = state.next_due() {
-                state
-                    .timer
-                    .as_mut()
-                    .reset(self.started + due.since(LocalTime::ZERO));
+                state.timer.as_mut().reset(self.started + due.since(LocalTime::ZERO));
                 if state.timer.as_mut().poll(context).is_ready() {
                     continue;
                 }
@@ -181,24 +174,16 @@ impl ImpairedSocket {
         state: &mut ImpairedState,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let ImpairedState {
-            buffer, incoming, ..
-        } = state;
+        let ImpairedState { buffer, incoming, .. } = state;
         let mut meta = [RecvMeta::default()];
-        let received = self
-            .inner
-            .poll_recv(context, &mut [IoSliceMut::new(buffer)], &mut meta);
+        let received = self.inner.poll_recv(context, &mut [IoSliceMut::new(buffer)], &mut meta);
         if ready!(received)? > 0 {
             let [meta] = meta;
             for contents in buffer[..meta.len].chunks(meta.stride.max(1)) {
                 incoming.queue(
                     now,
                     contents,
-                    RecvMeta {
-                        len: contents.len(),
-                        stride: contents.len(),
-                        ..meta
-                    },
+                    RecvMeta { len: contents.len(), stride: contents.len(), ..meta },
                 );
             }
         }
@@ -208,10 +193,7 @@ impl ImpairedSocket {
 
 impl ImpairedState {
     fn next_due(&self) -> Option<LocalTime> {
-        [&self.outgoing, &self.incoming]
-            .into_iter()
-            .filter_map(ImpairedDirection::next_due)
-            .min()
+        [&self.outgoing, &self.incoming].into_iter().filter_map(ImpairedDirection::next_due).min()
     }
 
     /// A packet that the wrapped socket does not accept now is lost, as on any congested path.
@@ -235,10 +217,7 @@ impl ImpairedDirection {
                 self.count += 1;
                 self.waiting.insert(
                     (now + delay, self.count),
-                    DelayedPacket {
-                        contents: contents.to_vec(),
-                        meta,
-                    },
+                    DelayedPacket { contents: contents.to_vec(), meta },
                 );
             }
         }
@@ -267,11 +246,7 @@ impl ImpairedDirection {
             };
             let length = packet.contents.len().min(buffer.len());
             buffer[..length].copy_from_slice(&packet.contents[..length]);
-            *meta = RecvMeta {
-                len: length,
-                stride: length,
-                ..packet.meta
-            };
+            *meta = RecvMeta { len: length, stride: length, ..packet.meta };
             delivered += 1;
         }
         delivered

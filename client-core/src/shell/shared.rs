@@ -30,10 +30,7 @@ pub(super) struct SharedState<F: ViewFactory> {
 impl<F: ViewFactory> SharedClient<F> {
     pub(super) fn new(client: Client<F>) -> Self {
         SharedClient {
-            state: Mutex::new(SharedState {
-                client,
-                alarm: None,
-            }),
+            state: Mutex::new(SharedState { client, alarm: None }),
             clock: ShellClock::start(),
             work: Notify::new(),
         }

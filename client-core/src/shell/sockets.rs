@@ -31,12 +31,7 @@ pub(super) struct Sockets {
 
 impl Sockets {
     pub(super) fn new(impairment: Option<Impairment>, number: u64) -> Self {
-        Sockets {
-            impairment,
-            number,
-            endpoints: Mutex::default(),
-            receptions: Arc::default(),
-        }
+        Sockets { impairment, number, endpoints: Mutex::default(), receptions: Arc::default() }
     }
 
     /// Notes from now on whether `remote` answers.
@@ -46,10 +41,7 @@ impl Sockets {
 
     /// The endpoint for connections to `remote`.
     pub(super) fn endpoint(&self, remote: SocketAddr) -> io::Result<Endpoint> {
-        let mut endpoints = self
-            .endpoints
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let local = match remote.ip() {
             IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
@@ -67,12 +59,8 @@ impl Sockets {
     /// Closes all endpoints, and waits until the peers of their closed connections know, if any
     /// peer has ever answered.
     pub(super) async fn close(&self) {
-        let endpoints = std::mem::take(
-            &mut *self
-                .endpoints
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let endpoints =
+            std::mem::take(&mut *self.endpoints.lock().unwrap_or_else(PoisonError::into_inner));
         for endpoint in endpoints.into_values() {
             endpoint.close(0_u32.into(), b"");
             if self.receptions.has_any() {
@@ -86,11 +74,9 @@ impl Sockets {
         let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
         let socket = Arc::new(WatchedSocket::new(socket, self.receptions.clone()));
         let socket: Arc<dyn AsyncUdpSocket> = match self.impairment {
-            Some(impairment) => Arc::new(ImpairedSocket::new(
-                socket,
-                impairment,
-                SOCKETS * self.number + index,
-            )),
+            Some(impairment) => {
+                Arc::new(ImpairedSocket::new(socket, impairment, SOCKETS * self.number + index))
+            }
             None => socket,
         };
         Endpoint::new_with_abstract_socket(client_endpoint_config(), None, socket, runtime)

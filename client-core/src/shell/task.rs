@@ -204,17 +204,9 @@ impl ClientIo {
         while let Some(output) = client.poll_output() {
             match output {
                 ClientOutput::ConnectWorld => self.connect_world(client),
-                ClientOutput::ConnectGame {
-                    address,
-                    certificate_sha256,
-                    ..
-                } => {
+                ClientOutput::ConnectGame { address, certificate_sha256, .. } => {
                     let certificate = Fingerprint(certificate_sha256);
-                    let peer = Peer::Game {
-                        address,
-                        certificate,
-                        lobby: self.lobby_ip,
-                    };
+                    let peer = Peer::Game { address, certificate, lobby: self.lobby_ip };
                     self.game = Some(self.open_connection(peer));
                 }
                 ClientOutput::CloseWorld => self.world = None,
@@ -246,10 +238,12 @@ impl ClientIo {
             .collect();
         if servers.is_empty() {
             let configured = client.configured_to_dial();
-            servers.extend(configured.map(|address| LobbyServer {
-                address: address.to_owned(),
-                trust: trust.clone(),
-            }));
+            servers.extend(
+                configured.map(|address| LobbyServer {
+                    address: address.to_owned(),
+                    trust: trust.clone(),
+                }),
+            );
         }
         // If none answers, the ones behind the last one come next.
         if let Some(last) = servers.last() {
@@ -260,10 +254,8 @@ impl ClientIo {
     }
 
     fn send_world<F: ViewFactory>(&mut self, client: &mut Client<F>, message: &ClientToWorld) {
-        let sent = self
-            .world
-            .as_ref()
-            .map(|open| open.send(encode_frame_within(message, MAX_TO_WORLD)));
+        let sent =
+            self.world.as_ref().map(|open| open.send(encode_frame_within(message, MAX_TO_WORLD)));
         if let Some(Err(close_reason)) = sent {
             self.world = None;
             client.handle_world_closed(self.clock.now(), close_reason);
@@ -271,10 +263,8 @@ impl ClientIo {
     }
 
     fn send_game<F: ViewFactory>(&mut self, client: &mut Client<F>, message: &ClientToGame) {
-        let sent = self
-            .game
-            .as_ref()
-            .map(|open| open.send(encode_frame_within(message, MAX_TO_GAME)));
+        let sent =
+            self.game.as_ref().map(|open| open.send(encode_frame_within(message, MAX_TO_GAME)));
         if let Some(Err(close_reason)) = sent {
             self.game = None;
             client.handle_game_closed(self.clock.now(), close_reason);
@@ -284,19 +274,12 @@ impl ClientIo {
     /// Probes the lobby's server, whose QUIC stack answers; closes the connection if it does not.
     fn probe_lobby(&mut self) {
         self.probe.last_sent_at = Some(self.clock.instant(self.clock.now()));
-        let Some(connection) = self
-            .world
-            .as_ref()
-            .and_then(|open| open.connection.as_ref())
-        else {
+        let Some(connection) = self.world.as_ref().and_then(|open| open.connection.as_ref()) else {
             return;
         };
         let received = connection.stats().udp_rx.datagrams;
-        self.probe.unanswered = if received == self.probe.received_datagrams {
-            self.probe.unanswered + 1
-        } else {
-            0
-        };
+        self.probe.unanswered =
+            if received == self.probe.received_datagrams { self.probe.unanswered + 1 } else { 0 };
         self.probe.received_datagrams = received;
         if self.probe.unanswered >= MAX_UNANSWERED {
             self.probe = LobbyProbe::default();
@@ -330,10 +313,7 @@ impl ClientIo {
         &mut self,
         client: &mut Client<F>,
         now: LocalTime,
-        ConnectionReport {
-            connection: number,
-            content,
-        }: ConnectionReport,
+        ConnectionReport { connection: number, content }: ConnectionReport,
     ) {
         let is = |known: &Option<OpenConnection>| {
             known.as_ref().is_some_and(|open| open.number == number)
@@ -343,23 +323,16 @@ impl ClientIo {
             self.meter.add(connection);
         }
         match content {
-            ReportContent::Connected {
-                connection,
-                address,
-            } if world => {
+            ReportContent::Connected { connection, address } if world => {
                 client.note_dialled_address(&address);
                 self.lobby_ip = Some(connection.remote_address().ip());
-                self.world
-                    .as_mut()
-                    .expect("the report is of this connection")
-                    .connection = Some(connection);
+                self.world.as_mut().expect("the report is of this connection").connection =
+                    Some(connection);
                 client.handle_world_connected(now);
             }
             ReportContent::Connected { connection, .. } if game => {
-                self.game
-                    .as_mut()
-                    .expect("the report is of this connection")
-                    .connection = Some(connection);
+                self.game.as_mut().expect("the report is of this connection").connection =
+                    Some(connection);
                 client.handle_game_connected(now);
             }
             ReportContent::World(message) if world => {
@@ -385,22 +358,14 @@ impl ClientIo {
         let number = self.last_connection;
         let (frames, to_send) = mpsc::channel(MAX_FRAMES);
         tracing::debug!(connection = number, ?peer, "dialling");
-        let inbox = ReportSender {
-            connection: number,
-            sender: self.report_sender.clone(),
-        };
+        let inbox = ReportSender { connection: number, sender: self.report_sender.clone() };
         self.connection_tasks.spawn(connection::run_connection(
             peer,
             self.sockets.clone(),
             to_send,
             inbox,
         ));
-        OpenConnection {
-            number,
-            frames,
-            connection: None,
-            datagrams_ended: false,
-        }
+        OpenConnection { number, frames, connection: None, datagrams_ended: false }
     }
 
     /// Waits until the connections have sent their last frames.
@@ -437,10 +402,7 @@ struct WakeTimer {
 
 impl WakeTimer {
     fn new(now: Instant) -> Self {
-        Self {
-            due: None,
-            timer: Box::pin(sleep_until(now)),
-        }
+        Self { due: None, timer: Box::pin(sleep_until(now)) }
     }
 
     fn set(&mut self, due: Option<Instant>) {
@@ -486,12 +448,7 @@ mod tests {
     #[test]
     fn an_ended_connection_accepts_frames_and_a_full_one_is_broken() {
         let (frames, to_send) = mpsc::channel(1);
-        let open = OpenConnection {
-            number: 1,
-            frames,
-            connection: None,
-            datagrams_ended: false,
-        };
+        let open = OpenConnection { number: 1, frames, connection: None, datagrams_ended: false };
         let send = || open.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
         assert_eq!(send(), Ok(()));
         assert!(matches!(send(), Err(CloseReason::Broken(_))));

@@ -25,20 +25,12 @@ async fn a_client_connects_sends_a_request_and_quits() {
         |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.name == "ann"),
     )
     .await;
-    let number = handle
-        .request(LobbyRequest::SetReady(true))
-        .expect("running");
-    expect(&mut events, |event| {
-        *event == ViewEvent::Done { request: number }
-    })
-    .await;
+    let number = handle.request(LobbyRequest::SetReady(true)).expect("running");
+    expect(&mut events, |event| *event == ViewEvent::Done { request: number }).await;
     handle.quit();
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     assert_eq!(events.next().await, None);
-    assert_eq!(
-        handle.request(LobbyRequest::StartRoom),
-        Err(RequestError::Closed)
-    );
+    assert_eq!(handle.request(LobbyRequest::StartRoom), Err(RequestError::Closed));
     assert!(handle.run(|client, _| client.is_closed()));
     server.wait_until_empty().await;
 }
@@ -70,10 +62,8 @@ async fn handles_call_the_client_from_any_thread_with_ascending_times() {
         })
         .collect();
     let join = |thread: std::thread::JoinHandle<_>| thread.join().expect("no panic");
-    let mut numbers: Vec<u64> = threads
-        .into_iter()
-        .map(|thread| join(thread).expect("running"))
-        .collect();
+    let mut numbers: Vec<u64> =
+        threads.into_iter().map(|thread| join(thread).expect("running")).collect();
     numbers.sort_unstable();
     for number in numbers {
         let answer = ViewEvent::Done { request: number };
@@ -85,28 +75,15 @@ async fn handles_call_the_client_from_any_thread_with_ascending_times() {
 #[tokio::test]
 async fn a_client_joins_a_game_over_an_impaired_path() {
     let server = Server::start();
-    let impairment = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3"
-        .parse()
-        .expect("a spec");
-    let (handle, mut events) = start(
-        ClientOptions {
-            impairment: Some(impairment),
-            ..options(&server)
-        },
-        (),
-    );
+    let impairment =
+        "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3".parse().expect("a spec");
+    let (handle, mut events) =
+        start(ClientOptions { impairment: Some(impairment), ..options(&server) }, ());
     handle
-        .request(LobbyRequest::JoinRoom {
-            room: RoomId(7),
-            password: String::new(),
-        })
+        .request(LobbyRequest::JoinRoom { room: RoomId(7), password: String::new() })
         .expect("running");
     expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
-    expect(
-        &mut events,
-        |event| matches!(event, ViewEvent::Enter(enter) if enter.own),
-    )
-    .await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Enter(enter) if enter.own)).await;
     let position = handle.run(|client, now| client.position(client.avatar()?.id, now));
     assert!(position.is_some());
     // The server answers each command with an event that contains its number, and sends nothing
@@ -127,34 +104,22 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
         expect(&mut events, echo).await;
     }
     let stats = handle.run(|client, _| client.stats());
-    assert!(
-        stats.rtt.is_some() && stats.datagrams_down > 20,
-        "{stats:?}"
-    );
+    assert!(stats.rtt.is_some() && stats.datagrams_down > 20, "{stats:?}");
 }
 
 #[tokio::test]
 async fn a_connection_that_the_server_drops_is_reestablished() {
     let server = Server::start();
     let (_handle, mut events) = start(options(&server), ());
-    expect(
-        &mut events,
-        |event| matches!(event, ViewEvent::Welcome(welcome) if !welcome.resumed),
-    )
-    .await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if !welcome.resumed))
+        .await;
     server.drop_connections(0);
     expect(&mut events, |event| {
-        matches!(
-            event,
-            ViewEvent::Connection(ConnectionStatus::Broken { .. })
-        )
+        matches!(event, ViewEvent::Connection(ConnectionStatus::Broken { .. }))
     })
     .await;
-    expect(
-        &mut events,
-        |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.resumed),
-    )
-    .await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.resumed))
+        .await;
 }
 
 #[tokio::test]
@@ -168,10 +133,9 @@ async fn a_connection_closed_with_a_code_is_not_reestablished() {
 
 #[tokio::test]
 async fn the_reason_of_a_server_that_closes_at_once_is_reported() {
-    for (code, name) in [
-        (ErrorCode::TooManyConnections, "too_many_connections"),
-        (ErrorCode::Draining, "draining"),
-    ] {
+    for (code, name) in
+        [(ErrorCode::TooManyConnections, "too_many_connections"), (ErrorCode::Draining, "draining")]
+    {
         let server = Server::start();
         server.refuse(code as u32);
         let (_handle, mut events) = start(options(&server), ());
@@ -184,32 +148,20 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
     let (hosts, _directory) = hosts();
     let mut server = Server::start();
     for _ in 0..2 {
-        let options = ClientOptions {
-            trust: ServerTrust::FirstUse(hosts.clone()),
-            ..options(&server)
-        };
+        let options =
+            ClientOptions { trust: ServerTrust::FirstUse(hosts.clone()), ..options(&server) };
         let (_handle, mut events) = start(options, ());
         expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     }
-    let pin = hosts
-        .find_certificate(&server.address)
-        .expect("readable")
-        .expect("remembered");
+    let pin = hosts.find_certificate(&server.address).expect("readable").expect("remembered");
     assert_eq!(pin.fingerprint, server.fingerprint);
 
     server.change_certificate();
-    let options = ClientOptions {
-        trust: ServerTrust::FirstUse(hosts.clone()),
-        ..options(&server)
-    };
+    let options = ClientOptions { trust: ServerTrust::FirstUse(hosts.clone()), ..options(&server) };
     let (_handle, mut events) = start(options, ());
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::CERTIFICATE_CHANGED);
-    for part in [
-        &server.fingerprint.to_string(),
-        &pin.fingerprint.to_string(),
-        "line 1",
-    ] {
+    for part in [&server.fingerprint.to_string(), &pin.fingerprint.to_string(), "line 1"] {
         assert!(message.contains(part), "{part} is not in: {message}");
     }
 }
@@ -217,10 +169,8 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
 #[tokio::test]
 async fn another_certificate_than_the_pinned_one_is_refused() {
     let server = Server::start();
-    let options = ClientOptions {
-        trust: ServerTrust::Pinned(Fingerprint([0; 32])),
-        ..options(&server)
-    };
+    let options =
+        ClientOptions { trust: ServerTrust::Pinned(Fingerprint([0; 32])), ..options(&server) };
     let (_handle, mut events) = start(options, ());
     assert_eq!(closed(&mut events).await.0, codes::CERTIFICATE_CHANGED);
 }
@@ -229,10 +179,7 @@ async fn another_certificate_than_the_pinned_one_is_refused() {
 async fn an_address_without_a_server_is_named_in_the_error() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound").to_string();
-    let server = ClientOptions {
-        server: address.clone(),
-        ..pinned(Fingerprint([0; 32]))
-    };
+    let server = ClientOptions { server: address.clone(), ..pinned(Fingerprint([0; 32])) };
     let (_handle, mut events) = start(server, ());
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::COULD_NOT_CONNECT);
@@ -247,10 +194,7 @@ async fn behind_a_silent_server_the_next_one_gets_the_only_session() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let silent = silent.local_addr().expect("bound");
     let live = Server::start();
-    let both = ClientOptions {
-        server: format!("{silent}, {}", live.address),
-        ..options(&live)
-    };
+    let both = ClientOptions { server: format!("{silent}, {}", live.address), ..options(&live) };
     let (handle, mut events) = start(both, ());
     expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     assert_eq!(live.sessions(), 1);
@@ -265,19 +209,13 @@ async fn behind_a_server_that_refuses_the_next_one_gets_the_session() {
     second.use_certificate_of(&first);
     first.refuse(ErrorCode::Draining as u32);
     let live = second.address.clone();
-    let both = ClientOptions {
-        server: format!("{},{live}", first.address),
-        ..options(&first)
-    };
+    let both = ClientOptions { server: format!("{},{live}", first.address), ..options(&first) };
     let (_handle, mut events) = start(both, ());
     expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     assert_eq!((first.sessions(), second.sessions()), (0, 1));
     // One with another certificate is passed over as well.
     let stranger = Server::start();
-    let both = ClientOptions {
-        server: format!("{},{live}", stranger.address),
-        ..options(&second)
-    };
+    let both = ClientOptions { server: format!("{},{live}", stranger.address), ..options(&second) };
     let (_handle, mut events) = start(both, ());
     expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     assert_eq!((stranger.sessions(), second.sessions()), (0, 2));
@@ -300,41 +238,24 @@ async fn of_two_slow_servers_the_first_that_answers_gets_the_only_session() {
     second.wait_until_empty().await;
     let number = handle.request(LobbyRequest::SetReady(true));
     let number = number.expect("running");
-    expect(&mut events, |event| {
-        *event == ViewEvent::Done { request: number }
-    })
-    .await;
+    expect(&mut events, |event| *event == ViewEvent::Done { request: number }).await;
 }
 
 #[tokio::test]
 async fn an_invalid_address_is_named_in_the_error() {
-    let (_handle, mut events) = start(
-        ClientOptions {
-            server: "nowhere".to_owned(),
-            ..pinned(Fingerprint([0; 32]))
-        },
-        (),
-    );
+    let (_handle, mut events) =
+        start(ClientOptions { server: "nowhere".to_owned(), ..pinned(Fingerprint([0; 32])) }, ());
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::COULD_NOT_CONNECT);
-    assert!(
-        message.contains("nowhere") && message.contains("host:port"),
-        "{message}"
-    );
+    assert!(message.contains("nowhere") && message.contains("host:port"), "{message}");
 }
 
 fn options(server: &Server) -> ClientOptions {
-    ClientOptions {
-        server: server.address.clone(),
-        ..pinned(server.fingerprint)
-    }
+    ClientOptions { server: server.address.clone(), ..pinned(server.fingerprint) }
 }
 
 fn pinned(fingerprint: Fingerprint) -> ClientOptions {
-    let client = ClientConfig {
-        name: "ann".to_owned(),
-        ..ClientConfig::default()
-    };
+    let client = ClientConfig { name: "ann".to_owned(), ..ClientConfig::default() };
     ClientOptions {
         server: String::new(),
         trust: ServerTrust::Pinned(fingerprint),

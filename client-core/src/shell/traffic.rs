@@ -54,9 +54,7 @@ impl TrafficMeter {
 
 impl MeterState {
     fn retire_closed(&mut self) {
-        for connection in self
-            .open
-            .extract_if(.., |connection| connection.close_reason().is_some())
+        for connection in self.open.extract_if(.., |connection| connection.close_reason().is_some())
         {
             self.closed += connection.stats().into();
         }

@@ -36,15 +36,9 @@ pub(super) struct AnswerWatch {
 impl Receptions {
     /// Watches `address` from now on.
     pub(super) fn watch(self: &Arc<Self>, address: SocketAddr) -> AnswerWatch {
-        let dialled = Arc::new(DialledAddress {
-            address,
-            has_answered: AtomicBool::new(false),
-        });
+        let dialled = Arc::new(DialledAddress { address, has_answered: AtomicBool::new(false) });
         self.dialled().push(dialled.clone());
-        AnswerWatch {
-            receptions: self.clone(),
-            dialled,
-        }
+        AnswerWatch { receptions: self.clone(), dialled }
     }
 
     /// Whether anybody has ever sent anything.

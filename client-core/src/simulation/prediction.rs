@@ -166,10 +166,7 @@ impl Prediction {
 
     pub(super) fn drawing(&self) -> DrawnFrames {
         let visual = self.visual.as_ref().expect("the prediction has started");
-        DrawnFrames {
-            ahead: self.ahead,
-            ..visual.drawing(&self.pose())
-        }
+        DrawnFrames { ahead: self.ahead, ..visual.drawing(&self.pose()) }
     }
 
     fn pose(&self) -> Pose {
@@ -216,9 +213,7 @@ impl Prediction {
         ahead: &PredictionTarget<'_>,
         keys: &impl KeysOf,
     ) {
-        let body = main.objects[&self.own]
-            .body
-            .expect("the caller has checked");
+        let body = main.objects[&self.own].body.expect("the caller has checked");
         let here = self.format.position(&main.physics.pose(body));
         let reach_m = self.reach_m;
         let near = |id: &u32| {
@@ -232,19 +227,13 @@ impl Prediction {
         }
         for (id, object) in main.objects {
             let Some(body) = near(id) else { continue };
-            let before = object
-                .past
-                .iter()
-                .rev()
-                .find(|(frame, _)| *frame < main.frame);
+            let before = object.past.iter().rev().find(|(frame, _)| *frame < main.frame);
             let pose = before.map_or_else(|| main.physics.pose(body), |(_, pose)| *pose);
             if let Some(copy) = self.copies.get(id) {
                 self.physics.set_pose(copy.body, &pose);
             } else {
-                let copy = BodyCopy {
-                    body: self.physics.add(object.kind.kind, &pose),
-                    kind: object.kind,
-                };
+                let copy =
+                    BodyCopy { body: self.physics.add(object.kind.kind, &pose), kind: object.kind };
                 self.copies.insert(*id, copy);
             }
         }
@@ -282,10 +271,7 @@ impl Prediction {
     fn steer(&mut self, frame: u64, ahead: &PredictionTarget<'_>, keys: &impl KeysOf) {
         let own = self.own;
         let is_steered = |id, copy: &BodyCopy| id == own || !copy.kind.held_controls.is_empty();
-        let steered = self
-            .copies
-            .iter()
-            .filter(|&(&id, copy)| is_steered(id, copy));
+        let steered = self.copies.iter().filter(|&(&id, copy)| is_steered(id, copy));
         for (&id, copy) in steered {
             let held = |frame| {
                 if id == own {
@@ -296,10 +282,7 @@ impl Prediction {
             };
             self.physics.set_keys(
                 copy.body,
-                Keys {
-                    previous: held(frame.saturating_sub(1)),
-                    current: held(frame),
-                },
+                Keys { previous: held(frame.saturating_sub(1)), current: held(frame) },
             );
         }
     }
@@ -308,11 +291,7 @@ impl Prediction {
         if self.past.len() > 2 * MAX_FRAMES_AHEAD as usize {
             self.past.pop_front();
         }
-        self.past.push_back(PredictedFrame {
-            frame,
-            pose: self.pose(),
-            keys,
-        });
+        self.past.push_back(PredictedFrame { frame, pose: self.pose(), keys });
     }
 
     /// Keeps the drawing of the last drawn frame, and lets it decay to the new prediction.
@@ -324,9 +303,7 @@ impl Prediction {
         };
         if (drawn.at, drawn.turn) != (pose.at, pose.turn) {
             visual.correct(&drawn, &pose);
-            stats
-                .reconciled
-                .add(metres_between(&self.format, &drawn, &pose));
+            stats.reconciled.add(metres_between(&self.format, &drawn, &pose));
         }
         visual.show(frame, &pose);
     }

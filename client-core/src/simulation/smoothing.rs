@@ -29,13 +29,7 @@ impl SmoothedVisual {
     /// For a body that appears in this frame, with poses in this format.
     pub(super) fn new(format: PoseFormat, frame: u64, pose: &Pose) -> Self {
         let picture = picture(&format, pose);
-        Self {
-            format,
-            offset: VisualOffset::NONE,
-            before: picture,
-            last: picture,
-            frame,
-        }
+        Self { format, offset: VisualOffset::NONE, before: picture, last: picture, frame }
     }
 
     /// Advances a frame. Returns whether an offset is left.
@@ -79,10 +73,7 @@ impl SmoothedVisual {
 }
 
 fn picture(format: &PoseFormat, pose: &Pose) -> DrawnPose {
-    DrawnPose {
-        position: format.position(pose),
-        quaternion: format.quaternion(pose),
-    }
+    DrawnPose { position: format.position(pose), quaternion: format.quaternion(pose) }
 }
 
 #[cfg(test)]
@@ -117,10 +108,7 @@ mod tests {
         let frames = (0..1_000).take_while(|_| visual.decay()).count();
         assert!(frames < 200, "{frames}");
         visual.show(1_000, &turned);
-        assert_eq!(
-            visual.last,
-            SmoothedVisual::new(POSE_FORMAT, 0, &turned).last
-        );
+        assert_eq!(visual.last, SmoothedVisual::new(POSE_FORMAT, 0, &turned).last);
     }
 
     #[test]

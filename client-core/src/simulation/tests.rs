@@ -13,28 +13,14 @@ const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 
 #[test]
 fn the_player_may_get_a_second_cube_and_lose_the_first() {
-    let mut client = Simulation::new(
-        PHYSICS,
-        Arena {
-            width_m: 32.0,
-            height_m: 32.0,
-        },
-        3,
-    );
+    let mut client = Simulation::new(PHYSICS, Arena { width_m: 32.0, height_m: 32.0 }, 3);
     let pose = |x: f32| POSE_FORMAT.moving(Position::new(x, 16.0, 0.5), rotation::IDENTITY, None);
     let presses = PressedKeys::from_inputs(std::iter::empty(), Duration::from_millis(50));
     let draw = |client: &mut Simulation, ms: u64| {
         let shown = GameTime::from_millis(ms);
-        let ahead = PredictionTarget {
-            horizon: shown + ONE_WAY_DELAY + DELAY,
-            presses: &presses,
-        };
+        let ahead = PredictionTarget { horizon: shown + ONE_WAY_DELAY + DELAY, presses: &presses };
         client.advance(
-            SimulationTime {
-                shown,
-                received_until: shown,
-                rtt: 2 * ONE_WAY_DELAY,
-            },
+            SimulationTime { shown, received_until: shown, rtt: 2 * ONE_WAY_DELAY },
             Some(&ahead),
             &no_keys,
         );
@@ -55,27 +41,20 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
 
 #[test]
 fn without_loss_every_frame_is_drawn_as_the_host_has_it() {
-    let mut harness = SimulationHarness::new(PathConditions {
-        tick_frames: 1,
-        ..PathConditions::default()
-    });
+    let mut harness =
+        SimulationHarness::new(PathConditions { tick_frames: 1, ..PathConditions::default() });
     harness.run(10);
     harness.drive(600);
     let max_error = harness.errors.quantile(1.0);
     assert!(max_error <= 1e-5, "{max_error} m");
     let stats = harness.client.stats();
-    assert_eq!(
-        (stats.corrections.count(), stats.late_poses, stats.restored),
-        (0, 0, 0)
-    );
+    assert_eq!((stats.corrections.count(), stats.late_poses, stats.restored), (0, 0, 0));
 }
 
 #[test]
 fn at_20_hz_physics_fills_the_frames_without_poses() {
-    let mut harness = SimulationHarness::new(PathConditions {
-        tick_frames: 3,
-        ..PathConditions::default()
-    });
+    let mut harness =
+        SimulationHarness::new(PathConditions { tick_frames: 3, ..PathConditions::default() });
     harness.drive(600);
     let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
     assert!(p50 <= 0.002 && p99 <= 0.03, "{p50} and {p99} m");
@@ -92,10 +71,7 @@ fn with_37_percent_loss_at_60_hz_errors_stay_small_and_converge() {
         });
         harness.drive(600);
         let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
-        assert!(
-            p50 <= 0.005 && p99 <= 0.05,
-            "seed {seed}: {p50} and {p99} m"
-        );
+        assert!(p50 <= 0.005 && p99 <= 0.05, "seed {seed}: {p50} and {p99} m");
         harness.come_to_rest();
         harness.assert_drawn_at_host_poses();
     }
@@ -145,11 +121,7 @@ fn no_drawn_object_jumps() {
             }
         }
     }
-    assert!(
-        harness.client.stats().late_poses > 100,
-        "{}",
-        harness.client.stats().late_poses
-    );
+    assert!(harness.client.stats().late_poses > 100, "{}", harness.client.stats().late_poses);
 }
 
 #[test]
@@ -167,19 +139,9 @@ fn a_resting_cube_pushed_only_on_the_client_is_restored() {
     );
     harness.client.physics.set_pose(body_on_client, &pushed);
     harness.run(6);
-    assert!(
-        harness
-            .drawn(id)
-            .expect("drawn")
-            .position
-            .distance(position)
-            > 0.02
-    );
+    assert!(harness.drawn(id).expect("drawn").position.distance(position) > 0.02);
     harness.run(60);
-    assert_eq!(
-        (harness.client.pose(id), harness.client.stats().restored),
-        (Some(host_pose), 1)
-    );
+    assert_eq!((harness.client.pose(id), harness.client.stats().restored), (Some(host_pose), 1));
     harness.run(120);
     assert_eq!(harness.drawn(id).expect("drawn").position, position);
 }
@@ -227,20 +189,14 @@ fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
         .expect("the frame is in the history")
         .1;
     client.handle_pose(7, frame_time(103), &was);
-    assert_eq!(
-        (client.pose(7), client.stats().corrections.count()),
-        (Some(pose_before), 0)
-    );
+    assert_eq!((client.pose(7), client.stats().corrections.count()), (Some(pose_before), 0));
     // The host's pose of frame 104 differs.
     client.handle_pose(7, frame_time(104), &pose(6.0, 3.0));
     let moved = POSE_FORMAT.position(&client.pose(7).expect("it exists"));
     assert!((moved.x - 6.1).abs() < 1e-3, "{moved:?}");
     // The host's pose of frame 102 is too old to have an effect.
     client.handle_pose(7, frame_time(102), &pose(9.0, 3.0));
-    assert_eq!(
-        POSE_FORMAT.position(&client.pose(7).expect("it exists")),
-        moved
-    );
+    assert_eq!(POSE_FORMAT.position(&client.pose(7).expect("it exists")), moved);
     assert_eq!(client.stats().late_poses, 2);
 }
 
@@ -254,11 +210,7 @@ fn a_client_that_joins_late_sees_all_objects() {
     harness.run(30);
     harness.errors = Errors::default();
     harness.drive(100);
-    assert!(
-        harness.errors.quantile(0.99) < 0.05,
-        "{} m",
-        harness.errors.quantile(0.99)
-    );
+    assert!(harness.errors.quantile(0.99) < 0.05, "{} m", harness.errors.quantile(0.99));
     harness.come_to_rest();
     harness.assert_drawn_at_host_poses();
 }
@@ -271,16 +223,10 @@ fn poses_of_an_object_that_left_change_nothing() {
     let all = harness.client.bodies();
     harness.client.leave(id);
     let pose = harness.server.pose(body);
-    harness
-        .client
-        .handle_pose(id, frame_time(harness.frame + 5), &pose);
+    harness.client.handle_pose(id, frame_time(harness.frame + 5), &pose);
     harness.run(20);
     assert_eq!(
-        (
-            harness.client.bodies(),
-            harness.client.pose(id),
-            harness.client.drawing(id)
-        ),
+        (harness.client.bodies(), harness.client.pose(id), harness.client.drawing(id)),
         (all - 1, None, None)
     );
 }
@@ -297,12 +243,7 @@ fn the_same_calls_give_the_same_bits() {
         harness.drive(300);
         harness
             .ids()
-            .map(|id| {
-                (
-                    harness.client.pose(id),
-                    harness.drawn(id).map(|drawn| drawn.quaternion),
-                )
-            })
+            .map(|id| (harness.client.pose(id), harness.drawn(id).map(|drawn| drawn.quaternion)))
             .collect::<Vec<_>>()
     };
     assert_eq!(run(), run());
@@ -326,12 +267,8 @@ fn after_a_long_pause_objects_are_at_their_last_received_poses() {
 #[test]
 fn the_own_cube_responds_at_once_and_converges_to_the_host() {
     for (loss, jitter_ms) in [(0.0, 0), (0.1, 30)] {
-        let mut harness = SimulationHarness::new(PathConditions {
-            tick_frames: 3,
-            loss,
-            jitter_ms,
-            seed: 4,
-        });
+        let mut harness =
+            SimulationHarness::new(PathConditions { tick_frames: 3, loss, jitter_ms, seed: 4 });
         harness.predict = true;
         harness.run(60);
         let x = |harness: &SimulationHarness| harness.drawn(PLAYER_ID).expect("drawn").position.x;
@@ -348,20 +285,14 @@ fn the_own_cube_responds_at_once_and_converges_to_the_host() {
         harness.assert_drawn_at_host_poses();
         let drawn = harness.drawn(PLAYER_ID).expect("drawn");
         let truth = harness.server.pose(harness.bodies[&PLAYER_ID]);
-        assert_eq!(
-            (drawn.position, drawn.at_rest),
-            (POSE_FORMAT.position(&truth), true),
-            "{loss}"
-        );
+        assert_eq!((drawn.position, drawn.at_rest), (POSE_FORMAT.position(&truth), true), "{loss}");
     }
 }
 
 #[test]
 fn predictions_of_the_own_cube_match_the_host() {
-    let mut harness = SimulationHarness::new(PathConditions {
-        tick_frames: 3,
-        ..PathConditions::default()
-    });
+    let mut harness =
+        SimulationHarness::new(PathConditions { tick_frames: 3, ..PathConditions::default() });
     harness.predict = true;
     harness.run(60);
     let mut predicted: BTreeMap<u64, Position> = BTreeMap::new();
@@ -395,20 +326,14 @@ fn predictions_of_the_own_cube_match_the_host() {
 
 #[test]
 fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
-    let mut harness = SimulationHarness::alone(PathConditions {
-        tick_frames: 3,
-        ..PathConditions::default()
-    });
+    let mut harness =
+        SimulationHarness::alone(PathConditions { tick_frames: 3, ..PathConditions::default() });
     harness.predict = true;
     harness.come_to_rest();
     let (mut predicted, mut highest) = (BTreeMap::new(), 0.0_f32);
     let mut errors = Errors::default();
     for frame in 0..400 {
-        let held = if (20..200).contains(&frame) {
-            RIGHT
-        } else {
-            Keymap::default()
-        };
+        let held = if (20..200).contains(&frame) { RIGHT } else { Keymap::default() };
         match frame {
             20 | 200 => harness.press(held),
             50 | 90 | 260 => {

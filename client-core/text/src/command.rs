@@ -79,9 +79,8 @@ pub enum RoomReference {
 pub struct UsageError(String);
 
 /// Names of the controls, by bit.
-pub const CONTROLS: [&str; 10] = [
-    "left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use",
-];
+pub const CONTROLS: [&str; 10] =
+    ["left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use"];
 
 /// The default time of `wait-for`.
 pub const DEFAULT_WAIT_FOR: Duration = Duration::from_secs(5);
@@ -94,15 +93,9 @@ pub const HELP: &[(&str, &str)] = &[
         "create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]",
         "make a room and go into it as its host",
     ),
-    (
-        "join ID [password=TEXT]",
-        "go into a room, by its number or its name",
-    ),
+    ("join ID [password=TEXT]", "go into a room, by its number or its name"),
     ("start", "start the room's game (its host only)"),
-    (
-        "bots N",
-        "ask the server for bots that walk about in the room (its host only)",
-    ),
+    ("bots N", "ask the server for bots that walk about in the room (its host only)"),
     ("ready on|off", "say that you are ready, or not"),
     ("leave", "go back to the lobby"),
     ("players", "who is in the room, or in the lobby"),
@@ -113,22 +106,13 @@ pub const HELP: &[(&str, &str)] = &[
          '!TEXT' goes to the lobby",
     ),
     ("kick NAME", "remove a player from the room (its host only)"),
-    (
-        "keys up,fire",
-        "hold these controls until changed; 'keys none' lets go",
-    ),
-    (
-        "do NAME ...",
-        "give a command of the game, also one that is called like one of these",
-    ),
+    ("keys up,fire", "hold these controls until changed; 'keys none' lets go"),
+    ("do NAME ...", "give a command of the game, also one that is called like one of these"),
     ("objects", "what lies around"),
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
     ("wait 500ms", "do nothing for a while"),
-    (
-        "wait-for EVENT [5s]",
-        "go on when an event of that kind has come since the last wait-for",
-    ),
+    ("wait-for EVENT [5s]", "go on when an event of that kind has come since the last wait-for"),
     ("quit", "leave"),
     ("help", "this list"),
 ];
@@ -183,11 +167,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
 /// of that name.
 pub fn game_usage(usage: &str) -> String {
     let name = usage.split_whitespace().next().unwrap_or_default();
-    if is_own_word(name) {
-        format!("do {usage}")
-    } else {
-        usage.to_owned()
-    }
+    if is_own_word(name) { format!("do {usage}") } else { usage.to_owned() }
 }
 
 /// Whether a line that begins with this word is the console's own.
@@ -197,11 +177,8 @@ pub fn is_own_word(word: &str) -> bool {
 
 /// A time as users write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is in seconds.
 pub fn duration(text: &str) -> Result<Duration, UsageError> {
-    let bad = || {
-        UsageError(format!(
-            "'{text}' is not a time; expected something like 500ms, 5s or 2m"
-        ))
-    };
+    let bad =
+        || UsageError(format!("'{text}' is not a time; expected something like 500ms, 5s or 2m"));
     let digits = text.trim_end_matches(char::is_alphabetic);
     let number: f64 = digits.parse().map_err(|_| bad())?;
     let seconds = match &text[digits.len()..] {
@@ -217,11 +194,7 @@ pub fn duration(text: &str) -> Result<Duration, UsageError> {
 }
 
 fn bots(count: &str) -> Result<ConsoleCommand, UsageError> {
-    let bad = |_| {
-        UsageError(format!(
-            "'{count}' is not a number of bots; expected 1 or more"
-        ))
-    };
+    let bad = |_| UsageError(format!("'{count}' is not a number of bots; expected 1 or more"));
     count.parse().map(ConsoleCommand::Bots).map_err(bad)
 }
 
@@ -250,13 +223,7 @@ fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
         },
         None => 0,
     };
-    Ok(ConsoleCommand::Create {
-        name: name.to_owned(),
-        game,
-        capacity,
-        password,
-        parameters,
-    })
+    Ok(ConsoleCommand::Create { name: name.to_owned(), game, capacity, password, parameters })
 }
 
 fn join(room: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
@@ -267,10 +234,9 @@ fn join(room: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
             "join does not know '{key}'; expected join ID [password=TEXT]"
         )));
     }
-    let room = room.parse().map_or_else(
-        |_| RoomReference::Name(room.to_owned()),
-        |id| RoomReference::Id(RoomId(id)),
-    );
+    let room = room
+        .parse()
+        .map_or_else(|_| RoomReference::Name(room.to_owned()), |id| RoomReference::Id(RoomId(id)));
     Ok(ConsoleCommand::Join { room, password })
 }
 
@@ -297,10 +263,7 @@ fn say(text: &str) -> Result<ConsoleCommand, UsageError> {
         ));
     }
     match text.strip_prefix('!') {
-        Some(text) => Ok(ConsoleCommand::Say(
-            Some(ChatAudience::Lobby),
-            text.trim().to_owned(),
-        )),
+        Some(text) => Ok(ConsoleCommand::Say(Some(ChatAudience::Lobby), text.trim().to_owned())),
         None => Ok(ConsoleCommand::Say(None, text.to_owned())),
     }
 }
@@ -319,10 +282,7 @@ fn keys(names: &str) -> Result<u32, UsageError> {
     }
     names.split(',').try_fold(0, |held, name| {
         let numbered = name.parse().ok().filter(|&bit: &usize| bit < 32);
-        let bit = CONTROLS
-            .iter()
-            .position(|&control| control == name)
-            .or(numbered);
+        let bit = CONTROLS.iter().position(|&control| control == name).or(numbered);
         let bit = bit.ok_or_else(|| {
             UsageError(format!(
                 "unknown control '{name}'; there are {}, numbers from 0 to 31, and none",
@@ -335,9 +295,7 @@ fn keys(names: &str) -> Result<u32, UsageError> {
 
 /// The form and the meaning of a command of the console.
 pub(crate) fn help_of(verb: &str) -> Option<(&'static str, &'static str)> {
-    HELP.iter()
-        .copied()
-        .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
+    HELP.iter().copied().find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
 }
 
 #[cfg(test)]
@@ -349,10 +307,7 @@ mod tests {
         check("rooms", ConsoleCommand::Rooms);
         check(
             "  join 3 ",
-            ConsoleCommand::Join {
-                room: RoomReference::Id(RoomId(3)),
-                password: String::new(),
-            },
+            ConsoleCommand::Join { room: RoomReference::Id(RoomId(3)), password: String::new() },
         );
         check(
             "join meadow",
@@ -361,31 +316,19 @@ mod tests {
                 password: String::new(),
             },
         );
-        check(
-            "say hello there",
-            ConsoleCommand::Say(None, "hello there".into()),
-        );
+        check("say hello there", ConsoleCommand::Say(None, "hello there".into()));
         check(
             "say @bob psst",
             ConsoleCommand::Say(Some(ChatAudience::PlayerNamed("bob".into())), "psst".into()),
         );
         check(
             "say @\"guest 7\" psst",
-            ConsoleCommand::Say(
-                Some(ChatAudience::PlayerNamed("guest 7".into())),
-                "psst".into(),
-            ),
+            ConsoleCommand::Say(Some(ChatAudience::PlayerNamed("guest 7".into())), "psst".into()),
         );
         check("move 10 20.5", ConsoleCommand::Game("move 10 20.5".into()));
         check("keys up,fire", ConsoleCommand::Keys(0b1_0100));
-        check(
-            "wait 500ms",
-            ConsoleCommand::Wait(Duration::from_millis(500)),
-        );
-        check(
-            "wait-for started",
-            ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR),
-        );
+        check("wait 500ms", ConsoleCommand::Wait(Duration::from_millis(500)));
+        check("wait-for started", ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR));
         check(
             "wait-for leave 1.5s",
             ConsoleCommand::WaitFor("leave".into(), Duration::from_millis(1_500)),
@@ -394,13 +337,7 @@ mod tests {
         let (name, game) = ("den".to_owned(), "field".to_owned());
         check(
             "create den game=field capacity=4 npcs=5",
-            ConsoleCommand::Create {
-                name,
-                game,
-                capacity: 4,
-                password: String::new(),
-                parameters,
-            },
+            ConsoleCommand::Create { name, game, capacity: 4, password: String::new(), parameters },
         );
     }
 
@@ -469,10 +406,7 @@ mod tests {
     #[test]
     fn do_gives_a_command_of_the_game_whatever_it_is_called() {
         for line in ["ready", "say  hello there", "do it", "move 1 2", "quit"] {
-            check(
-                &format!("do  {line} "),
-                ConsoleCommand::Game(line.to_owned()),
-            );
+            check(&format!("do  {line} "), ConsoleCommand::Game(line.to_owned()));
         }
         assert!(parse("do").expect_err("no command").0.contains("do NAME"));
         for (usage, typed) in [

@@ -84,9 +84,7 @@ impl KnownNames {
                 self.rooms = rooms.iter().take(MAX_KNOWN).cloned().collect();
             }
             ViewEvent::Joined { players, .. } | ViewEvent::Players { players, .. } => {
-                let players = players
-                    .iter()
-                    .map(|player| (player.id, player.name.clone()));
+                let players = players.iter().map(|player| (player.id, player.name.clone()));
                 self.players = players.take(MAX_KNOWN).collect();
             }
             ViewEvent::Renamed { player, name, .. } => self.add_player(*player, name),
@@ -140,10 +138,7 @@ pub fn complete(line: &str, cursor: usize, known: &KnownNames) -> Completion {
             candidate.text.truncate(candidate.text.trim_end().len());
         }
     }
-    Completion {
-        start: cursor - offers.typed.len(),
-        candidates,
-    }
+    Completion { start: cursor - offers.typed.len(), candidates }
 }
 
 /// The form of the command that a line begins with, and what it does. None for a line that names no
@@ -207,11 +202,9 @@ impl<'l> Offers<'l> {
 
 fn commands<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let of_game = commands_of_game(known).filter(|(name, _)| command::help_of(name).is_none());
-    let of_console = HELP.iter().map(|(usage, _)| {
-        usage
-            .split_once(' ')
-            .map_or((*usage, false), |(verb, _)| (verb, true))
-    });
+    let of_console = HELP
+        .iter()
+        .map(|(usage, _)| usage.split_once(' ').map_or((*usage, false), |(verb, _)| (verb, true)));
     offer_commands(word, of_console.chain(of_game))
 }
 
@@ -223,9 +216,7 @@ fn game_commands<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
 /// The names of the game's commands, and whether they have arguments.
 fn commands_of_game(known: &KnownNames) -> impl Iterator<Item = (&str, bool)> {
     let game = known.schema.as_ref().map_or(&[][..], |game| &game.commands);
-    let commands = game
-        .iter()
-        .map(|command| (command.name.as_str(), !command.fields.is_empty()));
+    let commands = game.iter().map(|command| (command.name.as_str(), !command.fields.is_empty()));
     commands.filter(|(name, _)| is_one_word(name))
 }
 
@@ -235,17 +226,10 @@ fn offer_commands<'l, 'n>(
 ) -> Offers<'l> {
     let candidates = commands.filter(|(name, _)| name.starts_with(word));
     let candidates = candidates.filter_map(|(name, has_arguments)| {
-        let text = if has_arguments {
-            format!("{name} ")
-        } else {
-            name.to_owned()
-        };
+        let text = if has_arguments { format!("{name} ") } else { name.to_owned() };
         candidate(&text, name)
     });
-    Offers {
-        typed: word,
-        candidates: candidates.collect(),
-    }
+    Offers { typed: word, candidates: candidates.collect() }
 }
 
 /// The candidates for an argument of a command of the console; `None` if it is none of those.
@@ -283,15 +267,10 @@ fn create_options<'l>(given: &[&str], word: &'l str, known: &KnownNames) -> Offe
         return Offers::words(word, games.iter().map(String::as_str)).and_more();
     }
     let game = given.iter().find_map(|option| option.strip_prefix("game="));
-    let rooms = known
-        .rooms
-        .iter()
-        .filter(|room| Some(room.game.as_str()) == game);
+    let rooms = known.rooms.iter().filter(|room| Some(room.game.as_str()) == game);
     let parameters = rooms.flat_map(|room| room.parameters.keys());
     let parameters = parameters.filter(|key| is_one_word(key) && !key.contains('='));
-    let mut keys = ["game=", "capacity=", "password="]
-        .map(str::to_owned)
-        .to_vec();
+    let mut keys = ["game=", "capacity=", "password="].map(str::to_owned).to_vec();
     for key in parameters.map(|key| format!("{key}=")) {
         if !keys.contains(&key) {
             keys.push(key);
@@ -313,10 +292,7 @@ fn rooms<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let candidates = candidates
         .filter(|(text, _)| text.starts_with(word))
         .filter_map(|(text, label)| candidate(&text, &label));
-    Offers {
-        typed: word,
-        candidates: candidates.collect(),
-    }
+    Offers { typed: word, candidates: candidates.collect() }
 }
 
 /// The controls after the last comma that are not named yet.
@@ -349,10 +325,7 @@ fn addressees<'l>(rest: &'l str, known: &KnownNames) -> Offers<'l> {
         };
         candidate(&name, &name)
     });
-    let offers = Offers {
-        typed: rest,
-        candidates: candidates.collect(),
-    };
+    let offers = Offers { typed: rest, candidates: candidates.collect() };
     offers.and_more()
 }
 
@@ -363,9 +336,7 @@ fn game_arguments<'l>(
     word: &'l str,
     known: &KnownNames,
 ) -> Offers<'l> {
-    let next = known
-        .game_command(verb)
-        .and_then(|command| next_field(command, arguments));
+    let next = known.game_command(verb).and_then(|command| next_field(command, arguments));
     let Some(next) = next.filter(|next| next.begins) else {
         return Offers::none(word);
     };
@@ -383,11 +354,7 @@ fn game_arguments<'l>(
         offers.candidates.truncate(MAX_CANDIDATES - 1);
         offers.candidates.extend(candidate("-", "-"));
     }
-    if next.is_last {
-        offers
-    } else {
-        offers.and_more()
-    }
+    if next.is_last { offers } else { offers.and_more() }
 }
 
 fn objects<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
@@ -400,10 +367,7 @@ fn objects<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let candidates = objects
         .filter(|(text, _)| text[1..].starts_with(digits))
         .filter_map(|(text, label)| candidate(&text, &label));
-    Offers {
-        typed: word,
-        candidates: candidates.collect(),
-    }
+    Offers { typed: word, candidates: candidates.collect() }
 }
 
 /// The field that the next word belongs to.
@@ -418,11 +382,7 @@ struct NextField<'s> {
 fn next_field<'s>(command: &'s CommandKind, mut words: &[&str]) -> Option<NextField<'s>> {
     for (index, field) in command.fields.iter().enumerate() {
         let is_last = index + 1 == command.fields.len();
-        let next = |begins| NextField {
-            field,
-            begins,
-            is_last,
-        };
+        let next = |begins| NextField { field, begins, is_last };
         let count = match (words.first(), &field.ty) {
             (None, _) => return Some(next(true)),
             (Some(&"-"), _) if field.optional => 1,
@@ -442,10 +402,8 @@ fn next_field<'s>(command: &'s CommandKind, mut words: &[&str]) -> Option<NextFi
 /// A candidate, unless it is too long or contains what nobody could type.
 fn candidate(text: &str, label: &str) -> Option<Candidate> {
     let is_typable = text.chars().all(is_visible) && text.chars().count() <= MAX_NAME_CHARS;
-    (is_typable && !text.is_empty()).then(|| Candidate {
-        text: text.to_owned(),
-        label: printable(label, MAX_NAME_CHARS),
-    })
+    (is_typable && !text.is_empty())
+        .then(|| Candidate { text: text.to_owned(), label: printable(label, MAX_NAME_CHARS) })
 }
 
 fn is_one_word(name: &str) -> bool {
@@ -455,11 +413,7 @@ fn is_one_word(name: &str) -> bool {
 /// The beginning of a text, with spaces in place of characters that are not visible.
 fn printable(text: &str, max_chars: usize) -> String {
     let visible = |character| {
-        if is_visible(character) {
-            character
-        } else {
-            ' '
-        }
+        if is_visible(character) { character } else { ' ' }
     };
     text.chars().take(max_chars).map(visible).collect()
 }

@@ -42,12 +42,7 @@ pub struct ConnectionFlags {
     ///
     /// A change of keys is sent at once in any case, and repeated until the server has confirmed
     /// it. 60 repeats it sooner on a path with much loss, for three times as many datagrams.
-    #[arg(
-        long,
-        value_name = "20|60",
-        env = "AMBIT_INPUT_HZ",
-        default_value = "20"
-    )]
+    #[arg(long, value_name = "20|60", env = "AMBIT_INPUT_HZ", default_value = "20")]
     pub input_hz: InputRate,
 
     /// How the host is asked to code poses: auto, plain, shared or fine.
@@ -89,10 +84,7 @@ pub fn start_log() -> Result<(), EnvironmentError> {
         return Ok(());
     };
     let filter = log_filter(&text)?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     Ok(())
 }
 
@@ -136,10 +128,7 @@ mod tests {
 
     #[test]
     fn the_input_rate_is_20_or_60() {
-        assert_eq!(
-            ("20".parse(), "60".parse()),
-            (Ok(InputRate::Hz20), Ok(InputRate::Hz60))
-        );
+        assert_eq!(("20".parse(), "60".parse()), (Ok(InputRate::Hz20), Ok(InputRate::Hz60)));
         for bad in ["", "30", "60 ", "x"] {
             assert!(bad.parse::<InputRate>().is_err(), "{bad}");
         }

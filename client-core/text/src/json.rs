@@ -51,24 +51,12 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         ViewEvent::Created { room: created, .. } => {
             with("created", &[("room", json!(created.id.0))], room(created))
         }
-        ViewEvent::Joined {
-            room: joined,
-            players,
-            ..
-        } => with(
+        ViewEvent::Joined { room: joined, players, .. } => with(
             "joined",
-            &[
-                ("room", json!(joined.id.0)),
-                ("members", players_of(players)),
-            ],
+            &[("room", json!(joined.id.0)), ("members", players_of(players))],
             room(joined),
         ),
-        ViewEvent::Left {
-            room,
-            code,
-            message,
-            ..
-        } => {
+        ViewEvent::Left { room, code, message, .. } => {
             json!({ "ev": "left", "room": room.0, "reason": code, "message": message })
         }
         ViewEvent::Players { room, players, .. } => {
@@ -221,13 +209,7 @@ fn physics_missing(t: GameTime, game: &str, kinds: &[String]) -> Json {
 }
 
 fn room_late(t: GameTime, lateness: RoomLateness) -> Json {
-    let RoomLateness {
-        is_late,
-        loses_ticks,
-        load_level,
-        ticks_run,
-        ticks_due,
-    } = lateness;
+    let RoomLateness { is_late, loses_ticks, load_level, ticks_run, ticks_due } = lateness;
     let (code, message) = if loses_ticks {
         (
             "room_overloaded",
@@ -261,15 +243,12 @@ fn enter(enter: &ObjectEntered) -> Json {
 
 fn update(update: &ObjectUpdated) -> Json {
     let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
-    let position = update
-        .components
-        .iter()
-        .find_map(|component| match component.value {
-            ComponentValue::Path { position, .. } | ComponentValue::Pose { position, .. } => {
-                Some(position)
-            }
-            _ => None,
-        });
+    let position = update.components.iter().find_map(|component| match component.value {
+        ComponentValue::Path { position, .. } | ComponentValue::Pose { position, .. } => {
+            Some(position)
+        }
+        _ => None,
+    });
     add_state(&mut json, position, &update.components);
     json
 }
@@ -285,10 +264,9 @@ fn game_event(event: &GameEvent) -> Json {
             FieldValue::Object(id) => json!(id),
             FieldValue::Position(position) => position_json(*position),
             FieldValue::Number(number) => json!(number),
-            FieldValue::Choice(index) => field
-                .choice
-                .as_ref()
-                .map_or_else(|| json!(index), |name| json!(&**name)),
+            FieldValue::Choice(index) => {
+                field.choice.as_ref().map_or_else(|| json!(index), |name| json!(&**name))
+            }
             FieldValue::Text(text) => json!(text),
         };
     }
@@ -341,30 +319,19 @@ fn add_state(
 
 fn value(value: &ComponentValue) -> Json {
     match value {
-        ComponentValue::Path {
-            to: Some((position, time)),
-            ..
-        } => {
+        ComponentValue::Path { to: Some((position, time)), .. } => {
             let mut to = position_json(*position);
             to["t"] = json!(ms(*time));
             json!({ "to": to })
         }
         ComponentValue::Path { to: None, .. } => json!({ "to": null }),
-        ComponentValue::Pose {
-            facing: Facing::Fixed,
-            moves,
-            ..
-        } => json!({ "moves": moves }),
-        ComponentValue::Pose {
-            facing: Facing::Yaw(yaw),
-            moves,
-            ..
-        } => json!({ "moves": moves, "yaw": round(*yaw) }),
-        ComponentValue::Pose {
-            facing: Facing::Free(turn),
-            moves,
-            ..
-        } => json!({ "moves": moves, "turn": turn.map(round) }),
+        ComponentValue::Pose { facing: Facing::Fixed, moves, .. } => json!({ "moves": moves }),
+        ComponentValue::Pose { facing: Facing::Yaw(yaw), moves, .. } => {
+            json!({ "moves": moves, "yaw": round(*yaw) })
+        }
+        ComponentValue::Pose { facing: Facing::Free(turn), moves, .. } => {
+            json!({ "moves": moves, "turn": turn.map(round) })
+        }
         ComponentValue::Gauge(gauge) => {
             let (value, rate, max) = (round(gauge.value), round(gauge.rate), round(gauge.max));
             json!({ "value": value, "rate": rate, "max": max })
@@ -420,14 +387,8 @@ mod tests {
     #[test]
     fn an_enter_has_the_documented_keys() {
         let components = vec![
-            NamedValue {
-                name: "name".into(),
-                value: ComponentValue::Text("ann".into()),
-            },
-            NamedValue {
-                name: "alive".into(),
-                value: ComponentValue::Flag(true),
-            },
+            NamedValue { name: "name".into(), value: ComponentValue::Text("ann".into()) },
+            NamedValue { name: "alive".into(), value: ComponentValue::Flag(true) },
         ];
         let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
         let json = event(&ViewEvent::Enter(ObjectEntered {
@@ -457,10 +418,7 @@ mod tests {
                 field("target", FieldValue::Object(3)),
                 field("by", FieldValue::None),
                 field("amount", FieldValue::Number(25)),
-                NamedField {
-                    choice: Some("bolt".into()),
-                    ..field("spell", FieldValue::Choice(0))
-                },
+                NamedField { choice: Some("bolt".into()), ..field("spell", FieldValue::Choice(0)) },
                 field("words", FieldValue::Text("ouch".into())),
             ],
         };
@@ -524,11 +482,7 @@ mod tests {
     }
 
     fn field(name: &str, value: FieldValue<u32>) -> NamedField {
-        NamedField {
-            name: name.into(),
-            value,
-            choice: None,
-        }
+        NamedField { name: name.into(), value, choice: None }
     }
 
     #[test]
@@ -538,17 +492,9 @@ mod tests {
             facing: Facing::Yaw(0.5),
             moves: true,
         };
-        let components = vec![NamedValue {
-            name: "pose".into(),
-            value,
-        }];
+        let components = vec![NamedValue { name: "pose".into(), value }];
         let t = GameTime::from_millis(50);
-        let json = event(&ViewEvent::Update(ObjectUpdated {
-            id: 3,
-            t,
-            at: t,
-            components,
-        }));
+        let json = event(&ViewEvent::Update(ObjectUpdated { id: 3, t, at: t, components }));
         let expected = json!({
             "ev": "update", "t": 50, "id": 3, "x": 1.0, "y": 2.0, "z": 0.0,
             "components": { "pose": { "moves": true, "yaw": 0.5 } },
@@ -576,12 +522,7 @@ mod tests {
         let json = event(&missing).expect("scripts get it");
         assert_eq!(
             (&json["ev"], &json["code"], &json["t"], &json["kinds"]),
-            (
-                &json!("notice"),
-                &json!("physics_missing"),
-                &json!(5),
-                &json!(["cube", "player"])
-            )
+            (&json!("notice"), &json!("physics_missing"), &json!(5), &json!(["cube", "player"]))
         );
         assert!(KINDS.contains(&"notice"));
     }
@@ -589,13 +530,8 @@ mod tests {
     #[test]
     fn a_late_room_is_a_notice_that_says_what_is_lost() {
         let notice = |is_late, loses_ticks| {
-            let lateness = RoomLateness {
-                is_late,
-                loses_ticks,
-                load_level: 2,
-                ticks_run: 15,
-                ticks_due: 20,
-            };
+            let lateness =
+                RoomLateness { is_late, loses_ticks, load_level: 2, ticks_run: 15, ticks_due: 20 };
             let t = GameTime::from_millis(5);
             event(&ViewEvent::RoomLate { t, lateness }).expect("scripts get it")
         };
@@ -605,10 +541,7 @@ mod tests {
         let lost = notice(true, true);
         let message = lost["message"].as_str().unwrap_or_default();
         assert!(message.contains("15 of the last 20 ticks"), "{lost}");
-        assert_eq!(
-            (&lost["ticks_run"], &lost["load_level"]),
-            (&json!(15), &json!(2))
-        );
+        assert_eq!((&lost["ticks_run"], &lost["load_level"]), (&json!(15), &json!(2)));
     }
 
     #[test]

@@ -32,17 +32,13 @@ pub(crate) fn arguments(
 
 fn by_name(named: &Map<String, Json>, command: &CommandKind) -> Result<Vec<Argument>, String> {
     let fields = &command.fields;
-    if let Some(unknown) = named
-        .keys()
-        .find(|name| fields.iter().all(|field| field.name != **name))
+    if let Some(unknown) = named.keys().find(|name| fields.iter().all(|field| field.name != **name))
     {
         let usage = usage(command);
         return Err(format!("there is no field '{unknown}'; expected {usage}"));
     }
     let values = fields.iter().map(|field| named.get(&field.name));
-    values
-        .map(|value| value.map_or(Ok(Argument::None), argument))
-        .collect()
+    values.map(|value| value.map_or(Ok(Argument::None), argument)).collect()
 }
 
 /// Whether an object is a position: unless the command has fields with the names of axes.
@@ -86,9 +82,7 @@ fn position(axes: Option<&[f32]>, json: &Json) -> Result<Argument, String> {
     match axes {
         Some(&[x, y]) => Ok(Argument::Position(Position::on_ground(x, y))),
         Some(&[x, y, z]) => Ok(Argument::Position(Position::new(x, y, z))),
-        _ => Err(format!(
-            "{json} is no value for a command: a position is [x, y] or [x, y, z]"
-        )),
+        _ => Err(format!("{json} is no value for a command: a position is [x, y] or [x, y, z]")),
     }
 }
 
@@ -102,14 +96,8 @@ mod tests {
     fn arguments_are_given_in_order_or_by_name() {
         let at = Argument::Position(Position::on_ground(1.0, 2.5));
         let bolt = Argument::Text("bolt".to_owned());
-        check(
-            r#"["bolt", [1, 2.5], 7]"#,
-            &[bolt.clone(), at.clone(), Argument::Number(7)],
-        );
-        check(
-            r#"["bolt", {"x": 1, "y": 2.5}]"#,
-            &[bolt.clone(), at.clone()],
-        );
+        check(r#"["bolt", [1, 2.5], 7]"#, &[bolt.clone(), at.clone(), Argument::Number(7)]);
+        check(r#"["bolt", {"x": 1, "y": 2.5}]"#, &[bolt.clone(), at.clone()]);
         let none = Argument::None;
         check(
             r#"[{"spell": "bolt", "target": 7}]"#,
@@ -126,10 +114,7 @@ mod tests {
     fn a_wrong_argument_is_named() {
         for (json, expected) in [
             ("7", "not a list"),
-            (
-                r#"[{"spel": "bolt"}]"#,
-                "no field 'spel'; expected cast SPELL",
-            ),
+            (r#"[{"spel": "bolt"}]"#, "no field 'spel'; expected cast SPELL"),
             ("[0.5]", "0.5 is not a whole number"),
             ("[[1]]", "[1] is no value"),
             (r#"["bolt", {"x": 1}]"#, "a position is [x, y]"),

@@ -47,10 +47,7 @@ fn is_of_game(event: &ViewEvent) -> bool {
             ConnectionStatus::GameBroken { .. } | ConnectionStatus::GameClosed { .. },
         ) => true,
         ViewEvent::Error(failure) => {
-            matches!(
-                failure.subject,
-                ErrorSubject::Command(_) | ErrorSubject::Game
-            )
+            matches!(failure.subject, ErrorSubject::Command(_) | ErrorSubject::Game)
         }
         _ => false,
     }
@@ -142,11 +139,8 @@ mod tests {
     #[test]
     fn an_error_is_of_a_request_of_a_command_or_of_neither() {
         let error = |subject, of, request, event| {
-            let failure = Failure {
-                subject,
-                code: "try_again".to_owned(),
-                message: "so it is".to_owned(),
-            };
+            let failure =
+                Failure { subject, code: "try_again".to_owned(), message: "so it is".to_owned() };
             let expected = json!({ "of": of, "request": request, "event": event });
             check(&ViewEvent::Error(failure), expected);
         };

@@ -123,12 +123,7 @@ impl FrameBuffers {
             return;
         }
         let room = count.next_power_of_two().max(64);
-        for numbers in [
-            &mut self.ids,
-            &mut self.kinds,
-            &mut self.flags,
-            &mut self.starts,
-        ] {
+        for numbers in [&mut self.ids, &mut self.kinds, &mut self.flags, &mut self.starts] {
             numbers.resize(room, 0);
         }
         self.transforms.resize(room * TRANSFORM_FLOATS, 0.0);

@@ -96,16 +96,8 @@ mod tests {
     fn a_schema_has_what_a_page_needs_to_draw_and_to_ask() {
         let kind = ObjectKind {
             name: "orc".to_owned(),
-            components: vec![
-                spec("path", Codec::Path),
-                spec("health", Codec::Gauge { max: 50.0 }),
-            ],
-            look: Look {
-                glyph: 'O',
-                colour: 0x00_ff_80,
-                bar: Some(1),
-                ..Look::default()
-            },
+            components: vec![spec("path", Codec::Path), spec("health", Codec::Gauge { max: 50.0 })],
+            look: Look { glyph: 'O', colour: 0x00_ff_80, bar: Some(1), ..Look::default() },
             ..ObjectKind::default()
         };
         let command = CommandKind {

@@ -38,23 +38,15 @@ pub(crate) fn new_room(room: &str, key: &[u8]) -> Result<NewRoom, String> {
     let text = |key: &str| room[key].as_str().unwrap_or_default().to_owned();
     let parameters = room["parameters"].as_object().into_iter().flatten();
     let parameters = parameters.map(|(key, value)| {
-        let value = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (key.clone(), value)
     });
     Ok(NewRoom {
         name: text("name"),
         game: text("game"),
-        capacity: room["capacity"]
-            .as_u64()
-            .unwrap_or(0)
-            .try_into()
-            .unwrap_or(u32::MAX),
+        capacity: room["capacity"].as_u64().unwrap_or(0).try_into().unwrap_or(u32::MAX),
         parameters: parameters.collect(),
         password: text("password"),
-        key: key
-            .try_into()
-            .map_err(|_| "a key has 16 bytes".to_owned())?,
+        key: key.try_into().map_err(|_| "a key has 16 bytes".to_owned())?,
     })
 }

@@ -216,9 +216,7 @@ impl WebClient {
     /// The bytes of that output.
     pub fn output_bytes(&self) -> Vec<u8> {
         let taken = self.taken.as_ref();
-        taken
-            .map(|output| output.bytes().to_vec())
-            .unwrap_or_default()
+        taken.map(|output| output.bytes().to_vec()).unwrap_or_default()
     }
 
     /// Whom that output dials, as JSON (`WebOutput::target`).
@@ -297,11 +295,7 @@ impl WebClient {
 
     /// Says something to all in the lobby, or in the room.
     pub fn say(&mut self, now: f64, to_room: bool, text: String) -> Result<f64, String> {
-        let to = if to_room {
-            ChatAudience::Room
-        } else {
-            ChatAudience::Lobby
-        };
+        let to = if to_room { ChatAudience::Room } else { ChatAudience::Lobby };
         self.request(now, LobbyRequest::Say { to, text })
     }
 
@@ -399,10 +393,7 @@ impl WebClient {
                     ..
                 } => {
                     self.game = None;
-                    WebOutput::ConnectGame {
-                        address,
-                        certificates,
-                    }
+                    WebOutput::ConnectGame { address, certificates }
                 }
                 ClientOutput::Game(message) => match encode_frame_within(&message, MAX_TO_GAME) {
                     Ok(frame) => WebOutput::Game(frame),
@@ -437,10 +428,7 @@ impl WebClient {
         self.world = None;
         let servers = self.client.servers_to_dial();
         let configured: Vec<String> = if servers.is_empty() {
-            self.client
-                .configured_to_dial()
-                .map(str::to_owned)
-                .collect()
+            self.client.configured_to_dial().map(str::to_owned).collect()
         } else {
             Vec::new()
         };
@@ -449,19 +437,14 @@ impl WebClient {
         if let Some(last) = addresses.chain(&configured).last().cloned() {
             self.client.note_dialled_address(&last);
         }
-        WebOutput::ConnectWorld {
-            servers,
-            configured,
-        }
+        WebOutput::ConnectWorld { servers, configured }
     }
 }
 
 fn next_message<M: Message + Default>(
     decoder: &mut FrameDecoder,
 ) -> Result<Option<M>, CloseReason> {
-    let frame = decoder
-        .poll_frame()
-        .map_err(|error| CloseReason::unintelligible(&error))?;
+    let frame = decoder.poll_frame().map_err(|error| CloseReason::unintelligible(&error))?;
     frame
         .map(|frame| M::decode(frame).map_err(|error| CloseReason::unintelligible(&error)))
         .transpose()

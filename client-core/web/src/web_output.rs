@@ -21,10 +21,7 @@ pub(crate) enum WebOutput {
     /// Close the lobby's connection.
     CloseWorld,
     /// Dial the host; close the game's connection before, if there is one.
-    ConnectGame {
-        address: String,
-        certificates: Vec<[u8; 32]>,
-    },
+    ConnectGame { address: String, certificates: Vec<[u8; 32]> },
     /// Send these bytes on the game's stream.
     Game(Bytes),
     /// Send this datagram to the host.
@@ -58,19 +55,15 @@ impl WebOutput {
     /// Whom to dial: `{"servers": [{"address", "certificates_sha256"}], "configured": [address]}`.
     pub(crate) fn target(&self) -> Json {
         match self {
-            WebOutput::ConnectWorld {
-                servers,
-                configured,
-            } => {
+            WebOutput::ConnectWorld { servers, configured } => {
                 let servers = servers
                     .iter()
                     .map(|known| server(&known.address, &known.web_certificates_sha256));
                 json!({ "servers": servers.collect::<Vec<_>>(), "configured": configured })
             }
-            WebOutput::ConnectGame {
-                address,
-                certificates,
-            } => json!({ "servers": [server(address, certificates)], "configured": [] }),
+            WebOutput::ConnectGame { address, certificates } => {
+                json!({ "servers": [server(address, certificates)], "configured": [] })
+            }
             _ => Json::Null,
         }
     }

@@ -113,10 +113,7 @@ impl Game for Gather {
             for &mushroom in &self.near {
                 world.despawn(mushroom);
                 world.after(20.secs(), Timer::Grow);
-                world.emit(Picked {
-                    by: walker,
-                    at: here,
-                });
+                world.emit(Picked { by: walker, at: here });
                 if let Some(mut walker) = world.edit(walker) {
                     walker.picked().add(1);
                 }

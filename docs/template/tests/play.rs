@@ -30,16 +30,8 @@ fn bob_sees_ann_pick_a_mushroom_although_he_loses_every_fifth_datagram() {
     let goal = room.world().position(mushrooms[0]).expect("it grows");
     room.command(ann, &format!("walk-to {} {}", goal.x, goal.y));
     room.run(10.secs());
-    assert!(
-        room.events(bob)
-            .iter()
-            .any(|event| &*event.name == "picked")
-    );
+    assert!(room.events(bob).iter().any(|event| &*event.name == "picked"));
     let picked = |seen: &ambit::test::Seen| seen.text("name") == Some("ann") && !seen.own;
-    let ann = room
-        .sees(bob)
-        .into_iter()
-        .find(picked)
-        .expect("bob sees ann");
+    let ann = room.sees(bob).into_iter().find(picked).expect("bob sees ann");
     assert!(ann.number("picked") >= Some(1));
 }

@@ -192,9 +192,7 @@ fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
         && all_same(&declared.commands, &adjusted.commands, |one, other| {
             one.name == other.name && have_same_types(&one.fields, &other.fields)
         })
-        && all_same(&declared.refusals, &adjusted.refusals, |one, other| {
-            one.name == other.name
-        })
+        && all_same(&declared.refusals, &adjusted.refusals, |one, other| one.name == other.name)
 }
 
 fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {
@@ -207,8 +205,5 @@ fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {
 
 fn all_same<T>(declared: &[T], adjusted: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     declared.len() == adjusted.len()
-        && declared
-            .iter()
-            .zip(adjusted)
-            .all(|(one, other)| same(one, other))
+        && declared.iter().zip(adjusted).all(|(one, other)| same(one, other))
 }

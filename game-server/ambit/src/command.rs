@@ -62,10 +62,7 @@ pub struct Fields<'c> {
 
 impl<'c> Fields<'c> {
     pub(crate) fn new(values: &'c [Value], objects: Objects<'c>) -> Self {
-        Self {
-            values: values.iter(),
-            objects,
-        }
+        Self { values: values.iter(), objects }
     }
 
     /// The next value.

@@ -229,12 +229,7 @@ pub struct Player<'a, G: Game> {
 
 impl<'a, G: Game> Player<'a, G> {
     pub(crate) fn new(id: PlayerId, name: &'a str, avatar: ObjectId) -> Self {
-        Self {
-            id,
-            name,
-            avatar,
-            game: PhantomData,
-        }
+        Self { id, name, avatar, game: PhantomData }
     }
 
     /// Identifies the player as long as the session exists; a key for the game's own tables.
@@ -303,8 +298,7 @@ impl<G: Game> World<G> {
     /// The player whose avatar this is.
     pub fn player_of(&self, avatar: Id<G::Avatar>) -> Option<Player<'_, G>> {
         let owner = self.owner(avatar)?;
-        self.player(owner)
-            .filter(|player| player.avatar == avatar.object())
+        self.player(owner).filter(|player| player.avatar == avatar.object())
     }
 
     /// The player to whom an object belongs.

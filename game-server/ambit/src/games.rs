@@ -51,9 +51,7 @@ impl Games {
                 G::INFO.name
             );
         }
-        Self {
-            registry: self.registry.with(G::INFO, Typed::<G>::make),
-        }
+        Self { registry: self.registry.with(G::INFO, Typed::<G>::make) }
     }
 }
 

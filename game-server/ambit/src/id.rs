@@ -26,10 +26,7 @@ pub struct Id<K> {
 impl<K> Id<K> {
     /// Only for an object that has or had this kind.
     pub(crate) const fn new(object: ObjectId) -> Self {
-        Self {
-            object,
-            kind: PhantomData,
-        }
+        Self { object, kind: PhantomData }
     }
 
     /// The same id, without the kind.

@@ -24,18 +24,12 @@ pub struct ObjectMut<'w> {
 impl ObjectMut<'_> {
     /// The same object, for a shorter time.
     pub fn reborrow(&mut self) -> ObjectMut<'_> {
-        ObjectMut {
-            world: self.world,
-            id: self.id,
-        }
+        ObjectMut { world: self.world, id: self.id }
     }
 
     /// The same object, for reading.
     pub fn to_ref(&self) -> ObjectRef<'_> {
-        ObjectRef {
-            world: self.world,
-            id: self.id,
-        }
+        ObjectRef { world: self.world, id: self.id }
     }
 
     /// A change takes effect now or, for what is found out late in a tick, after the horizon of the

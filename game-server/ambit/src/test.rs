@@ -257,11 +257,8 @@ impl<G: Game> TestRoom<G> {
     /// If the game has no avatar for the player.
     pub fn join(&mut self, name: &str, line: Line) -> TestClient {
         let number = self.clients.len();
-        let config = ClientConfig {
-            name: name.to_owned(),
-            seed: number as u64,
-            ..ClientConfig::default()
-        };
+        let config =
+            ClientConfig { name: name.to_owned(), seed: number as u64, ..ClientConfig::default() };
         let path = |offset: u64| {
             let seed = 2 * number as u64 + offset;
             Impairer::new(Impairment { seed, ..line.0 })
@@ -319,9 +316,8 @@ impl<G: Game> TestRoom<G> {
 
     /// A client holds these controls from now on.
     pub fn hold(&mut self, client: TestClient, controls: &[u8]) {
-        let keys = controls
-            .iter()
-            .fold(Keymap::default(), |keys, control| keys.with(*control, true));
+        let keys =
+            controls.iter().fold(Keymap::default(), |keys, control| keys.with(*control, true));
         self.with_client(client.0, |client, now| client.hold(now, keys));
     }
 
@@ -338,9 +334,7 @@ impl<G: Game> TestRoom<G> {
                 kind: object.kind().to_string(),
                 own: object.is_own(),
                 position: object.position(t)?,
-                components: values
-                    .map(|named| (named.name.to_string(), named.value))
-                    .collect(),
+                components: values.map(|named| (named.name.to_string(), named.value)).collect(),
             })
         };
         client.objects().filter_map(seen).collect()
@@ -377,10 +371,8 @@ impl<G: Game> TestRoom<G> {
     /// The client's connection breaks: its avatar waits for the grace period.
     pub fn disconnect(&mut self, client: TestClient) {
         self.clients[client.0].connected = false;
-        self.inputs.push(RoomInput::Disconnect {
-            client: client_id(client.0),
-            player: player(client.0),
-        });
+        self.inputs
+            .push(RoomInput::Disconnect { client: client_id(client.0), player: player(client.0) });
     }
 
     /// The host dies, and another one goes on with the room as it was at its last tick. The clients
@@ -575,10 +567,7 @@ impl<G: Game> TestRoom<G> {
                 self.send(self.clients[number].line.0.delay, number, Cargo::Join);
             }
             ClientOutput::Datagram(bytes) => {
-                let delays: Vec<_> = self.clients[number]
-                    .up
-                    .send(self.now, bytes.len())
-                    .collect();
+                let delays: Vec<_> = self.clients[number].up.send(self.now, bytes.len()).collect();
                 for delay in delays {
                     self.send(delay, number, Cargo::Up(bytes.clone()));
                 }
@@ -599,26 +588,17 @@ impl<G: Game> TestRoom<G> {
             resume_token: vec![0; 16],
             ..pb::Welcome::default()
         };
-        let room = Some(pb::Room {
-            id: ROOM,
-            game: G::INFO.name.to_owned(),
-            ..pb::Room::default()
-        });
+        let room =
+            Some(pb::Room { id: ROOM, game: G::INFO.name.to_owned(), ..pb::Room::default() });
         let players = Vec::new();
         let ticket = self.ticket();
         let bodies = [
             (message.request, world_to_client::Body::Welcome(welcome)),
-            (
-                0,
-                world_to_client::Body::RoomJoined(pb::RoomJoined { room, players }),
-            ),
+            (0, world_to_client::Body::RoomJoined(pb::RoomJoined { room, players })),
             (0, world_to_client::Body::Ticket(ticket)),
         ];
         for (request, body) in bodies {
-            let message = WorldToClient {
-                request,
-                body: Some(body),
-            };
+            let message = WorldToClient { request, body: Some(body) };
             self.with_client(number, |client, now| {
                 client.handle_world_message(now, message);
             });

@@ -135,10 +135,7 @@ impl<G> World<G> {
 impl<G> World<G> {
     /// Creates an object, from now on.
     pub fn spawn<K: KindOf<G>>(&mut self, object: K) -> Id<K> {
-        let spawn = Spawn {
-            world: &self.room,
-            kind: K::INDEX,
-        };
+        let spawn = Spawn { world: &self.room, kind: K::INDEX };
         let components = object.into_components(&spawn);
         Id::new(self.room.spawn(K::INDEX, components))
     }
@@ -174,19 +171,13 @@ impl<G> World<G> {
     /// Reads an object; `None` if it is gone.
     pub fn get<K: KindOf<G>>(&self, id: Id<K>) -> Option<K::Ref<'_>> {
         let object = self.cast::<K>(id.object())?.object();
-        Some(K::reader(ObjectRef {
-            world: &self.room,
-            id: object,
-        }))
+        Some(K::reader(ObjectRef { world: &self.room, id: object }))
     }
 
     /// Edits an object; `None` if it is gone.
     pub fn edit<K: KindOf<G>>(&mut self, id: Id<K>) -> Option<K::Mut<'_>> {
         let object = self.cast::<K>(id.object())?.object();
-        Some(K::editor(ObjectMut {
-            world: &mut self.room,
-            id: object,
-        }))
+        Some(K::editor(ObjectMut { world: &mut self.room, id: object }))
     }
 
     /// An object as one of the kind `K`; `None` if it is gone or of another kind.
@@ -409,14 +400,12 @@ impl<G: Declare> World<G> {
 
     /// Sets a timer for a time. If that is not after now, the timer comes at the next tick.
     pub fn at<T: TimerOf<G>>(&mut self, time: GameTime, timer: T) {
-        let set = timer
-            .into_declared()
-            .to_payload()
-            .map_err(|error| error.to_string())
-            .and_then(|payload| {
+        let set = timer.into_declared().to_payload().map_err(|error| error.to_string()).and_then(
+            |payload| {
                 let set = self.room.set_timer(time, payload);
                 set.map_err(|error| error.to_string())
-            });
+            },
+        );
         if let Err(error) = set {
             tracing::error!("a game sets a timer, which is dropped: {error}");
         }

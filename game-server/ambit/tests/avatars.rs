@@ -34,10 +34,8 @@ impl Game for Careless {
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Walker> {
-        let avatar = world.spawn(Walker {
-            path: Path::at(world.centre()),
-            name: newcomer.name.into(),
-        });
+        let avatar =
+            world.spawn(Walker { path: Path::at(world.centre()), name: newcomer.name.into() });
         match newcomer.name {
             "ghost" => assert!(world.despawn(avatar)),
             "twin" => {
@@ -85,9 +83,7 @@ fn an_avatar_that_its_game_despawns_stays_and_its_player_goes_on() {
     room.command(ann, "die");
     room.run(1.secs());
     assert_eq!(room.errors(ann), Vec::<String>::new());
-    let name = room
-        .avatar(ann)
-        .and_then(|ann| ann.text("name").map(str::to_owned));
+    let name = room.avatar(ann).and_then(|ann| ann.text("name").map(str::to_owned));
     assert_eq!(name.as_deref(), Some("dead"));
     assert_eq!(room.sees(bob).len(), 2);
     room.leave(ann);
@@ -129,9 +125,8 @@ fn a_restored_room_refuses_the_same_players() {
     let mut restored =
         Room::restore(RoomConfig::default(), new_game(), &saved).expect("it was just saved");
     let now = room.last_tick().expect("it has ticked");
-    let journal: Vec<_> = [(1, "ann"), (2, "ghost")]
-        .map(|(number, name)| joining(number, name))
-        .into();
+    let journal: Vec<_> =
+        [(1, "ann"), (2, "ghost")].map(|(number, name)| joining(number, name)).into();
     restored.replay(now, &journal);
     assert_eq!(restored.world().players().len(), 1);
     assert_eq!(restored.avatar(PlayerId(2)), None);

@@ -9,10 +9,7 @@ const FAR_AWAY: Position = Position::new(-f32::MAX, f32::MAX, f32::MAX);
 const MOVING: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
-    motion: Some(MotionFormat {
-        linear: 64,
-        angular: 64,
-    }),
+    motion: Some(MotionFormat { linear: 64, angular: 64 }),
 };
 
 #[derive(Kind)]
@@ -185,12 +182,7 @@ fn spawn(world: &mut World<Mistakes>) {
         let path = Path::at(position);
         let mana = Gauge::of(number).changing(number);
         let (count, awake) = (i64::MIN.into(), false.into());
-        let walker = world.spawn(Walker {
-            path,
-            mana,
-            count,
-            awake,
-        });
+        let walker = world.spawn(Walker { path, mana, count, awake });
         let walker = world.get(walker).expect("it exists");
         assert_eq!(walker.mana().value(), 100.0);
         assert_eq!(walker.position().x, 0.0);
@@ -214,23 +206,14 @@ fn wait(world: &mut World<Mistakes>, player: Player<'_, Mistakes>) {
     }
     world.emit(Bang { by, at: NOWHERE });
     let path = Path::default();
-    let stone = Walker {
-        path,
-        mana: Gauge::default(),
-        count: 0.into(),
-        awake: false.into(),
-    };
+    let stone = Walker { path, mana: Gauge::default(), count: 0.into(), awake: false.into() };
     let stone = world.spawn(stone);
     assert!(world.despawn_at(stone, now + Duration::MAX));
 }
 
 fn search(world: &mut World<Mistakes>, player: Player<'_, Mistakes>) {
     let mut found = Vec::new();
-    for (centre, radius) in [
-        (NOWHERE, 1.0),
-        (world.centre(), f32::NAN),
-        (world.centre(), -100.0),
-    ] {
+    for (centre, radius) in [(NOWHERE, 1.0), (world.centre(), f32::NAN), (world.centre(), -100.0)] {
         world.find_within::<Walker>(centre, radius, &mut found);
         assert_eq!(found, []);
     }
@@ -257,10 +240,7 @@ fn after(group: u8) -> (TestRoom<Mistakes>, ambit::test::Seen) {
 fn a_path_to_nowhere_changes_nothing() {
     let (room, seen) = after(0);
     let moved = seen.position.distance(room.world().centre());
-    assert!(
-        moved < 0.01,
-        "at this speed it takes {moved} m in two seconds"
-    );
+    assert!(moved < 0.01, "at this speed it takes {moved} m in two seconds");
 }
 
 #[test]

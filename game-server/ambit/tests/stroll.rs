@@ -53,7 +53,9 @@ enum Command {
     ///
     /// More about it.
     #[command(newest_only, key = "click")]
-    WalkTo { to: Position },
+    WalkTo {
+        to: Position,
+    },
     /// Rest.
     Rest,
     Cast {
@@ -124,22 +126,14 @@ impl Game for Stroll {
             }
             Command::Cast { at: None, .. } => return Err(Refused::Nowhere),
             // Strikes 2 m west of the point, or nowhere.
-            Command::Cast {
-                spell,
-                at: Some(at),
-                ..
-            } => {
+            Command::Cast { spell, at: Some(at), .. } => {
                 let x = match spell {
                     Spell::Bolt => at.x - 2.0,
                     Spell::FireBall => f32::NAN,
                 };
                 let target = player.avatar();
                 let at = Position::on_ground(x, at.y);
-                world.emit(Damage {
-                    amount: 5,
-                    target,
-                    at,
-                });
+                world.emit(Damage { amount: 5, target, at });
             }
         }
         Ok(())
@@ -177,14 +171,8 @@ fn a_declaration_becomes_a_schema() {
     assert_eq!(schema.check(), Ok(()));
     assert_eq!(schema.game, "stroll");
     let walker = &schema.kinds[0];
-    assert_eq!(
-        (walker.name.as_str(), schema.kinds[1].name.as_str()),
-        ("walker", "pebble")
-    );
-    assert_eq!(
-        walker.interest_radii,
-        Some(InterestRadii { inner: 2, outer: 3 })
-    );
+    assert_eq!((walker.name.as_str(), schema.kinds[1].name.as_str()), ("walker", "pebble"));
+    assert_eq!(walker.interest_radii, Some(InterestRadii { inner: 2, outer: 3 }));
     let look = Look {
         glyph: '@',
         shape: Shape::Arrow,
@@ -194,56 +182,29 @@ fn a_declaration_becomes_a_schema() {
         label: Some(1),
     };
     assert_eq!(walker.look, look);
-    let component = |name: &str, codec, audience| ComponentSpec {
-        name: name.into(),
-        codec,
-        audience,
-    };
+    let component =
+        |name: &str, codec, audience| ComponentSpec { name: name.into(), codec, audience };
     let components = [
         component("path", Codec::Path, ComponentAudience::Public),
-        component(
-            "name",
-            Codec::Text { max_bytes: 24 },
-            ComponentAudience::Public,
-        ),
-        component(
-            "stamina",
-            Codec::Gauge { max: 100.0 },
-            ComponentAudience::Owner,
-        ),
-        component(
-            "stones",
-            Codec::Number { min: 0, max: 1000 },
-            ComponentAudience::Public,
-        ),
+        component("name", Codec::Text { max_bytes: 24 }, ComponentAudience::Public),
+        component("stamina", Codec::Gauge { max: 100.0 }, ComponentAudience::Owner),
+        component("stones", Codec::Number { min: 0, max: 1000 }, ComponentAudience::Public),
         component("awake", Codec::Flag, ComponentAudience::Public),
     ];
     assert_eq!(walker.components, components);
     let [walk_to, rest, cast] = &schema.commands[..] else {
         panic!("{:?}", schema.commands);
     };
-    assert_eq!(
-        (walk_to.name.as_str(), walk_to.help.as_str()),
-        ("walk-to", "Walk to a point.")
-    );
-    assert_eq!(
-        (walk_to.newest_only, walk_to.key.as_deref()),
-        (true, Some("click"))
-    );
-    assert_eq!(
-        (rest.newest_only, &rest.key, rest.fields.len()),
-        (false, &None, 0)
-    );
+    assert_eq!((walk_to.name.as_str(), walk_to.help.as_str()), ("walk-to", "Walk to a point."));
+    assert_eq!((walk_to.newest_only, walk_to.key.as_deref()), (true, Some("click")));
+    assert_eq!((rest.newest_only, &rest.key, rest.fields.len()), (false, &None, 0));
     let cast_fields = [
         FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"])),
         FieldSpec::new("at", FieldType::Position).optional(),
         FieldSpec::new("target", FieldType::Object).optional(),
     ];
     assert_eq!(cast.fields, cast_fields);
-    let refusal = RefusalKind {
-        name: "too_tired".into(),
-        text: "you are too tired".into(),
-    };
+    let refusal = RefusalKind { name: "too_tired".into(), text: "you are too tired".into() };
     assert_eq!(schema.refusals, [refusal]);
 }
 
@@ -251,18 +212,13 @@ fn a_declaration_becomes_a_schema() {
 fn objects_are_read_and_edited_by_type() {
     let mut world = world();
     let walker = world.spawn(walker_at(50.0, 60.0));
-    assert_eq!(
-        world.position(walker),
-        Some(Position::on_ground(50.0, 60.0))
-    );
+    assert_eq!(world.position(walker), Some(Position::on_ground(50.0, 60.0)));
     let arrival = {
         let mut walker = world.edit(walker).expect("the walker exists");
         walker.stamina().set_both(40.0, 2.0);
         walker.stones().add(-5);
         walker.stones().add(3);
-        walker
-            .name()
-            .set("a name that is longer than the component");
+        walker.name().set("a name that is longer than the component");
         walker.awake().set(false);
         walker.path().walk_to(Position::on_ground(60.0, 60.0), 5.0)
     };
@@ -277,16 +233,13 @@ fn objects_are_read_and_edited_by_type() {
     assert_eq!(read.path().at(arrival), Position::on_ground(60.0, 60.0));
     assert!(read.is_moving());
 
-    let stone = world.spawn(Stone {
-        pose: YawPose::at(Position::on_ground(52.0, 60.0)).facing(1.0),
-    });
+    let stone =
+        world.spawn(Stone { pose: YawPose::at(Position::on_ground(52.0, 60.0)).facing(1.0) });
     let mut found = Vec::new();
     world.find_within(Position::on_ground(51.0, 60.0), 5.0, &mut found);
     assert_eq!(found, [stone]);
     let edit = world.edit(stone);
-    edit.expect("the stone exists")
-        .pose()
-        .set(Position::on_ground(1.0, 2.0), 0.0, 3.0);
+    edit.expect("the stone exists").pose().set(Position::on_ground(1.0, 2.0), 0.0, 3.0);
     assert_eq!(world.position(stone), Some(Position::on_ground(1.0, 2.0)));
 }
 
@@ -297,10 +250,7 @@ fn a_simulation_sets_the_poses_of_objects_of_any_kind() {
     let stones = [pose, YawPose::default()].map(|pose| world.spawn(Stone { pose }));
     let walker = world.spawn(walker_at(50.0, 60.0));
     let [there, stone] = stones.map(|stone| world.get(stone).expect("it exists").pose().pose());
-    let off_the_grid = Pose {
-        at: [i32::MAX; 3],
-        ..there
-    };
+    let off_the_grid = Pose { at: [i32::MAX; 3], ..there };
     for object in stones.map(Id::object).into_iter().chain([walker.object()]) {
         world.replace_pose(object, there);
         world.replace_pose(object, off_the_grid);
@@ -311,10 +261,7 @@ fn a_simulation_sets_the_poses_of_objects_of_any_kind() {
         assert!(world.despawn(stone));
         world.replace_pose(stone, there);
     }
-    assert_eq!(
-        world.position(walker),
-        Some(Position::on_ground(50.0, 60.0))
-    );
+    assert_eq!(world.position(walker), Some(Position::on_ground(50.0, 60.0)));
 }
 
 #[test]
@@ -331,11 +278,7 @@ fn an_id_finds_nothing_when_its_object_is_gone_or_of_another_kind() {
     // None of these panics.
     world.hide(walker);
     world.set_team(walker, Some(1));
-    world.emit(Damage {
-        amount: 1,
-        target: walker,
-        at: Position::default(),
-    });
+    world.emit(Damage { amount: 1, target: walker, at: Position::default() });
 }
 
 #[test]
@@ -348,22 +291,15 @@ fn numbers_that_are_not_finite_change_nothing() {
     walker.path().teleport(nowhere);
     assert_eq!(walker.path().walk_to(nowhere, 5.0), now);
     walker.path().walk_to(Position::on_ground(1.0, 1.0), 0.0);
-    walker
-        .path()
-        .walk_to(Position::on_ground(1.0, 1.0), f32::NAN);
+    walker.path().walk_to(Position::on_ground(1.0, 1.0), f32::NAN);
     walker.path().replace_from(GameTime::ZERO, []);
     walker.path().replace_from(now, [(now, nowhere)]);
     walker.stamina().add(f32::INFINITY);
     walker.stamina().set_rate(f32::NAN);
     assert_eq!(walker.position(), Position::on_ground(50.0, 60.0));
     assert!(!walker.is_moving());
-    assert_eq!(
-        (walker.stamina().value(), walker.stamina().rate()),
-        (100.0, 0.0)
-    );
-    world.spawn(Stone {
-        pose: YawPose::at(nowhere).facing(f32::NAN).moving(f32::INFINITY),
-    });
+    assert_eq!((walker.stamina().value(), walker.stamina().rate()), (100.0, 0.0));
+    world.spawn(Stone { pose: YawPose::at(nowhere).facing(f32::NAN).moving(f32::INFINITY) });
     world.spawn(Walker {
         path: Path::at(nowhere),
         stamina: Gauge::of(f32::NAN).changing(f32::NAN),
@@ -381,11 +317,7 @@ fn an_event_with_a_position_that_cannot_be_sent_ends_no_room() {
     }
     // The bolt strikes 2 m west of its point, the fire ball nowhere.
     let at = |x| FieldValue::Position(Position::on_ground(x, 50.0));
-    let struck: Vec<_> = room
-        .events(ann)
-        .iter()
-        .map(|it| &it.fields[2].value)
-        .collect();
+    let struck: Vec<_> = room.events(ann).iter().map(|it| &it.fields[2].value).collect();
     assert_eq!(struck, [&at(0.0), &at(68.0)]);
 }
 
@@ -404,11 +336,7 @@ fn a_room_of_the_test_kit_goes_on_at_another_host() {
         let walkers = room.sees(client);
         assert_eq!(walkers.len(), 2);
         assert!(walkers.iter().any(|walker| walker.position == there));
-        assert!(
-            walkers
-                .iter()
-                .all(|walker| walker.flag("awake") == Some(true))
-        );
+        assert!(walkers.iter().all(|walker| walker.flag("awake") == Some(true)));
     }
     // The clients play on.
     room.command(bob, "walk-to 90 100");
@@ -475,11 +403,7 @@ fn an_event_takes_effect_when_the_game_says() {
     let mut room = RoomWorld::new(&RoomConfig::default(), Typed::<Stroll>::declared_schema());
     let world = World::<Stroll>::of_room_mut(&mut room);
     let target = world.spawn(walker_at(50.0, 60.0));
-    let damage = |amount| Damage {
-        amount,
-        target,
-        at: Position::on_ground(1.0, 2.0),
-    };
+    let damage = |amount| Damage { amount, target, at: Position::on_ground(1.0, 2.0) };
     let later = world.now() + 3.secs();
     world.emit(damage(1));
     world.emit(damage(2)).at(later);
@@ -504,10 +428,7 @@ fn an_avatar_exists_until_its_player_has_left() {
     let world = World::<Stroll>::of_room_mut(world);
     assert!(!world.despawn(avatar));
     let player = world.player(ANN).expect("the player is in the room");
-    assert_eq!(
-        (player.id(), player.name(), player.avatar()),
-        (ANN, "ann", avatar)
-    );
+    assert_eq!((player.id(), player.name(), player.avatar()), (ANN, "ann", avatar));
     assert_eq!(world.players().len(), 1);
     assert_eq!(world.player_of(avatar).map(Player::id), Some(ANN));
     tick(&mut room, 100, vec![RoomInput::Remove { player: ANN }]);
@@ -524,11 +445,7 @@ fn a_restored_room_has_its_timers_players_and_fields() {
     let world = World::<Stroll>::of_room_mut(world);
     world.after(500.millis(), Timer::WakeUp(avatar));
     world.after(500.millis(), Timer::Nothing);
-    world
-        .edit(avatar)
-        .expect("an avatar exists")
-        .awake()
-        .set(false);
+    world.edit(avatar).expect("an avatar exists").awake().set(false);
     tick(&mut room, 200, Vec::new());
     let saved = room.save().expect("the game can be saved");
     let mut restored = Room::restore(RoomConfig::default(), new_game(), &saved)
@@ -574,18 +491,11 @@ fn an_object_of_another_kind_is_answered_as_no_such_object() {
     let stone = world.spawn(Stone { pose });
     let command = GameCommand {
         kind: 2,
-        fields: vec![
-            FieldValue::Choice(0),
-            FieldValue::None,
-            FieldValue::Object(stone.object()),
-        ],
+        fields: vec![FieldValue::Choice(0), FieldValue::None, FieldValue::Object(stone.object())],
     };
     let answer = scene.game.command(&mut scene.world, ANN, &command);
     assert_eq!(answer, Err(RoomRefusal::Code(ErrorCode::NoSuchObject)));
-    let unknown = GameCommand {
-        kind: 9,
-        fields: Vec::new(),
-    };
+    let unknown = GameCommand { kind: 9, fields: Vec::new() };
     let answer = scene.game.command(&mut scene.world, ANN, &unknown);
     assert_eq!(answer, Err(RoomRefusal::Code(ErrorCode::UnknownCommand)));
 }
@@ -618,11 +528,7 @@ impl Scene {
         world.add_player(ANN, avatar, "ann");
         let player = World::<Stroll>::of_room(&world).player(ANN);
         let avatar = player.expect("the player has joined").avatar();
-        Self {
-            game,
-            world,
-            avatar,
-        }
+        Self { game, world, avatar }
     }
 
     fn send(&mut self, command: Command) -> Result<(), RoomRefusal> {
@@ -685,9 +591,5 @@ fn tick(room: &mut Room, at_ms: u64, mut inputs: Vec<RoomInput>) {
 
 fn is_awake(room: &Room, walker: Id<Walker>) -> bool {
     let world = World::<Stroll>::of_room(room.world());
-    world
-        .get(walker)
-        .expect("the walker exists")
-        .awake()
-        .is_on()
+    world.get(walker).expect("the walker exists").awake().is_on()
 }

@@ -50,12 +50,7 @@ impl Agones {
             calls: JoinSet::new(),
         };
         let task = tokio::spawn(task_state.run(needs_address, load, end.clone()));
-        Ok(Self {
-            host,
-            address: place,
-            shutdown: end,
-            task,
-        })
+        Ok(Self { host, address: place, shutdown: end, task })
     }
 
     /// The public address of this server, as soon as the sidecar knows it.
@@ -79,10 +74,7 @@ impl Agones {
     /// Reports the shutdown of this server to the sidecar.
     pub(crate) async fn shut_down(self) {
         self.shutdown.cancel();
-        if tokio::time::timeout(SHUTDOWN_TIMEOUT, self.task)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, self.task).await.is_err() {
             tracing::warn!(
                 "Agones did not confirm the shutdown of this server within {} s; it exits anyway",
                 SHUTDOWN_TIMEOUT.as_secs()
@@ -113,9 +105,8 @@ impl SidecarTask {
             while let Some(call) = report.poll_call(self.clock.now()) {
                 self.start_call(call);
             }
-            let wait = report
-                .next_deadline()
-                .map_or(LOAD_INTERVAL, |due| due.since(self.clock.now()));
+            let wait =
+                report.next_deadline().map_or(LOAD_INTERVAL, |due| due.since(self.clock.now()));
             tokio::select! {
                 Some(done) = self.calls.join_next() => {
                     let (call, result) = done.expect("a call does not panic");
@@ -198,16 +189,11 @@ async fn fetch_address(
         let mut addresses = tokio::net::lookup_host((name, port))
             .await
             .map_err(|error| refused(error.to_string()))?;
-        let address = addresses
-            .next()
-            .ok_or_else(|| refused("no such name".into()))?;
+        let address = addresses.next().ok_or_else(|| refused("no such name".into()))?;
         placed.send_replace(Some(address));
         found = true;
     }
-    Ok(SidecarAnswer::GameServer {
-        has_address: found,
-        health_period: server.health_period(),
-    })
+    Ok(SidecarAnswer::GameServer { has_address: found, health_period: server.health_period() })
 }
 
 /// Measures from its start.

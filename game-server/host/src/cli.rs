@@ -41,21 +41,11 @@ pub struct Options {
 
     /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment
     /// variable.
-    #[arg(
-        long,
-        value_name = "KEY",
-        env = "AMBIT_HOST_KEY",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true)]
     pub host_key: Option<String>,
 
     /// Where players connect (UDP). Port 0 takes a free one.
-    #[arg(
-        long,
-        value_name = "ADDR",
-        env = "AMBIT_LISTEN",
-        default_value = "127.0.0.1:0"
-    )]
+    #[arg(long, value_name = "ADDR", env = "AMBIT_LISTEN", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
 
     /// The address that players get, if it is not the listen address: IP, or IP:PORT.
@@ -151,9 +141,7 @@ impl std::str::FromStr for MemoryLimit {
 
 fn build_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_BUILD_BYTES || text.chars().any(char::is_control) {
-        return Err(format!(
-            "a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"
-        ));
+        return Err(format!("a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"));
     }
     Ok(text.to_owned())
 }
@@ -176,10 +164,8 @@ impl std::str::FromStr for WorldAddress {
         if text == "stdio" {
             return Ok(Self::Stdio);
         }
-        let addresses: Vec<String> = text
-            .split(',')
-            .map(|address| address.trim().to_owned())
-            .collect();
+        let addresses: Vec<String> =
+            text.split(',').map(|address| address.trim().to_owned()).collect();
         match addresses.iter().find(|address| !names_a_port(address)) {
             None => Ok(Self::Addresses(addresses)),
             Some(wrong) => Err(format!(
@@ -225,13 +211,9 @@ impl std::str::FromStr for Advertise {
         if let Ok(ip) = text.parse() {
             return Ok(Self { ip, port: None });
         }
-        let address: SocketAddr = text
-            .parse()
-            .map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
-        Ok(Self {
-            ip: address.ip(),
-            port: Some(address.port()),
-        })
+        let address: SocketAddr =
+            text.parse().map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
+        Ok(Self { ip: address.ip(), port: Some(address.port()) })
     }
 }
 
@@ -280,26 +262,11 @@ mod tests {
     fn a_world_address_is_a_list_of_addresses_or_stdio() {
         assert_eq!("stdio".parse(), Ok(WorldAddress::Stdio));
         let addresses = |list: &[&str]| {
-            Ok(WorldAddress::Addresses(
-                list.iter().map(|&text| text.to_owned()).collect(),
-            ))
+            Ok(WorldAddress::Addresses(list.iter().map(|&text| text.to_owned()).collect()))
         };
         assert_eq!("127.0.0.1:1".parse(), addresses(&["127.0.0.1:1"]));
-        assert_eq!(
-            "world-1:7777, [::1]:7".parse(),
-            addresses(&["world-1:7777", "[::1]:7"])
-        );
-        for wrong in [
-            "here",
-            ":1",
-            "a:b",
-            "::1",
-            "a:1,b",
-            "",
-            "127.0.0.1:0",
-            "[::1]:0",
-            "a:0",
-        ] {
+        assert_eq!("world-1:7777, [::1]:7".parse(), addresses(&["world-1:7777", "[::1]:7"]));
+        for wrong in ["here", ":1", "a:b", "::1", "a:1,b", "", "127.0.0.1:0", "[::1]:0", "a:0"] {
             assert!(wrong.parse::<WorldAddress>().is_err(), "{wrong}");
         }
     }
@@ -312,9 +279,6 @@ mod tests {
         assert!(error.use_stderr() && error.exit_code() == 2);
         assert!(error.to_string().contains("`--world-cert`"), "{error}");
         let error = parse("127.0.0.1:0").unwrap_err().to_string();
-        assert!(
-            error.contains("--world") && error.contains("with a port"),
-            "{error}"
-        );
+        assert!(error.contains("--world") && error.contains("with a port"), "{error}");
     }
 }

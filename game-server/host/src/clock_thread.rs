@@ -36,9 +36,7 @@ pub struct HostClock {
 impl HostClock {
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub fn start() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 
     pub fn now(&self) -> LocalTime {
@@ -196,9 +194,6 @@ mod tests {
         let mut note = |ms, taken| progress.note(LocalTime::from_millis(ms), taken).is_some();
         assert_eq!([note(0, 0), note(1_900, 1), note(3_800, 1)], [false; 3]);
         assert_eq!([note(3_900, 1), note(9_000, 1)], [true, false]);
-        assert_eq!(
-            [note(9_100, 2), note(11_000, 2), note(11_100, 2)],
-            [false, false, true]
-        );
+        assert_eq!([note(9_100, 2), note(11_000, 2), note(11_100, 2)], [false, false, true]);
     }
 }

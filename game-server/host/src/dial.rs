@@ -82,10 +82,7 @@ pub(crate) async fn dial(
         let address = targets.next();
         match serve_once(control, &address, &verifier, &worlds.key, stop).await {
             Ok(HostEnding::LinkLost) => {
-                tracing::warn!(
-                    address,
-                    "the link to the WorldServer is lost; dialling again"
-                );
+                tracing::warn!(address, "the link to the WorldServer is lost; dialling again");
                 pauses = PAUSES.build();
                 targets.move_to_end(&address);
             }
@@ -95,10 +92,8 @@ pub(crate) async fn dial(
                 targets.follow_leader(&address, leader);
             }
             Err(DialFailure::Unreachable(error)) => {
-                if let Some(PresentedCertificate {
-                    fingerprint,
-                    is_trusted: false,
-                }) = verifier.presented()
+                if let Some(PresentedCertificate { fingerprint, is_trusted: false }) =
+                    verifier.presented()
                 {
                     bail!(
                         "{address} shows the certificate sha256:{fingerprint}, which is not among \
@@ -154,10 +149,7 @@ async fn serve_once(
         // Nothing is read any more, and rooms wait for another link. A WorldServer that lives after
         // all must not give them away at once. (Of a closed connection, quinn would forget why.)
         if connection.close_reason().is_none() {
-            connection.close(
-                VarInt::from_u32(ErrorCode::TryAgain as u32),
-                b"the host dials again",
-            );
+            connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"the host dials again");
         }
         carrying.abort();
     } else {
@@ -174,9 +166,9 @@ async fn serve_once(
              the same key as the WorldServer, and the same version of the program"
         ))),
         // One that has sent its settings is lost; one that has not follows another.
-        Some(close) if is(&close, ErrorCode::TryAgain) && ended == HostEnding::Unserved => Err(
-            DialFailure::Follows(String::from_utf8_lossy(&close.reason).into_owned()),
-        ),
+        Some(close) if is(&close, ErrorCode::TryAgain) && ended == HostEnding::Unserved => {
+            Err(DialFailure::Follows(String::from_utf8_lossy(&close.reason).into_owned()))
+        }
         // It has no place for a host that has not proved yet that it has the key.
         Some(close) if is(&close, ErrorCode::TooManyConnections) => Err(DialFailure::Unreachable(
             anyhow::anyhow!("{}", String::from_utf8_lossy(&close.reason)),
@@ -199,16 +191,12 @@ pub(crate) async fn connect(
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
 ) -> anyhow::Result<(Endpoint, Connection)> {
-    let resolved = lookup_host(address)
-        .await
-        .with_context(|| format!("cannot resolve {address}"))?;
+    let resolved =
+        lookup_host(address).await.with_context(|| format!("cannot resolve {address}"))?;
     let mut last = anyhow::anyhow!("{address} has no address");
     for address in resolved {
-        let local: SocketAddr = if address.is_ipv4() {
-            ([0; 4], 0).into()
-        } else {
-            ([0; 16], 0).into()
-        };
+        let local: SocketAddr =
+            if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
         let mut endpoint = Endpoint::client(local)?;
         endpoint.set_default_client_config(quic::client_config(ALPN_HOST, Arc::clone(verifier)));
         match endpoint.connect(address, "ambit")?.await {
@@ -258,11 +246,7 @@ impl DialTargets {
     const MOST_FOLLOWS: u32 = 20;
 
     fn new(addresses: &[String]) -> Self {
-        Self {
-            addresses: addresses.iter().cloned().collect(),
-            leader: None,
-            follows: 0,
-        }
+        Self { addresses: addresses.iter().cloned().collect(), leader: None, follows: 0 }
     }
 
     fn next(&mut self) -> String {
@@ -300,16 +284,9 @@ mod tests {
         targets.move_to_end("a");
         assert_eq!(targets.next(), "b");
         targets.follow_leader("b", "c".to_owned());
-        assert_eq!(
-            (targets.next(), targets.next()),
-            ("c".to_owned(), "b".to_owned())
-        );
+        assert_eq!((targets.next(), targets.next()), ("c".to_owned(), "b".to_owned()));
         targets.move_to_end("a");
-        assert_eq!(
-            targets.next(),
-            "b",
-            "the order of the other servers does not change"
-        );
+        assert_eq!(targets.next(), "b", "the order of the other servers does not change");
         for _ in 0..DialTargets::MOST_FOLLOWS {
             targets.follow_leader("b", String::new());
         }

@@ -137,10 +137,7 @@ impl Shared {
     pub(crate) fn time(&self) -> HostTime {
         let local = self.clock.now();
         let ticket_time = self.started_unix + local.since(LocalTime::ZERO);
-        HostTime {
-            local,
-            ticket_unix_s: ticket_time.as_secs(),
-        }
+        HostTime { local, ticket_unix_s: ticket_time.as_secs() }
     }
 
     /// Sleeps until then; for ever if there is no deadline.
@@ -171,28 +168,19 @@ impl Shared {
         let Some(number) = lease.next_journal(self.clock.now()) else {
             return u64::MAX;
         };
-        self.send(HostMessage::Journal {
-            room,
-            entry,
-            number,
-        });
+        self.send(HostMessage::Journal { room, entry, number });
         number
     }
 
     /// The newest journal entry of this room that can't be lost with this process any more.
     pub(crate) fn journal_kept(&self, room: RoomId) -> u64 {
         let kept = *self.journal_kept.borrow();
-        if kept >= self.core().saved_from(room) {
-            kept
-        } else {
-            0
-        }
+        if kept >= self.core().saved_from(room) { kept } else { 0 }
     }
 
     /// A room takes no clients any more.
     pub(crate) fn remove_room(&self, room: RoomId, incarnation: u32) {
-        self.rooms
-            .remove_if(&room, |_, inlet| inlet.incarnation == incarnation);
+        self.rooms.remove_if(&room, |_, inlet| inlet.incarnation == incarnation);
         self.core().handle_room_ended(room, incarnation);
     }
 }
@@ -241,10 +229,7 @@ impl GameHost {
             journal_kept: watch::Sender::new(u64::MAX),
             lease_until: watch::Sender::new(None),
         });
-        let control = HostControl {
-            shared: Arc::clone(&shared),
-            messages,
-        };
+        let control = HostControl { shared: Arc::clone(&shared), messages };
         Ok((Self { shared }, control))
     }
 
@@ -280,9 +265,7 @@ impl HostControl {
     /// link, unless the host has a lease: then they go on, and the caller has to [`Self::wait`]
     /// between two links. After `stop` the rooms are handed over, if the WorldServer saves them.
     pub async fn run(&mut self, link: HostEnd, stop: &CancellationToken) -> HostEnding {
-        ControlShell::new(&self.shared)
-            .serve(&mut self.messages, link, stop)
-            .await
+        ControlShell::new(&self.shared).serve(&mut self.messages, link, stop).await
     }
 
     /// For a link over bytes: where the number of each journal entry goes once the WorldServer
@@ -294,17 +277,13 @@ impl HostControl {
 
     /// Lets time pass between two links. `false` when there are no rooms.
     pub async fn wait(&mut self, pause: Duration) -> bool {
-        ControlShell::new(&self.shared)
-            .wait(&mut self.messages, pause)
-            .await;
+        ControlShell::new(&self.shared).wait(&mut self.messages, pause).await;
         self.has_rooms()
     }
 
     /// What the WorldServer is told when this process has ended.
     pub(crate) fn process_ended(&self) -> ProcessEnded {
-        ProcessEnded {
-            instance: self.shared.core().profile().instance.to_vec(),
-        }
+        ProcessEnded { instance: self.shared.core().profile().instance.to_vec() }
     }
 
     pub fn has_rooms(&self) -> bool {
@@ -330,7 +309,5 @@ fn random_bytes() -> anyhow::Result<[u8; 16]> {
 
 #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
 fn time_since_1970() -> Duration {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

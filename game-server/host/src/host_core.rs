@@ -263,21 +263,16 @@ impl HostCore {
         }
         match order {
             WorldOrder::Configure(settings) => self.configure(now, lease, settings),
-            WorldOrder::RoomPiece {
-                room,
-                incarnation,
-                piece,
-            } => self.pieces.add(room, incarnation, piece),
+            WorldOrder::RoomPiece { room, incarnation, piece } => {
+                self.pieces.add(room, incarnation, piece)
+            }
             WorldOrder::OpenRoom(order, resume) => self.make_room(now, order, resume),
             WorldOrder::CloseRoom { room, reason } => self.close_room(room, reason),
             WorldOrder::Room(room, order) => {
                 self.revoke_tickets(now, room, &order);
                 self.order(room, order);
             }
-            WorldOrder::AcknowledgeHeartbeat {
-                number,
-                lease: length,
-            } => {
+            WorldOrder::AcknowledgeHeartbeat { number, lease: length } => {
                 lease.acknowledge(now.local, number, length);
                 if matches!(self.leaving, Leaving::AfterHeartbeat(last) if number >= last) {
                     self.end(now, lease, HostEnding::HandedOver);
@@ -306,12 +301,7 @@ impl HostCore {
             self.outputs.push_back(HostOutput::DiscardRoom(room));
             return;
         }
-        let Some(HostedRoom::Pending {
-            clock,
-            orders,
-            is_closed,
-            ..
-        }) = self.rooms.remove(&room)
+        let Some(HostedRoom::Pending { clock, orders, is_closed, .. }) = self.rooms.remove(&room)
         else {
             unreachable!("just looked");
         };
@@ -319,24 +309,16 @@ impl HostCore {
             Err(error) => self.send_opened(room, Some(error)),
             Ok(_) if is_closed => self.outputs.push_back(HostOutput::DiscardRoom(room)),
             Ok(snapshot) => {
-                let running = HostedRoom::Running {
-                    incarnation,
-                    saved_from: SavedFrom::Entry(0),
-                };
+                let running = HostedRoom::Running { incarnation, saved_from: SavedFrom::Entry(0) };
                 self.rooms.insert(room, running);
                 let clock = clock.unwrap_or_else(|| RoomClock::start(now.local));
-                self.outputs.push_back(HostOutput::StartRoom {
-                    room,
-                    incarnation,
-                    clock,
-                });
+                self.outputs.push_back(HostOutput::StartRoom { room, incarnation, clock });
                 self.send_opened(room, None);
                 if let Some(snapshot) = snapshot {
                     self.send(HostMessage::Snapshot(room, snapshot));
                 }
                 let orders = orders.into_iter();
-                self.outputs
-                    .extend(orders.map(|order| HostOutput::Room(room, order)));
+                self.outputs.extend(orders.map(|order| HostOutput::Room(room, order)));
             }
         }
     }
@@ -359,10 +341,7 @@ impl HostCore {
                 saved_from: SavedFrom::Snapshot | SavedFrom::NextEntry,
                 ..
             }) => u64::MAX,
-            Some(HostedRoom::Running {
-                saved_from: SavedFrom::Entry(number),
-                ..
-            }) => *number,
+            Some(HostedRoom::Running { saved_from: SavedFrom::Entry(number), .. }) => *number,
             _ => 0,
         }
     }
@@ -415,10 +394,7 @@ impl HostCore {
             return Err(codes::error(ErrorCode::VersionMismatch, message));
         }
         let Some(tickets) = &mut self.tickets else {
-            return Err(codes::error(
-                ErrorCode::RoomNotRunning,
-                "this host is not in service yet",
-            ));
+            return Err(codes::error(ErrorCode::RoomNotRunning, "this host is not in service yet"));
         };
         // Before the ticket is used up: it is still good for a coding that there is.
         let Some(coding) = PoseCoding::from_number(join.coding) else {
@@ -435,8 +411,7 @@ impl HostCore {
     /// Closes all rooms: no WorldServer will ask for them.
     pub fn close_all(&mut self, reason: ErrorCode) {
         for room in self.take_running() {
-            self.outputs
-                .push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
+            self.outputs.push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
         }
     }
 
@@ -478,11 +453,7 @@ impl HostCore {
     }
 
     fn lost(&self) -> HostEnding {
-        if self.link == WorldLink::Configured {
-            HostEnding::LinkLost
-        } else {
-            HostEnding::Unserved
-        }
+        if self.link == WorldLink::Configured { HostEnding::LinkLost } else { HostEnding::Unserved }
     }
 
     fn configure(&mut self, now: HostTime, lease: &mut ServingLease, settings: HostSettings) {
@@ -500,11 +471,7 @@ impl HostCore {
             return self.end(now, lease, HostEnding::Refused(refusal));
         };
         // One with the same key knows which tickets were used and which are revoked.
-        if !self
-            .tickets
-            .as_ref()
-            .is_some_and(|known| known.has_same_key(&verifier))
-        {
+        if !self.tickets.as_ref().is_some_and(|known| known.has_same_key(&verifier)) {
             self.tickets = Some(verifier);
         }
         lease.configure(now.local, settings.lease, settings.silence);
@@ -513,17 +480,14 @@ impl HostCore {
         for (&room, hosted) in &mut self.rooms {
             if let HostedRoom::Running { saved_from, .. } = hosted {
                 *saved_from = SavedFrom::Snapshot;
-                self.outputs
-                    .push_back(HostOutput::Room(room, RoomOrder::SendSnapshot));
+                self.outputs.push_back(HostOutput::Room(room, RoomOrder::SendSnapshot));
             }
         }
         self.consider_leaving(now, lease);
     }
 
     fn make_room(&mut self, now: HostTime, order: RoomAssignment, resume: Option<RoomResume>) {
-        let RoomAssignment {
-            room, incarnation, ..
-        } = order;
+        let RoomAssignment { room, incarnation, .. } = order;
         let resume = resume.map(|resume| self.pieces.complete(room, incarnation, resume));
         if let Err(error) = self.check_free(room) {
             return self.send_opened(room, Some(error));
@@ -550,10 +514,7 @@ impl HostCore {
     fn check_free(&self, room: RoomId) -> Result<(), Error> {
         let capacity = self.profile.capacity;
         if self.rooms.contains_key(&room) {
-            return Err(codes::error(
-                ErrorCode::AlreadyRunning,
-                "the room runs already",
-            ));
+            return Err(codes::error(ErrorCode::AlreadyRunning, "the room runs already"));
         }
         if self.rooms.len() >= capacity as usize {
             return Err(codes::error(
@@ -570,8 +531,7 @@ impl HostCore {
             Some(HostedRoom::Running { .. }) => {
                 self.rooms.remove(&room);
                 tracing::info!(room = room.0, reason = codes::name(reason), "room closed");
-                self.outputs
-                    .push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
+                self.outputs.push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
             }
             None => {}
         }
@@ -592,15 +552,10 @@ impl HostCore {
             return;
         };
         match order {
-            RoomOrder::RemovePlayer {
-                player,
-                revoked_until,
-                ..
-            } => tickets.revoke(now.ticket_unix_s, room, *player, *revoked_until),
-            RoomOrder::SyncMembers {
-                members,
-                revoked_until,
-            } => {
+            RoomOrder::RemovePlayer { player, revoked_until, .. } => {
+                tickets.revoke(now.ticket_unix_s, room, *player, *revoked_until)
+            }
+            RoomOrder::SyncMembers { members, revoked_until } => {
                 let members = members.iter().map(|member| member.player).collect();
                 tickets.revoke_all_but(now.ticket_unix_s, room, members, *revoked_until);
             }
@@ -650,8 +605,7 @@ impl HostCore {
         if !self.is_linked() {
             return;
         }
-        self.rooms
-            .retain(|_, room| matches!(room, HostedRoom::Running { .. }));
+        self.rooms.retain(|_, room| matches!(room, HostedRoom::Running { .. }));
         if self.link == WorldLink::Configured {
             self.unlinked_since = now.local;
         }
@@ -659,8 +613,7 @@ impl HostCore {
         match &ending {
             HostEnding::HandedOver => {
                 for room in self.take_running() {
-                    self.outputs
-                        .push_back(HostOutput::Room(room, RoomOrder::HandOver));
+                    self.outputs.push_back(HostOutput::Room(room, RoomOrder::HandOver));
                 }
             }
             HostEnding::Drained => self.close_all(ErrorCode::Draining),
@@ -730,19 +683,9 @@ impl HostCore {
     }
 
     fn ready(&self, now: HostTime) -> HostReady {
-        let HostProfile {
-            address,
-            fingerprint,
-            capacity,
-            label,
-            build,
-            cores,
-            instance,
-        } = self.profile.clone();
-        let room_here = |(room, incarnation): (RoomId, u32)| RoomHere {
-            room: room.0,
-            incarnation,
-        };
+        let HostProfile { address, fingerprint, capacity, label, build, cores, instance } =
+            self.profile.clone();
+        let room_here = |(room, incarnation): (RoomId, u32)| RoomHere { room: room.0, incarnation };
         HostReady {
             version: crate::protocol::VERSION,
             address,

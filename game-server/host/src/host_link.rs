@@ -38,14 +38,8 @@ pub fn host_link() -> (WorldEnd, HostEnd) {
     let (orders_in, orders_out) = mpsc::channel(HOST_QUEUE);
     let (messages_in, messages_out) = mpsc::channel(HOST_QUEUE);
     (
-        WorldEnd {
-            orders: orders_in,
-            messages: messages_out,
-        },
-        HostEnd {
-            orders: orders_out,
-            messages: messages_in,
-        },
+        WorldEnd { orders: orders_in, messages: messages_out },
+        HostEnd { orders: orders_out, messages: messages_in },
     )
 }
 
@@ -69,10 +63,7 @@ where
             written.send_replace(tick.serial);
         }
     };
-    (
-        host,
-        pass_messages(input, output, world.orders, world.messages, note),
-    )
+    (host, pass_messages(input, output, world.orders, world.messages, note))
 }
 
 /// A connection over bytes, seen from the WorldServer. The returned future passes messages on until
@@ -86,10 +77,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let (world, host) = host_link();
-    (
-        world,
-        pass_messages(input, output, host.messages, host.orders, |_| {}),
-    )
+    (world, pass_messages(input, output, host.messages, host.orders, |_| {}))
 }
 
 /// Passes messages on in both directions until one direction ends. If this end is dropped, the
@@ -222,21 +210,11 @@ mod tests {
     }
 
     fn ready(label: &str) -> HostToWorld {
-        let ready = HostReady {
-            label: label.to_owned(),
-            ..HostReady::default()
-        };
-        HostToWorld {
-            body: Some(host_to_world::Body::Ready(ready)),
-        }
+        let ready = HostReady { label: label.to_owned(), ..HostReady::default() };
+        HostToWorld { body: Some(host_to_world::Body::Ready(ready)) }
     }
 
     fn close(room: u64) -> WorldToHost {
-        WorldToHost {
-            body: Some(world_to_host::Body::CloseRoom(CloseRoom {
-                room,
-                reason: 0,
-            })),
-        }
+        WorldToHost { body: Some(world_to_host::Body::CloseRoom(CloseRoom { room, reason: 0 })) }
     }
 }

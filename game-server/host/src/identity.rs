@@ -47,10 +47,7 @@ impl IdentityPem {
     /// Creates a self-signed certificate (ECDSA P-256).
     pub fn generate() -> anyhow::Result<Self> {
         let made = generate_key_pair()?;
-        Ok(Self {
-            certificate: made.cert.pem(),
-            key: made.signing_key.serialize_pem(),
-        })
+        Ok(Self { certificate: made.cert.pem(), key: made.signing_key.serialize_pem() })
     }
 }
 
@@ -75,10 +72,7 @@ mod tests {
     #[test]
     fn a_printed_fingerprint_reads_back() {
         let fingerprint = ServerIdentity::generate().unwrap().fingerprint();
-        assert_eq!(
-            parse_fingerprint(&format!("sha256:{fingerprint}")),
-            Ok(fingerprint)
-        );
+        assert_eq!(parse_fingerprint(&format!("sha256:{fingerprint}")), Ok(fingerprint));
         assert_eq!(parse_fingerprint(&fingerprint.to_string()), Ok(fingerprint));
         assert!(parse_fingerprint("sha256:12").is_err());
     }

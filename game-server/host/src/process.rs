@@ -118,13 +118,11 @@ fn parse_filter(variable: &str, text: &str) -> Result<EnvFilter, String> {
 /// ends it. So nothing waits for that thread after `main` has returned.
 fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
     let (done, result) = sync_channel(1);
-    std::thread::Builder::new()
-        .name("ambit-host".into())
-        .spawn(move || {
-            let system = actix::System::with_tokio_rt(multi_thread_runtime);
-            let result = system.block_on(serve(options, registry));
-            let _ = done.send(result);
-        })?;
+    std::thread::Builder::new().name("ambit-host".into()).spawn(move || {
+        let system = actix::System::with_tokio_rt(multi_thread_runtime);
+        let result = system.block_on(serve(options, registry));
+        let _ = done.send(result);
+    })?;
     result.recv().context("the host's main task panicked")?
 }
 
@@ -149,10 +147,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         .context("`--listen`")?;
     tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
     let needs_address = options.advertise.is_none();
-    let mut agones = options
-        .agones
-        .then(|| Agones::start(needs_address))
-        .transpose()?;
+    let mut agones = options.agones.then(|| Agones::start(needs_address)).transpose()?;
     let address = match &mut agones {
         Some(agones) if needs_address => {
             tracing::info!(
@@ -175,11 +170,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         trace: options.trace,
         record: options.record,
     };
-    tracing::info!(
-        address = config.address,
-        capacity = config.capacity,
-        "hosting rooms"
-    );
+    tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
     let (host, mut control) = GameHost::new(config, registry)?;
     if let Some(agones) = &agones {
         agones.report_load_of(host.clone());
@@ -299,10 +290,8 @@ async fn serve_worlds(
 /// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
 /// but the parent drains and ends them. A child that is terminated alone hands its rooms over.
 fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
-    let (mut interrupt, mut terminate) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stop = CancellationToken::new();
     let stopping = stop.clone();
     let is_child = *world == WorldAddress::Stdio;

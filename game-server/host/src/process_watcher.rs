@@ -78,9 +78,7 @@ fn start(ended: ProcessEnded, worlds: &WorldAddresses) -> anyhow::Result<ChildSt
         .stderr(Stdio::null())
         .spawn()?;
     let mut input = watcher.stdin.take().context("it has no standard input")?;
-    let report = HostToWorld {
-        body: Some(host_to_world::Body::ProcessEnded(ended)),
-    };
+    let report = HostToWorld { body: Some(host_to_world::Body::ProcessEnded(ended)) };
     input.write_all(&to_input(&worlds.key, &report))?;
     Ok(input)
 }
@@ -88,9 +86,7 @@ fn start(ended: ProcessEnded, worlds: &WorldAddresses) -> anyhow::Result<ChildSt
 /// Runs as a watcher, if this process is one.
 pub(crate) fn run_if_watcher() -> Option<ExitCode> {
     let worlds = std::env::var_os(VARIABLE)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let watched = runtime.map(|runtime| runtime.block_on(watch(&worlds)));
     Some(match watched {
         Ok(Ok(())) => ExitCode::SUCCESS,
@@ -179,9 +175,7 @@ async fn ask(
         ConnectionError::ApplicationClosed(close)
             if close.error_code == VarInt::from_u32(ErrorCode::TryAgain as u32) =>
         {
-            Ok(Answer::Follows(
-                String::from_utf8_lossy(&close.reason).into_owned(),
-            ))
+            Ok(Answer::Follows(String::from_utf8_lossy(&close.reason).into_owned()))
         }
         ConnectionError::ApplicationClosed(close)
             if close.error_code == VarInt::from_u32(ErrorCode::ErrorUnspecified as u32) =>
@@ -194,11 +188,7 @@ async fn ask(
 }
 
 fn to_variable(worlds: &WorldAddresses) -> String {
-    let certificates: Vec<String> = worlds
-        .fingerprints
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let certificates: Vec<String> = worlds.fingerprints.iter().map(ToString::to_string).collect();
     format!("{}|{}", worlds.addresses.join(","), certificates.join(","))
 }
 
@@ -207,9 +197,7 @@ fn from_variable(text: &OsStr) -> Option<WorldAddresses> {
     let certificates = certificates.split(',').filter(|text| !text.is_empty());
     Some(WorldAddresses {
         addresses: addresses.split(',').map(str::to_owned).collect(),
-        fingerprints: certificates
-            .map(|text| text.parse().ok())
-            .collect::<Option<_>>()?,
+        fingerprints: certificates.map(|text| text.parse().ok()).collect::<Option<_>>()?,
         key: Vec::new(),
     })
 }
@@ -221,9 +209,7 @@ mod tests {
     #[test]
     fn a_watcher_reports_unless_it_is_dismissed_or_has_no_whole_report() {
         let report = HostToWorld {
-            body: Some(host_to_world::Body::ProcessEnded(ProcessEnded {
-                instance: vec![7; 16],
-            })),
+            body: Some(host_to_world::Body::ProcessEnded(ProcessEnded { instance: vec![7; 16] })),
         };
         let input = to_input(b"secret", &report);
         let frame = encode_frame(&report);

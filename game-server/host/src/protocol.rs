@@ -29,9 +29,8 @@ const _: () =
 ///
 /// The bounds are dense in the range of a healthy tick and end at two periods of 20 Hz: a longer
 /// tick is a failure by any measure.
-pub const TICK_BUCKETS: [f64; 12] = [
-    0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_5, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1,
-];
+pub const TICK_BUCKETS: [f64; 12] =
+    [0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_5, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1];
 
 /// How often a host sends `HostStats`.
 pub const STATS_INTERVAL: Duration = Duration::from_secs(1);
@@ -65,10 +64,7 @@ mod tests {
         assert_eq!(tick_bucket(Duration::ZERO), 0);
         assert_eq!(tick_bucket(Duration::from_micros(500)), 0);
         assert_eq!(tick_bucket(Duration::from_micros(501)), 1);
-        assert_eq!(
-            tick_bucket(Duration::from_millis(100)),
-            TICK_BUCKETS.len() - 1
-        );
+        assert_eq!(tick_bucket(Duration::from_millis(100)), TICK_BUCKETS.len() - 1);
         assert_eq!(tick_bucket(Duration::from_secs(1)), TICK_BUCKETS.len());
     }
 

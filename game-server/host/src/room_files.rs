@@ -69,11 +69,7 @@ impl RoomFiles {
         }
         let (header, room) = (prepared.header(), prepared.room());
         let (trace, record) = create_both(trace, record, header.room)?;
-        let mut files = Files {
-            trace,
-            record,
-            kinds: kinds(room),
-        };
+        let mut files = Files { trace, record, kinds: kinds(room) };
         if let Some(file) = &mut files.trace {
             write_line(file, &opening(header, room))?;
         }
@@ -89,10 +85,7 @@ impl RoomFiles {
         std::thread::Builder::new()
             .name(format!("ambit-files-{id}"))
             .spawn(move || files.write_all(id, &arrivals, &lost))?;
-        Ok(Self {
-            blocks: Some(blocks),
-            is_recorded,
-        })
+        Ok(Self { blocks: Some(blocks), is_recorded })
     }
 
     /// Notes the inputs of a tick, before it runs: so the recording of a room that panics holds the
@@ -154,9 +147,9 @@ impl Files {
 
     fn write_block(&mut self, block: Block) -> io::Result<()> {
         match (block, &mut self.trace, &mut self.record) {
-            (Block::Trace(lines), Some(file), _) => lines
-                .iter()
-                .try_for_each(|line| write_line(file, &as_json(line, &self.kinds))),
+            (Block::Trace(lines), Some(file), _) => {
+                lines.iter().try_for_each(|line| write_line(file, &as_json(line, &self.kinds)))
+            }
             (Block::Record(bytes), _, Some(file)) => file.write_all(&bytes),
             (Block::Trace(_) | Block::Record(_), ..) => Ok(()),
         }
@@ -207,25 +200,15 @@ fn write_line(file: &mut impl Write, line: &Value) -> io::Result<()> {
 }
 
 fn kinds(room: &Room) -> Vec<String> {
-    room.world()
-        .schema()
-        .kinds
-        .iter()
-        .map(|kind| kind.name.clone())
-        .collect()
+    room.world().schema().kinds.iter().map(|kind| kind.name.clone()).collect()
 }
 
 fn opening(header: &Header, room: &Room) -> Value {
     let config = room.config();
-    let kinds = room
-        .world()
-        .schema()
-        .kinds
-        .iter()
-        .map(|kind| match &kind.interest_radii {
-            Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
-            None => json!({ "name": kind.name, "inner": config.inner, "outer": config.outer }),
-        });
+    let kinds = room.world().schema().kinds.iter().map(|kind| match &kind.interest_radii {
+        Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
+        None => json!({ "name": kind.name, "inner": config.inner, "outer": config.outer }),
+    });
     json!({
         "ev": "room", "room": header.room, "game": header.game, "seed": config.seed,
         "tick_hz": config.tick_hz, "delay_ms": config.delay.as_millis() as u64,
@@ -241,11 +224,7 @@ fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
         TraceEvent::Moved { position: at, cell } => {
             json!({ "t": t, "ev": "move", "id": id, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
         }
-        TraceEvent::Spawned {
-            kind,
-            position: at,
-            cell,
-        } => {
+        TraceEvent::Spawned { kind, position: at, cell } => {
             let kind = kinds.get(usize::from(*kind));
             let (x, y, z) = (at.x, at.y, at.z);
             json!({
@@ -292,16 +271,11 @@ mod tests {
         create_both(Some(&trace), Some(&record), 2).unwrap();
         assert_eq!(
             names(&trace),
-            ["room-1.jsonl", "room-1-3.jsonl", "room-2.jsonl"]
-                .map(String::from)
-                .into()
+            ["room-1.jsonl", "room-1-3.jsonl", "room-2.jsonl"].map(String::from).into()
         );
         let recorded = ["room-1.rec", "room-1-2.rec", "room-1-3.rec", "room-2.rec"];
         assert_eq!(names(&record), recorded.map(String::from).into());
-        assert_eq!(
-            fs::read_to_string(trace.join("room-1.jsonl")).unwrap(),
-            "the first run"
-        );
+        assert_eq!(fs::read_to_string(trace.join("room-1.jsonl")).unwrap(), "the first run");
         fs::remove_dir_all(&directory).unwrap();
     }
 
@@ -323,11 +297,8 @@ mod tests {
     #[test]
     fn blocks_that_cannot_be_written_are_counted_as_lost() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut files = Files {
-            trace: None,
-            record: Some(BufWriter::new(full)),
-            kinds: Vec::new(),
-        };
+        let mut files =
+            Files { trace: None, record: Some(BufWriter::new(full)), kinds: Vec::new() };
         let (blocks, arrivals) = sync_channel(QUEUE);
         let lost = Counters::default();
         // A block is larger than the buffer, so that already the first one fails.
@@ -343,22 +314,11 @@ mod tests {
     fn trace_lines_have_the_documented_format() {
         let position = Position::new(1.5, 2.25, 0.0);
         let check = |event, expected: &str| {
-            let line = TraceLine {
-                at: GameTime::from_micros(1_500),
-                object: ObjectId(7),
-                event,
-            };
-            assert_eq!(
-                as_json(&line, &["orc".to_owned()]),
-                expected.parse::<Value>().unwrap()
-            );
+            let line = TraceLine { at: GameTime::from_micros(1_500), object: ObjectId(7), event };
+            assert_eq!(as_json(&line, &["orc".to_owned()]), expected.parse::<Value>().unwrap());
         };
         check(
-            TraceEvent::Spawned {
-                kind: 0,
-                position,
-                cell: 3,
-            },
+            TraceEvent::Spawned { kind: 0, position, cell: 3 },
             r#"{"t":1.5,"ev":"spawn","id":7,"kind":"orc","x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
         );
         check(
@@ -367,16 +327,11 @@ mod tests {
         );
         check(TraceEvent::Hidden, r#"{"t":1.5,"ev":"hide","id":7}"#);
         check(
-            TraceEvent::Joined {
-                player: PlayerId(2),
-                name: "ann".into(),
-            },
+            TraceEvent::Joined { player: PlayerId(2), name: "ann".into() },
             r#"{"t":1.5,"ev":"join","id":7,"player":2,"name":"ann"}"#,
         );
         check(
-            TraceEvent::Left {
-                player: PlayerId(2),
-            },
+            TraceEvent::Left { player: PlayerId(2) },
             r#"{"t":1.5,"ev":"leave","id":7,"player":2}"#,
         );
     }

@@ -94,18 +94,12 @@ impl WebCertificates {
     pub fn new(identity: &ServerIdentity) -> anyhow::Result<Self> {
         let key = signing_key(&identity.key)?;
         let pinned = Arc::new(CertifiedKey::new(identity.chain.clone(), key));
-        pinned
-            .keys_match()
-            .context("the certificate and its key cannot be used")?;
+        pinned.keys_match().context("the certificate and its key cannot be used")?;
         let own = match identity.chain.len() {
             1 => Some(Mutex::new(OwnCertificates::new(unix_time())?)),
             _ => None,
         };
-        Ok(Self {
-            pinned,
-            own,
-            changes: watch::Sender::new(()),
-        })
+        Ok(Self { pinned, own, changes: watch::Sender::new(()) })
     }
 
     /// SHA-256 of the certificates that browsers may get: now, and later. Empty if an authority has
@@ -116,19 +110,13 @@ impl WebCertificates {
         };
         let own = own.lock().unwrap_or_else(PoisonError::into_inner);
         let keys = [Some(&own.current), own.next.as_ref()];
-        keys.into_iter()
-            .flatten()
-            .map(|key| Fingerprint::of(&key.cert[0]))
-            .collect()
+        keys.into_iter().flatten().map(|key| Fingerprint::of(&key.cert[0])).collect()
     }
 
     /// The same as in messages.
     pub fn to_message(&self) -> Vec<Vec<u8>> {
         let fingerprints = self.fingerprints();
-        fingerprints
-            .iter()
-            .map(|sha256| sha256.0.to_vec())
-            .collect()
+        fingerprints.iter().map(|sha256| sha256.0.to_vec()).collect()
     }
 
     /// Tells when the fingerprints have changed.
@@ -155,10 +143,7 @@ impl WebCertificates {
 impl OwnCertificates {
     fn new(now: u64) -> anyhow::Result<Self> {
         Ok(Self {
-            schedule: Schedule {
-                current: now,
-                next: None,
-            },
+            schedule: Schedule { current: now, next: None },
             current: make(now)?,
             next: None,
         })
@@ -222,10 +207,7 @@ pub async fn keep_renewed(certificates: Arc<WebCertificates>) {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "certificates are valid by the wall clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "certificates are valid by the wall clock")]
 fn unix_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
@@ -240,10 +222,7 @@ fn make(now: u64) -> anyhow::Result<Arc<CertifiedKey>> {
     let certificate = parameters.self_signed(&key)?;
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let key = signing_key(&key)?;
-    Ok(Arc::new(CertifiedKey::new(
-        vec![certificate.der().clone()],
-        key,
-    )))
+    Ok(Arc::new(CertifiedKey::new(vec![certificate.der().clone()], key)))
 }
 
 fn signing_key(key: &PrivateKeyDer<'_>) -> anyhow::Result<Arc<dyn rustls::sign::SigningKey>> {
@@ -257,10 +236,7 @@ mod tests {
 
     #[test]
     fn the_next_certificate_is_known_for_four_days_before_it_is_presented() {
-        let mut schedule = Schedule {
-            current: 1_000 * DAY,
-            next: None,
-        };
+        let mut schedule = Schedule { current: 1_000 * DAY, next: None };
         let mut known_since = vec![(schedule.current, schedule.current)];
         for now in (1_000 * DAY..1_100 * DAY).step_by(600) {
             while let Some(step) = schedule.step(now) {
@@ -285,19 +261,13 @@ mod tests {
     fn a_clock_that_is_set_leads_to_valid_certificates() {
         let made = 1_000 * DAY;
         for next in [None, Some(made + MAKE_NEXT_AT)] {
-            let schedule = Schedule {
-                current: made,
-                next,
-            };
+            let schedule = Schedule { current: made, next };
             let begin = Some(Step::BeginAgain);
             assert_eq!(schedule.step(made + 17 * DAY), begin);
             assert_eq!(schedule.step(made - 2 * DAY), begin);
             assert_eq!(schedule.step(made), None);
         }
-        let late = Schedule {
-            current: made,
-            next: None,
-        };
+        let late = Schedule { current: made, next: None };
         // A machine that slept.
         assert_eq!(late.step(made + 10 * DAY), Some(Step::MakeNext));
         let next = Some(made + 10 * DAY);
@@ -314,8 +284,7 @@ mod tests {
         let first = Arc::clone(&own.current);
         assert!(!own.renew(1_800_000_000).expect("nothing to do"));
         for days in 1..=9 {
-            own.renew(1_800_000_000 + days * DAY)
-                .expect("a certificate");
+            own.renew(1_800_000_000 + days * DAY).expect("a certificate");
         }
         assert_ne!(own.current.cert, first.cert);
         assert!(own.next.is_some());

@@ -36,19 +36,13 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "size",
         default: "200x200",
-        allowed: Allowed::Size {
-            min: 10.0,
-            max: 10_000.0,
-        },
+        allowed: Allowed::Size { min: 10.0, max: 10_000.0 },
         about: "extent of the map, in metres; large maps take memory",
     },
     Parameter {
         key: "seed",
         default: "",
-        allowed: Allowed::Whole {
-            min: 0,
-            max: u64::MAX,
-        },
+        allowed: Allowed::Whole { min: 0, max: u64::MAX },
         about: "seed of all random numbers: on one server, the same seed gives the same map; other \
                 players are not shown it, but may guess a small one; by default the server \
                 chooses it",
@@ -69,10 +63,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "cell",
         default: "10",
-        allowed: Allowed::Decimal {
-            min: 1.0,
-            max: 1_000.0,
-        },
+        allowed: Allowed::Decimal { min: 1.0, max: 1_000.0 },
         about: "edge of a cell of the interest management, in metres; with larger cells, players \
                 see farther and get more bytes",
     },
@@ -94,10 +85,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "margin",
         default: "1",
-        allowed: Allowed::Decimal {
-            min: 0.0,
-            max: 500.0,
-        },
+        allowed: Allowed::Decimal { min: 0.0, max: 500.0 },
         about: "how far an avatar must be beyond its cell's border before its zones move \
                 (hysteresis), in metres; at most half a cell",
     },
@@ -111,10 +99,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "budget",
         default: "256",
-        allowed: Allowed::Whole {
-            min: 32,
-            max: 100_000,
-        },
+        allowed: Allowed::Whole { min: 32, max: 100_000 },
         about: "bandwidth limit of a client, in kbit/s; with less, distant objects get stale first",
     },
     Parameter {
@@ -126,10 +111,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "map-seats",
         default: "",
-        allowed: Allowed::Whole {
-            min: 1,
-            max: u64::MAX,
-        },
+        allowed: Allowed::Whole { min: 1, max: u64::MAX },
         about: "maximum number of players on one map, in a world of several maps; by default the \
                 capacity of the room",
     },
@@ -152,10 +134,7 @@ pub const fn override_default(key: &str, default: &'static str) -> Parameter {
     let mut index = 0;
     while index < ROOM_PARAMETERS.len() {
         if bytes_equal(ROOM_PARAMETERS[index].key.as_bytes(), key.as_bytes()) {
-            return Parameter {
-                default,
-                ..ROOM_PARAMETERS[index]
-            };
+            return Parameter { default, ..ROOM_PARAMETERS[index] };
         }
         index += 1;
     }
@@ -234,9 +213,7 @@ impl RoomConfig {
             inner: parameters.whole("inner") as u16,
             outer: parameters.whole("outer") as u16,
             margin_m: parameters.decimal("margin"),
-            grace: parameters
-                .whole_if_given("grace")
-                .map_or(grace, Duration::from_secs),
+            grace: parameters.whole_if_given("grace").map_or(grace, Duration::from_secs),
             budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_KBIT,
             coding: parameters.word("coding").parse().unwrap_or_default(),
             map: map as u32,
@@ -254,28 +231,17 @@ impl RoomConfig {
     /// Checks that the values fit together. A margin that the player has not set shrinks with the
     /// cell.
     fn check(mut self, parameters: &Parameters) -> Result<Self, BadParameter> {
-        let Self {
-            inner, outer, cell, ..
-        } = self;
+        let Self { inner, outer, cell, .. } = self;
         if outer < inner {
             let problem = format!("outer={outer} must be at least inner={inner}");
-            return Err(BadParameter::Conflict {
-                key: "outer",
-                problem,
-            });
+            return Err(BadParameter::Conflict { key: "outer", problem });
         }
         if !parameters.is_given("margin") {
             self.margin_m = self.margin_m.min(cell / 2.0);
         }
         if self.margin_m > cell / 2.0 {
-            let problem = format!(
-                "margin={} must be at most half of cell={cell}",
-                self.margin_m
-            );
-            return Err(BadParameter::Conflict {
-                key: "margin",
-                problem,
-            });
+            let problem = format!("margin={} must be at most half of cell={cell}", self.margin_m);
+            return Err(BadParameter::Conflict { key: "margin", problem });
         }
         if parameters.is_given("map-seats") && parameters.is_declared("maps") {
             let maps = parameters.whole("maps");
@@ -284,10 +250,7 @@ impl RoomConfig {
                     "it is for worlds of several maps, and maps={maps}: give maps=2 or more, or \
                      capacity= for the seats of the room"
                 );
-                return Err(BadParameter::Conflict {
-                    key: "map-seats",
-                    problem,
-                });
+                return Err(BadParameter::Conflict { key: "map-seats", problem });
             }
         }
         let cells = Grid::try_new(self.width, self.height, cell).map_or(usize::MAX, Grid::cells);
@@ -296,10 +259,7 @@ impl RoomConfig {
                 "cells of {cell} m are too small for this map: at most {MAX_CELLS} of them are \
                  possible"
             );
-            return Err(BadParameter::Conflict {
-                key: "cell",
-                problem,
-            });
+            return Err(BadParameter::Conflict { key: "cell", problem });
         }
         Ok(self)
     }
@@ -322,15 +282,9 @@ mod tests {
     #[test]
     fn a_room_without_parameters_has_the_documented_defaults() {
         let config = RoomConfig::default();
-        assert_eq!(
-            (config.width, config.height, config.cell),
-            (200.0, 200.0, 10.0)
-        );
+        assert_eq!((config.width, config.height, config.cell), (200.0, 200.0, 10.0));
         assert_eq!((config.inner, config.outer, config.margin_m), (1, 2, 1.0));
-        assert_eq!(
-            (config.tick_hz, config.delay),
-            (20, Duration::from_millis(150))
-        );
+        assert_eq!((config.tick_hz, config.delay), (20, Duration::from_millis(150)));
     }
 
     #[test]
@@ -343,26 +297,16 @@ mod tests {
             ("grace", "7"),
         ])
         .unwrap();
-        assert_eq!(
-            (config.width, config.height, config.cell),
-            (40.0, 30.0, 2.5)
-        );
-        assert_eq!(
-            (config.delay, config.tick_hz),
-            (Duration::from_millis(200), 60)
-        );
+        assert_eq!((config.width, config.height, config.cell), (40.0, 30.0, 2.5));
+        assert_eq!((config.delay, config.tick_hz), (Duration::from_millis(200), 60));
         assert_eq!(config.grace, Duration::from_secs(7));
     }
 
     #[test]
     fn a_map_size_may_have_decimals() {
-        let config = configure(&[
-            ("size", "57.5x140.8"),
-            ("inner", "1"),
-            ("outer", "1"),
-            ("margin", "0"),
-        ])
-        .unwrap();
+        let config =
+            configure(&[("size", "57.5x140.8"), ("inner", "1"), ("outer", "1"), ("margin", "0")])
+                .unwrap();
         assert_eq!((config.width, config.height), (57.5, 140.8));
         assert_eq!((config.grid().columns(), config.grid().rows()), (6, 15));
         assert_eq!((config.inner, config.outer, config.margin_m), (1, 1, 0.0));
@@ -371,32 +315,21 @@ mod tests {
     #[test]
     fn a_budget_is_given_in_kbit_and_stored_in_bytes() {
         assert_eq!(RoomConfig::default().budget_bytes_per_s, 32_000);
-        assert_eq!(
-            configure(&[("budget", "100000")])
-                .unwrap()
-                .budget_bytes_per_s,
-            12_500_000
-        );
+        assert_eq!(configure(&[("budget", "100000")]).unwrap().budget_bytes_per_s, 12_500_000);
     }
 
     #[test]
     fn a_coding_is_chosen_by_its_name() {
         let coding = |word| configure(&[("coding", word)]).unwrap().coding;
         assert_eq!(RoomConfig::default().coding, PoseCoding::Auto);
-        assert_eq!(
-            ["auto", "plain", "shared", "fine"].map(coding),
-            PoseCoding::ALL
-        );
+        assert_eq!(["auto", "plain", "shared", "fine"].map(coding), PoseCoding::ALL);
     }
 
     #[test]
     fn seed_and_grace_default_to_the_server_s_values() {
         assert_eq!(configure(&[]).unwrap().seed, 5);
         assert_eq!(configure(&[]).unwrap().grace, Duration::from_secs(30));
-        assert_eq!(
-            configure(&[("seed", "18446744073709551615")]).unwrap().seed,
-            u64::MAX
-        );
+        assert_eq!(configure(&[("seed", "18446744073709551615")]).unwrap().seed, u64::MAX);
     }
 
     #[test]
@@ -411,41 +344,17 @@ mod tests {
 
     #[test]
     fn the_error_for_a_value_out_of_range_states_the_range() {
-        check(
-            "delay",
-            "99",
-            "delay=99 is not possible: it must be a whole number from 100 to 200",
-        );
+        check("delay", "99", "delay=99 is not possible: it must be a whole number from 100 to 200");
         check(
             "delay",
             "201",
             "delay=201 is not possible: it must be a whole number from 100 to 200",
         );
-        check(
-            "tick",
-            "ten",
-            "tick=ten is not possible: it must be a whole number from 10 to 60",
-        );
-        check(
-            "cell",
-            "NaN",
-            "cell=NaN is not possible: it must be a number from 1 to 1000",
-        );
-        check(
-            "cell",
-            "inf",
-            "cell=inf is not possible: it must be a number from 1 to 1000",
-        );
-        check(
-            "seed",
-            "-1",
-            "seed=-1 is not possible: it must be a whole number from 0 up",
-        );
-        check(
-            "grace",
-            "",
-            "grace= is not possible: it must be a whole number from 0 to 600",
-        );
+        check("tick", "ten", "tick=ten is not possible: it must be a whole number from 10 to 60");
+        check("cell", "NaN", "cell=NaN is not possible: it must be a number from 1 to 1000");
+        check("cell", "inf", "cell=inf is not possible: it must be a number from 1 to 1000");
+        check("seed", "-1", "seed=-1 is not possible: it must be a whole number from 0 up");
+        check("grace", "", "grace= is not possible: it must be a whole number from 0 to 600");
         for size in [
             "9x10", "9.99x10", "10x10001", "10", "x", "10x", "axb", "10x10x10", "1e3x10", "NaNx10",
             "10x1.1.1",
@@ -470,9 +379,7 @@ mod tests {
 
     #[test]
     fn an_error_message_shortens_a_long_value() {
-        let error = configure(&[("tick", "9".repeat(5_000).as_str())])
-            .unwrap_err()
-            .to_string();
+        let error = configure(&[("tick", "9".repeat(5_000).as_str())]).unwrap_err().to_string();
         assert!(error.len() < 150, "{error}");
     }
 
@@ -506,51 +413,31 @@ mod tests {
 
     #[test]
     fn a_game_may_override_the_default_of_a_room_parameter() {
-        const OWN: &[Parameter] = &[
-            override_default("size", "32x20"),
-            override_default("inner", "2"),
-        ];
+        const OWN: &[Parameter] =
+            &[override_default("size", "32x20"), override_default("inner", "2")];
         let configure = |given: &[(&str, &str)]| {
-            let given = given
-                .iter()
-                .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
+            let given =
+                given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
             let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, OWN]).unwrap();
             assert_eq!(parameters.is_given("size"), !given.is_empty());
             RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters).unwrap()
         };
         let config = configure(&[]);
-        assert_eq!(
-            (config.width, config.height, config.inner, config.outer),
-            (32.0, 20.0, 2, 2)
-        );
+        assert_eq!((config.width, config.height, config.inner, config.outer), (32.0, 20.0, 2, 2));
         assert_eq!(configure(&[("size", "50x60")]).height, 60.0);
-        let unknown = Parameters::parse(
-            &[("x".to_owned(), String::new())].into(),
-            &[ROOM_PARAMETERS, OWN],
-        )
-        .unwrap_err();
-        assert!(
-            unknown
-                .to_string()
-                .ends_with("margin, outer, seed, size, tick"),
-            "{unknown}"
-        );
+        let unknown =
+            Parameters::parse(&[("x".to_owned(), String::new())].into(), &[ROOM_PARAMETERS, OWN])
+                .unwrap_err();
+        assert!(unknown.to_string().ends_with("margin, outer, seed, size, tick"), "{unknown}");
     }
 
     fn configure(given: &[(&str, &str)]) -> Result<RoomConfig, BadParameter> {
-        let given = given
-            .iter()
-            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS])?;
         RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters)
     }
 
     fn check(key: &str, value: &str, expected: &str) {
-        assert_eq!(
-            configure(&[(key, value)]).unwrap_err().to_string(),
-            expected
-        );
+        assert_eq!(configure(&[(key, value)]).unwrap_err().to_string(), expected);
     }
 }

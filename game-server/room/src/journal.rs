@@ -38,10 +38,7 @@ pub struct SavedRoom {
 impl JournalEntry {
     /// Encodes the inputs of the tick at this time.
     pub fn new(at: GameTime, inputs: &[RoomInput]) -> Self {
-        Self {
-            at,
-            inputs: saved::of(inputs),
-        }
+        Self { at, inputs: saved::of(inputs) }
     }
 
     pub fn inputs(&self) -> Result<Vec<RoomInput>, BadState> {
@@ -52,8 +49,6 @@ impl JournalEntry {
 impl SavedRoom {
     /// The time of the last tick that is known.
     pub fn last_tick(&self) -> GameTime {
-        self.journal
-            .last()
-            .map_or(self.snapshot.at, |entry| entry.at)
+        self.journal.last().map_or(self.snapshot.at, |entry| entry.at)
     }
 }

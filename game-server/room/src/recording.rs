@@ -152,9 +152,7 @@ pub fn run_without_players(room: &mut Room, time: Duration) {
 
 /// The room that a header describes.
 pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> {
-    registry
-        .create_room(header)
-        .map_err(|error| BadRecording::Room(error.to_string()))
+    registry.create_room(header).map_err(|error| BadRecording::Room(error.to_string()))
 }
 
 fn put_entry(entry: &[u8], out: &mut Vec<u8>) {
@@ -173,9 +171,7 @@ fn split_entry(bytes: &[u8]) -> Result<Option<SplitEntry<'_>>, BadRecording> {
     }
     let (length, rest) = bytes.split_first_chunk().ok_or(BadRecording::Truncated)?;
     let length = u32::from_be_bytes(*length) as usize;
-    rest.split_at_checked(length)
-        .ok_or(BadRecording::Truncated)
-        .map(Some)
+    rest.split_at_checked(length).ok_or(BadRecording::Truncated).map(Some)
 }
 
 #[cfg(test)]
@@ -194,14 +190,8 @@ mod tests {
         let bytes = recording();
         let mut recording = Recording::read(&bytes).expect("a recording");
         assert_eq!(recording.header, header());
-        assert_eq!(
-            recording.next_tick(),
-            Ok(Some((GameTime::from_millis(50), inputs())))
-        );
-        assert_eq!(
-            recording.next_tick(),
-            Ok(Some((GameTime::from_millis(100), Vec::new())))
-        );
+        assert_eq!(recording.next_tick(), Ok(Some((GameTime::from_millis(50), inputs()))));
+        assert_eq!(recording.next_tick(), Ok(Some((GameTime::from_millis(100), Vec::new()))));
         assert_eq!(recording.next_tick(), Ok(None));
     }
 
@@ -220,10 +210,7 @@ mod tests {
                 }
             };
             assert!(ticks < 2, "{length} of {} bytes", bytes.len());
-            assert!(
-                matches!(end, Ok(None) | Err(BadRecording::Truncated)),
-                "{length}: {end:?}"
-            );
+            assert!(matches!(end, Ok(None) | Err(BadRecording::Truncated)), "{length}: {end:?}");
         }
     }
 
@@ -244,34 +231,15 @@ mod tests {
 
     fn header() -> Header {
         let parameters = [("size".to_owned(), "80x80".to_owned())].into();
-        Header {
-            game: "field".to_owned(),
-            room: 3,
-            seed: 4,
-            capacity: 5,
-            grace_ms: 6,
-            parameters,
-        }
+        Header { game: "field".to_owned(), room: 3, seed: 4, capacity: 5, grace_ms: 6, parameters }
     }
 
     fn inputs() -> Vec<RoomInput> {
         let (client, player, at) = (ClientId(1), PlayerId(2), GameTime::from_micros(7));
         vec![
-            RoomInput::Join {
-                client,
-                player,
-                name: "ann".to_owned(),
-                coding: PoseCoding::Plain,
-            },
-            RoomInput::Datagram {
-                client,
-                at,
-                bytes: vec![1, 2, 3].into(),
-            },
-            RoomInput::Rename {
-                player,
-                name: "bob".to_owned(),
-            },
+            RoomInput::Join { client, player, name: "ann".to_owned(), coding: PoseCoding::Plain },
+            RoomInput::Datagram { client, at, bytes: vec![1, 2, 3].into() },
+            RoomInput::Rename { player, name: "bob".to_owned() },
             RoomInput::Command {
                 player,
                 number: 8,
@@ -280,10 +248,7 @@ mod tests {
                     fields: vec![FieldValue::Object(ObjectId(4)), FieldValue::None],
                 },
             },
-            RoomInput::ReleaseForTransfer {
-                player,
-                transfer: TransferId(9),
-            },
+            RoomInput::ReleaseForTransfer { player, transfer: TransferId(9) },
             RoomInput::RefuseTransfer { player },
             RoomInput::AdmitTransfer(TransferArrival {
                 player,
@@ -301,10 +266,7 @@ mod tests {
         let mut bytes = Vec::new();
         begin(&header(), None, &mut bytes);
         for (ms, inputs) in [(50, inputs()), (100, Vec::new())] {
-            append(
-                &JournalEntry::new(GameTime::from_millis(ms), &inputs),
-                &mut bytes,
-            );
+            append(&JournalEntry::new(GameTime::from_millis(ms), &inputs), &mut bytes);
         }
         bytes
     }

@@ -113,10 +113,9 @@ impl Room {
         }
         self.drop_unresponsive(now, outputs);
         self.finish(times, outputs);
-        self.network
-            .send(now, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(RoomOutput::Datagram { client, bytes });
-            });
+        self.network.send(now, &self.world, &mut self.stats, |client, bytes| {
+            outputs.push(RoomOutput::Datagram { client, bytes });
+        });
         if self.game.is_finished() {
             outputs.push(RoomOutput::Finished);
         }
@@ -127,10 +126,9 @@ impl Room {
     /// room's time, so that it waits for the room no longer than until the next host sends.
     pub fn send_final_updates(&mut self, outputs: &mut Vec<RoomOutput>) {
         let Some(last) = self.last else { return };
-        self.network
-            .send_final(last, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(RoomOutput::Datagram { client, bytes });
-            });
+        self.network.send_final(last, &self.world, &mut self.stats, |client, bytes| {
+            outputs.push(RoomOutput::Datagram { client, bytes });
+        });
     }
 
     /// What world and game were given at the last tick. The same inputs at the same ticks give the
@@ -145,16 +143,7 @@ impl Room {
     pub fn save(&self) -> Option<Vec<u8>> {
         let game = self.game.save()?;
         let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
-        saved::put(
-            &mut out,
-            &(
-                self.last,
-                &self.seats,
-                &self.names,
-                self.gates.state(),
-                &game,
-            ),
-        );
+        saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
         self.world.save(&mut out);
         Some(out)
     }
@@ -173,12 +162,7 @@ impl Room {
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
         room.gates.restore(gates);
         room.world.restore(&mut saved)?;
-        if !saved.is_empty()
-            || !room
-                .seats
-                .values()
-                .all(|seat| room.world.contains(seat.avatar))
-        {
+        if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
             return Err(BadState::Malformed);
         }
         let players = room.seats.iter();
@@ -225,9 +209,7 @@ impl Room {
 
     /// The players with an avatar, connected or not, and their names.
     pub fn seated(&self) -> impl Iterator<Item = (PlayerId, &str)> {
-        self.seats
-            .iter()
-            .map(|(&player, seat)| (player, seat.name.as_str()))
+        self.seats.iter().map(|(&player, seat)| (player, seat.name.as_str()))
     }
 
     /// `None` before the first tick.
@@ -284,10 +266,7 @@ impl Room {
     /// Moves everything to the horizon of `now`, before the inputs take effect.
     fn begin(&mut self, now: GameTime) -> TickTimes {
         // Whole milliseconds: that is what the wire carries, and both ends need the same value.
-        let times = TickTimes {
-            now,
-            horizon: (now + self.config.delay).whole_millis(),
-        };
+        let times = TickTimes { now, horizon: (now + self.config.delay).whole_millis() };
         self.trace.clear();
         self.journal.clear();
         self.gate_outputs.clear();
@@ -307,8 +286,7 @@ impl Room {
         let now = times.now;
         self.expire(now, outputs);
         self.take_inputs(times);
-        self.game
-            .step(&mut self.world, now.since(self.last.unwrap_or(now)));
+        self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
         self.watch_gates(now);
         outputs.append(&mut self.gate_outputs);
@@ -343,12 +321,7 @@ impl Room {
                 outputs.push(RoomOutput::Superseded { client: *client });
                 return Ok(());
             }
-            RoomInput::Join {
-                client,
-                player,
-                name,
-                coding,
-            } => {
+            RoomInput::Join { client, player, name, coding } => {
                 self.join(now, (*client, *coding), *player, name, outputs);
                 (*client, *coding) = (REPLAY_CLIENT, PoseCoding::Auto);
             }
@@ -363,11 +336,9 @@ impl Room {
                 self.rename(*player, name);
                 self.names.insert(*player, name.clone());
             }
-            RoomInput::Command {
-                player,
-                number,
-                command,
-            } => answer = self.command(*player, *number, command),
+            RoomInput::Command { player, number, command } => {
+                answer = self.command(*player, *number, command)
+            }
             RoomInput::Sample { player, at, sample } => {
                 let outcome = self.world.receive_sample(*at, *player, *sample);
                 self.stats.samples_over_rate += u64::from(outcome == SampleOutcome::OverRate);
@@ -411,22 +382,14 @@ impl Room {
     fn take_inputs(&mut self, times: TickTimes) {
         let mut applied = std::mem::take(&mut self.applied_inputs);
         self.world.apply_inputs(&mut applied);
-        for AppliedInputs {
-            player,
-            applied_until,
-            changed,
-        } in applied.drain(..)
-        {
+        for AppliedInputs { player, applied_until, changed } in applied.drain(..) {
             let Some(seat) = self.seats.get(&player) else {
                 continue;
             };
             if let (Some(at), Presence::Here(client)) = (applied_until, seat.presence) {
                 self.network.queue_effect(
                     client,
-                    EffectTime {
-                        sampled_until: at,
-                        takes_effect_at: times.horizon,
-                    },
+                    EffectTime { sampled_until: at, takes_effect_at: times.horizon },
                 );
             }
             if changed {
@@ -440,34 +403,17 @@ impl Room {
     /// Gives the changes to the network, and the new clients their first view.
     fn publish(&mut self, times: TickTimes) {
         self.world.drain_changes(&mut self.changes);
-        self.loads
-            .note_changes(times.now, &self.changes, &self.world);
-        let visibility = GameVisibility {
-            game: &*self.game,
-            world: &self.world,
-        };
-        self.network.apply(
-            times,
-            &self.changes,
-            &self.arrivals,
-            &visibility,
-            &mut self.stats,
-        );
+        self.loads.note_changes(times.now, &self.changes, &self.world);
+        let visibility = GameVisibility { game: &*self.game, world: &self.world };
+        self.network.apply(times, &self.changes, &self.arrivals, &visibility, &mut self.stats);
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
     }
 
     fn count(&mut self, now: GameTime) {
-        if self
-            .stats
-            .ticks
-            .is_multiple_of(u64::from(self.config.tick_hz))
-        {
-            let shares = self
-                .network
-                .viewers()
-                .filter_map(|viewer| viewer.amplification(now));
+        if self.stats.ticks.is_multiple_of(u64::from(self.config.tick_hz)) {
+            let shares = self.network.viewers().filter_map(|viewer| viewer.amplification(now));
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
         }
         self.stats.ticks += 1;

@@ -29,11 +29,7 @@ const PAIRS: &str = "pairs";
 /// The limits of a server that says nothing else. 10 Mbit/s and 5,000 objects are far more than a
 /// game needs. Two million pairs keep a core more than busy; a room with all seats that are
 /// possible has half as many on a map of the default size.
-const DEFAULTS: [(&str, f64); 3] = [
-    ("budget", 10_000.0),
-    (OBJECTS, 5_000.0),
-    (PAIRS, 2_000_000.0),
-];
+const DEFAULTS: [(&str, f64); 3] = [("budget", 10_000.0), (OBJECTS, 5_000.0), (PAIRS, 2_000_000.0)];
 
 /// One limit: `tick=30`, `field.npcs=500`; `tick=off` lifts one.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,11 +47,8 @@ pub struct RoomLimits(Vec<RoomLimit>);
 
 impl Default for RoomLimits {
     fn default() -> Self {
-        let limit = |(key, max): (&str, f64)| RoomLimit {
-            game: None,
-            key: key.to_owned(),
-            max: Some(max),
-        };
+        let limit =
+            |(key, max): (&str, f64)| RoomLimit { game: None, key: key.to_owned(), max: Some(max) };
         Self(DEFAULTS.map(limit).into())
     }
 }
@@ -120,11 +113,7 @@ impl RoomLimits {
         config: &RoomConfig,
         objects: u64,
     ) -> Result<(), BadParameter> {
-        let maps = if parameters.is_declared("maps") {
-            parameters.whole("maps")
-        } else {
-            1
-        };
+        let maps = if parameters.is_declared("maps") { parameters.whole("maps") } else { 1 };
         let pairs = pairs(config, objects);
         for (key, max) in self.of_game(game) {
             let value = match key {
@@ -156,9 +145,7 @@ impl RoomLimits {
         for limit in common.chain(self.0.iter().filter(is_own)) {
             all.insert(&limit.key, limit.max);
         }
-        all.into_iter()
-            .filter_map(|(key, max)| Some((key, max?)))
-            .collect()
+        all.into_iter().filter_map(|(key, max)| Some((key, max?))).collect()
     }
 }
 
@@ -173,10 +160,7 @@ fn pairs(config: &RoomConfig, objects: u64) -> f64 {
 
 fn over_limit(key: &str, value: f64, max: f64, parameters: &Parameters) -> BadParameter {
     let (what, hint) = match key {
-        OBJECTS => (
-            format!("a room with {value} objects"),
-            "ask for fewer of them".to_owned(),
-        ),
+        OBJECTS => (format!("a room with {value} objects"), "ask for fewer of them".to_owned()),
         PAIRS => (
             format!("a room with {value:.0} pairs of players and objects in their sight"),
             "ask for fewer seats or objects, smaller cells, or a larger map".to_owned(),
@@ -184,17 +168,10 @@ fn over_limit(key: &str, value: f64, max: f64, parameters: &Parameters) -> BadPa
         _ => {
             let is_default = key != CAPACITY && !parameters.is_given(key);
             let default = if is_default { " (the default)" } else { "" };
-            (
-                format!("{key}={value}{default}"),
-                format!("ask for {key} up to {max}"),
-            )
+            (format!("{key}={value}{default}"), format!("ask for {key} up to {max}"))
         }
     };
-    BadParameter::OverLimit {
-        what,
-        max: max.to_string(),
-        hint,
-    }
+    BadParameter::OverLimit { what, max: max.to_string(), hint }
 }
 
 impl FromStr for RoomLimit {
@@ -262,10 +239,7 @@ mod tests {
         Parameter {
             key: "wolves",
             default: "20",
-            allowed: Allowed::Whole {
-                min: 0,
-                max: 20_000,
-            },
+            allowed: Allowed::Whole { min: 0, max: 20_000 },
             about: "",
         },
         Parameter {
@@ -327,29 +301,14 @@ mod tests {
     #[test]
     fn a_limit_for_nothing_is_refused() {
         let games = || [("forest", FOREST)].into_iter();
-        for good in [
-            "tick=30",
-            "wolves=1",
-            "forest.wolves=1",
-            "forest.tick=9",
-            "pairs=5",
-        ] {
+        for good in ["tick=30", "wolves=1", "forest.wolves=1", "forest.tick=9", "pairs=5"] {
             assert_eq!(limits(good).check_names(games()), Ok(()), "{good}");
         }
         for bad in ["tik=30", "season=1", "forest.cubes=1", "desert.wolves=1"] {
             let problem = limits(bad).check_names(games()).expect_err(bad);
             assert!(problem.contains(bad), "{problem}");
         }
-        for bad in [
-            "",
-            "tick",
-            "tick=",
-            "tick=-1",
-            "tick=fast",
-            "=3",
-            ".a=3",
-            "tick=inf",
-        ] {
+        for bad in ["", "tick", "tick=", "tick=-1", "tick=fast", "=3", ".a=3", "tick=inf"] {
             assert!(bad.parse::<RoomLimit>().is_err(), "{bad:?}");
         }
     }
@@ -361,10 +320,8 @@ mod tests {
 
     /// Why the game `forest` is refused; nothing if it is not.
     fn check(limits: &RoomLimits, capacity: u32, given: &[(&str, &str)]) -> String {
-        let given = given
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect();
+        let given =
+            given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, FOREST]).expect("in range");
         let grace = Duration::from_secs(30);
         let config = RoomConfig::new(RoomId(1), 0, capacity, grace, &parameters).expect("fits");

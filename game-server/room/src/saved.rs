@@ -47,11 +47,7 @@ pub fn of<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 /// Decodes the value that [`of`] has encoded.
 pub fn all<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, BadState> {
     let value = take(&mut bytes)?;
-    if bytes.is_empty() {
-        Ok(value)
-    } else {
-        Err(BadState::Malformed)
-    }
+    if bytes.is_empty() { Ok(value) } else { Err(BadState::Malformed) }
 }
 
 /// The bytes of a datagram, as part of what is saved.
@@ -82,15 +78,8 @@ mod tests {
         let mut rest = &bytes[..];
         assert_eq!(take::<(u32, String)>(&mut rest), Ok((7, "ann".to_owned())));
         assert_eq!(take::<Vec<f32>>(&mut rest), Ok(vec![1.5, -0.0]));
-        assert_eq!(
-            (take::<u8>(&mut rest), rest.len()),
-            (Err(BadState::Malformed), 0)
-        );
-        assert_eq!(
-            all::<u8>(&of(&300_u16)),
-            Err(BadState::Malformed),
-            "a byte is left"
-        );
+        assert_eq!((take::<u8>(&mut rest), rest.len()), (Err(BadState::Malformed), 0));
+        assert_eq!(all::<u8>(&of(&300_u16)), Err(BadState::Malformed), "a byte is left");
         // A claimed length of 2^60 allocates nothing.
         assert_eq!(all::<Vec<u64>>(&[0xFF; 9]), Err(BadState::Malformed));
     }

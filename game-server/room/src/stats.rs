@@ -102,11 +102,7 @@ pub struct EncodingReuse {
 impl EncodingReuse {
     /// The mean number of uses of one encoding; 0 if nothing was encoded.
     pub fn uses_per_encoding(&self) -> f64 {
-        if self.encoded == 0 {
-            0.0
-        } else {
-            self.uses as f64 / self.encoded as f64
-        }
+        if self.encoded == 0 { 0.0 } else { self.uses as f64 / self.encoded as f64 }
     }
 }
 
@@ -117,13 +113,6 @@ mod tests {
     #[test]
     fn the_reuse_rate_is_uses_per_encoding() {
         assert_eq!(EncodingReuse::default().uses_per_encoding(), 0.0);
-        assert_eq!(
-            EncodingReuse {
-                encoded: 4,
-                uses: 30
-            }
-            .uses_per_encoding(),
-            7.5
-        );
+        assert_eq!(EncodingReuse { encoded: 4, uses: 30 }.uses_per_encoding(), 7.5);
     }
 }

@@ -31,10 +31,7 @@ impl TickSchedule {
     /// Begins with the first tick after `last`. In a new room that is tick 1, one period after the
     /// room's time zero.
     pub fn after(tick_hz: u32, last: GameTime) -> Self {
-        let mut schedule = Self {
-            tick_hz: tick_hz.max(1).into(),
-            next: 0,
-        };
+        let mut schedule = Self { tick_hz: tick_hz.max(1).into(), next: 0 };
         schedule.next = schedule.last_due(last) + 1;
         schedule
     }
@@ -53,10 +50,7 @@ impl TickSchedule {
     pub fn take_due(&mut self, now: GameTime, waiting: u32) -> DueTicks {
         let last = self.last_due(now);
         if last < self.next {
-            return DueTicks {
-                skipped: 0,
-                ticks: Vec::new(),
-            };
+            return DueTicks { skipped: 0, ticks: Vec::new() };
         }
         let due = last - self.next + 1;
         let run = due.min(u64::from(MOST_WAITING.saturating_sub(waiting)));
@@ -100,10 +94,7 @@ mod tests {
                 let at = schedule.next_deadline();
                 assert_eq!(at.micros(), tick * 1_000_000 / u64::from(tick_hz));
                 let early = GameTime::from_micros(at.micros() - 1);
-                assert!(
-                    schedule.take_due(early, 0).ticks.is_empty(),
-                    "{tick_hz} {tick}"
-                );
+                assert!(schedule.take_due(early, 0).ticks.is_empty(), "{tick_hz} {tick}");
                 assert_eq!(schedule.take_due(at, 0).ticks, [at], "{tick_hz} {tick}");
                 let resumed = TickSchedule::after(tick_hz, at);
                 assert_eq!(resumed.next_deadline(), schedule.next_deadline());
@@ -128,10 +119,7 @@ mod tests {
     }
 
     fn due(skipped: u64, ticks_ms: &[u64]) -> DueTicks {
-        DueTicks {
-            skipped,
-            ticks: ticks_ms.iter().map(|&tick| ms(tick)).collect(),
-        }
+        DueTicks { skipped, ticks: ticks_ms.iter().map(|&tick| ms(tick)).collect() }
     }
 
     fn ms(millis: u64) -> GameTime {

@@ -71,9 +71,7 @@ mod tests {
         assert!(!bucket.take(at(1_049)));
         assert!(bucket.take(at(1_050)));
         assert!(!bucket.take(at(1_050)));
-        let granted = (0..1_000)
-            .filter(|step| bucket.take(at(2_000 + step)))
-            .count();
+        let granted = (0..1_000).filter(|step| bucket.take(at(2_000 + step))).count();
         assert_eq!(granted, 38); // 50 ms each from 1,050 to 2,999.
     }
 

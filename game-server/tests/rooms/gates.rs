@@ -23,47 +23,23 @@ fn an_avatar_passes_a_gate_and_keeps_its_carried_state() {
     assert_eq!(first.tick(), []);
     first.teleport(ANN, EAST);
     let outputs = first.tick();
-    let [
-        RoomOutput::AtGate {
-            player: ANN,
-            map: 1,
-            at,
-            ..
-        },
-    ] = outputs[..]
-    else {
+    let [RoomOutput::AtGate { player: ANN, map: 1, at, .. }] = outputs[..] else {
         panic!("{outputs:?}")
     };
     let mana = first.mana(ANN);
-    first.inputs.push(RoomInput::ReleaseForTransfer {
-        player: ANN,
-        transfer: TransferId(7),
-    });
+    first.inputs.push(RoomInput::ReleaseForTransfer { player: ANN, transfer: TransferId(7) });
     let outputs = first.tick();
     let [
         RoomOutput::MovedAway { .. },
-        RoomOutput::Departed {
-            player: ANN,
-            transfer: TransferId(7),
-            carried: Some(carried),
-        },
+        RoomOutput::Departed { player: ANN, transfer: TransferId(7), carried: Some(carried) },
     ] = &outputs[..]
     else {
         panic!("{outputs:?}")
     };
-    assert_eq!(
-        (first.room.avatar(ANN), first.room.world().len()),
-        (None, 0)
-    );
+    assert_eq!((first.room.avatar(ANN), first.room.world().len()), (None, 0));
 
     second.admit(7, at, carried);
-    assert_eq!(
-        second.tick(),
-        [RoomOutput::Arrived {
-            player: ANN,
-            transfer: TransferId(7)
-        }]
-    );
+    assert_eq!(second.tick(), [RoomOutput::Arrived { player: ANN, transfer: TransferId(7) }]);
     let avatar = second.room.avatar(ANN).expect("the avatar has arrived");
     assert!(second.room.world().position(avatar).ground_distance(at) < 2.0);
     assert!(
@@ -72,11 +48,7 @@ fn an_avatar_passes_a_gate_and_keeps_its_carried_state() {
         second.mana(ANN)
     );
     for _ in 0..40 {
-        assert_eq!(
-            second.tick(),
-            [],
-            "an avatar that stays in the gate is not transferred back"
-        );
+        assert_eq!(second.tick(), [], "an avatar that stays in the gate is not transferred back");
     }
 }
 
@@ -86,51 +58,31 @@ fn a_repeated_transfer_order_is_executed_once_and_answered_twice() {
     first.join(ANN);
     first.teleport(ANN, EAST);
     first.tick();
-    first
-        .inputs
-        .extend([7, 7].map(|number| RoomInput::ReleaseForTransfer {
+    first.inputs.extend(
+        [7, 7].map(|number| RoomInput::ReleaseForTransfer {
             player: ANN,
             transfer: TransferId(number),
-        }));
+        }),
+    );
     let outputs = first.tick();
     let departures: Vec<_> = outputs
         .iter()
-        .filter(|output| {
-            matches!(
-                output,
-                RoomOutput::Departed {
-                    carried: Some(_),
-                    ..
-                }
-            )
-        })
+        .filter(|output| matches!(output, RoomOutput::Departed { carried: Some(_), .. }))
         .collect();
-    assert!(
-        departures.len() == 2 && departures[0] == departures[1],
-        "{outputs:?}"
-    );
+    assert!(departures.len() == 2 && departures[0] == departures[1], "{outputs:?}");
     second.admit(7, EAST, b"");
     second.admit(7, EAST, b"");
     assert_eq!(
         second.tick(),
-        [7, 7].map(|number| RoomOutput::Arrived {
-            player: ANN,
-            transfer: TransferId(number),
-        })
+        [7, 7].map(|number| RoomOutput::Arrived { player: ANN, transfer: TransferId(number) })
     );
     // This order is older than the player's arrival.
-    second.inputs.push(RoomInput::ReleaseForTransfer {
-        player: ANN,
-        transfer: TransferId(7),
-    });
+    second.inputs.push(RoomInput::ReleaseForTransfer { player: ANN, transfer: TransferId(7) });
     assert_eq!(second.tick(), []);
     // A client with an old ticket is disconnected and gets no second avatar.
     first.join(ANN);
     assert!(
-        first
-            .last
-            .iter()
-            .any(|output| matches!(output, RoomOutput::Superseded { .. })),
+        first.last.iter().any(|output| matches!(output, RoomOutput::Superseded { .. })),
         "{:?}",
         first.last
     );
@@ -150,14 +102,8 @@ fn a_player_who_is_not_in_the_gate_is_not_released() {
     map.teleport(ANN, Position::on_ground(190.0, 100.0));
     map.tick();
     map.inputs.extend([
-        RoomInput::ReleaseForTransfer {
-            player: ANN,
-            transfer: TransferId(3),
-        },
-        RoomInput::ReleaseForTransfer {
-            player: BOB,
-            transfer: TransferId(4),
-        },
+        RoomInput::ReleaseForTransfer { player: ANN, transfer: TransferId(3) },
+        RoomInput::ReleaseForTransfer { player: BOB, transfer: TransferId(4) },
     ]);
     let not_released = |player, number| RoomOutput::Departed {
         player,
@@ -175,28 +121,20 @@ fn a_restored_room_reports_its_transfers_again() {
     original.teleport(ANN, EAST);
     original.tick();
     let mut copy = original.restored_copy();
-    original.inputs.push(RoomInput::ReleaseForTransfer {
-        player: ANN,
-        transfer: TransferId(7),
-    });
-    original
-        .inputs
-        .push(RoomInput::AdmitTransfer(TransferArrival {
-            player: BOB,
-            transfer: TransferId(8),
-            name: "bob".into(),
-            at: EAST,
-            carried: vec![1],
-        }));
+    original.inputs.push(RoomInput::ReleaseForTransfer { player: ANN, transfer: TransferId(7) });
+    original.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
+        player: BOB,
+        transfer: TransferId(8),
+        name: "bob".into(),
+        at: EAST,
+        carried: vec![1],
+    }));
     original.tick();
     copy.room.replay(original.now, original.room.journal());
     assert_eq!(copy.room.save(), original.room.save());
     copy.now = original.now;
     copy.room.finish_replay(copy.now);
-    copy.inputs.push(RoomInput::ReleaseForTransfer {
-        player: ANN,
-        transfer: TransferId(7),
-    });
+    copy.inputs.push(RoomInput::ReleaseForTransfer { player: ANN, transfer: TransferId(7) });
     copy.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
         transfer: TransferId(8),
@@ -209,15 +147,8 @@ fn a_restored_room_reports_its_transfers_again() {
         matches!(
             &outputs[..],
             [
-                RoomOutput::Departed {
-                    player: ANN,
-                    transfer: TransferId(7),
-                    carried: Some(_)
-                },
-                RoomOutput::Arrived {
-                    player: BOB,
-                    transfer: TransferId(8)
-                }
+                RoomOutput::Departed { player: ANN, transfer: TransferId(7), carried: Some(_) },
+                RoomOutput::Arrived { player: BOB, transfer: TransferId(8) }
             ]
         ),
         "{outputs:?}"
@@ -251,10 +182,7 @@ fn an_arrival_that_never_connects_is_removed_after_the_grace_period() {
     map.admit(1, EAST, b"");
     let outputs: Vec<_> = (0..30 * 20 + 5).flat_map(|_| map.tick()).collect();
     assert!(
-        outputs.contains(&RoomOutput::PlayerOut {
-            player: ANN,
-            reason: ErrorCode::Idle
-        }),
+        outputs.contains(&RoomOutput::PlayerOut { player: ANN, reason: ErrorCode::Idle }),
         "{outputs:?}"
     );
 }
@@ -272,15 +200,8 @@ struct Map {
 impl Map {
     fn new(map: u32) -> Self {
         let map = map.to_string();
-        let given = [
-            ("maps", "2"),
-            ("map", map.as_str()),
-            ("obstacles", "0"),
-            ("npcs", "0"),
-        ];
-        let parameters = given
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into();
+        let given = [("maps", "2"), ("map", map.as_str()), ("obstacles", "0"), ("npcs", "0")];
+        let parameters = given.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         let header = Header {
             game: "field".into(),
             room: 1,
@@ -289,9 +210,7 @@ impl Map {
             grace_ms: 30_000,
             parameters,
         };
-        let room = ambit_game_server::standard()
-            .create_room(&header)
-            .expect("valid parameters");
+        let room = ambit_game_server::standard().create_room(&header).expect("valid parameters");
         let mut map = Map {
             room,
             header,
@@ -300,8 +219,7 @@ impl Map {
             last: Vec::new(),
             clients: 0,
         };
-        map.room
-            .tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        map.room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         map
     }
 
@@ -311,10 +229,7 @@ impl Map {
         self.last.clear();
         self.room.tick(self.now, &mut self.inputs, &mut self.last);
         let is_about_players = |output: &&RoomOutput| {
-            !matches!(
-                output,
-                RoomOutput::Datagram { .. } | RoomOutput::Unresponsive { .. }
-            )
+            !matches!(output, RoomOutput::Datagram { .. } | RoomOutput::Unresponsive { .. })
         };
         self.last.iter().filter(is_about_players).cloned().collect()
     }
@@ -348,30 +263,21 @@ impl Map {
     fn spend_mana(&mut self, player: PlayerId) {
         let command = commands::cast(2, None);
         let (world, game) = self.room.arrange();
-        game.command(world, player, &command)
-            .expect("the avatar has enough mana");
+        game.command(world, player, &command).expect("the avatar has enough mana");
     }
 
     fn mana(&self, player: PlayerId) -> f32 {
         self.room
             .world()
-            .gauge(
-                self.room.avatar(player).expect("the player is in the room"),
-                2,
-            )
+            .gauge(self.room.avatar(player).expect("the player is in the room"), 2)
             .value
     }
 
     fn restored_copy(&self) -> Map {
-        let (config, game) = ambit_game_server::standard()
-            .prepare(&self.header)
-            .expect("valid parameters");
-        let room = Room::restore(
-            config,
-            game,
-            &self.room.save().expect("the room can be saved"),
-        )
-        .expect("the room can be restored");
+        let (config, game) =
+            ambit_game_server::standard().prepare(&self.header).expect("valid parameters");
+        let room = Room::restore(config, game, &self.room.save().expect("the room can be saved"))
+            .expect("the room can be restored");
         Map {
             room,
             header: self.header.clone(),

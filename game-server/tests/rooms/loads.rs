@@ -21,12 +21,7 @@ fn the_loads_match_a_brute_force_recount() {
 }
 
 fn check(width: f32, height: f32) {
-    let config = RoomConfig {
-        width,
-        height,
-        seed: 3,
-        ..RoomConfig::default()
-    };
+    let config = RoomConfig { width, height, seed: 3, ..RoomConfig::default() };
     let mut game = Typed(FieldGame::new(10, 150));
     let mut world = World::new(&config, game.schema());
     let (mut loads, mut changes) = (LoadMap::new(config.grid()), Vec::new());
@@ -61,9 +56,7 @@ fn check(width: f32, height: f32) {
                 _ => continue,
             };
             if world.contains(object) {
-                *by_window
-                    .entry((tick / 80, world.cell(object)))
-                    .or_default() += 1;
+                *by_window.entry((tick / 80, world.cell(object))).or_default() += 1;
             }
         }
         changes.clear();
@@ -99,37 +92,21 @@ fn compare(
     let (columns, rows) = (world.grid().columns(), world.grid().rows());
     let all = (0..rows).flat_map(|row| (0..columns).map(move |column| Cell::new(column, row)));
     for cell in all {
-        assert_eq!(
-            loads.cell(cell),
-            cells.get(&cell).copied().unwrap_or_default(),
-            "{cell:?}"
-        );
+        assert_eq!(loads.cell(cell), cells.get(&cell).copied().unwrap_or_default(), "{cell:?}");
     }
-    let total = cells
-        .values()
-        .copied()
-        .fold(CellLoad::default(), CellLoad::plus);
+    let total = cells.values().copied().fold(CellLoad::default(), CellLoad::plus);
     let regions = loads.regions();
     assert_eq!(
-        (
-            regions.total(),
-            loads.within(Cell::default(), Cell::new(u16::MAX, u16::MAX))
-        ),
+        (regions.total(), loads.within(Cell::default(), Cell::new(u16::MAX, u16::MAX))),
         (total, total)
     );
     assert!(regions.columns <= MAX_REGIONS_PER_AXIS && regions.rows <= MAX_REGIONS_PER_AXIS);
     let edge = regions.edge_cells;
     for (index, load) in regions.loads.iter().enumerate() {
-        let (column, row) = (
-            index as u16 % regions.columns * edge,
-            index as u16 / regions.columns * edge,
-        );
+        let (column, row) =
+            (index as u16 % regions.columns * edge, index as u16 / regions.columns * edge);
         let high = Cell::new(column + edge - 1, row + edge - 1);
-        assert_eq!(
-            *load,
-            loads.within(Cell::new(column, row), high),
-            "region {index}"
-        );
+        assert_eq!(*load, loads.within(Cell::new(column, row), high), "region {index}");
     }
     total.changes
 }

@@ -35,17 +35,12 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
         coding: PoseCoding::Auto,
     }];
     first.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-    let snapshot = RoomSnapshot {
-        at: GameTime::ZERO,
-        state: first.save().expect("the field can be saved"),
-    };
+    let snapshot =
+        RoomSnapshot { at: GameTime::ZERO, state: first.save().expect("the field can be saved") };
     first.tick(GameTime::from_millis(50), &mut join, &mut Vec::new());
     let saved = SavedRoom {
         snapshot,
-        journal: vec![JournalEntry::new(
-            GameTime::from_millis(50),
-            first.journal(),
-        )],
+        journal: vec![JournalEntry::new(GameTime::from_millis(50), first.journal())],
     };
     let recording = recording_of(&header, &saved);
     let mut replayed = replay(&recording, &registry, |_, _| {}).expect("a recording");
@@ -86,18 +81,15 @@ fn a_replay_codes_poses_as_each_client_asked() {
             for output in &outputs {
                 if let RoomOutput::Datagram { client, bytes } = output {
                     let link = &mut links[client.0 as usize];
-                    link.handle_datagram(now.into(), bytes)
-                        .expect("the room's own");
+                    link.handle_datagram(now.into(), bytes).expect("the room's own");
                     while link.poll_event().is_some() {}
                 }
             }
             for (client, link) in (0..).zip(&mut links) {
                 let mut bytes = Vec::new();
                 // Each drives to the right.
-                let mut uplink = Uplink {
-                    input: Some(KeyInput::new(Keymap(2), now)),
-                    ..Uplink::default()
-                };
+                let mut uplink =
+                    Uplink { input: Some(KeyInput::new(Keymap(2), now)), ..Uplink::default() };
                 link.write_datagram_without_ack_request(now.into(), &mut bytes, |writer, _| {
                     uplink.wire(writer).expect("writing cannot fail");
                 });
@@ -109,11 +101,7 @@ fn a_replay_codes_poses_as_each_client_asked() {
             }
             sent.push((now, outputs));
         }
-        assert!(
-            original.stats().poses.sent > 40,
-            "{:?}",
-            original.stats().poses
-        );
+        assert!(original.stats().poses.sent > 40, "{:?}", original.stats().poses);
         (recorded, sent)
     };
     let (recorded, sent) = run([PoseCoding::Plain, PoseCoding::Fine]);
@@ -128,12 +116,8 @@ fn a_replay_codes_poses_as_each_client_asked() {
 
 #[test]
 fn avatars_of_connected_clients_leave_after_a_replay() {
-    let header = Header {
-        game: "field".to_owned(),
-        capacity: 5,
-        grace_ms: 1_000,
-        ..Header::default()
-    };
+    let header =
+        Header { game: "field".to_owned(), capacity: 5, grace_ms: 1_000, ..Header::default() };
     let join = RoomInput::Join {
         client: ClientId(1),
         player: ANN,

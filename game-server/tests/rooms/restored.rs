@@ -23,10 +23,8 @@ use super::TICK;
 
 #[test]
 fn a_restored_room_replays_the_journal_bit_for_bit() {
-    let mut original = PlayedRoom::new(
-        "field",
-        &[("npcs", "60"), ("obstacles", "20"), ("size", "90x90")],
-    );
+    let mut original =
+        PlayedRoom::new("field", &[("npcs", "60"), ("obstacles", "20"), ("size", "90x90")]);
     let mut copies: Vec<Room> = Vec::new();
     for tick in 0..500 {
         original.tick();
@@ -39,10 +37,7 @@ fn a_restored_room_replays_the_journal_bit_for_bit() {
         }
     }
     let stats = original.room.stats();
-    assert!(
-        stats.commands > 100 && original.room.world().len() > 60,
-        "{stats:?}"
-    );
+    assert!(stats.commands > 100 && original.room.world().len() > 60, "{stats:?}");
 }
 
 #[test]
@@ -53,10 +48,8 @@ fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
     }
     let mut copy = original.restored_copy();
     let world = original.room.world();
-    let before: BTreeMap<_, _> = world
-        .objects()
-        .map(|object| (object, world.pose(object)))
-        .collect();
+    let before: BTreeMap<_, _> =
+        world.objects().map(|object| (object, world.pose(object))).collect();
     for _ in 0..20 {
         original.tick();
         copy.replay(original.now, original.room.journal());
@@ -66,10 +59,7 @@ fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
     let mut distances_m: Vec<f32> = Vec::new();
     let (mut moved, mut stayed, mut exact) = (0, 0, 0);
     for object in original.room.world().objects() {
-        let (expected, restored) = (
-            original.room.world().pose(object),
-            copy.world().pose(object),
-        );
+        let (expected, restored) = (original.room.world().pose(object), copy.world().pose(object));
         let position = POSE_FORMAT.position(&expected);
         distances_m.push(position.distance(POSE_FORMAT.position(&restored)));
         if original.room.world().is_moving(object) {
@@ -89,10 +79,7 @@ fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
         moved > 4 && stayed > 4 && exact == stayed,
         "{exact} exact poses of {stayed} objects that never moved"
     );
-    assert!(
-        distances_m.last().is_some_and(|largest| *largest < 1.0),
-        "{distances_m:?}"
-    );
+    assert!(distances_m.last().is_some_and(|largest| *largest < 1.0), "{distances_m:?}");
 }
 
 #[test]
@@ -104,16 +91,9 @@ fn players_return_to_their_avatars_within_the_grace_period() {
     let mut copy = original.restored_copy();
     copy.finish_replay(original.now);
     let (ann, bob) = (PlayerId(0), PlayerId(1));
-    let avatars = [ann, bob].map(|player| {
-        original
-            .room
-            .avatar(player)
-            .expect("the player is in the room")
-    });
-    assert_eq!(
-        [ann, bob].map(|player| copy.avatar(player)),
-        avatars.map(Some)
-    );
+    let avatars =
+        [ann, bob].map(|player| original.room.avatar(player).expect("the player is in the room"));
+    assert_eq!([ann, bob].map(|player| copy.avatar(player)), avatars.map(Some));
     let mut outputs = Vec::new();
     let mut inputs = vec![RoomInput::Join {
         client: ClientId(90),
@@ -126,22 +106,13 @@ fn players_return_to_their_avatars_within_the_grace_period() {
         copy.tick(original.now, &mut inputs, &mut outputs);
     }
     assert_eq!(copy.avatar(ann), Some(avatars[0]));
-    assert_eq!(
-        copy.avatar(bob),
-        None,
-        "the grace period of a second is over"
+    assert_eq!(copy.avatar(bob), None, "the grace period of a second is over");
+    assert!(outputs.contains(&RoomOutput::PlayerOut { player: bob, reason: ErrorCode::Idle }));
+    assert!(
+        outputs
+            .iter()
+            .any(|output| matches!(output, RoomOutput::Datagram { client: ClientId(90), .. }))
     );
-    assert!(outputs.contains(&RoomOutput::PlayerOut {
-        player: bob,
-        reason: ErrorCode::Idle
-    }));
-    assert!(outputs.iter().any(|output| matches!(
-        output,
-        RoomOutput::Datagram {
-            client: ClientId(90),
-            ..
-        }
-    )));
 }
 
 #[test]
@@ -154,9 +125,7 @@ fn a_command_repeated_at_another_host_is_executed_once() {
     let command = |number: u32| commands::cast(1, None).numbered(number);
     let first_datagram = original.datagram(first, &[command(1_000), command(1_002)]);
     original.now += TICK;
-    original
-        .room
-        .tick(original.now, &mut vec![first_datagram], &mut Vec::new());
+    original.room.tick(original.now, &mut vec![first_datagram], &mut Vec::new());
     assert!(
         original
             .room
@@ -185,31 +154,16 @@ fn a_command_repeated_at_another_host_is_executed_once() {
     };
     // Command 1,001 did not reach the first host. It is executed, though the first host has
     // executed a newer one.
-    let repeated = [
-        command(1_000),
-        command(1_001),
-        command(1_002),
-        command(1_003),
-    ];
-    assert_eq!(
-        execute(&mut original, ClientId(91), &repeated),
-        (vec![1_001, 1_003], 2)
-    );
+    let repeated = [command(1_000), command(1_001), command(1_002), command(1_003)];
+    assert_eq!(execute(&mut original, ClientId(91), &repeated), (vec![1_001, 1_003], 2));
     // Repeated commands are recognized after any delay.
     original.now += Duration::from_secs(5);
     assert_eq!(
-        execute(
-            &mut original,
-            ClientId(91),
-            &[command(1_002), command(1_004)]
-        ),
+        execute(&mut original, ClientId(91), &[command(1_002), command(1_004)]),
         (vec![1_004], 3)
     );
     // Another client of the player has command numbers of its own.
-    assert_eq!(
-        execute(&mut original, ClientId(92), &[command(1_000)]),
-        (vec![1_000], 3)
-    );
+    assert_eq!(execute(&mut original, ClientId(92), &[command(1_000)]), (vec![1_000], 3));
 }
 
 #[test]
@@ -222,14 +176,10 @@ fn an_outdated_move_stays_outdated_at_the_next_host() {
     let command = |number: u32| commands::walk(5.0, number as f32 / 100.0).numbered(number);
     let first_datagram = original.datagram(first, &[command(1_002)]);
     original.now += TICK;
-    original
-        .room
-        .tick(original.now, &mut vec![first_datagram], &mut Vec::new());
+    original.room.tick(original.now, &mut vec![first_datagram], &mut Vec::new());
     let mut copy = original.restored_copy();
     copy.finish_replay(original.now);
-    original
-        .links
-        .insert(ClientId(91), Link::new(LinkConfig::client()));
+    original.links.insert(ClientId(91), Link::new(LinkConfig::client()));
     let repeated = original.datagram(ClientId(91), &[command(1_001), command(1_003)]);
     original.now += TICK;
     let join = RoomInput::Join {
@@ -269,10 +219,7 @@ fn an_invalid_saved_room_is_refused() {
         let _ = Room::restore(config, game, &bytes);
     }
     let (config, _) = prepared(&original.header);
-    let (_, other) = prepared(&Header {
-        game: "cubes".into(),
-        ..Header::default()
-    });
+    let (_, other) = prepared(&Header { game: "cubes".into(), ..Header::default() });
     assert!(Room::restore(config, other, &saved).is_err());
 }
 
@@ -293,9 +240,7 @@ fn state(room: &Room) -> (Vec<u8>, Option<Vec<u8>>) {
 }
 
 fn prepared(header: &Header) -> (RoomConfig, Box<dyn Game>) {
-    ambit_game_server::standard()
-        .prepare(header)
-        .expect("valid parameters")
+    ambit_game_server::standard().prepare(header).expect("valid parameters")
 }
 
 /// A room with four players who act at random.
@@ -341,10 +286,7 @@ impl PlayedRoom {
         let (config, game) = prepared(&self.header);
         let saved = self.room.save().expect("a game that can be saved");
         let copy = Room::restore(config, game, &saved).expect("a saved room");
-        assert!(
-            state(&copy) == state(&self.room),
-            "the restored state differs"
-        );
+        assert!(state(&copy) == state(&self.room), "the restored state differs");
         assert_eq!(copy.last_tick(), Some(self.now));
         copy
     }
@@ -373,10 +315,9 @@ impl PlayedRoom {
                     self.clients.remove(&player);
                     inputs.push(RoomInput::Remove { player });
                 }
-                (Some(_), 2) => inputs.push(RoomInput::Rename {
-                    player,
-                    name: format!("late {player}"),
-                }),
+                (Some(_), 2) => {
+                    inputs.push(RoomInput::Rename { player, name: format!("late {player}") })
+                }
                 (Some(client), 3..40) => inputs.push(self.command(client)),
                 _ => {}
             }
@@ -388,8 +329,7 @@ impl PlayedRoom {
                 continue;
             };
             if let Some(link) = self.links.get_mut(&client) {
-                link.handle_datagram(self.now.into(), &bytes)
-                    .expect("the room's own datagram");
+                link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
                 while link.poll_event().is_some() {}
             }
         }
@@ -400,16 +340,11 @@ impl PlayedRoom {
         let link = self.links.get_mut(&client).expect("a client of the room");
         for command in commands {
             let bytes = wire::encode(&mut command.clone()).into();
-            link.send_reliable(self.now.into(), bytes, None)
-                .expect("the queue has room");
+            link.send_reliable(self.now.into(), bytes, None).expect("the queue has room");
         }
         let mut datagram = Vec::new();
         link.write_datagram(self.now.into(), &mut datagram, |_, _| {});
-        RoomInput::Datagram {
-            client,
-            at: self.now,
-            bytes: datagram.into(),
-        }
+        RoomInput::Datagram { client, at: self.now, bytes: datagram.into() }
     }
 
     fn command(&mut self, client: ClientId) -> RoomInput {

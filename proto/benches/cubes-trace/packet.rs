@@ -19,10 +19,7 @@ pub(crate) struct Buffers {
 }
 
 fn header(number: usize) -> SectionHeader {
-    let acked = AckedSet {
-        newest: (number - ACK_LAG_FRAMES) as u64,
-        mask: u32::MAX,
-    };
+    let acked = AckedSet { newest: (number - ACK_LAG_FRAMES) as u64, mask: u32::MAX };
     SectionHeader::new(Level::Fine, number as u64, Some(acked))
 }
 
@@ -35,15 +32,9 @@ pub(crate) fn encode(
     out: &mut Vec<u8>,
 ) {
     let mut writer = Writer::new(out);
-    header(number)
-        .wire(&mut writer)
-        .expect("writing cannot fail");
+    header(number).wire(&mut writer).expect("writing cannot fail");
     drop(writer);
-    let Buffers {
-        state,
-        order,
-        changed,
-    } = buffers;
+    let Buffers { state, order, changed } = buffers;
     let baseline = known.baseline();
     changed.clear();
     changed.extend(frame.iter().zip(baseline).map(|(new, old)| new != old));
@@ -69,15 +60,9 @@ pub(crate) fn decode(
     frame: &mut Vec<Pose>,
 ) -> anyhow::Result<()> {
     let mut reader = Reader::new(packet);
-    let mut read = SectionHeader {
-        number: number as u64,
-        ..SectionHeader::default()
-    };
+    let mut read = SectionHeader { number: number as u64, ..SectionHeader::default() };
     read.wire(&mut reader)?;
-    ensure!(
-        read == header(number),
-        "the header is not the one that was written: {read:?}"
-    );
+    ensure!(read == header(number), "the header is not the one that was written: {read:?}");
     let Buffers { state, order, .. } = buffers;
     let baseline = known.baseline();
     frame.clear();

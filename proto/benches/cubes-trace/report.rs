@@ -67,11 +67,7 @@ impl Display for Report {
         times(f, "encode", all.iter().map(|packet| packet.encode_us))?;
         times(f, "decode", all.iter().map(|packet| packet.decode_us))?;
         for (bar, what) in BARS {
-            writeln!(
-                f,
-                "bar {bar:6.1} kbit/s   {} ({what}, on cubes_A)",
-                status(rate < bar)
-            )?;
+            writeln!(f, "bar {bar:6.1} kbit/s   {} ({what}, on cubes_A)", status(rate < bar))?;
         }
         Ok(())
     }

@@ -16,11 +16,8 @@ use anyhow::{Context, bail, ensure};
 pub(crate) const CUBES: usize = 901;
 const FRAME_US: u32 = 16_667;
 /// Grid and turn of the recordings.
-const FORMAT: PoseFormat = PoseFormat {
-    per_metre: 512,
-    turn: Turning::Free { bits: 9 },
-    motion: None,
-};
+const FORMAT: PoseFormat =
+    PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
 
 const CUBE_BYTES: usize = 32;
 const FRAME_BYTES: usize = CUBES * CUBE_BYTES;
@@ -34,10 +31,7 @@ pub(crate) fn find(file: &str) -> PathBuf {
         std::env::var_os("PWD").map(PathBuf::from),
         Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))),
     ];
-    let named = folders
-        .into_iter()
-        .flatten()
-        .map(|folder| folder.join(file));
+    let named = folders.into_iter().flatten().map(|folder| folder.join(file));
     named
         .chain([PathBuf::from(file)])
         .find(|path| path.is_file())
@@ -51,14 +45,9 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<PoseRecording> {
     let mut bytes = Vec::new();
     if path.extension().is_some_and(|extension| extension == "xz") {
         let reader = lzma_rust2::XzReader::new(file, true);
-        reader
-            .take(MAX_BYTES)
-            .read_to_end(&mut bytes)
-            .with_context(context)?;
+        reader.take(MAX_BYTES).read_to_end(&mut bytes).with_context(context)?;
     } else {
-        file.take(MAX_BYTES)
-            .read_to_end(&mut bytes)
-            .with_context(context)?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).with_context(context)?;
     }
     parse(&bytes).with_context(context)
 }
@@ -69,37 +58,25 @@ fn parse(bytes: &[u8]) -> anyhow::Result<PoseRecording> {
         "{} bytes are not a whole number of frames of {FRAME_BYTES} bytes",
         bytes.len()
     );
-    let poses = bytes
-        .chunks_exact(CUBE_BYTES)
-        .enumerate()
-        .map(|(index, cube)| {
-            parse_pose(cube)
-                .with_context(|| format!("frame {}, cube {}", index / CUBES, index % CUBES))
-        });
+    let poses = bytes.chunks_exact(CUBE_BYTES).enumerate().map(|(index, cube)| {
+        parse_pose(cube).with_context(|| format!("frame {}, cube {}", index / CUBES, index % CUBES))
+    });
     Ok(PoseRecording {
         format: FORMAT,
         frame_us: FRAME_US,
         // The player's cube has edges of 1.5 m, the others of 0.4 m.
-        half_edges_m: (0..CUBES)
-            .map(|cube| if cube == 0 { 0.75 } else { 0.2 })
-            .collect(),
+        half_edges_m: (0..CUBES).map(|cube| if cube == 0 { 0.75 } else { 0.2 }).collect(),
         poses: poses.collect::<anyhow::Result<_>>()?,
     })
 }
 
 fn parse_pose(cube: &[u8]) -> anyhow::Result<Pose> {
-    let mut words = cube
-        .chunks_exact(4)
-        .map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    let mut words =
+        cube.chunks_exact(4).map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]));
     let words: [i32; 8] = std::array::from_fn(|_| words.next().unwrap_or(0));
     let [largest, a, b, c, x, y, z, interacting] = words;
     let turn = [largest, a, b, c].map(|part| u16::try_from(part).unwrap_or(u16::MAX));
-    let pose = Pose {
-        at: [x, y, z],
-        turn,
-        flag: interacting == 1,
-        ..Pose::default()
-    };
+    let pose = Pose { at: [x, y, z], turn, flag: interacting == 1, ..Pose::default() };
     if !FORMAT.fits(&pose) || !(0..=1).contains(&interacting) {
         bail!("{words:?} is not the state of a cube");
     }

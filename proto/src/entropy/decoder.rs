@@ -22,13 +22,7 @@ pub struct RangeDecoder<'a> {
 
 impl<'a> RangeDecoder<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        let mut decoder = Self {
-            bytes,
-            taken: 0,
-            code: 0,
-            range: u32::MAX,
-            unit: 1,
-        };
+        let mut decoder = Self { bytes, taken: 0, code: 0, range: u32::MAX, unit: 1 };
         for _ in 0..STATE_BYTES {
             decoder.take();
         }
@@ -48,10 +42,7 @@ impl<'a> RangeDecoder<'a> {
         }
         self.widen();
         #[cfg(test)]
-        trace::push(TracedDecision::Bit {
-            probability: one_in_65536.into(),
-            bit,
-        });
+        trace::push(TracedDecision::Bit { probability: one_in_65536.into(), bit });
         bit
     }
 

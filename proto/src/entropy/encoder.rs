@@ -17,12 +17,7 @@ impl<'o> RangeEncoder<'o> {
     /// A stream that starts behind what is in `out`.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
-        Self {
-            out,
-            start,
-            low: 0,
-            range: u32::MAX,
-        }
+        Self { out, start, low: 0, range: u32::MAX }
     }
 
     /// A decision that is true with a probability of `one_in_65536` / 65536, which is not zero.

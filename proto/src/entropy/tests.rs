@@ -7,11 +7,7 @@ use crate::wire::WireError;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decision {
     Bit(bool, u16),
-    Symbol {
-        start: u32,
-        size: u32,
-        total_bits: u32,
-    },
+    Symbol { start: u32, size: u32, total_bits: u32 },
     Raw(u32, u32),
 }
 
@@ -29,11 +25,7 @@ impl Decision {
             1 => {
                 let total_bits = rng.u32(0..=15);
                 let start = rng.u32(0..1 << total_bits);
-                Self::Symbol {
-                    start,
-                    size: rng.u32(1..=(1 << total_bits) - start),
-                    total_bits,
-                }
+                Self::Symbol { start, size: rng.u32(1..=(1 << total_bits) - start), total_bits }
             }
             _ => {
                 let bits = rng.u32(0..=16);
@@ -45,11 +37,7 @@ impl Decision {
     fn encode(self, encoder: &mut RangeEncoder) {
         match self {
             Self::Bit(bit, chance) => encoder.bit(bit, chance),
-            Self::Symbol {
-                start,
-                size,
-                total_bits,
-            } => encoder.symbol(start, size, total_bits),
+            Self::Symbol { start, size, total_bits } => encoder.symbol(start, size, total_bits),
             Self::Raw(value, bits) => encoder.raw(value, bits),
         }
     }
@@ -58,22 +46,14 @@ impl Decision {
     fn decode(self, decoder: &mut RangeDecoder) -> Self {
         match self {
             Self::Bit(_, chance) => Self::Bit(decoder.bit(chance), chance),
-            Self::Symbol {
-                start,
-                size,
-                total_bits,
-            } => {
+            Self::Symbol { start, size, total_bits } => {
                 let slot = decoder.slot(total_bits);
                 if (start..start + size).contains(&slot) {
                     decoder.consume(start, size);
                     self
                 } else {
                     decoder.consume(slot, 1);
-                    Self::Symbol {
-                        start: slot,
-                        size: 1,
-                        total_bits,
-                    }
+                    Self::Symbol { start: slot, size: 1, total_bits }
                 }
             }
             Self::Raw(_, bits) => Self::Raw(decoder.raw(bits), bits),
@@ -86,9 +66,7 @@ impl Decision {
                 let chance = f64::from(chance) / 65_536.0;
                 -(if bit { chance } else { 1.0 - chance }).log2()
             }
-            Self::Symbol {
-                size, total_bits, ..
-            } => f64::from(total_bits) - f64::from(size).log2(),
+            Self::Symbol { size, total_bits, .. } => f64::from(total_bits) - f64::from(size).log2(),
             Self::Raw(_, bits) => f64::from(bits),
         }
     }
@@ -108,17 +86,12 @@ fn encode(decisions: &[Decision]) -> Vec<u8> {
 fn decoding_returns_the_encoded_decisions() {
     let mut rng = fastrand::Rng::with_seed(1);
     for round in 0..2_000 {
-        let decisions: Vec<_> = (0..rng.usize(0..300))
-            .map(|_| Decision::random(&mut rng))
-            .collect();
+        let decisions: Vec<_> =
+            (0..rng.usize(0..300)).map(|_| Decision::random(&mut rng)).collect();
         let bytes = encode(&decisions);
         let mut decoder = RangeDecoder::new(&bytes);
         for (index, &decision) in decisions.iter().enumerate() {
-            assert_eq!(
-                decision.decode(&mut decoder),
-                decision,
-                "round {round}, decision {index}"
-            );
+            assert_eq!(decision.decode(&mut decoder), decision, "round {round}, decision {index}");
             assert!(!decoder.is_overrun(), "round {round}, decision {index}");
         }
         assert_eq!(decoder.finish(), Ok(()), "round {round}");
@@ -141,9 +114,7 @@ fn the_length_is_close_to_the_entropy_of_the_decisions() {
 fn a_stream_is_appended_and_its_length_known_beforehand() {
     let mut rng = fastrand::Rng::with_seed(3);
     for _ in 0..500 {
-        let decisions: Vec<_> = (0..rng.usize(0..40))
-            .map(|_| Decision::random(&mut rng))
-            .collect();
+        let decisions: Vec<_> = (0..rng.usize(0..40)).map(|_| Decision::random(&mut rng)).collect();
         let mut out = vec![0xff; 3];
         let mut encoder = RangeEncoder::new(&mut out);
         for decision in &decisions {
@@ -164,13 +135,8 @@ fn a_stream_is_appended_and_its_length_known_beforehand() {
 #[test]
 fn a_carry_runs_through_written_bytes() {
     // Each decision takes the top of the interval, so that the sum exceeds one and carries.
-    let decisions: Vec<_> = (0..64)
-        .map(|_| Decision::Symbol {
-            start: 32_767,
-            size: 1,
-            total_bits: 15,
-        })
-        .collect();
+    let decisions: Vec<_> =
+        (0..64).map(|_| Decision::Symbol { start: 32_767, size: 1, total_bits: 15 }).collect();
     let bytes = encode(&decisions);
     let mut decoder = RangeDecoder::new(&bytes);
     for &decision in &decisions {
@@ -189,13 +155,7 @@ fn arbitrary_bytes_are_read_without_a_panic() {
     let mut rng = fastrand::Rng::with_seed(4);
     for _ in 0..2_000 {
         let bytes: Vec<u8> = (0..rng.usize(0..40))
-            .map(|_| {
-                if rng.bool() {
-                    rng.u8(..)
-                } else {
-                    0xff * rng.u8(0..2)
-                }
-            })
+            .map(|_| if rng.bool() { rng.u8(..) } else { 0xff * rng.u8(0..2) })
             .collect();
         let mut decoder = RangeDecoder::new(&bytes);
         for _ in 0..200 {
@@ -207,9 +167,7 @@ fn arbitrary_bytes_are_read_without_a_panic() {
 #[test]
 fn a_decoder_detects_reading_past_the_end() {
     let mut rng = fastrand::Rng::with_seed(5);
-    let decisions: Vec<_> = (0..200)
-        .map(|_| Decision::Raw(rng.u32(0..65_536), 16))
-        .collect();
+    let decisions: Vec<_> = (0..200).map(|_| Decision::Raw(rng.u32(0..65_536), 16)).collect();
     let bytes = encode(&decisions);
     for length in 0..bytes.len() - 1 {
         let mut decoder = RangeDecoder::new(&bytes[..length]);

@@ -22,11 +22,7 @@ use crate::timeline::{Gauge, StepValue, Waypoint};
 use crate::wire::{Coder, Wire, WireError};
 
 pub(crate) const fn context(schema: &Schema, now: GameTime) -> BodyContext<'_> {
-    BodyContext {
-        schema,
-        delay: Duration::from_millis(150),
-        approximate_now: now,
-    }
+    BodyContext { schema, delay: Duration::from_millis(150), approximate_now: now }
 }
 
 /// A record of [`Schema::example_with_poses`].
@@ -61,39 +57,26 @@ pub(crate) fn any_plain_poses(schema: &Schema, rng: &mut fastrand::Rng) -> Vec<P
         .collect();
     let poses = (0..rng.usize(..12)).map(|_| {
         let (kind, format) = kinds[rng.usize(..kinds.len())];
-        PlainPose {
-            alias: Alias::example(rng),
-            kind,
-            pose: any_pose(rng, format),
-        }
+        PlainPose { alias: Alias::example(rng), kind, pose: any_pose(rng, format) }
     });
     poses.collect()
 }
 
 impl Wire for ExampleRecord {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.0.wire(
-            &context(&Schema::example_with_poses(), BASE_TIME),
-            BASE_TIME,
-            coder,
-        )
+        self.0.wire(&context(&Schema::example_with_poses(), BASE_TIME), BASE_TIME, coder)
     }
 }
 
 impl Wire for ExampleBody {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.0
-            .wire(&context(&Schema::example_with_poses(), BASE_TIME), coder)
+        self.0.wire(&context(&Schema::example_with_poses(), BASE_TIME), coder)
     }
 }
 
 impl Example for Command {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        Self {
-            number: rng.u32(..),
-            kind: rng.u8(..),
-            fields: any_fields(rng),
-        }
+        Self { number: rng.u32(..), kind: rng.u8(..), fields: any_fields(rng) }
     }
 }
 
@@ -105,25 +88,15 @@ impl Example for Notice {
             } else {
                 RefusalReason::Code(rng.u16(..))
             };
-            return Self::Refused {
-                command: rng.u32(..),
-                reason,
-            };
+            return Self::Refused { command: rng.u32(..), reason };
         }
-        Self::Event {
-            kind: rng.u8(..),
-            effect: any_time(rng),
-            fields: any_fields(rng),
-        }
+        Self::Event { kind: rng.u8(..), effect: any_time(rng), fields: any_fields(rng) }
     }
 }
 
 impl Example for LatenessReport {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        Self {
-            received: rng.u64(..) >> rng.u32(..64),
-            late: rng.u64(..) >> rng.u32(..64),
-        }
+        Self { received: rng.u64(..) >> rng.u32(..64), late: rng.u64(..) >> rng.u32(..64) }
     }
 }
 
@@ -147,11 +120,7 @@ impl Example for Uplink {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let report = rng.bool().then(|| LatenessReport::example(rng));
         let input = rng.bool().then(|| KeyInput::example(rng));
-        Self {
-            report,
-            input,
-            lost_track: rng.bool().then(|| rng.u16(..)),
-        }
+        Self { report, input, lost_track: rng.bool().then(|| rng.u16(..)) }
     }
 }
 
@@ -166,21 +135,13 @@ impl Example for ExampleBody {
         // The stamp lies within half of its period.
         let stamp =
             GameTime::from_millis(rng.u64(..1 << (STAMP_BITS - 1)) >> rng.u32(..STAMP_BITS));
-        let records = (0..rng.usize(..6))
-            .map(|_| any_record(rng, stamp))
-            .collect();
-        Self(DatagramBody {
-            stamp,
-            records,
-            poses: Vec::new(),
-        })
+        let records = (0..rng.usize(..6)).map(|_| any_record(rng, stamp)).collect();
+        Self(DatagramBody { stamp, records, poses: Vec::new() })
     }
 }
 
 fn any_fields(rng: &mut fastrand::Rng) -> Vec<FieldValue<Alias>> {
-    (0..rng.usize(..=MAX_FIELDS))
-        .map(|_| any_field(rng))
-        .collect()
+    (0..rng.usize(..=MAX_FIELDS)).map(|_| any_field(rng)).collect()
 }
 
 fn any_field(rng: &mut fastrand::Rng) -> FieldValue<Alias> {
@@ -207,19 +168,8 @@ fn any_record(rng: &mut fastrand::Rng, stamp: GameTime) -> Record {
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], stamp);
     match rng.u8(..4) {
-        0 => Record::Enter {
-            alias,
-            kind,
-            at,
-            own: rng.bool(),
-            components,
-        },
-        1 => Record::Update {
-            alias,
-            kind,
-            at,
-            components,
-        },
+        0 => Record::Enter { alias, kind, at, own: rng.bool(), components },
+        1 => Record::Update { alias, kind, at, components },
         2 => Record::Leave { alias, at },
         _ => Record::InputEffects(any_effect_times(rng)),
     }
@@ -227,27 +177,17 @@ fn any_record(rng: &mut fastrand::Rng, stamp: GameTime) -> Record {
 
 /// Random effect times: as many as fit in the time since the room began.
 fn any_effect_times(rng: &mut fastrand::Rng) -> Vec<EffectTime> {
-    let mut effects = vec![EffectTime {
-        sampled_until: any_time(rng),
-        takes_effect_at: any_time(rng),
-    }];
-    while let Some(last) = effects
-        .last()
-        .filter(|_| effects.len() < MAX_EFFECTS && rng.bool())
-    {
+    let mut effects =
+        vec![EffectTime { sampled_until: any_time(rng), takes_effect_at: any_time(rng) }];
+    while let Some(last) = effects.last().filter(|_| effects.len() < MAX_EFFECTS && rng.bool()) {
         let [at, effect] = [last.sampled_until, last.takes_effect_at].map(|time| {
             let before = rng.u64(1..1 << 20) >> rng.u32(..20);
-            time.millis()
-                .checked_sub(before.max(1))
-                .map(GameTime::from_millis)
+            time.millis().checked_sub(before.max(1)).map(GameTime::from_millis)
         });
         let Some((at, effect)) = at.zip(effect) else {
             break;
         };
-        effects.push(EffectTime {
-            sampled_until: at,
-            takes_effect_at: effect,
-        });
+        effects.push(EffectTime { sampled_until: at, takes_effect_at: effect });
     }
     effects
 }
@@ -276,28 +216,11 @@ pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
         }
         (Component::Pose(pose), Codec::Pose(format)) => *pose = any_pose(rng, format),
         (Component::Path(path), _) => any_points(rng, |rng, time| {
-            path.insert(
-                time,
-                Waypoint {
-                    position: Position::example(rng),
-                    jump: rng.bool(),
-                },
-            );
+            path.insert(time, Waypoint { position: Position::example(rng), jump: rng.bool() });
         }),
         (Component::Gauge(gauge), Codec::Gauge { max }) => any_points(rng, |rng, time| {
-            let rate = if rng.bool() {
-                0.0
-            } else {
-                (rng.f32() - 0.5) * 1_100.0
-            };
-            gauge.insert(
-                time,
-                Gauge {
-                    value: rng.f32() * max,
-                    rate,
-                    max,
-                },
-            );
+            let rate = if rng.bool() { 0.0 } else { (rng.f32() - 0.5) * 1_100.0 };
+            gauge.insert(time, Gauge { value: rng.f32() * max, rate, max });
         }),
         (Component::Flag(flag), _) => {
             any_points(rng, |rng, time| flag.insert(time, StepValue(rng.bool())));

@@ -29,10 +29,7 @@ pub(crate) struct ExampleHeader(SectionHeader);
 
 impl Default for ExampleHeader {
     fn default() -> Self {
-        Self(SectionHeader {
-            number: NUMBER,
-            ..SectionHeader::default()
-        })
+        Self(SectionHeader { number: NUMBER, ..SectionHeader::default() })
     }
 }
 
@@ -50,20 +47,10 @@ impl Example for ExampleHeader {
             2 => (1 << rng.u8(..32)) - 1,
             _ => rng.u32(..),
         };
-        let acked = rng.bool().then(|| AckedSet {
-            newest: NUMBER - rng.u64(1..=MAX_ACKED_DISTANCE),
-            mask,
-        });
-        let level = if rng.bool() {
-            Level::Fine
-        } else {
-            Level::Shared
-        };
-        Self(SectionHeader {
-            level,
-            number: NUMBER,
-            acked,
-        })
+        let acked =
+            rng.bool().then(|| AckedSet { newest: NUMBER - rng.u64(1..=MAX_ACKED_DISTANCE), mask });
+        let level = if rng.bool() { Level::Fine } else { Level::Shared };
+        Self(SectionHeader { level, number: NUMBER, acked })
     }
 }
 
@@ -100,18 +87,12 @@ impl<const FINE: bool> ExampleSection<FINE> {
     fn section(&self) -> Vec<u8> {
         let (mut bytes, mut state) = (Vec::new(), FineState::default());
         let level = if FINE { Level::Fine } else { Level::Shared };
-        let header = SectionHeader {
-            level,
-            number: NUMBER,
-            acked: Some(ACKED),
-        };
+        let header = SectionHeader { level, number: NUMBER, acked: Some(ACKED) };
         let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
         for (slot, pose) in &self.0 {
             let (format, received) = known().object(*slot).expect("a known slot");
-            let (window, old) = (
-                received.baseline(&ACKED),
-                received.newest_before(ACKED.window_start()),
-            );
+            let (window, old) =
+                (received.baseline(&ACKED), received.newest_before(ACKED.window_start()));
             let (mode, baseline) = match (window, old) {
                 (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
                 (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
@@ -138,28 +119,21 @@ impl<const FINE: bool> Example for ExampleSection<FINE> {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let poses = (0..SLOTS).filter_map(|slot| {
             let (format, received) = known().object(slot)?;
-            let newest = received
-                .newest()
-                .map_or_else(Pose::default, |newest| newest.pose);
+            let newest = received.newest().map_or_else(Pose::default, |newest| newest.pose);
             rng.bool().then(|| (slot, any_step(rng, *format, &newest)))
         });
         Self(poses.collect())
     }
 }
 
-const ACKED: AckedSet = AckedSet {
-    newest: NUMBER - 2,
-    mask: 0xffff_fff5,
-};
+const ACKED: AckedSet = AckedSet { newest: NUMBER - 2, mask: 0xffff_fff5 };
 
 /// The poses that the receiver has of the objects in sections.
 struct ExampleObjects(Vec<(PoseFormat, BaselineHistory)>);
 
 impl BaselineSource for ExampleObjects {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
-        self.0
-            .get(usize::from(slot))
-            .map(|(format, received)| (format, received))
+        self.0.get(usize::from(slot)).map(|(format, received)| (format, received))
     }
 }
 
@@ -170,21 +144,15 @@ fn known() -> &'static ExampleObjects {
     OBJECTS.get_or_init(|| {
         let mut rng = fastrand::Rng::with_seed(1);
         let object = |slot: u16| {
-            let turn = [
-                Turning::Yaw { bits: 8 },
-                Turning::Free { bits: 9 },
-                Turning::Fixed,
-            ][usize::from(slot) % 3];
+            let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed]
+                [usize::from(slot) % 3];
             let format = PoseFormat {
                 per_metre: [100, 512][usize::from(slot) % 2],
                 turn,
                 motion: motion_of(slot, turn),
             };
             let mut received = BaselineHistory::new(0);
-            let mut pose = Pose {
-                at: [5_000, 4_000, 100],
-                ..any_pose(&mut rng, format)
-            };
+            let mut pose = Pose { at: [5_000, 4_000, 100], ..any_pose(&mut rng, format) };
             let ages = match slot % 4 {
                 0 => Vec::new(),
                 1 => vec![300],
@@ -193,11 +161,7 @@ fn known() -> &'static ExampleObjects {
             for age in ages {
                 pose = any_step(&mut rng, format, &pose);
                 let stamp = GameTime::from_millis(STAMP.millis() - 50 * age);
-                received.insert(ReceivedPose {
-                    number: NUMBER - age,
-                    stamp,
-                    pose,
-                });
+                received.insert(ReceivedPose { number: NUMBER - age, stamp, pose });
             }
             (format, received)
         };
@@ -208,10 +172,7 @@ fn known() -> &'static ExampleObjects {
 /// Half of the formats that may have a motion have one.
 fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
     let can = !matches!(turn, Turning::Yaw { .. });
-    (can && slot % 2 == 1).then_some(MotionFormat {
-        linear: 128,
-        angular: 64,
-    })
+    (can && slot % 2 == 1).then_some(MotionFormat { linear: 128, angular: 64 })
 }
 
 /// The same pose, one near it, or any pose.
@@ -221,10 +182,7 @@ fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
     match rng.u8(..8) {
         0 => *from,
         // At most half the grid, which is the longest possible step.
-        1 => Pose {
-            at: anywhere.at.map(|at| at / 4),
-            ..anywhere
-        },
+        1 => Pose { at: anywhere.at.map(|at| at / 4), ..anywhere },
         2 => Pose {
             at: step,
             turn: anywhere.turn,
@@ -232,11 +190,7 @@ fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
             flag: anywhere.flag,
             ..*from
         },
-        3..5 => Pose {
-            at: step,
-            turn: anywhere.turn,
-            ..*from
-        },
+        3..5 => Pose { at: step, turn: anywhere.turn, ..*from },
         _ => Pose { at: step, ..*from },
     }
 }
@@ -250,25 +204,15 @@ pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
         Turning::Yaw { bits } => [part(bits), 0, 0, 0],
         Turning::Free { bits } => [part(2), part(bits), part(bits), part(bits)],
     };
-    let speed = if matches!(format.turn, Turning::Yaw { .. }) {
-        rng.i16(..) >> rng.u8(..16)
-    } else {
-        0
-    };
+    let speed =
+        if matches!(format.turn, Turning::Yaw { .. }) { rng.i16(..) >> rng.u8(..16) } else { 0 };
     let flag = rng.bool();
     let mut velocity = || rng.i16(..) >> rng.u8(..16);
     let motion = match format.motion {
-        Some(_) if !flag => Motion {
-            linear: [(); 3].map(|()| velocity()),
-            angular: [(); 3].map(|()| velocity()),
-        },
+        Some(_) if !flag => {
+            Motion { linear: [(); 3].map(|()| velocity()), angular: [(); 3].map(|()| velocity()) }
+        }
         _ => Motion::default(),
     };
-    Pose {
-        at: std::array::from_fn(|_| coordinate(rng)),
-        turn,
-        speed,
-        flag,
-        motion,
-    }
+    Pose { at: std::array::from_fn(|_| coordinate(rng)), turn, speed, flag, motion }
 }

@@ -32,14 +32,9 @@ primitive!(
     Bits(Vec<u64>),
     |values, coder| {
         values.resize(WIDTHS as usize, 0);
-        values
-            .iter_mut()
-            .zip(0..)
-            .try_for_each(|(value, width)| coder.bits(value, width))
+        values.iter_mut().zip(0..).try_for_each(|(value, width)| coder.bits(value, width))
     },
-    |rng| (0..WIDTHS)
-        .map(|width| rng.u64(..).checked_shr(64 - width).unwrap_or(0))
-        .collect()
+    |rng| (0..WIDTHS).map(|width| rng.u64(..).checked_shr(64 - width).unwrap_or(0)).collect()
 );
 
 primitive!(
@@ -51,23 +46,11 @@ primitive!(
         coder.u32(&mut value.3)?;
         coder.u64(&mut value.4)
     },
-    |rng| (
-        rng.bool(),
-        rng.u8(..),
-        rng.u16(..),
-        rng.u32(..),
-        rng.u64(..)
-    )
+    |rng| (rng.bool(), rng.u8(..), rng.u16(..), rng.u32(..), rng.u64(..))
 );
 
 /// Of one value, of a power of two, of one more than it, and all integers.
-const RANGES: [(i64, i64); 5] = [
-    (5, 5),
-    (-8, 7),
-    (0, 8),
-    (-1_000, 10_000),
-    (i64::MIN, i64::MAX),
-];
+const RANGES: [(i64, i64); 5] = [(5, 5), (-8, 7), (0, 8), (-1_000, 10_000), (i64::MIN, i64::MAX)];
 
 primitive!(
     Bounded([i64; 5]),
@@ -82,15 +65,10 @@ primitive!(
     })
 );
 
-primitive!(Varint(u64), |value, coder| coder.varint(value), |rng| rng
-    .u64(..)
-    >> rng.u8(..64));
+primitive!(Varint(u64), |value, coder| coder.varint(value), |rng| rng.u64(..) >> rng.u8(..64));
 
-primitive!(
-    SignedVarint(i64),
-    |value, coder| coder.signed_varint(value),
-    |rng| rng.i64(..) >> rng.u8(..64)
-);
+primitive!(SignedVarint(i64), |value, coder| coder.signed_varint(value), |rng| rng.i64(..)
+    >> rng.u8(..64));
 
 primitive!(
     Quantised([f32; 2]),
@@ -126,50 +104,30 @@ impl Example for Orientation {
     }
 }
 
-primitive!(
-    Time(GameTime),
-    |value, coder| coder.time(value, BASE_TIME),
-    |rng| {
-        let millis = if rng.bool() {
-            rng.u64(..200_000)
-        } else {
-            rng.u64(..=GameTime::MAX.millis())
-        };
-        GameTime::from_millis(millis)
-    }
-);
+primitive!(Time(GameTime), |value, coder| coder.time(value, BASE_TIME), |rng| {
+    let millis = if rng.bool() { rng.u64(..200_000) } else { rng.u64(..=GameTime::MAX.millis()) };
+    GameTime::from_millis(millis)
+});
 
-primitive!(
-    Bytes(Vec<u8>),
-    |value, coder| coder.bytes(value, 200),
-    |rng| {
-        let length = rng.usize(..=200);
-        (0..length).map(|_| rng.u8(..)).collect()
-    }
-);
+primitive!(Bytes(Vec<u8>), |value, coder| coder.bytes(value, 200), |rng| {
+    let length = rng.usize(..=200);
+    (0..length).map(|_| rng.u8(..)).collect()
+});
 
 primitive!(Text(String), |value, coder| coder.text(value, 100), |rng| {
     let length = rng.usize(..=25);
     (0..length).map(|_| rng.char(..)).collect()
 });
 
-primitive!(
-    List(Vec<Alias>),
-    |values, coder| coder.list(values, 30),
-    |rng| {
-        let length = rng.usize(..=30);
-        (0..length).map(|_| Alias::example(rng)).collect()
-    }
-);
+primitive!(List(Vec<Alias>), |values, coder| coder.list(values, 30), |rng| {
+    let length = rng.usize(..=30);
+    (0..length).map(|_| Alias::example(rng)).collect()
+});
 
-primitive!(
-    Maybe(Option<Alias>),
-    |value, coder| coder.option(value),
-    |rng| {
-        let there = rng.bool();
-        there.then(|| Alias::example(rng))
-    }
-);
+primitive!(Maybe(Option<Alias>), |value, coder| coder.option(value), |rng| {
+    let there = rng.bool();
+    there.then(|| Alias::example(rng))
+});
 /// With components that are often zero or equal: the corner cases of the format.
 pub(crate) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
     let parts: [f32; 4] = std::array::from_fn(|_| match rng.u8(..4) {
@@ -178,9 +136,5 @@ pub(crate) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
         _ => rng.f32() * 2.0 - 1.0,
     });
     let norm = parts.iter().map(|part| part * part).sum::<f32>().sqrt();
-    if norm < 0.01 {
-        [0.0, 0.0, 0.0, 1.0]
-    } else {
-        parts.map(|part| part / norm)
-    }
+    if norm < 0.01 { [0.0, 0.0, 0.0, 1.0] } else { parts.map(|part| part / norm) }
 }

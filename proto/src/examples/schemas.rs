@@ -29,15 +29,9 @@ impl Schema {
                     ..ObjectKind::default()
                 },
             ],
-            events: vec![EventKind {
-                name: "hit".into(),
-                fields: fields.into(),
-            }],
+            events: vec![EventKind { name: "hit".into(), fields: fields.into() }],
             commands: commands(),
-            refusals: vec![RefusalKind {
-                name: "tired".into(),
-                text: "you are too tired".into(),
-            }],
+            refusals: vec![RefusalKind { name: "tired".into(), text: "you are too tired".into() }],
         }
     }
 }
@@ -51,10 +45,7 @@ fn commands() -> Vec<CommandKind> {
         newest_only: true,
         fields: vec![FieldSpec::new("to", FieldType::Position)],
     };
-    let rest = CommandKind {
-        name: "rest".into(),
-        ..CommandKind::default()
-    };
+    let rest = CommandKind { name: "rest".into(), ..CommandKind::default() };
     let cast = CommandKind {
         name: "cast".into(),
         help: "Cast a spell.".into(),
@@ -94,12 +85,7 @@ fn avatar() -> ObjectKind {
         bar: Some(1),
         label: Some(5),
     };
-    ObjectKind {
-        name: "avatar".into(),
-        components,
-        look,
-        ..ObjectKind::default()
-    }
+    ObjectKind { name: "avatar".into(), components, look, ..ObjectKind::default() }
 }
 
 impl Schema {
@@ -109,14 +95,7 @@ impl Schema {
     pub fn example_with_poses() -> Self {
         let mut schema = Self::example();
         let pose = |per_metre, turn| {
-            ComponentSpec::public(
-                "pose",
-                Codec::Pose(PoseFormat {
-                    per_metre,
-                    turn,
-                    motion: None,
-                }),
-            )
+            ComponentSpec::public("pose", Codec::Pose(PoseFormat { per_metre, turn, motion: None }))
         };
         let kind = |name: &str, components| ObjectKind {
             name: name.into(),
@@ -124,19 +103,11 @@ impl Schema {
             ..ObjectKind::default()
         };
         let name = ComponentSpec::team("name", Codec::Text { max_bytes: 32 });
-        let fresher = Freshness {
-            engaged_ms: 20,
-            near_m: 5.5,
-            near_ms: 30,
-            far_ms: 40,
-        };
+        let fresher = Freshness { engaged_ms: 20, near_m: 5.5, near_ms: 30, far_ms: 40 };
         schema.kinds.extend([
             kind("walker", vec![pose(100, Turning::Yaw { bits: 8 }), name]),
             kind("cube", vec![pose(512, Turning::Free { bits: 9 })]),
-            ObjectKind {
-                freshness: fresher,
-                ..kind("ball", vec![pose(16, Turning::Fixed)])
-            },
+            ObjectKind { freshness: fresher, ..kind("ball", vec![pose(16, Turning::Fixed)]) },
         ]);
         schema
     }

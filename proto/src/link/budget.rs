@@ -143,10 +143,8 @@ impl Budget {
     pub(super) fn set_shares_with_slices(&mut self, now: LocalTime, slicing: bool) {
         self.settle_balances(now);
         if !slicing {
-            self.balances = ClassBalances {
-                game: self.balances.game + self.balances.slices,
-                slices: 0,
-            };
+            self.balances =
+                ClassBalances { game: self.balances.game + self.balances.slices, slices: 0 };
         }
         self.shares_with_slices = slicing;
         self.settle_balances(now);
@@ -170,9 +168,9 @@ impl Budget {
         let bytes = match class {
             TrafficClass::Control => room.min((game + slices) / MILLIONTHS),
             TrafficClass::Game => room.saturating_sub(CONTROL_RESERVE).min(game / MILLIONTHS),
-            TrafficClass::Slices => room
-                .saturating_sub(self.reserved_for_game(now))
-                .min(slices / MILLIONTHS),
+            TrafficClass::Slices => {
+                room.saturating_sub(self.reserved_for_game(now)).min(slices / MILLIONTHS)
+            }
         };
         bytes as usize
     }
@@ -188,11 +186,8 @@ impl Budget {
         }
         while by - before > 1 {
             let middle = before.midpoint(by);
-            *(if self.available(class, after(middle)) >= bytes {
-                &mut by
-            } else {
-                &mut before
-            }) = middle;
+            *(if self.available(class, after(middle)) >= bytes { &mut by } else { &mut before }) =
+                middle;
         }
         after(by)
     }
@@ -206,11 +201,8 @@ impl Budget {
         for &(class, bytes) in payments.iter().filter(|(_, bytes)| *bytes > 0) {
             let owed = bytes as u64 * MILLIONTHS;
             let ClassBalances { game, slices } = &mut self.balances;
-            let (first, second) = if class == TrafficClass::Slices {
-                (slices, game)
-            } else {
-                (game, slices)
-            };
+            let (first, second) =
+                if class == TrafficClass::Slices { (slices, game) } else { (game, slices) };
             *second = second.saturating_sub(owed.saturating_sub(*first));
             *first = first.saturating_sub(owed);
             if class == TrafficClass::Game {
@@ -233,30 +225,17 @@ impl Budget {
         // What the ledger forbids is not saved up, so that traffic continues evenly after a burst
         // and its pause. Beside slices the game's savings are small, and it would earn what it lost
         // here again at the slices' cost.
-        let game = if self.shares_with_slices {
-            game
-        } else {
-            game.min(room)
-        };
-        self.balances = ClassBalances {
-            game,
-            slices: slices.min(room),
-        };
+        let game = if self.shares_with_slices { game } else { game.min(room) };
+        self.balances = ClassBalances { game, slices: slices.min(room) };
         self.settled_at = now;
     }
 
     fn balances_at(&self, now: LocalTime) -> ClassBalances {
-        let micros = now
-            .since(self.settled_at)
-            .min(Duration::from_secs(2))
-            .as_micros() as u64;
+        let micros = now.since(self.settled_at).min(Duration::from_secs(2)).as_micros() as u64;
         let earned = self.rate() * micros;
         let ClassBalances { game, slices } = self.balances;
         if !self.shares_with_slices {
-            return ClassBalances {
-                game: (game + earned).min(self.burst_limit()),
-                slices,
-            };
+            return ClassBalances { game: (game + earned).min(self.burst_limit()), slices };
         }
         let to_game = earned * u64::from(self.config.game_percent) / 100;
         let game = game + to_game;
@@ -265,10 +244,7 @@ impl Budget {
         let all_slices = slices + (earned - to_game) + over;
         let kept_slices = all_slices.min(self.burst_limit().max(slices));
         let game = (game - over + (all_slices - kept_slices)).min(self.burst_limit());
-        ClassBalances {
-            game,
-            slices: kept_slices,
-        }
+        ClassBalances { game, slices: kept_slices }
     }
 
     fn burst_limit(&self) -> u64 {
@@ -288,11 +264,7 @@ impl Budget {
     fn reserved_for_game(&self, now: LocalTime) -> u64 {
         let is_unchanged =
             self.game_spent_at == LocalTime::ZERO || now.since(self.game_spent_at) >= QUIET_AFTER;
-        let most = if is_unchanged {
-            QUIET_GAME_RESERVE
-        } else {
-            u64::MAX
-        };
+        let most = if is_unchanged { QUIET_GAME_RESERVE } else { u64::MAX };
         (self.balances.game / MILLIONTHS).clamp(CONTROL_RESERVE, most)
     }
 

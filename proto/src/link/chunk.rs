@@ -61,11 +61,7 @@ pub struct ChunkConfig {
 
 impl Default for ChunkConfig {
     fn default() -> Self {
-        Self {
-            queue_bytes: 4 << 20,
-            first_burst_bytes: 0,
-            largest_block: 0,
-        }
+        Self { queue_bytes: 4 << 20, first_burst_bytes: 0, largest_block: 0 }
     }
 }
 
@@ -128,9 +124,8 @@ impl SliceSet {
             return Some(index + after.trailing_zeros() as usize);
         }
         let words = self.0.len();
-        let later = (1..=words)
-            .map(|step| (index / 64 + step) % words)
-            .find(|&word| self.0[word] != 0)?;
+        let later =
+            (1..=words).map(|step| (index / 64 + step) % words).find(|&word| self.0[word] != 0)?;
         Some(64 * later + self.0[later].trailing_zeros() as usize)
     }
 }
@@ -146,9 +141,7 @@ mod tests {
             let mut slices = SliceSet::default();
             (0..rng.usize(0..8)).for_each(|_| slices.insert(rng.usize(..MAX_SLICES)));
             let from = rng.usize(..MAX_SLICES);
-            let plain = (from..MAX_SLICES)
-                .chain(0..from)
-                .find(|&index| slices.contains(index));
+            let plain = (from..MAX_SLICES).chain(0..from).find(|&index| slices.contains(index));
             assert_eq!(slices.next_from(from), plain, "seed {seed}");
         }
     }

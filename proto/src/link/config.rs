@@ -66,23 +66,13 @@ impl Default for LinkConfig {
 impl LinkConfig {
     /// The default, with pings, and for blocks of up to 4 MiB.
     pub fn client() -> Self {
-        let chunks = ChunkConfig {
-            largest_block: 4 << 20,
-            ..ChunkConfig::default()
-        };
-        Self {
-            pings: Some(PingSchedule::default()),
-            chunks,
-            ..Self::default()
-        }
+        let chunks = ChunkConfig { largest_block: 4 << 20, ..ChunkConfig::default() };
+        Self { pings: Some(PingSchedule::default()), chunks, ..Self::default() }
     }
 
     /// The default, with a budget of 256 kbit/s.
     pub fn server() -> Self {
-        Self {
-            budget: Some(BudgetConfig::default()),
-            ..Self::default()
-        }
+        Self { budget: Some(BudgetConfig::default()), ..Self::default() }
     }
 
     /// Panics if a limit is out of its range.
@@ -141,18 +131,12 @@ mod tests {
             let result = std::panic::catch_unwind(|| config.assert_valid());
             result.is_ok()
         };
-        let datagrams_of = |max_datagram| LinkConfig {
-            max_datagram,
-            ..LinkConfig::default()
-        };
+        let datagrams_of = |max_datagram| LinkConfig { max_datagram, ..LinkConfig::default() };
         assert!(!is_valid(datagrams_of(1_071)));
         assert!(is_valid(datagrams_of(1_072)));
         assert!(is_valid(datagrams_of(MAX_DATAGRAM)));
         assert!(!is_valid(datagrams_of(MAX_DATAGRAM + 1)));
-        let queue_of = |queue_limit| LinkConfig {
-            queue_limit,
-            ..LinkConfig::default()
-        };
+        let queue_of = |queue_limit| LinkConfig { queue_limit, ..LinkConfig::default() };
         assert!(!is_valid(queue_of(0)));
         assert!(is_valid(queue_of(1)));
         assert!(is_valid(queue_of(MESSAGE_WINDOW as usize)));

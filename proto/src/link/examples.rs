@@ -18,10 +18,7 @@ impl Example for DatagramHeader {
             received_us: rng.u64(..) >> rng.u32(64 - RECEIVED_BITS..64),
             held_us: rng.u64(..) >> rng.u32(64 - HELD_BITS..64),
         });
-        let extras = rng.bool().then(|| HeaderExtras {
-            ping: rng.bool(),
-            pong,
-        });
+        let extras = rng.bool().then(|| HeaderExtras { ping: rng.bool(), pong });
         Self {
             number: ShortNumber::from_number(rng.u64(..)),
             asks_for_ack: rng.bool(),
@@ -50,11 +47,7 @@ impl Example for Slice {
         let last = if left > 0 { u8::MAX } else { rng.u8(..) };
         let index = if rng.bool() { last } else { rng.u8(..=last) };
         let is_whole = left > 0 || index < last;
-        let length = if is_whole {
-            SLICE_BYTES
-        } else {
-            rng.usize(1..=SLICE_BYTES)
-        };
+        let length = if is_whole { SLICE_BYTES } else { rng.usize(1..=SLICE_BYTES) };
         Self {
             chunk: rng.u8(..),
             index,
@@ -73,10 +66,6 @@ impl Example for ReceivedSet {
         (0..=usize::from(last))
             .filter(|_| rng.u32(..256) >= missing_of_256)
             .for_each(|index| slices.insert(index));
-        Self {
-            chunk: rng.u8(..),
-            last_index: last,
-            slices,
-        }
+        Self { chunk: rng.u8(..), last_index: last, slices }
     }
 }

@@ -210,8 +210,7 @@ impl Message {
     /// Length of this message in a list after `previous`, its flag included.
     pub(super) fn bits_after(&mut self, previous: Option<u32>) -> usize {
         let mut measure = Measure::new();
-        self.wire_after(previous, &mut measure)
-            .expect("measuring cannot fail");
+        self.wire_after(previous, &mut measure).expect("measuring cannot fail");
         1 + measure.bits()
     }
 
@@ -308,23 +307,11 @@ mod tests {
     #[test]
     fn a_header_takes_31_bits_and_a_few_more_when_numbers_are_missing() {
         let bits = |earlier| {
-            let ack = Some(Ack {
-                latest: ShortNumber::from_number(70),
-                earlier,
-            });
-            measure(&mut DatagramHeader {
-                ack,
-                ..DatagramHeader::default()
-            })
+            let ack = Some(Ack { latest: ShortNumber::from_number(70), earlier });
+            measure(&mut DatagramHeader { ack, ..DatagramHeader::default() })
         };
         assert_eq!(
-            [
-                bits(u32::MAX),
-                bits(!(1 << 31)),
-                bits(!1),
-                bits(!0b11),
-                bits(0)
-            ],
+            [bits(u32::MAX), bits(!(1 << 31)), bits(!1), bits(!0b11), bits(0)],
             [31, 37, 37, 65, 65]
         );
         assert_eq!(measure(&mut DatagramHeader::default()), 19);
@@ -369,10 +356,7 @@ mod tests {
         let mut header = DatagramHeader {
             number: ShortNumber::from_number(9),
             asks_for_ack: true,
-            ack: Some(Ack {
-                latest: ShortNumber::from_number(70),
-                earlier: u32::MAX,
-            }),
+            ack: Some(Ack { latest: ShortNumber::from_number(70), earlier: u32::MAX }),
             extras: None,
         };
         let long = written(|writer| {

@@ -70,11 +70,7 @@ impl Pings {
             true => schedule.interval,
             false => schedule.quiet_interval,
         };
-        Some(if self.sent == 0 {
-            LocalTime::ZERO
-        } else {
-            self.last_sent + interval
-        })
+        Some(if self.sent == 0 { LocalTime::ZERO } else { self.last_sent + interval })
     }
 
     /// Either side has sent data.
@@ -93,17 +89,11 @@ impl Pings {
         // holding time is then 0.
         let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
         let fits = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
-        fits.then_some(Pong {
-            pinged: ShortNumber::from_number(pinged),
-            received_us,
-            held_us,
-        })
+        fits.then_some(Pong { pinged: ShortNumber::from_number(pinged), received_us, held_us })
     }
 
     pub(super) fn handle_ping(&mut self, now: LocalTime, number: u64) {
-        let newer = self
-            .unanswered
-            .is_none_or(|(unanswered, _)| number > unanswered);
+        let newer = self.unanswered.is_none_or(|(unanswered, _)| number > unanswered);
         if newer {
             self.unanswered = Some((number, now));
         }
@@ -165,10 +155,8 @@ mod tests {
 
     #[test]
     fn a_peer_that_sends_again_after_silence_is_pinged_at_once() {
-        let mut pings = Pings::new(Some(PingSchedule {
-            settling_answers: 0,
-            ..PingSchedule::default()
-        }));
+        let mut pings =
+            Pings::new(Some(PingSchedule { settling_answers: 0, ..PingSchedule::default() }));
         let at = LocalTime::from_millis;
         pings.note_sent(at(0), true);
         pings.handle_pong(Duration::ZERO);
@@ -193,11 +181,7 @@ mod tests {
         );
         assert_eq!(
             pings.pong(at(90)),
-            Some(Pong {
-                pinged: ShortNumber::from_number(7),
-                received_us: 100_000,
-                held_us: 0
-            })
+            Some(Pong { pinged: ShortNumber::from_number(7), received_us: 100_000, held_us: 0 })
         );
         pings.note_sent(at(130), false);
         assert_eq!(pings.pong(at(130)), None);

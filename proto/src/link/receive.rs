@@ -37,17 +37,13 @@ impl<P: Copy + Default> Link<P> {
             return Ok(None);
         };
         // From here on no part is refused.
-        self.received_numbers
-            .record(now, parts.number, parts.header.asks_for_ack);
+        self.received_numbers.record(now, parts.number, parts.header.asks_for_ack);
         self.stats.received += 1;
         if let Some((latest, earlier)) = parts.acked {
             self.handle_ack(now, latest, earlier);
         }
         if let Some(set) = &parts.set
-            && self
-                .sender
-                .as_mut()
-                .is_some_and(|sender| sender.handle_set(set))
+            && self.sender.as_mut().is_some_and(|sender| sender.handle_set(set))
         {
             self.finish_block(now);
         }
@@ -69,20 +65,11 @@ impl<P: Copy + Default> Link<P> {
     fn read_parts(&mut self, reader: &mut Reader<'_>) -> Result<Option<DatagramParts>, WireError> {
         let mut header = DatagramHeader::default();
         header.wire(reader)?;
-        let acked = header
-            .ack
-            .map(|ack| self.sent_packets.check(ack))
-            .transpose()?;
+        let acked = header.ack.map(|ack| self.sent_packets.check(ack)).transpose()?;
         let Some(number) = self.fresh_number(header.number) else {
             return Ok(None);
         };
-        let mut parts = DatagramParts {
-            number,
-            header,
-            acked,
-            set: None,
-            slice: None,
-        };
+        let mut parts = DatagramParts { number, header, acked, set: None, slice: None };
         if header.extras.is_some() {
             self.messages.wire(reader)?;
             reader.option(&mut parts.set)?;
@@ -96,9 +83,7 @@ impl<P: Copy + Default> Link<P> {
         match &self.sender {
             Some(sender) => sender.check(set),
             None if set.chunk.wrapping_sub(self.next_chunk).cast_signed() < 0 => Ok(()),
-            None => Err(WireError::OutOfRange {
-                what: "set of slices",
-            }),
+            None => Err(WireError::OutOfRange { what: "set of slices" }),
         }
     }
 
@@ -111,23 +96,15 @@ impl<P: Copy + Default> Link<P> {
         self.slice.wire(reader)?;
         let largest = self.config.chunks.largest_block;
         if largest == 0 {
-            return Err(WireError::TooLong {
-                length: self.slice.bytes.len() as u64,
-                max: 0,
-            });
+            return Err(WireError::TooLong { length: self.slice.bytes.len() as u64, max: 0 });
         }
-        self.receiver
-            .get_or_insert_default()
-            .check(&self.slice, largest)
-            .map(Some)
+        self.receiver.get_or_insert_default().check(&self.slice, largest).map(Some)
     }
 
     /// The number of the datagram if it is fresh; otherwise counts the reason to drop it.
     fn fresh_number(&mut self, short_number: ShortNumber) -> Option<u64> {
         let number = self.received_numbers.full_number(short_number);
-        match number.map_or(NumberStatus::TooOld, |number| {
-            self.received_numbers.status(number)
-        }) {
+        match number.map_or(NumberStatus::TooOld, |number| self.received_numbers.status(number)) {
             NumberStatus::Duplicate => self.stats.duplicates += 1,
             NumberStatus::TooOld => self.stats.too_old += 1,
             NumberStatus::Fresh if self.events.len() >= MAX_EVENTS => self.stats.overrun += 1,
@@ -140,11 +117,8 @@ impl<P: Copy + Default> Link<P> {
         // The newest acknowledged datagram that asked for it gives the round trip, even if it was
         // counted as lost: a round trip that has grown beyond the time-out must be noticed.
         let mut measured = None;
-        let distances = (0..32)
-            .rev()
-            .filter(|bit| earlier >> bit & 1 == 1)
-            .map(|bit| bit + 1)
-            .chain([0]);
+        let distances =
+            (0..32).rev().filter(|bit| earlier >> bit & 1 == 1).map(|bit| bit + 1).chain([0]);
         for number in distances.map(|back| latest - back) {
             let result = self.sent_packets.acknowledge(number);
             let (AckResult::InTime(packet) | AckResult::AfterLoss(packet)) = result else {
@@ -158,10 +132,7 @@ impl<P: Copy + Default> Link<P> {
                 });
             }
             if let Some(slice_id) = packet.contents.slice
-                && self
-                    .sender
-                    .as_mut()
-                    .is_some_and(|sender| sender.handle_acked(slice_id))
+                && self.sender.as_mut().is_some_and(|sender| sender.handle_acked(slice_id))
             {
                 self.finish_block(now);
             }
@@ -186,9 +157,7 @@ impl<P: Copy + Default> Link<P> {
         if let Some(sent_at) = measured {
             self.rtt.handle_sample(now.since(sent_at));
             if let Some(budget) = &mut self.budget {
-                budget
-                    .rate_controller
-                    .handle_round_trip(sent_at, now.since(sent_at));
+                budget.rate_controller.handle_round_trip(sent_at, now.since(sent_at));
             }
         }
     }
@@ -241,10 +210,7 @@ impl<P: Copy + Default> Link<P> {
             SliceStatus::New => self.stats.slices_received += 1,
             SliceStatus::Duplicate => self.stats.slices_repeated += 1,
         }
-        let receiver = self
-            .receiver
-            .as_mut()
-            .expect("the receiver has checked the slice");
+        let receiver = self.receiver.as_mut().expect("the receiver has checked the slice");
         if let Some(block) = receiver.accept(&self.slice, status) {
             self.queue_event(LinkEvent::Block(block));
         }
@@ -252,11 +218,8 @@ impl<P: Copy + Default> Link<P> {
 
     pub(super) fn handle_losses(&mut self, now: LocalTime) {
         let (marks, mut from) = (self.sent_packets.marks(), 0);
-        while let Some(LostPacket {
-            number,
-            packet,
-            by_timeout,
-        }) = self.sent_packets.next_lost(now, &self.rtt, marks, from)
+        while let Some(LostPacket { number, packet, by_timeout }) =
+            self.sent_packets.next_lost(now, &self.rtt, marks, from)
         {
             from = number + 1;
             if by_timeout {

@@ -36,9 +36,7 @@ impl NumberSet {
 
     /// How many of those before the newest are not members.
     fn missing(&self) -> u32 {
-        let before = self
-            .latest
-            .map_or(0, |latest| latest.min(ACK_HISTORY) as u32);
+        let before = self.latest.map_or(0, |latest| latest.min(ACK_HISTORY) as u32);
         before.saturating_sub(self.earlier.count_ones())
     }
 
@@ -105,11 +103,7 @@ impl ReceivedNumbers {
 
     /// The full number for these lowest bits; `None` for one from before the first.
     pub(super) fn full_number(&self, short_number: ShortNumber) -> Option<u64> {
-        self.numbers
-            .latest
-            .map_or(Some(short_number.first()), |latest| {
-                short_number.near(latest)
-            })
+        self.numbers.latest.map_or(Some(short_number.first()), |latest| short_number.near(latest))
     }
 
     pub(super) fn status(&self, number: u64) -> NumberStatus {
@@ -136,10 +130,7 @@ impl ReceivedNumbers {
     pub(super) fn ack(&self) -> Option<Ack> {
         self.acknowledgeable()
             .newest_and_earlier()
-            .map(|(latest, earlier)| Ack {
-                latest: ShortNumber::from_number(latest),
-                earlier,
-            })
+            .map(|(latest, earlier)| Ack { latest: ShortNumber::from_number(latest), earlier })
     }
 
     /// A datagram has left with [`ReceivedNumbers::ack`].
@@ -197,10 +188,8 @@ mod tests {
                     known.insert(number);
                     assert_eq!(received.last(), Some(number));
                 }
-                let (latest, earlier) = received
-                    .numbers
-                    .newest_and_earlier()
-                    .expect("something was received");
+                let (latest, earlier) =
+                    received.numbers.newest_and_earlier().expect("something was received");
                 let reported: BTreeSet<_> = (0..32)
                     .filter(|bit| earlier >> bit & 1 == 1)
                     .map(|bit| latest - 1 - bit)
@@ -237,10 +226,7 @@ mod tests {
         assert_eq!(received.ack_deadline(&config), None);
         assert!(!received.owes_ack());
         received.record(start, 2, true);
-        assert_eq!(
-            received.ack_deadline(&config),
-            Some(start + Duration::from_millis(25))
-        );
+        assert_eq!(received.ack_deadline(&config), Some(start + Duration::from_millis(25)));
         for number in 3..=9 {
             received.record(start + Duration::from_millis(1), number, true);
         }
@@ -279,9 +265,6 @@ mod tests {
         received.set_limit(later, None);
         assert_eq!(latest(&received), Some(ShortNumber::from_number(2)));
         let deadline = later + LinkConfig::default().ack_delay;
-        assert_eq!(
-            received.ack_deadline(&LinkConfig::default()),
-            Some(deadline)
-        );
+        assert_eq!(received.ack_deadline(&LinkConfig::default()), Some(deadline));
     }
 }

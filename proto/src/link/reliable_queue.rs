@@ -72,13 +72,7 @@ struct QueuedMessage {
 
 impl ReliableQueue {
     pub(super) fn new(bound: usize, first: u32, full_bits: usize) -> Self {
-        Self {
-            queue: VecDeque::new(),
-            bound,
-            next: first,
-            full_bits,
-            held_from: None,
-        }
+        Self { queue: VecDeque::new(), bound, next: first, full_bits, held_from: None }
     }
 
     /// The id of the next message.
@@ -102,15 +96,8 @@ impl ReliableQueue {
         expires_at: Option<LocalTime>,
         leave_by: Option<LocalTime>,
     ) -> Result<MessageId, QueueFull> {
-        assert!(
-            bytes.len() <= MAX_MESSAGE,
-            "a message of {} bytes is too long",
-            bytes.len()
-        );
-        let span = self
-            .queue
-            .front()
-            .map_or(0, |oldest| self.next.wrapping_sub(oldest.id));
+        assert!(bytes.len() <= MAX_MESSAGE, "a message of {} bytes is too long", bytes.len());
+        let span = self.queue.front().map_or(0, |oldest| self.next.wrapping_sub(oldest.id));
         if self.queue.len() >= self.bound || span >= MESSAGE_WINDOW {
             return Err(QueueFull);
         }
@@ -132,8 +119,7 @@ impl ReliableQueue {
     /// still arrive.
     pub(super) fn expire(&mut self, now: LocalTime) -> u64 {
         let before = self.queue.len();
-        self.queue
-            .retain(|message| message.in_flight || message.expires_at > now);
+        self.queue.retain(|message| message.in_flight || message.expires_at > now);
         (before - self.queue.len()) as u64
     }
 
@@ -146,17 +132,11 @@ impl ReliableQueue {
         }; // The flag at the end.
         let all_due = self.is_full() || self.waiting().all(|message| message.is_due(now));
         let mut previous = None;
-        for due in self
-            .waiting()
-            .filter(|message| all_due || message.is_due(now))
-        {
+        for due in self.waiting().filter(|message| all_due || message.is_due(now)) {
             if left < MIN_MESSAGE_BITS {
                 return;
             }
-            let mut message = Message {
-                id: due.id,
-                bytes: due.bytes.clone(),
-            };
+            let mut message = Message { id: due.id, bytes: due.bytes.clone() };
             let bits = message.bits_after(previous);
             if bits <= left {
                 left -= bits;
@@ -178,16 +158,11 @@ impl ReliableQueue {
                 + 8 * message.bytes.len();
             if max_bits <= left {
                 left -= max_bits;
-                picked.0.push(Message {
-                    id: message.id,
-                    bytes: message.bytes.clone(),
-                });
+                picked.0.push(Message { id: message.id, bytes: message.bytes.clone() });
             }
         }
         let oldest = self.queue.front().map_or(0, |message| message.id);
-        picked
-            .0
-            .sort_unstable_by_key(|message| message.id.wrapping_sub(oldest));
+        picked.0.sort_unstable_by_key(|message| message.id.wrapping_sub(oldest));
     }
 
     /// Records that the datagram `seq` carries these messages. Returns how many of them were sent
@@ -195,9 +170,7 @@ impl ReliableQueue {
     pub(super) fn note_carried(&mut self, seq: Seq, picked: &Messages) -> u64 {
         let mut repeated = 0;
         for message in &picked.0 {
-            let queued = self
-                .find(message.id)
-                .expect("picked messages are in the queue");
+            let queued = self.find(message.id).expect("picked messages are in the queue");
             repeated += u64::from(queued.carrier_count > 0);
             queued.carriers.rotate_right(1);
             queued.carriers[0] = seq;
@@ -220,10 +193,8 @@ impl ReliableQueue {
 
     /// A message that was sent again since does not wait, although an earlier copy is lost.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
-        for message in self
-            .queue
-            .iter_mut()
-            .filter(|message| message.in_flight && message.carriers[0] == seq)
+        for message in
+            self.queue.iter_mut().filter(|message| message.in_flight && message.carriers[0] == seq)
         {
             message.in_flight = false;
             message.leave_by = LocalTime::ZERO;
@@ -240,8 +211,7 @@ impl ReliableQueue {
         let due = self
             .waiting()
             .filter(|message| (full || message.is_due(now)) && message.expires_at > now);
-        due.map(|message| Messages::bits_of_one(message.bytes.len()))
-            .min()
+        due.map(|message| Messages::bits_of_one(message.bytes.len())).min()
     }
 
     /// When a message is to be sent or expires; `payable_at` returns when that many bits can be
@@ -249,11 +219,7 @@ impl ReliableQueue {
     pub(super) fn deadline(&self, affordable_at: impl Fn(usize) -> LocalTime) -> Option<LocalTime> {
         let full = self.is_full();
         let deadlines = self.waiting().map(|message| {
-            let due = if full {
-                LocalTime::ZERO
-            } else {
-                message.leave_by
-            };
+            let due = if full { LocalTime::ZERO } else { message.leave_by };
             due.max(affordable_at(Messages::bits_of_one(message.bytes.len())))
                 .min(message.expires_at)
         });
@@ -271,9 +237,7 @@ impl ReliableQueue {
 
     /// Whether the waiting messages fill a datagram.
     fn is_full(&self) -> bool {
-        let bits = self
-            .waiting()
-            .map(|message| 1 + 10 + MIN_ID_BITS + 8 * message.bytes.len());
+        let bits = self.waiting().map(|message| 1 + 10 + MIN_ID_BITS + 8 * message.bytes.len());
         bits.sum::<usize>() >= self.full_bits
     }
 
@@ -306,9 +270,7 @@ mod tests {
     fn queue(bound: usize, messages: usize) -> ReliableQueue {
         let mut queue = ReliableQueue::new(bound, u32::MAX - 5, ROOM);
         (0..messages).for_each(|number| {
-            queue
-                .push(vec![number as u8; 4].into(), None, None)
-                .expect("the queue has room");
+            queue.push(vec![number as u8; 4].into(), None, None).expect("the queue has room");
         });
         queue
     }
@@ -344,15 +306,9 @@ mod tests {
     fn the_oldest_messages_go_first_and_a_large_one_blocks_no_small_one() {
         let mut queue = ReliableQueue::new(8, 0, ROOM);
         for length in [100, 400, 10] {
-            queue
-                .push(vec![0; length].into(), None, None)
-                .expect("the queue has room");
+            queue.push(vec![0; length].into(), None, None).expect("the queue has room");
         }
-        let ids: Vec<_> = pick(&queue, 8 * 150)
-            .0
-            .iter()
-            .map(|message| message.id)
-            .collect();
+        let ids: Vec<_> = pick(&queue, 8 * 150).0.iter().map(|message| message.id).collect();
         assert_eq!(ids, [0, 2]);
     }
 
@@ -361,10 +317,7 @@ mod tests {
         for budget in 2_200..2_400 {
             let mut picked = pick(&queue(256, 256), budget);
             let bits = crate::wire::measure(&mut picked);
-            assert!(
-                bits <= budget && bits + 1 + 5 + 10 + 32 > budget,
-                "{bits} of {budget}"
-            );
+            assert!(bits <= budget && bits + 1 + 5 + 10 + 32 > budget, "{bits} of {budget}");
         }
     }
 
@@ -380,13 +333,9 @@ mod tests {
     #[test]
     fn expired_messages_are_removed_unless_they_are_in_flight() {
         let (mut queue, at) = (ReliableQueue::new(8, 0, ROOM), LocalTime::from_millis);
-        queue
-            .push(Bytes::from_static(b"a"), Some(at(100)), None)
-            .expect("the queue has room");
+        queue.push(Bytes::from_static(b"a"), Some(at(100)), None).expect("the queue has room");
         carry(&mut queue, 1);
-        queue
-            .push(Bytes::from_static(b"b"), Some(at(100)), None)
-            .expect("the queue has room");
+        queue.push(Bytes::from_static(b"b"), Some(at(100)), None).expect("the queue has room");
         assert!(queue.min_due_bits(at(99)).is_some() && queue.min_due_bits(at(100)).is_none());
         assert_eq!(queue.deadline(|_| LocalTime::ZERO), Some(LocalTime::ZERO));
         assert_eq!(queue.expire(at(100)), 1);
@@ -400,46 +349,26 @@ mod tests {
         let at = LocalTime::from_millis;
         let mut queue = ReliableQueue::new(64, 0, ROOM);
         let push = |queue: &mut ReliableQueue, length: usize, leave_by| {
-            queue
-                .push(vec![0; length].into(), None, leave_by)
-                .expect("the queue has room");
+            queue.push(vec![0; length].into(), None, leave_by).expect("the queue has room");
         };
         let due = |queue: &ReliableQueue, now| queue.min_due_bits(now).is_some();
         let picked = |queue: &ReliableQueue, now, room| {
             let mut picked = Messages::default();
             queue.pick(now, room, &mut picked);
             assert!(crate::wire::measure(&mut picked) <= room.max(1));
-            picked
-                .0
-                .iter()
-                .map(|message| message.id)
-                .collect::<Vec<_>>()
+            picked.0.iter().map(|message| message.id).collect::<Vec<_>>()
         };
         push(&mut queue, 20, Some(at(100)));
         assert!(!due(&queue, at(99)) && due(&queue, at(100)));
         assert_eq!(queue.deadline(|_| at(7)), Some(at(100)));
         assert_eq!(queue.deadline(|_| at(170)), Some(at(170)));
-        assert_eq!(
-            picked(&queue, at(50), ROOM),
-            [0],
-            "any datagram carries a delayed message"
-        );
+        assert_eq!(picked(&queue, at(50), ROOM), [0], "any datagram carries a delayed message");
         push(&mut queue, 30, None);
         push(&mut queue, 20, Some(at(90)));
         assert_eq!(picked(&queue, at(50), ROOM), [0, 1, 2]);
-        assert_eq!(
-            picked(&queue, at(50), 300),
-            [1],
-            "the message that is due comes first"
-        );
+        assert_eq!(picked(&queue, at(50), 300), [1], "the message that is due comes first");
         assert_eq!(picked(&queue, at(95), 500), [1, 2]);
-        queue.note_carried(
-            Seq(1),
-            &Messages(vec![Message {
-                id: 1,
-                ..Message::default()
-            }]),
-        );
+        queue.note_carried(Seq(1), &Messages(vec![Message { id: 1, ..Message::default() }]));
         assert!(!due(&queue, at(50)));
         (0..30).for_each(|_| push(&mut queue, 10, Some(at(1_000))));
         assert!(!due(&queue, at(50)));
@@ -472,10 +401,7 @@ mod tests {
         }
         assert!(refused, "the window must stop new messages");
         assert_eq!(queue.queue.len(), 1);
-        assert!(
-            filter.insert(queue.queue[0].id),
-            "the old message is behind the window"
-        );
+        assert!(filter.insert(queue.queue[0].id), "the old message is behind the window");
         assert!(!filter.insert(queue.queue[0].id));
     }
 }

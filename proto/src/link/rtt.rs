@@ -50,10 +50,9 @@ impl RttEstimator {
         self.doublings = 0;
         self.measured = Some(match self.measured {
             None => (sample, sample / 2),
-            Some((mean, variation)) => (
-                (mean * 7 + sample) / 8,
-                (variation * 3 + mean.abs_diff(sample)) / 4,
-            ),
+            Some((mean, variation)) => {
+                ((mean * 7 + sample) / 8, (variation * 3 + mean.abs_diff(sample)) / 4)
+            }
         });
     }
 
@@ -73,9 +72,7 @@ impl RttEstimator {
 
     /// How long to wait for an acknowledgement when no later datagram was acknowledged.
     pub(super) fn timeout(&self) -> Duration {
-        let variation = self
-            .measured
-            .map_or(self.initial / 2, |(_, variation)| variation);
+        let variation = self.measured.map_or(self.initial / 2, |(_, variation)| variation);
         let once = (self.smoothed() + 4 * variation + self.ack_delay).max(self.min_timeout);
         (once * (1 << self.doublings)).min(self.max_timeout)
     }
@@ -102,11 +99,7 @@ mod tests {
             rtt.handle_sample(ms(80));
         }
         assert_eq!(rtt.smoothed(), ms(80));
-        assert!(
-            rtt.timeout() >= ms(105) && rtt.timeout() < ms(110),
-            "{:?}",
-            rtt.timeout()
-        );
+        assert!(rtt.timeout() >= ms(105) && rtt.timeout() < ms(110), "{:?}", rtt.timeout());
         assert_eq!(rtt.reorder_timeout(), ms(100));
     }
 

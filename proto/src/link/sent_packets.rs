@@ -205,9 +205,7 @@ impl<P: Copy + Default> SentPackets<P> {
         });
         latest
             .map(|latest| (latest, ack.earlier))
-            .ok_or(WireError::OutOfRange {
-                what: "acknowledged number",
-            })
+            .ok_or(WireError::OutOfRange { what: "acknowledged number" })
     }
 
     /// The peer has received that datagram.
@@ -244,9 +242,7 @@ impl<P: Copy + Default> SentPackets<P> {
 
     /// When the ping in that datagram left, if it had one and this is the first answer.
     pub(super) fn take_ping(&mut self, short_number: ShortNumber) -> Option<LocalTime> {
-        let number = short_number
-            .before(self.next)
-            .filter(|&number| self.remembers(number))?;
+        let number = short_number.before(self.next).filter(|&number| self.remembers(number))?;
         let packet = self.packet_mut(number);
         std::mem::take(&mut packet.awaits_pong).then_some(packet.sent_at)
     }
@@ -257,10 +253,7 @@ impl<P: Copy + Default> SentPackets<P> {
             .rev()
             .filter(|&number| self.packet(number).state.has_arrived());
         let newest = newest_first.next();
-        AckMarks {
-            newest,
-            threshold: newest_first.nth(REORDER_THRESHOLD - 2),
-        }
+        AckMarks { newest, threshold: newest_first.nth(REORDER_THRESHOLD - 2) }
     }
 
     /// Finds the oldest datagram from `from` on that is lost by `now`, and marks it as lost.
@@ -277,20 +270,14 @@ impl<P: Copy + Default> SentPackets<P> {
             let timed_out = self.times_out_at(number, rtt) <= now;
             (overtaken || timed_out).then_some((number, !overtaken))
         })?;
-        Some(LostPacket {
-            number,
-            packet: self.mark_lost(number),
-            by_timeout,
-        })
+        Some(LostPacket { number, packet: self.mark_lost(number), by_timeout })
     }
 
     /// When the next datagram in flight will count as lost without an acknowledgement.
     pub(super) fn loss_deadline(&self, rtt: &RttEstimator) -> Option<LocalTime> {
         let marks = self.marks();
-        let deadline = |number| {
-            self.times_out_at(number, rtt)
-                .min(self.overtaken_at(number, marks, rtt))
-        };
+        let deadline =
+            |number| self.times_out_at(number, rtt).min(self.overtaken_at(number, marks, rtt));
         self.in_flight(self.oldest)
             .map(deadline)
             .min()
@@ -300,28 +287,18 @@ impl<P: Copy + Default> SentPackets<P> {
     /// No acknowledgement can include it any more, or its slot in the ring is needed.
     fn is_beyond_acknowledgement(&self, number: u64, marks: AckMarks) -> bool {
         self.next - number >= SENT_WINDOW as u64
-            || marks
-                .newest
-                .is_some_and(|newest| newest > number + ACK_HISTORY)
+            || marks.newest.is_some_and(|newest| newest > number + ACK_HISTORY)
     }
 
     fn overtaken_at(&self, number: u64, marks: AckMarks, rtt: &RttEstimator) -> LocalTime {
         let overtaken = marks.threshold.is_some_and(|third| third > number);
-        if overtaken {
-            self.packet(number).sent_at + rtt.reorder_timeout()
-        } else {
-            LocalTime::MAX
-        }
+        if overtaken { self.packet(number).sent_at + rtt.reorder_timeout() } else { LocalTime::MAX }
     }
 
     /// A datagram that asks for no acknowledgement may get none, so it never times out.
     fn times_out_at(&self, number: u64, rtt: &RttEstimator) -> LocalTime {
         let packet = self.packet(number);
-        if packet.contents.asks_for_ack {
-            packet.sent_at + rtt.timeout()
-        } else {
-            LocalTime::MAX
-        }
+        if packet.contents.asks_for_ack { packet.sent_at + rtt.timeout() } else { LocalTime::MAX }
     }
 
     /// From `from` on, in the order of sending.
@@ -341,10 +318,8 @@ impl<P: Copy + Default> SentPackets<P> {
     /// still arrive.
     fn grow_if_needed(&mut self, now: LocalTime) {
         let places = self.ring.len();
-        let Some(before) = self
-            .next
-            .checked_sub(places as u64)
-            .filter(|&before| before >= self.known_from)
+        let Some(before) =
+            self.next.checked_sub(places as u64).filter(|&before| before >= self.known_from)
         else {
             return;
         };
@@ -386,20 +361,14 @@ mod tests {
     use super::*;
     use crate::link::LinkConfig;
 
-    const BODY: PacketContents = PacketContents {
-        asks_for_ack: true,
-        ping: false,
-        messages: false,
-        slice: None,
-    };
+    const BODY: PacketContents =
+        PacketContents { asks_for_ack: true, ping: false, messages: false, slice: None };
 
     /// A sender on a path of 80 ms that has sent `count` datagrams, one a millisecond from 1,000 ms
     /// on.
     fn sender(first: u64, count: u64) -> (SentPackets<()>, RttEstimator) {
-        let (mut sent, mut rtt) = (
-            SentPackets::new(first),
-            RttEstimator::new(&LinkConfig::default()),
-        );
+        let (mut sent, mut rtt) =
+            (SentPackets::new(first), RttEstimator::new(&LinkConfig::default()));
         (0..100).for_each(|_| rtt.handle_sample(Duration::from_millis(80)));
         (0..count)
             .for_each(|number| sent.push(LocalTime::from_millis(1_000 + number), BODY, (), 100));
@@ -419,10 +388,7 @@ mod tests {
         sent.acknowledge(65_537);
         assert_eq!(lost(&mut sent, &rtt, 1_100), []);
         sent.acknowledge(65_538);
-        assert_eq!(
-            sent.loss_deadline(&rtt),
-            Some(LocalTime::from_millis(1_100))
-        );
+        assert_eq!(sent.loss_deadline(&rtt), Some(LocalTime::from_millis(1_100)));
         assert_eq!(lost(&mut sent, &rtt, 1_099), []);
         assert_eq!(lost(&mut sent, &rtt, 1_100), [(65_535, false)]);
         assert_eq!(lost(&mut sent, &rtt, 1_100), []);
@@ -431,12 +397,7 @@ mod tests {
     #[test]
     fn a_timeout_applies_only_to_packets_that_asked_for_an_ack() {
         let (mut sent, rtt) = sender(0, 1);
-        sent.push(
-            LocalTime::from_millis(1_001),
-            PacketContents::default(),
-            (),
-            100,
-        );
+        sent.push(LocalTime::from_millis(1_001), PacketContents::default(), (), 100);
         assert_eq!(lost(&mut sent, &rtt, 1_104), []);
         assert_eq!(lost(&mut sent, &rtt, 9_000), [(0, true)]);
         assert_eq!(sent.loss_deadline(&rtt), None);
@@ -506,10 +467,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_numbers_never_sent_are_refused() {
-        let ack = |latest, earlier| Ack {
-            latest: ShortNumber::from_number(latest),
-            earlier,
-        };
+        let ack = |latest, earlier| Ack { latest: ShortNumber::from_number(latest), earlier };
         let (sent, _) = sender(16_382, 4); // On the wire: 16382, 16383, 0, 1.
         assert_eq!(sent.check(ack(16_385, 0b111)), Ok((16_385, 0b111)));
         assert_eq!(sent.check(ack(16_382, 0)), Ok((16_382, 0)));
@@ -554,12 +512,7 @@ mod tests {
     #[test]
     fn a_ping_has_one_answer() {
         let (mut sent, _) = sender(0, 1);
-        sent.push(
-            LocalTime::from_millis(2_000),
-            PacketContents { ping: true, ..BODY },
-            (),
-            100,
-        );
+        sent.push(LocalTime::from_millis(2_000), PacketContents { ping: true, ..BODY }, (), 100);
         assert_eq!(sent.take_ping(ShortNumber::from_number(0)), None);
         assert_eq!(sent.take_ping(ShortNumber::from_number(9)), None);
         assert_eq!(

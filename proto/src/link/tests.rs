@@ -14,12 +14,7 @@ use crate::impair::Impairment;
 use crate::wire::{Coder, Wire, encode};
 
 fn impaired(loss: f32, seed: u64) -> Impairment {
-    Impairment {
-        duplicate: 10.0,
-        reorder: 10.0,
-        jitter: ms(30),
-        ..path(loss, 40, seed)
-    }
+    Impairment { duplicate: 10.0, reorder: 10.0, jitter: ms(30), ..path(loss, 40, seed) }
 }
 
 fn numbers(end: &End) -> Vec<u64> {
@@ -42,10 +37,7 @@ fn about_to_wrap(impairment: Impairment) -> Pair {
     };
     let mut server = End::new(config(None), 50);
     server.sends_bodies = true;
-    Pair::new(
-        [End::new(config(Some(PingSchedule::default())), 1), server],
-        impairment,
-    )
+    Pair::new([End::new(config(Some(PingSchedule::default())), 1), server], impairment)
 }
 
 #[test]
@@ -77,18 +69,11 @@ fn every_datagram_is_reported_exactly_once() {
         pair.run(ms(5_000));
         for end in &pair.ends {
             let asked = end.sent.iter().filter(|sent| sent.asks_for_ack).count();
-            let unsettled = end
-                .sent
-                .iter()
-                .filter(|sent| sent.asks_for_ack && sent.outcome.is_none())
-                .count();
+            let unsettled =
+                end.sent.iter().filter(|sent| sent.asks_for_ack && sent.outcome.is_none()).count();
             // The last pings may be in flight.
             assert!(asked > 20 && unsettled <= 2, "{unsettled} of {asked}");
-            assert!(
-                end.acked() * 10 > end.sent.len() * 6,
-                "{:?}",
-                end.link.stats()
-            );
+            assert!(end.acked() * 10 > end.sent.len() * 6, "{:?}", end.link.stats());
         }
     }
 }
@@ -110,20 +95,14 @@ fn a_peer_that_acknowledges_in_the_32_bit_form_alone_is_understood() {
         let server = &pair.ends[1];
         let stats = server.link.stats();
         assert_eq!(stats.malformed, 0);
-        assert!(
-            server.acked() * 10 > server.sent.len() * (9 - loss as usize / 10),
-            "{stats:?}"
-        );
+        assert!(server.acked() * 10 > server.sent.len() * (9 - loss as usize / 10), "{stats:?}");
     }
 }
 
 #[test]
 fn few_messages_are_resent_needlessly() {
-    let mut pair = Pair::client_and_server(Impairment {
-        jitter: ms(10),
-        reorder: 2.0,
-        ..path(10.0, 50, 3)
-    });
+    let mut pair =
+        Pair::client_and_server(Impairment { jitter: ms(10), reorder: 2.0, ..path(10.0, 50, 3) });
     for number in 0..1_000 {
         pair.send(0, number, 20, None);
         pair.run(ms(50));
@@ -152,17 +131,10 @@ fn a_lost_message_is_resent_soon_and_delays_no_other() {
         pair.send(0, 2, 20, None);
         pair.run_until_delivered(0, ms(1_000));
         let arrived = |number| {
-            let delivered = pair.ends[1]
-                .delivered
-                .iter()
-                .find(|delivered| delivered.0 == number);
+            let delivered = pair.ends[1].delivered.iter().find(|delivered| delivered.0 == number);
             delivered.expect("it was delivered").1 - lost_at
         };
-        assert!(
-            arrived(2) <= 50,
-            "message 2 waited for the lost one: {}",
-            arrived(2)
-        );
+        assert!(arrived(2) <= 50, "message 2 waited for the lost one: {}", arrived(2));
         assert!(arrived(1) <= 4 * 130, "{} ms", arrived(1));
         assert_eq!(pair.ends[0].link.stats().resent, 1);
     }
@@ -197,14 +169,8 @@ fn an_expired_message_is_not_sent_again() {
     assert_eq!(numbers(&pair.ends[1]), [5]);
     assert_eq!(pair.ends[0].link.stats().expired, 5);
     let start = pair.ends[0].sent[0].at_ms;
-    let late = pair.ends[0]
-        .sent
-        .iter()
-        .filter(|sent| sent.at_ms >= start + 300);
-    assert!(
-        late.flat_map(|sent| &sent.messages)
-            .all(|&number| number == 5)
-    );
+    let late = pair.ends[0].sent.iter().filter(|sent| sent.at_ms >= start + 300);
+    assert!(late.flat_map(|sent| &sent.messages).all(|&number| number == 5));
 }
 
 #[test]
@@ -223,24 +189,15 @@ fn small_messages_leave_together_and_by_their_deadline() {
     }
     pair.run(ms(1_000));
     assert_eq!(numbers(&pair.ends[1]), first(100));
-    let carriers = pair.ends[0].sent[before..]
-        .iter()
-        .filter(|sent| !sent.messages.is_empty())
-        .count();
-    assert_eq!(
-        carriers, 34,
-        "datagrams with due messages carry the delayed ones too"
-    );
+    let carriers =
+        pair.ends[0].sent[before..].iter().filter(|sent| !sent.messages.is_empty()).count();
+    assert_eq!(carriers, 34, "datagrams with due messages carry the delayed ones too");
     for (sent, late) in pair.ends[0].sent[before..]
         .iter()
         .flat_map(|sent| sent.messages.iter().map(move |&number| (sent, number)))
     {
         let queued_at = 12_000 + 10 * late;
-        assert!(
-            sent.at_ms <= queued_at + 41,
-            "message {late} left at {}",
-            sent.at_ms
-        );
+        assert!(sent.at_ms <= queued_at + 41, "message {late} left at {}", sent.at_ms);
     }
 }
 
@@ -253,9 +210,7 @@ fn full_queues_recover_after_a_network_partition() {
         (0..256).for_each(|number| pair.send(from, number, 200, None));
         let now = pair.ends[from].local(pair.now_ms);
         assert_eq!(
-            pair.ends[from]
-                .link
-                .send_reliable(now, message(256, 200), None),
+            pair.ends[from].link.send_reliable(now, message(256, 200), None),
             Err(QueueFull)
         );
     }
@@ -276,11 +231,7 @@ fn bodies_without_an_ack_request_cause_no_answers() {
     assert_eq!((pair.ends[0].sent.len(), pair.ends[1].sent.len()), (200, 0));
     pair.ends[1].sends_bodies = true; // Its datagrams acknowledge all that it has received.
     pair.run(ms(1_000));
-    assert!(
-        (45..=55).contains(&pair.ends[0].acked()),
-        "{}",
-        pair.ends[0].acked()
-    );
+    assert!((45..=55).contains(&pair.ends[0].acked()), "{}", pair.ends[0].acked());
 }
 
 #[test]
@@ -300,10 +251,7 @@ fn numbers_continue_where_the_numbers_on_the_wire_wrap() {
             right.write_datagram(now, &mut back, |_, _| ());
             assert!(!right.is_ack_pending());
             left.handle_datagram(now, &back).expect("well formed");
-            let (newest, mask) = left
-                .sent_packets
-                .acked_set()
-                .expect("some were acknowledged");
+            let (newest, mask) = left.sent_packets.acked_set().expect("some were acknowledged");
             assert_eq!(newest, number);
             (0..32).filter(|back| number > *back).for_each(|back| {
                 assert_eq!(
@@ -349,55 +297,29 @@ fn acknowledging_a_stream_costs_one_small_datagram_a_tick() {
     let mut pair = Pair::client_and_server(path(0.0, 30, 1));
     pair.run(ms(10_000));
     let client = &pair.ends[0];
-    assert!(
-        (195..=235).contains(&client.sent.len()),
-        "{}",
-        client.sent.len()
-    );
+    assert!((195..=235).contains(&client.sent.len()), "{}", client.sent.len());
     assert!(client.sent.iter().all(|sent| sent.bytes.len() <= 9));
 }
 
 #[test]
 fn a_pong_measures_the_path_and_not_the_tick() {
-    let mut pair = Pair::client_and_server(Impairment {
-        jitter: ms(10),
-        ..path(5.0, 30, 4)
-    });
+    let mut pair = Pair::client_and_server(Impairment { jitter: ms(10), ..path(5.0, 30, 4) });
     pair.ends[1].clock_ahead = ms(777_777);
     let mut clock = ClockEstimate::new();
     pair.run(ms(10_000));
     for pong in std::mem::take(&mut pair.ends[0].pongs) {
-        let LinkEvent::Pong {
-            sent,
-            received_by_peer,
-            sent_by_peer,
-            arrived,
-        } = pong
-        else {
+        let LinkEvent::Pong { sent, received_by_peer, sent_by_peer, arrived } = pong else {
             continue;
         };
         clock.handle_pong(sent, received_by_peer, sent_by_peer, arrived);
     }
-    assert!(
-        (ms(40)..=ms(62)).contains(&clock.rtt()),
-        "{:?}",
-        clock.rtt()
-    );
-    let (client, server) = (
-        pair.ends[0].local(pair.now_ms),
-        pair.ends[1].local(pair.now_ms),
-    );
+    assert!((ms(40)..=ms(62)).contains(&clock.rtt()), "{:?}", clock.rtt());
+    let (client, server) = (pair.ends[0].local(pair.now_ms), pair.ends[1].local(pair.now_ms));
     let error = clock.room_time(client).micros().abs_diff(server.micros());
-    assert!(
-        Duration::from_micros(error) <= clock.uncertainty(),
-        "{error} us"
-    );
+    assert!(Duration::from_micros(error) <= clock.uncertainty(), "{error} us");
     let stats = pair.ends[0].link.stats();
     let ping_ms = stats.ping_ms.expect("pings were answered");
-    assert!(
-        (50.0..75.0).contains(&ping_ms) && stats.rtt_ms > ping_ms,
-        "{stats:?}"
-    );
+    assert!((50.0..75.0).contains(&ping_ms) && stats.rtt_ms > ping_ms, "{stats:?}");
 }
 
 #[test]
@@ -410,56 +332,20 @@ fn duplicates_and_old_datagrams_are_counted_and_dropped() {
         left.write_datagram(now, &mut bytes, |writer, _| writer.append(&[7; 10], 80));
         datagrams.push(bytes);
     }
-    assert!(
-        right
-            .handle_datagram(now, &datagrams[39])
-            .expect("well formed")
-            .is_some()
-    );
-    assert!(
-        right
-            .handle_datagram(now, &datagrams[39])
-            .expect("well formed")
-            .is_none()
-    );
-    assert!(
-        right
-            .handle_datagram(now, &datagrams[7])
-            .expect("well formed")
-            .is_some()
-    );
-    assert!(
-        right
-            .handle_datagram(now, &datagrams[7])
-            .expect("well formed")
-            .is_none()
-    );
-    assert!(
-        right
-            .handle_datagram(now, &datagrams[6])
-            .expect("well formed")
-            .is_none()
-    );
+    assert!(right.handle_datagram(now, &datagrams[39]).expect("well formed").is_some());
+    assert!(right.handle_datagram(now, &datagrams[39]).expect("well formed").is_none());
+    assert!(right.handle_datagram(now, &datagrams[7]).expect("well formed").is_some());
+    assert!(right.handle_datagram(now, &datagrams[7]).expect("well formed").is_none());
+    assert!(right.handle_datagram(now, &datagrams[6]).expect("well formed").is_none());
     let stats = right.stats();
-    assert_eq!(
-        (
-            stats.received,
-            stats.duplicates,
-            stats.too_old,
-            stats.malformed
-        ),
-        (2, 2, 1, 0)
-    );
+    assert_eq!((stats.received, stats.duplicates, stats.too_old, stats.malformed), (2, 2, 1, 0));
 }
 
 #[test]
 fn a_refused_datagram_changes_nothing() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let now = LocalTime::from_millis(1_000);
-    let ack = Some(Ack {
-        latest: ShortNumber::from_number(0),
-        earlier: 0,
-    });
+    let ack = Some(Ack { latest: ShortNumber::from_number(0), earlier: 0 });
     let mut invalid = encode(&mut DatagramHeader {
         number: ShortNumber::from_number(500),
         ack,
@@ -472,24 +358,14 @@ fn a_refused_datagram_changes_nothing() {
     );
     assert!(right.handle_datagram(now, &[0; MAX_DATAGRAM + 1]).is_err());
     assert!(right.handle_datagram(now, &[]).is_err());
-    left.send_reliable(now, message(1, 100), None)
-        .expect("the queue has room");
-    left.send_reliable(now, message(2, 100), None)
-        .expect("the queue has room");
+    left.send_reliable(now, message(1, 100), None).expect("the queue has room");
+    left.send_reliable(now, message(2, 100), None).expect("the queue has room");
     let mut bytes = Vec::new();
     left.write_datagram(now, &mut bytes, |_, _| ());
-    assert!(
-        right.handle_datagram(now, &bytes[..150]).is_err(),
-        "the second message is cut"
-    );
+    assert!(right.handle_datagram(now, &bytes[..150]).is_err(), "the second message is cut");
     assert_eq!(right.poll_event(), None);
     assert_eq!(right.stats().malformed, 4);
-    assert!(
-        right
-            .handle_datagram(now, &bytes)
-            .expect("well formed")
-            .is_some()
-    );
+    assert!(right.handle_datagram(now, &bytes).expect("well formed").is_some());
     assert_eq!(std::iter::from_fn(|| right.poll_event()).count(), 2);
 }
 
@@ -497,9 +373,8 @@ fn a_refused_datagram_changes_nothing() {
 fn a_late_acknowledgement_still_confirms_the_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let (mut there, mut back) = (Vec::new(), Vec::new());
-    let id = left
-        .send_reliable(LocalTime::ZERO, message(1, 100), None)
-        .expect("the queue has room");
+    let id =
+        left.send_reliable(LocalTime::ZERO, message(1, 100), None).expect("the queue has room");
     let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
     let late = LocalTime::from_millis(3_000);
     left.handle_timeout(late);
@@ -512,15 +387,7 @@ fn a_late_acknowledgement_still_confirms_the_messages() {
     assert_eq!(left.poll_event(), None);
     assert!(!left.wants_to_send(late));
     let stats = left.stats();
-    assert_eq!(
-        (
-            stats.lost,
-            stats.acked_after_loss,
-            stats.acked,
-            stats.resent
-        ),
-        (1, 1, 0, 0)
-    );
+    assert_eq!((stats.lost, stats.acked_after_loss, stats.acked, stats.resent), (1, 1, 0, 0));
 }
 
 #[test]
@@ -530,10 +397,7 @@ fn bodies_of_any_length_arrive_whole_and_padding_is_not_a_body() {
         let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
         let mut bytes = Vec::new();
         left.write_datagram(now, &mut bytes, |writer, _| writer.append(&[0xff; 5], bits));
-        let mut body = right
-            .handle_datagram(now, &bytes)
-            .expect("well formed")
-            .expect("fresh");
+        let mut body = right.handle_datagram(now, &bytes).expect("well formed").expect("fresh");
         for _ in 0..bits {
             let mut bit = false;
             body.flag(&mut bit).expect("it was written");
@@ -550,8 +414,7 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
         let mut link = Link::new(LinkConfig::client());
         let now = LocalTime::from_millis(1_000);
         (0..256).for_each(|number| {
-            link.send_reliable(now, message(number, length), None)
-                .expect("the queue has room");
+            link.send_reliable(now, message(number, length), None).expect("the queue has room");
         });
         let budget = link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES);
@@ -570,10 +433,7 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
 fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
     for seed in 0..20 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut link = Link::new(LinkConfig {
-            first_seq: Seq(65_000),
-            ..LinkConfig::client()
-        });
+        let mut link = Link::new(LinkConfig { first_seq: Seq(65_000), ..LinkConfig::client() });
         let (mut in_flight, mut next) = (BTreeSet::new(), Seq(65_000));
         for step in 0..3_000_u64 {
             let now = LocalTime::from_millis(step * 5);
@@ -604,10 +464,7 @@ fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
             assert!(in_flight.len() < SENT_WINDOW, "seed {seed}");
         }
         let stats = link.stats();
-        assert!(
-            stats.malformed > 500 && stats.received > 100 && stats.acked > 100,
-            "{stats:?}"
-        );
+        assert!(stats.malformed > 500 && stats.received > 100 && stats.acked > 100, "{stats:?}");
     }
 }
 
@@ -626,9 +483,7 @@ fn random_datagram(rng: &mut fastrand::Rng) -> Vec<u8> {
 
 fn invalid_datagram(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
     let near = |rng: &mut fastrand::Rng| {
-        ShortNumber::from_number(u64::from(
-            newest.0.wrapping_sub(rng.u16(0..200)).wrapping_add(3),
-        ))
+        ShortNumber::from_number(u64::from(newest.0.wrapping_sub(rng.u16(0..200)).wrapping_add(3)))
     };
     let mut header = DatagramHeader {
         number: ShortNumber::from_number(rng.u64(..)),
@@ -636,35 +491,24 @@ fn invalid_datagram(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
         ..DatagramHeader::default()
     };
     let earlier = [u32::MAX, !(1 << rng.u32(..32)), rng.u32(..)][rng.usize(0..3)];
-    header.ack = rng.bool().then(|| Ack {
-        latest: near(rng),
-        earlier,
-    });
+    header.ack = rng.bool().then(|| Ack { latest: near(rng), earlier });
     let pong = rng.bool().then(|| format::Pong {
         pinged: near(rng),
         received_us: rng.u64(..) >> 16,
         held_us: rng.u64(..) >> 40,
     });
-    header.extras = Some(HeaderExtras {
-        ping: rng.bool(),
-        pong,
-    });
+    header.extras = Some(HeaderExtras { ping: rng.bool(), pong });
     let mut messages = Messages::default();
     let mut id = rng.u32(..);
     for _ in 0..rng.usize(0..5) {
-        messages.0.push(format::Message {
-            id,
-            bytes: message(rng.u64(..), 8),
-        });
+        messages.0.push(format::Message { id, bytes: message(rng.u64(..), 8) });
         id = id.wrapping_add(rng.u32(1..MESSAGE_WINDOW));
     }
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     header.wire(&mut writer).expect("writing cannot fail");
     messages.wire(&mut writer).expect("writing cannot fail");
-    writer
-        .option(&mut rng.bool().then(|| ReceivedSet::example(rng)))
-        .expect("writing cannot fail");
+    writer.option(&mut rng.bool().then(|| ReceivedSet::example(rng))).expect("writing cannot fail");
     writer
         .option(&mut (rng.u32(..4) == 0).then(|| Slice::example(rng)))
         .expect("writing cannot fail");
@@ -698,9 +542,7 @@ fn an_owner_that_does_not_poll_loses_no_messages() {
 fn storage_does_not_grow_with_traffic() {
     let mut pair = Pair::client_and_server(impaired(20.0, 1));
     let capacities = |pair: &Pair| {
-        pair.ends
-            .each_ref()
-            .map(|end| (end.link.events.capacity(), end.link.messages.0.capacity()))
+        pair.ends.each_ref().map(|end| (end.link.events.capacity(), end.link.messages.0.capacity()))
     };
     let mut number = 0;
     let mut exchange = |pair: &mut Pair| {

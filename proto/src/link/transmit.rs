@@ -50,10 +50,7 @@ impl<P: Copy + Default> Link<P> {
             let mut writer = Writer::new(out);
             prefix.write(&mut self.messages, None, &mut writer);
             let sent_packets = &self.sent_packets;
-            (
-                write_body(&mut writer, |writer| body(writer, sent_packets)),
-                0,
-            )
+            (write_body(&mut writer, |writer| body(writer, sent_packets)), 0)
         };
         let length = out.len() - start;
         assert!(
@@ -71,17 +68,7 @@ impl<P: Copy + Default> Link<P> {
         if let Some(receiver) = self.receiver.as_mut().filter(|_| prefix.set.is_some()) {
             receiver.note_reported();
         }
-        self.note_sent(
-            now,
-            PacketContents {
-                asks_for_ack,
-                ping,
-                messages,
-                slice,
-            },
-            payload,
-            bytes,
-        );
+        self.note_sent(now, PacketContents { asks_for_ack, ping, messages, slice }, payload, bytes);
         seq
     }
 
@@ -93,9 +80,7 @@ impl<P: Copy + Default> Link<P> {
     /// How many bits a datagram of the game may have.
     pub(super) fn game_bits(&self, now: LocalTime) -> usize {
         self.budget.as_ref().map_or(usize::MAX, |budget| {
-            8 * budget
-                .available(TrafficClass::Game, now)
-                .saturating_sub(budget.cost(0))
+            8 * budget.available(TrafficClass::Game, now).saturating_sub(budget.cost(0))
         })
     }
 
@@ -112,13 +97,8 @@ impl<P: Copy + Default> Link<P> {
     /// decided later.
     fn prefix(&self, now: LocalTime) -> DatagramPrefix {
         let (ping, pong) = (self.pings.is_due(now), self.pings.pong(now));
-        let affordable = || {
-            self.can_afford(
-                TrafficClass::Control,
-                MAX_HEADER_BYTES + MAX_SET_BITS / 8,
-                now,
-            )
-        };
+        let affordable =
+            || self.can_afford(TrafficClass::Control, MAX_HEADER_BYTES + MAX_SET_BITS / 8, now);
         let set = self
             .receiver
             .as_ref()
@@ -150,20 +130,14 @@ impl<P: Copy + Default> Link<P> {
         body_buffer.clear();
         let prefix_bits = prefix.bits(&mut self.messages);
         let mut writer = Writer::new(&mut body_buffer);
-        writer
-            .bits(&mut 0, (prefix_bits % 8) as u32)
-            .expect(WRITE_CANNOT_FAIL);
+        writer.bits(&mut 0, (prefix_bits % 8) as u32).expect(WRITE_CANNOT_FAIL);
         let body_bits = write_body(&mut writer, |writer| body(writer, &self.sent_packets));
         writer.finish();
         let is_slice_only = body_bits == 0 && self.messages.0.is_empty();
         let slice = sender.pick(now, self.rtt.smoothed()).filter(|slice| {
             let length = (prefix_bits + body_bits).div_ceil(8) + slice.length();
             let cost_of_slice = |budget: &Budget| {
-                if is_slice_only {
-                    budget.cost(length)
-                } else {
-                    slice.length()
-                }
+                if is_slice_only { budget.cost(length) } else { slice.length() }
             };
             let can_afford = |budget: &Budget| {
                 budget.available(TrafficClass::Slices, now) >= cost_of_slice(budget)
@@ -174,9 +148,7 @@ impl<P: Copy + Default> Link<P> {
         let mut writer = Writer::new(out);
         prefix.write(&mut self.messages, slice, &mut writer);
         let mut reader = Reader::new(&body_buffer);
-        reader
-            .skip(prefix_bits % 8)
-            .expect("these bits were written");
+        reader.skip(prefix_bits % 8).expect("these bits were written");
         copy_bits(&mut reader, body_bits, &mut writer);
         writer.finish();
         sender.body = body_buffer;
@@ -185,11 +157,7 @@ impl<P: Copy + Default> Link<P> {
 
     fn note_slice(&mut self, now: LocalTime) -> Option<SliceId> {
         let (repeated, slice_id) = self.sender.as_mut()?.note_sent(now);
-        *(if repeated {
-            &mut self.stats.slices_resent
-        } else {
-            &mut self.stats.slices_sent
-        }) += 1;
+        *(if repeated { &mut self.stats.slices_resent } else { &mut self.stats.slices_sent }) += 1;
         Some(slice_id)
     }
 
@@ -209,10 +177,7 @@ impl<P: Copy + Default> Link<P> {
         let within = match (game, slice_bytes) {
             (true, _) => budget.spend(
                 now,
-                &[
-                    (TrafficClass::Game, cost - slice_bytes),
-                    (TrafficClass::Slices, slice_bytes),
-                ],
+                &[(TrafficClass::Game, cost - slice_bytes), (TrafficClass::Slices, slice_bytes)],
             ),
             (false, 0) => budget.spend(now, &[(TrafficClass::Control, cost)]),
             (false, _) => budget.spend(now, &[(TrafficClass::Slices, cost)]),
@@ -222,9 +187,8 @@ impl<P: Copy + Default> Link<P> {
     }
 
     fn note_sent(&mut self, now: LocalTime, contents: PacketContents, payload: P, bytes: u16) {
-        let repeated = self
-            .reliable_queue
-            .note_carried(self.sent_packets.next_seq(), &self.messages);
+        let repeated =
+            self.reliable_queue.note_carried(self.sent_packets.next_seq(), &self.messages);
         self.stats.sent += 1;
         self.stats.messages_sent += self.messages.0.len() as u64 - repeated;
         self.stats.resent += repeated;
@@ -246,9 +210,10 @@ impl<P: Copy + Default> Link<P> {
 
 impl DatagramPrefix {
     fn bits(&mut self, messages: &mut Messages) -> usize {
-        let extras = self.header.extras.map_or(0, |_| {
-            measure(messages) + 2 + self.set.as_mut().map_or(0, measure)
-        });
+        let extras = self
+            .header
+            .extras
+            .map_or(0, |_| measure(messages) + 2 + self.set.as_mut().map_or(0, measure));
         measure(&mut self.header) + extras
     }
 
@@ -276,14 +241,8 @@ pub(super) fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<
     let before = writer.bits_written();
     body(writer);
     let bits = writer.bits_written() - before;
-    let padding = if bits == 0 {
-        0
-    } else {
-        MIN_BODY_BITS.saturating_sub(bits)
-    };
-    writer
-        .bits(&mut 0, padding as u32)
-        .expect(WRITE_CANNOT_FAIL);
+    let padding = if bits == 0 { 0 } else { MIN_BODY_BITS.saturating_sub(bits) };
+    writer.bits(&mut 0, padding as u32).expect(WRITE_CANNOT_FAIL);
     bits + padding
 }
 
@@ -291,12 +250,8 @@ fn copy_bits(reader: &mut Reader<'_>, bits: usize, writer: &mut Writer<'_>) {
     let mut remaining = bits;
     while remaining > 0 {
         let (width, mut word) = (remaining.min(64), 0);
-        reader
-            .bits(&mut word, width as u32)
-            .expect("these bits were written");
-        writer
-            .bits(&mut word, width as u32)
-            .expect(WRITE_CANNOT_FAIL);
+        reader.bits(&mut word, width as u32).expect("these bits were written");
+        writer.bits(&mut word, width as u32).expect(WRITE_CANNOT_FAIL);
         remaining -= width;
     }
 }

@@ -56,19 +56,12 @@ pub(crate) fn datagrams() -> Vec<TestVector> {
 
 fn acknowledgements() -> Vec<TestVector> {
     let first = VectorDatagram {
-        header: DatagramHeader {
-            number: ShortNumber::from_number(0),
-            ack: None,
-            ..header()
-        },
+        header: DatagramHeader { number: ShortNumber::from_number(0), ack: None, ..header() },
         body: VectorBody::EmptyUplink,
         ..VectorDatagram::default()
     };
     let acking = |earlier, body| VectorDatagram {
-        header: DatagramHeader {
-            ack: Some(ack(LATEST, earlier)),
-            ..header()
-        },
+        header: DatagramHeader { ack: Some(ack(LATEST, earlier)), ..header() },
         body,
         ..VectorDatagram::default()
     };
@@ -120,11 +113,7 @@ fn acknowledgements() -> Vec<TestVector> {
             "001: none of the 32 was received.",
             &acking(0, VectorBody::EmptyUplink),
         ),
-        KnownNumbers {
-            newest_received: Some(2),
-            newest_sent: Some(2),
-        }
-        .vector(
+        KnownNumbers { newest_received: Some(2), newest_sent: Some(2) }.vector(
             "mask-at-the-beginning",
             "001: datagrams before the first, 0, count as missing.",
             &young,
@@ -143,21 +132,13 @@ fn numbers() -> Vec<TestVector> {
         ..VectorDatagram::default()
     };
     vec![
-        KnownNumbers {
-            newest_received: Some(16_380),
-            newest_sent: Some(32_770),
-        }
-        .vector(
+        KnownNumbers { newest_received: Some(16_380), newest_sent: Some(32_770) }.vector(
             "numbers-wrap",
             "The bits are 5 and 16,383. The number is ahead of the newest received, and the \
              acknowledged one is not after the newest sent.",
             &of(16_389, 32_767),
         ),
-        KnownNumbers {
-            newest_received: Some(16_400),
-            newest_sent: Some(16_384),
-        }
-        .vector(
+        KnownNumbers { newest_received: Some(16_400), newest_sent: Some(16_384) }.vector(
             "number-of-a-late-datagram",
             "The bits are 16,380 and 0: a datagram that others have overtaken.",
             &of(16_380, 16_384),
@@ -172,21 +153,14 @@ fn extras() -> Vec<TestVector> {
         held_us: 4_321,
     });
     let of = |ping, pong| VectorDatagram {
-        header: DatagramHeader {
-            extras: Some(HeaderExtras { ping, pong }),
-            ..header()
-        },
+        header: DatagramHeader { extras: Some(HeaderExtras { ping, pong }), ..header() },
         ..VectorDatagram::default()
     };
     let mut slices = SliceSet::default();
     (0..3).for_each(|index| slices.insert(index));
     let everything = VectorDatagram {
         messages: Messages(vec![message(77, b"\x01")]),
-        set: Some(ReceivedSet {
-            chunk: 4,
-            last_index: 2,
-            slices,
-        }),
+        set: Some(ReceivedSet { chunk: 4, last_index: 2, slices }),
         slice: Some(Slice {
             chunk: 9,
             index: 1,
@@ -212,10 +186,7 @@ fn extras() -> Vec<TestVector> {
 
 fn messages() -> Vec<TestVector> {
     let of = |messages, body| VectorDatagram {
-        header: DatagramHeader {
-            extras: Some(HeaderExtras::default()),
-            ..header()
-        },
+        header: DatagramHeader { extras: Some(HeaderExtras::default()), ..header() },
         messages: Messages(messages),
         body,
         ..VectorDatagram::default()
@@ -244,11 +215,7 @@ fn messages() -> Vec<TestVector> {
             "messages-whose-ids-wrap",
             "The highest id, 0, and the farthest that one datagram may skip to.",
             &of(
-                vec![
-                    message(u32::MAX, b"a"),
-                    message(0, b"b"),
-                    message(1_024, b"c"),
-                ],
+                vec![message(u32::MAX, b"a"), message(0, b"b"), message(1_024, b"c")],
                 VectorBody::None,
             ),
         ),
@@ -265,17 +232,11 @@ fn header() -> DatagramHeader {
 }
 
 fn ack(latest: u64, earlier: u32) -> Ack {
-    Ack {
-        latest: ShortNumber::from_number(latest),
-        earlier,
-    }
+    Ack { latest: ShortNumber::from_number(latest), earlier }
 }
 
 fn message(id: u32, bytes: &'static [u8]) -> Message {
-    Message {
-        id,
-        bytes: bytes.into(),
-    }
+    Message { id, bytes: bytes.into() }
 }
 
 /// What the reader of a datagram knows: the newest number that it has received and sent.
@@ -287,19 +248,13 @@ struct KnownNumbers {
 
 impl Default for KnownNumbers {
     fn default() -> Self {
-        Self {
-            newest_received: Some(NEWEST_RECEIVED),
-            newest_sent: Some(NEWEST_SENT),
-        }
+        Self { newest_received: Some(NEWEST_RECEIVED), newest_sent: Some(NEWEST_SENT) }
     }
 }
 
 impl KnownNumbers {
     const fn nothing() -> Self {
-        Self {
-            newest_received: None,
-            newest_sent: None,
-        }
+        Self { newest_received: None, newest_sent: None }
     }
 
     fn vector(
@@ -316,9 +271,7 @@ impl KnownNumbers {
         if parts.slice.is_none() && parts.set.is_none() {
             let mut link = self.reader();
             let accepted = link.handle_datagram(LocalTime::ZERO, &bytes);
-            let body_at = accepted
-                .expect("the encoding is valid")
-                .map(|reader| reader.position());
+            let body_at = accepted.expect("the encoding is valid").map(|reader| reader.position());
             assert_eq!(body_at, Some(reader.position()), "{name}");
         }
         TestVector {
@@ -336,15 +289,10 @@ impl KnownNumbers {
 
     /// A link that has sent and received datagrams up to these numbers.
     fn reader(&self) -> Link {
-        let (now, next) = (
-            LocalTime::ZERO,
-            self.newest_sent.map_or(0, |newest| newest + 1),
-        );
+        let (now, next) = (LocalTime::ZERO, self.newest_sent.map_or(0, |newest| newest + 1));
         let first = next.saturating_sub(40);
-        let mut link = Link::new(LinkConfig {
-            first_seq: Seq(first as u16),
-            ..LinkConfig::default()
-        });
+        let mut link =
+            Link::new(LinkConfig { first_seq: Seq(first as u16), ..LinkConfig::default() });
         for number in first..next {
             let seq = link.write_datagram(now, &mut Vec::new(), |writer, _| {
                 Uplink::default().wire(writer).expect(WRITE_CANNOT_FAIL);
@@ -353,11 +301,7 @@ impl KnownNumbers {
         }
         // The first number that it receives counts as one of the first.
         let newest = self.newest_received;
-        for number in newest
-            .map(|newest| newest.saturating_sub(1_000))
-            .into_iter()
-            .chain(newest)
-        {
+        for number in newest.map(|newest| newest.saturating_sub(1_000)).into_iter().chain(newest) {
             let received = VectorDatagram {
                 header: DatagramHeader {
                     number: ShortNumber::from_number(number),
@@ -365,22 +309,15 @@ impl KnownNumbers {
                 },
                 ..VectorDatagram::default()
             };
-            link.handle_datagram(now, &received.write())
-                .expect("the encoding is valid");
+            link.handle_datagram(now, &received.write()).expect("the encoding is valid");
         }
         link
     }
 
     fn value(&self, parts: &VectorDatagram, set_form: Option<&str>, body: Json) -> Json {
-        let DatagramHeader {
-            number,
-            asks_for_ack,
-            ack,
-            extras,
-        } = parts.header;
-        let number = self
-            .newest_received
-            .map_or(Some(number.first()), |newest| number.near(newest));
+        let DatagramHeader { number, asks_for_ack, ack, extras } = parts.header;
+        let number =
+            self.newest_received.map_or(Some(number.first()), |newest| number.near(newest));
         let extras = extras.map(|extras| {
             let messages = parts.messages.0.iter();
             let messages =
@@ -477,10 +414,7 @@ fn body_value(mut reader: Reader<'_>) -> Json {
 impl VectorDatagram {
     fn write(&self) -> Vec<u8> {
         let (mut parts, mut bytes) = (self.clone(), Vec::new());
-        let mut prefix = DatagramPrefix {
-            header: parts.header,
-            set: parts.set,
-        };
+        let mut prefix = DatagramPrefix { header: parts.header, set: parts.set };
         let mut writer = Writer::new(&mut bytes);
         prefix.write(&mut parts.messages, parts.slice.as_mut(), &mut writer);
         write_body(&mut writer, |writer| match self.body {

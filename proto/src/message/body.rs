@@ -28,9 +28,7 @@ pub struct DatagramBody {
 
 /// Begins a body. Returns the stamp as the client reads it, which times after it are relative to.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
-    coder
-        .bits(&mut low_time_bits(now).into(), STAMP_BITS)
-        .expect(WRITE_CANNOT_FAIL);
+    coder.bits(&mut low_time_bits(now).into(), STAMP_BITS).expect(WRITE_CANNOT_FAIL);
     now.whole_millis()
 }
 
@@ -127,11 +125,7 @@ pub fn nearest_time(low: u32, near: GameTime) -> GameTime {
     let (period, half) = (LOW_BITS_MASK + 1, LOW_BITS_MASK / 2 + 1);
     let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW_BITS_MASK;
     let millis = near.millis() + ahead;
-    GameTime::from_millis(if ahead >= half && millis >= period {
-        millis - period
-    } else {
-        millis
-    })
+    GameTime::from_millis(if ahead >= half && millis >= period { millis - period } else { millis })
 }
 
 #[cfg(test)]
@@ -158,20 +152,11 @@ mod tests {
             own: false,
             components: vec![(0, path)],
         };
-        let body = DatagramBody {
-            stamp,
-            records: vec![enter],
-            poses: Vec::new(),
-        };
+        let body = DatagramBody { stamp, records: vec![enter], poses: Vec::new() };
         let bytes = bytes_of(&mut body.clone());
-        let printed = bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<Vec<_>>()
-            .join(" ");
-        let documented = include_str!("../message.rs")
-            .split('`')
-            .find(|text| text.starts_with("10 27 00"));
+        let printed = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let documented =
+            include_str!("../message.rs").split('`').find(|text| text.starts_with("10 27 00"));
         assert_eq!(Some(printed.as_str()), documented);
         assert_eq!(read(&bytes, stamp), Ok(Some(body)));
     }
@@ -185,10 +170,8 @@ mod tests {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         let stamp = write_stamp(now, &mut writer);
-        let record_bits = records
-            .iter_mut()
-            .map(|record| record.bits(&context, stamp))
-            .sum::<usize>();
+        let record_bits =
+            records.iter_mut().map(|record| record.bits(&context, stamp)).sum::<usize>();
         for record in &mut records {
             write_record(record, &context, stamp, &mut writer);
         }
@@ -210,14 +193,8 @@ mod tests {
         assert_eq!(read(&[], NEAR), Ok(None));
         let mut reader = Reader::new(&[0]);
         reader.skip(1).expect("a bit");
-        assert_eq!(
-            read_body(reader, &context(&Schema::example(), NEAR)),
-            Ok(None)
-        );
-        let empty = DatagramBody {
-            stamp: NEAR,
-            ..DatagramBody::default()
-        };
+        assert_eq!(read_body(reader, &context(&Schema::example(), NEAR)), Ok(None));
+        let empty = DatagramBody { stamp: NEAR, ..DatagramBody::default() };
         let bytes = bytes_of(&mut empty.clone());
         assert_eq!(bytes.len(), 4);
         assert_eq!(read(&bytes, NEAR), Ok(Some(empty)));
@@ -228,36 +205,18 @@ mod tests {
     fn a_kind_unknown_to_the_schema_fails_the_body() {
         let mut larger = Schema::example();
         larger.kinds.push(larger.kinds[1].clone());
-        let update = |kind| Record::Update {
-            alias: Alias::default(),
-            kind,
-            at: NEAR,
-            components: vec![],
-        };
-        let mut body = DatagramBody {
-            stamp: NEAR,
-            records: vec![leave(1), update(2)],
-            poses: Vec::new(),
-        };
+        let update =
+            |kind| Record::Update { alias: Alias::default(), kind, at: NEAR, components: vec![] };
+        let mut body =
+            DatagramBody { stamp: NEAR, records: vec![leave(1), update(2)], poses: Vec::new() };
         let mut bytes = Vec::new();
-        body.wire(&context(&larger, NEAR), &mut Writer::new(&mut bytes))
-            .expect(WRITE_CANNOT_FAIL);
-        assert_eq!(
-            read(&bytes, NEAR),
-            Err(WireError::Unknown {
-                what: "kind",
-                value: 2
-            })
-        );
+        body.wire(&context(&larger, NEAR), &mut Writer::new(&mut bytes)).expect(WRITE_CANNOT_FAIL);
+        assert_eq!(read(&bytes, NEAR), Err(WireError::Unknown { what: "kind", value: 2 }));
     }
 
     #[test]
     fn nonzero_padding_before_the_poses_fails_the_body() {
-        let mut body = DatagramBody {
-            stamp: NEAR,
-            records: vec![],
-            poses: vec![1],
-        };
+        let mut body = DatagramBody { stamp: NEAR, records: vec![], poses: vec![1] };
         let mut bytes = bytes_of(&mut body);
         assert_eq!(bytes.len(), 5);
         bytes[3] |= 0x80;
@@ -269,40 +228,23 @@ mod tests {
         let hour = 3_600_000;
         for near in [0, 1, hour, (1 << 23) - 1, 1 << 24, 400 * 24 * hour] {
             let back = u64::min(near, (1 << 23) - 1);
-            for millis in [
-                near - back,
-                near - back / 2,
-                near,
-                near + 50,
-                near + (1 << 23) - 1,
-            ] {
+            for millis in [near - back, near - back / 2, near, near + 50, near + (1 << 23) - 1] {
                 let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
-                assert_eq!(
-                    nearest_time(low_time_bits(stamp), near),
-                    stamp,
-                    "near {near:?}"
-                );
+                assert_eq!(nearest_time(low_time_bits(stamp), near), stamp, "near {near:?}");
             }
         }
         // There is no time before 0.
-        assert_eq!(
-            nearest_time(LOW_BITS_MASK as u32, GameTime::ZERO).millis(),
-            LOW_BITS_MASK
-        );
+        assert_eq!(nearest_time(LOW_BITS_MASK as u32, GameTime::ZERO).millis(), LOW_BITS_MASK);
     }
 
     fn leave(slot: u16) -> Record {
-        Record::Leave {
-            alias: Alias { slot, epoch: 200 },
-            at: GameTime::from_millis(5_000_150),
-        }
+        Record::Leave { alias: Alias { slot, epoch: 200 }, at: GameTime::from_millis(5_000_150) }
     }
 
     fn bytes_of(body: &mut DatagramBody) -> Vec<u8> {
         let (mut bytes, schema) = (Vec::new(), Schema::example());
         let mut writer = Writer::new(&mut bytes);
-        body.wire(&context(&schema, body.stamp), &mut writer)
-            .expect(WRITE_CANNOT_FAIL);
+        body.wire(&context(&schema, body.stamp), &mut writer).expect(WRITE_CANNOT_FAIL);
         write_poses(&body.poses, &mut writer);
         writer.finish();
         bytes

@@ -42,10 +42,7 @@ impl<O> FieldValue<O> {
     /// Whether `values` are those of `fields`, one for each.
     pub fn all_fit(values: &[Self], fields: &[FieldSpec]) -> bool {
         values.len() == fields.len()
-            && values
-                .iter()
-                .zip(fields)
-                .all(|(value, field)| value.fits(field))
+            && values.iter().zip(fields).all(|(value, field)| value.fits(field))
     }
 
     /// The same value with another name of its object; `None` if `rename` does not know the object.
@@ -88,14 +85,7 @@ impl<O: Default> FieldValue<O> {
 
 impl<O: Wire + Default> Wire for FieldValue<O> {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        super::wire_variant(
-            self,
-            coder,
-            TYPE_BITS,
-            "type of a field",
-            Self::variant,
-            Self::blank,
-        )?;
+        super::wire_variant(self, coder, TYPE_BITS, "type of a field", Self::variant, Self::blank)?;
         match self {
             Self::None => Ok(()),
             Self::Object(object) => object.wire(coder),
@@ -120,11 +110,7 @@ mod tests {
         let choice = FieldType::choice(["bolt", "heal"]);
         let text = FieldType::Text { max_bytes: 4 };
         check(&FieldType::Object, &[Value::Object(Alias::default())], &[]);
-        check(
-            &FieldType::Position,
-            &[Value::Position(Position::default())],
-            &[],
-        );
+        check(&FieldType::Position, &[Value::Position(Position::default())], &[]);
         check(
             &number,
             &[Value::Number(-3), Value::Number(7)],
@@ -171,9 +157,7 @@ mod tests {
             Value::Choice(0),
             Value::Text(String::new()),
         ];
-        let others = others
-            .iter()
-            .filter(|other| other.variant() != good[0].variant());
+        let others = others.iter().filter(|other| other.variant() != good[0].variant());
         for value in bad.iter().chain(others) {
             assert!(!value.fits(&field), "{value:?} for {ty:?}");
         }

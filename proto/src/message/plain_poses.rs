@@ -131,22 +131,14 @@ mod tests {
     #[test]
     fn the_writer_produces_the_documented_example() {
         let schema = Schema::example_with_poses();
-        let mut pose = PlainPose {
-            alias: Alias { slot: 1, epoch: 2 },
-            kind: 2,
-            pose: Pose::default(),
-        };
+        let mut pose =
+            PlainPose { alias: Alias { slot: 1, epoch: 2 }, kind: 2, pose: Pose::default() };
         let (yaw, speed_m_s) = (std::f32::consts::FRAC_PI_2, 4.0);
         pose.pose = pose_format(&schema, &pose).pose(Position::on_ground(5.0, 6.0), yaw, speed_m_s);
-        let printed: Vec<String> = section(&schema, &[pose])
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let printed: Vec<String> =
+            section(&schema, &[pose]).iter().map(|byte| format!("{byte:02x}")).collect();
         let documented = format!("`{}`", printed.join(" "));
-        assert!(
-            include_str!("../message.rs").contains(&documented),
-            "{documented}"
-        );
+        assert!(include_str!("../message.rs").contains(&documented), "{documented}");
     }
 
     #[test]
@@ -154,10 +146,7 @@ mod tests {
         let schema = Schema::example_with_poses();
         for seed in 0..200 {
             let poses = any_plain_poses(&schema, &mut fastrand::Rng::with_seed(seed));
-            let bits: usize = poses
-                .iter()
-                .map(|pose| pose.bits(pose_format(&schema, pose)))
-                .sum();
+            let bits: usize = poses.iter().map(|pose| pose.bits(pose_format(&schema, pose))).sum();
             let bytes = section(&schema, &poses);
             assert_eq!(bytes.len(), (bits + 1).div_ceil(8), "seed {seed}");
             assert_eq!(read(&bytes, &schema), (poses.clone(), Ok(())));
@@ -189,19 +178,14 @@ mod tests {
         let schema = Schema::example_with_poses();
         let mut kinds = (0..).zip(&schema.kinds);
         let without = kinds.find(|(_, kind)| kind.pose_format().is_none());
-        let mut pose = PlainPose {
-            kind: without.expect("a kind with a path").0,
-            ..PlainPose::default()
-        };
+        let mut pose =
+            PlainPose { kind: without.expect("a kind with a path").0, ..PlainPose::default() };
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         writer.flag(&mut true).expect(WRITE_CANNOT_FAIL);
         pose.wire_head(&mut writer).expect(WRITE_CANNOT_FAIL);
         end_plain_poses(writer);
-        let unknown = WireError::Unknown {
-            what: "kind with poses",
-            value: pose.kind.into(),
-        };
+        let unknown = WireError::Unknown { what: "kind with poses", value: pose.kind.into() };
         assert_eq!(read(&bytes, &schema), (Vec::new(), Err(unknown)));
         for bytes in [[0b10].as_slice(), &[0, 0]] {
             let refused = Err(WireError::TrailingBits);
@@ -221,8 +205,7 @@ mod tests {
 
     fn pose_format<'s>(schema: &'s Schema, pose: &PlainPose) -> &'s PoseFormat {
         let kind = schema.kind(pose.kind);
-        kind.and_then(|kind| kind.pose_format())
-            .expect("a kind with poses")
+        kind.and_then(|kind| kind.pose_format()).expect("a kind with poses")
     }
 
     fn read(bytes: &[u8], schema: &Schema) -> (Vec<PlainPose>, Result<(), WireError>) {

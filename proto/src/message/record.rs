@@ -80,10 +80,7 @@ pub struct EffectTime {
 /// A value for a reader, which overwrites it.
 impl Default for Record {
     fn default() -> Self {
-        Self::Leave {
-            alias: Alias::default(),
-            at: GameTime::ZERO,
-        }
+        Self::Leave { alias: Alias::default(), at: GameTime::ZERO }
     }
 }
 
@@ -109,8 +106,7 @@ impl Record {
     /// How many bits a body grows by this: the record and the flag before it.
     pub fn bits(&mut self, context: &BodyContext<'_>, stamp: GameTime) -> usize {
         let mut measure = Measure::new();
-        self.wire(context, stamp, &mut measure)
-            .expect("measuring cannot fail");
+        self.wire(context, stamp, &mut measure).expect("measuring cannot fail");
         1 + measure.bits()
     }
 
@@ -126,23 +122,12 @@ impl Record {
     ) -> Result<(), WireError> {
         wire_variant(self, coder, TYPE_BITS, "record", Self::variant, Self::blank)?;
         match self {
-            Self::Enter {
-                alias,
-                kind,
-                at,
-                own,
-                components,
-            } => {
+            Self::Enter { alias, kind, at, own, components } => {
                 let kind = wire_record_head(alias, kind, at, context, stamp, coder)?;
                 coder.flag(own)?;
                 wire_components(components, kind, stamp, coder)
             }
-            Self::Update {
-                alias,
-                kind,
-                at,
-                components,
-            } => {
+            Self::Update { alias, kind, at, components } => {
                 let kind = wire_record_head(alias, kind, at, context, stamp, coder)?;
                 wire_components(components, kind, stamp, coder)
             }
@@ -169,19 +154,8 @@ impl Record {
         let alias = Alias { slot: 0, epoch: 0 };
         let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
         Some(match variant {
-            ENTER => Self::Enter {
-                alias,
-                kind,
-                at,
-                own,
-                components,
-            },
-            UPDATE => Self::Update {
-                alias,
-                kind,
-                at,
-                components,
-            },
+            ENTER => Self::Enter { alias, kind, at, own, components },
+            UPDATE => Self::Update { alias, kind, at, components },
             LEAVE => Self::Leave { alias, at },
             INPUT_EFFECTS => Self::InputEffects(Vec::new()),
             _ => return None,
@@ -224,22 +198,19 @@ fn wire_earlier_time<C: Coder>(
     later: GameTime,
     coder: &mut C,
 ) -> Result<(), WireError> {
-    let latest = later.millis().checked_sub(1).ok_or(WireError::OutOfRange {
-        what: "time of an effect",
-    })?;
+    let latest =
+        later.millis().checked_sub(1).ok_or(WireError::OutOfRange { what: "time of an effect" })?;
     let mut before = if C::READS {
         0
     } else {
-        latest
-            .checked_sub(time.millis())
-            .expect("effects must be in order of time")
+        latest.checked_sub(time.millis()).expect("effects must be in order of time")
     };
     coder.varint(&mut before)?;
     if C::READS {
         let millis = latest.checked_sub(before);
-        *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange {
-            what: "time of an effect",
-        })?);
+        *time = GameTime::from_millis(
+            millis.ok_or(WireError::OutOfRange { what: "time of an effect" })?,
+        );
     }
     Ok(())
 }
@@ -259,10 +230,7 @@ fn wire_record_head<'s>(
     context
         .schema
         .kind(*kind)
-        .ok_or_else(|| WireError::Unknown {
-            what: "kind",
-            value: (*kind).into(),
-        })
+        .ok_or_else(|| WireError::Unknown { what: "kind", value: (*kind).into() })
 }
 
 /// The index of a kind in the schema, which may not have as many.
@@ -282,9 +250,7 @@ fn wire_components<C: Coder>(
     let mut mask = mask_of(components);
     coder.bits(&mut mask, kind.components.len() as u32)?;
     if C::READS {
-        let sent = (0..)
-            .zip(&kind.components)
-            .filter(|(index, _)| mask >> index & 1 == 1);
+        let sent = (0..).zip(&kind.components).filter(|(index, _)| mask >> index & 1 == 1);
         components.clear();
         components.extend(sent.map(|(index, spec)| (index, Component::unknown(&spec.codec))));
     }
@@ -295,10 +261,7 @@ fn wire_components<C: Coder>(
 }
 
 fn mask_of(components: &[(u8, Component)]) -> u64 {
-    assert!(
-        components.is_sorted_by(|a, b| a.0 < b.0),
-        "components must be in order, each once"
-    );
+    assert!(components.is_sorted_by(|a, b| a.0 < b.0), "components must be in order, each once");
     components.iter().map(|(index, _)| 1 << index).sum()
 }
 
@@ -364,14 +327,8 @@ impl RecordWriter<'_> {
         parts: &ComponentSelection<'_>,
         coder: &mut impl Coder,
     ) {
-        let kind = self
-            .context
-            .schema
-            .kind(kind)
-            .expect("the kind is in the schema");
-        coder
-            .bits(&mut parts.mask.into(), kind.components.len() as u32)
-            .expect(WRITE_CANNOT_FAIL);
+        let kind = self.context.schema.kind(kind).expect("the kind is in the schema");
+        coder.bits(&mut parts.mask.into(), kind.components.len() as u32).expect(WRITE_CANNOT_FAIL);
         let sent = (0..)
             .zip(&kind.components)
             .zip(parts.all)
@@ -382,25 +339,13 @@ impl RecordWriter<'_> {
     }
 
     fn write_head(&self, record_type: u64, head: &RecordHead, coder: &mut impl Coder) {
-        let RecordHead {
-            mut alias,
-            mut kind,
-            mut at,
-            ..
-        } = *head;
+        let RecordHead { mut alias, mut kind, mut at, .. } = *head;
         coder
             .flag(&mut true)
             .and_then(|()| coder.bits(&mut { record_type }, TYPE_BITS))
             .expect(WRITE_CANNOT_FAIL);
-        wire_record_head(
-            &mut alias,
-            &mut kind,
-            &mut at,
-            &self.context,
-            self.stamp,
-            coder,
-        )
-        .expect(WRITE_CANNOT_FAIL);
+        wire_record_head(&mut alias, &mut kind, &mut at, &self.context, self.stamp, coder)
+            .expect(WRITE_CANNOT_FAIL);
     }
 }
 
@@ -419,16 +364,11 @@ mod tests {
         for seed in 0..500 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let stamp = GameTime::from_millis(100_000 + rng.u64(..1_000));
-            let writer = RecordWriter {
-                context: context(&schema, stamp),
-                stamp,
-            };
+            let writer = RecordWriter { context: context(&schema, stamp), stamp };
             let kind = rng.u8(..schema.kinds.len() as u8);
             let specs = &schema.kinds[usize::from(kind)].components;
-            let all: Vec<Component> = specs
-                .iter()
-                .map(|spec| any_component(&mut rng, &spec.codec))
-                .collect();
+            let all: Vec<Component> =
+                specs.iter().map(|spec| any_component(&mut rng, &spec.codec)).collect();
             let head = RecordHead {
                 alias: Alias { slot: 3, epoch: 4 },
                 kind,
@@ -484,9 +424,7 @@ mod tests {
     ) {
         let (mut there, mut record) = (false, Record::default());
         reader.flag(&mut there).expect("the encoding is valid");
-        record
-            .wire(&writer.context, writer.stamp, reader)
-            .expect("the encoding is valid");
+        record.wire(&writer.context, writer.stamp, reader).expect("the encoding is valid");
         assert!(
             there && record.variant() == expected && record.alias() == Some(alias),
             "seed {seed}"
@@ -495,11 +433,7 @@ mod tests {
             let sent = from_then_on(&parts.all[usize::from(*index)], parts.part.from);
             assert_eq!(*component, sent.clip(writer.stamp), "seed {seed}");
         }
-        let sent: u16 = record
-            .components()
-            .iter()
-            .map(|(index, _)| 1 << index)
-            .sum();
+        let sent: u16 = record.components().iter().map(|(index, _)| 1 << index).sum();
         let mask = if expected == LEAVE { 0 } else { parts.mask };
         assert_eq!(sent, mask, "seed {seed}");
     }
@@ -512,10 +446,7 @@ mod tests {
             sampled_until: GameTime::from_millis(49_930),
             takes_effect_at: context.horizon(stamp),
         };
-        assert_eq!(
-            Record::InputEffects(vec![effect]).bits(&context, stamp),
-            1 + 2 + 3 + 10 + 5
-        );
+        assert_eq!(Record::InputEffects(vec![effect]).bits(&context, stamp), 1 + 2 + 3 + 10 + 5);
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         for (mut bits, width) in [(3, 2), (0, 3)] {
@@ -527,10 +458,7 @@ mod tests {
         writer.finish();
         let mut read = Record::default();
         let refused = Err(WireError::OutOfRange { what: "time" });
-        assert_eq!(
-            read.wire(&context, stamp, &mut Reader::new(&bytes)),
-            refused
-        );
+        assert_eq!(read.wire(&context, stamp, &mut Reader::new(&bytes)), refused);
     }
 
     /// The value at `from` and the points after it, computed in the simplest manner.

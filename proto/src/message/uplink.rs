@@ -65,11 +65,7 @@ struct KeyChange {
 impl KeyInput {
     /// These controls, held at `now`, without changes.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
-        Self {
-            keys,
-            at_low_bits: low_time_bits(now),
-            changes: Vec::new(),
-        }
+        Self { keys, at_low_bits: low_time_bits(now), changes: Vec::new() }
     }
 
     /// The input at `now`, with a change for each of `samples` that differs from the one before it.
@@ -98,9 +94,7 @@ impl KeyInput {
         let mut later = now.millis();
         let mut changes = Vec::with_capacity(toggled_at.len());
         for (at, toggled) in toggled_at.into_iter().rev() {
-            let before_ms = later
-                .checked_sub(at)
-                .expect("samples must not be later than `now`");
+            let before_ms = later.checked_sub(at).expect("samples must not be later than `now`");
             changes.push(KeyChange { before_ms, toggled });
             later = at;
         }
@@ -108,11 +102,7 @@ impl KeyInput {
             changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
             "too many changes, or too old ones"
         );
-        Self {
-            keys,
-            at_low_bits: low_time_bits(now),
-            changes,
-        }
+        Self { keys, at_low_bits: low_time_bits(now), changes }
     }
 
     /// Whether it contains changes.
@@ -128,20 +118,11 @@ impl KeyInput {
     /// The changes, oldest first, and after them the current sample, which equals the newest change
     /// or is later. `near` as in [`KeyInput::at`].
     pub fn samples(&self, near: GameTime) -> impl Iterator<Item = KeySample> {
-        let newest = KeySample {
-            at: self.at(near),
-            keys: self.keys,
-        };
-        let mut age_ms = self
-            .changes
-            .iter()
-            .map(|change| change.before_ms)
-            .sum::<u64>();
+        let newest = KeySample { at: self.at(near), keys: self.keys };
+        let mut age_ms = self.changes.iter().map(|change| change.before_ms).sum::<u64>();
         // Undo all changes; then apply them one by one, the oldest first.
-        let mut keys = self
-            .changes
-            .iter()
-            .fold(self.keys, |keys, change| Keymap(keys.0 ^ change.toggled.0));
+        let mut keys =
+            self.changes.iter().fold(self.keys, |keys, change| Keymap(keys.0 ^ change.toggled.0));
         let changes = self.changes.iter().rev().map(move |change| {
             keys.0 ^= change.toggled.0;
             let at = newest.at.saturating_sub(Duration::from_millis(age_ms));
@@ -213,9 +194,7 @@ impl Wire for KeyInput {
             least_ms = 1;
             age_ms = change.before_ms.saturating_add(age_ms);
             if age_ms > MAX_AGE_MS {
-                Err(WireError::OutOfRange {
-                    what: "age of a change",
-                })
+                Err(WireError::OutOfRange { what: "age of a change" })
             } else {
                 Ok(())
             }
@@ -235,9 +214,7 @@ impl KeyChange {
         if several {
             wire_keys(&mut self.toggled, coder)?;
             return if self.toggled == Keymap::default() {
-                Err(WireError::OutOfRange {
-                    what: "change of controls",
-                })
+                Err(WireError::OutOfRange { what: "change of controls" })
             } else {
                 Ok(())
             };
@@ -274,17 +251,13 @@ mod tests {
     #[test]
     fn a_steady_input_takes_six_bytes_and_a_change_two_more() {
         let now = GameTime::from_millis(123_456_789);
-        let mut uplink = Uplink {
-            input: Some(KeyInput::new(Keymap(0b1_0100), now)),
-            ..Uplink::default()
-        };
+        let mut uplink =
+            Uplink { input: Some(KeyInput::new(Keymap(0b1_0100), now)), ..Uplink::default() };
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5);
         assert_eq!(encode(&mut uplink).len(), 6);
         assert!(!uplink.asks_for_ack() && !uplink.is_empty());
-        let change = KeySample {
-            at: now.saturating_sub(Duration::from_millis(50)),
-            keys: Keymap(0b1_0100),
-        };
+        let change =
+            KeySample { at: now.saturating_sub(Duration::from_millis(50)), keys: Keymap(0b1_0100) };
         uplink.input = Some(KeyInput::with_changes(now, Keymap(0b1_0000), [change]));
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5 + 10 + 6);
         assert!(uplink.asks_for_ack());
@@ -299,78 +272,45 @@ mod tests {
                 (100_000 + rng.u64(..100_000), held_before, Vec::new());
             for _ in 0..rng.usize(..=MAX_CHANGES) {
                 at += rng.u64(1..2_000);
-                keys.0 ^= if rng.bool() {
-                    1 << rng.u32(..32)
-                } else {
-                    rng.u32(1..)
-                };
-                samples.push(KeySample {
-                    at: GameTime::from_millis(at),
-                    keys,
-                });
+                keys.0 ^= if rng.bool() { 1 << rng.u32(..32) } else { rng.u32(1..) };
+                samples.push(KeySample { at: GameTime::from_millis(at), keys });
             }
             let now = GameTime::from_millis(at + if rng.bool() { 0 } else { rng.u64(..500) });
-            let read: KeyInput = decode(&encode(&mut KeyInput::with_changes(
-                now,
-                held_before,
-                samples.clone(),
-            )))
-            .expect("the encoding is valid");
+            let read: KeyInput =
+                decode(&encode(&mut KeyInput::with_changes(now, held_before, samples.clone())))
+                    .expect("the encoding is valid");
             samples.push(KeySample { at: now, keys });
             let near = now + Duration::from_secs(rng.u64(..3_600));
-            assert_eq!(
-                read.samples(near).collect::<Vec<_>>(),
-                samples,
-                "seed {seed}"
-            );
+            assert_eq!(read.samples(near).collect::<Vec<_>>(), samples, "seed {seed}");
         }
     }
 
     #[test]
     fn an_empty_change_is_not_sent() {
         let at = GameTime::from_millis;
-        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)].map(|(ms, keys)| KeySample {
-            at: at(ms),
-            keys: Keymap(keys),
-        });
+        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)]
+            .map(|(ms, keys)| KeySample { at: at(ms), keys: Keymap(keys) });
         let input = KeyInput::with_changes(at(45), Keymap(1), samples);
-        let expected = [(30, 0), (45, 0)].map(|(ms, keys)| KeySample {
-            at: at(ms),
-            keys: Keymap(keys),
-        });
+        let expected =
+            [(30, 0), (45, 0)].map(|(ms, keys)| KeySample { at: at(ms), keys: Keymap(keys) });
         assert_eq!(input.samples(at(45)).collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn changes_of_an_invalid_age_are_refused() {
         let mut input = KeyInput {
-            changes: vec![KeyChange {
-                before_ms: MAX_AGE_MS,
-                toggled: Keymap(1),
-            }],
+            changes: vec![KeyChange { before_ms: MAX_AGE_MS, toggled: Keymap(1) }],
             ..KeyInput::default()
         };
         assert_eq!(decode(&encode(&mut input)), Ok(input.clone()));
-        let (mut bytes, mut more) = (
-            Vec::new(),
-            KeyInput {
-                changes: vec![input.changes[0]; 2],
-                ..input
-            },
-        );
+        let (mut bytes, mut more) =
+            (Vec::new(), KeyInput { changes: vec![input.changes[0]; 2], ..input });
         let mut writer = crate::wire::Writer::new(&mut bytes);
-        assert_eq!(
-            more.wire(&mut writer),
-            Err(WireError::OutOfRange {
-                what: "age of a change"
-            })
-        );
+        assert_eq!(more.wire(&mut writer), Err(WireError::OutOfRange { what: "age of a change" }));
         writer.finish();
         assert_eq!(
             decode::<KeyInput>(&bytes),
-            Err(WireError::OutOfRange {
-                what: "age of a change"
-            })
+            Err(WireError::OutOfRange { what: "age of a change" })
         );
     }
 
@@ -391,14 +331,8 @@ mod tests {
             writer.finish();
             decode::<KeyInput>(&bytes)
         };
-        let change = KeyChange {
-            before_ms: 3,
-            toggled: Keymap(0b1000),
-        };
-        let expected = KeyInput {
-            changes: vec![change],
-            ..KeyInput::default()
-        };
+        let change = KeyChange { before_ms: 3, toggled: Keymap(0b1000) };
+        let expected = KeyInput { changes: vec![change], ..KeyInput::default() };
         assert_eq!(read(0b1000), Ok(expected.clone()));
         assert_eq!(decode(&encode(&mut expected.clone())), Ok(expected));
         assert!(read(0).is_err());
@@ -406,13 +340,9 @@ mod tests {
 
     #[test]
     fn a_number_resolves_to_the_one_nearest_to_the_last_sent() {
-        for (number, near) in [
-            (5, 9),
-            (65_530, 65_540),
-            (65_540, 65_530),
-            (1_000_000, 1_010_000),
-            (0, 3),
-        ] {
+        for (number, near) in
+            [(5, 9), (65_530, 65_540), (65_540, 65_530), (1_000_000, 1_010_000), (0, 3)]
+        {
             assert_eq!(nearest_datagram_number(number as u16, near), number);
         }
     }
@@ -421,9 +351,6 @@ mod tests {
     fn padding_reads_as_an_empty_uplink() {
         assert_eq!(read_uplink(Reader::new(&[])), Ok(None));
         assert_eq!(read_uplink(Reader::new(&[0])), Ok(Some(Uplink::default())));
-        assert_eq!(
-            read_uplink(Reader::new(&[0, 0])),
-            Err(WireError::TrailingBits)
-        );
+        assert_eq!(read_uplink(Reader::new(&[0, 0])), Err(WireError::TrailingBits));
     }
 }

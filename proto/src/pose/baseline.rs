@@ -62,11 +62,8 @@ impl AckedSet {
     /// datagram `number` revokes the acknowledgements of all datagrams up to it.
     pub fn after(self, number: u64) -> Option<Self> {
         let back = self.newest.checked_sub(number).filter(|back| *back > 0)?;
-        let mask = if back > WINDOW {
-            self.mask
-        } else {
-            self.mask & ((1_u64 << (back - 1)) - 1) as u32
-        };
+        let mask =
+            if back > WINDOW { self.mask } else { self.mask & ((1_u64 << (back - 1)) - 1) as u32 };
         Some(Self { mask, ..self })
     }
 
@@ -169,10 +166,7 @@ const TENANTS: usize = 3;
 impl BaselineHistory {
     /// No poses yet of an object whose `Enter` is in datagram `number`.
     pub const fn new(number: u64) -> Self {
-        Self {
-            poses: Vec::new(),
-            tenant_starts: [number, 0, 0],
-        }
+        Self { poses: Vec::new(), tenant_starts: [number, 0, 0] }
     }
 
     /// The slot has a new tenant of the same format, whose `Enter` is in datagram `number`.
@@ -191,10 +185,7 @@ impl BaselineHistory {
     pub fn insert(&mut self, received: ReceivedPose) {
         // An `Enter` may be sent more than once, and the first one arrive last.
         self.tenant_starts[0] = self.tenant_starts[0].min(received.number);
-        match self
-            .poses
-            .binary_search_by_key(&received.number, |received| received.number)
-        {
+        match self.poses.binary_search_by_key(&received.number, |received| received.number) {
             Ok(index) => self.poses[index] = received,
             Err(index) => self.poses.insert(index, received),
         }
@@ -205,28 +196,18 @@ impl BaselineHistory {
     /// Drops poses that are no baselines of a sender any more once a datagram has named `acked`.
     /// An earlier datagram may still arrive; the poses that it may use are kept.
     pub fn prune(&mut self, acked: &AckedSet) {
-        self.drop_before(
-            acked
-                .window_start()
-                .saturating_sub(WINDOW + MAX_ACKED_DISTANCE),
-        );
+        self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_ACKED_DISTANCE));
     }
 
     /// The baseline of mode [`Window`](super::BaselineMode::Window).
     pub fn baseline(&self, acked: &AckedSet) -> Option<&ReceivedPose> {
-        self.poses
-            .iter()
-            .rev()
-            .find(|received| acked.contains(received.number))
+        self.poses.iter().rev().find(|received| acked.contains(received.number))
     }
 
     /// The baseline of mode [`Old`](super::BaselineMode::Old): the newest pose before datagram
     /// `window_start`.
     pub fn newest_before(&self, window_start: u64) -> Option<&ReceivedPose> {
-        self.poses
-            .iter()
-            .rev()
-            .find(|received| received.number < window_start)
+        self.poses.iter().rev().find(|received| received.number < window_start)
     }
 
     /// Replaces `out` by all poses in the acked set of the tenant whose pose is the
@@ -236,11 +217,8 @@ impl BaselineHistory {
         let Some(baseline) = self.baseline(acked) else {
             return;
         };
-        let start = self
-            .tenant_starts
-            .into_iter()
-            .find(|start| *start <= baseline.number)
-            .unwrap_or(0);
+        let start =
+            self.tenant_starts.into_iter().find(|start| *start <= baseline.number).unwrap_or(0);
         let known = self
             .poses
             .iter()
@@ -266,9 +244,7 @@ impl BaselineHistory {
 
     /// Drops all poses before datagram `number` but the newest of them.
     fn drop_before(&mut self, number: u64) {
-        let older = self
-            .poses
-            .partition_point(|received| received.number < number);
+        let older = self.poses.partition_point(|received| received.number < number);
         self.poses.drain(..older.saturating_sub(1));
     }
 }
@@ -280,69 +256,39 @@ mod tests {
 
     #[test]
     fn an_acked_set_contains_the_newest_and_those_in_its_mask() {
-        let acked = AckedSet {
-            newest: 100,
-            mask: 0b1000_0101,
-        };
+        let acked = AckedSet { newest: 100, mask: 0b1000_0101 };
         let held: Vec<u64> = (0..200).filter(|number| acked.contains(*number)).collect();
         assert_eq!(held, [92, 97, 99, 100]);
-        assert!(
-            AckedSet {
-                newest: 3,
-                mask: u32::MAX
-            }
-            .contains(0)
-        );
-        let all = AckedSet {
-            newest: 100,
-            mask: u32::MAX,
-        };
+        assert!(AckedSet { newest: 3, mask: u32::MAX }.contains(0));
+        let all = AckedSet { newest: 100, mask: u32::MAX };
         assert!(all.contains(68) && !all.contains(67));
         assert_eq!(all.window_start(), 68);
     }
 
     #[test]
     fn revoked_datagrams_are_removed_from_a_set() {
-        let acked = AckedSet {
-            newest: 100,
-            mask: u32::MAX,
-        };
+        let acked = AckedSet { newest: 100, mask: u32::MAX };
         for number in 0..110 {
-            let left: Vec<u64> = (0..=100)
-                .filter(|n| acked.contains(*n) && *n > number)
-                .collect();
+            let left: Vec<u64> = (0..=100).filter(|n| acked.contains(*n) && *n > number).collect();
             let after = acked.after(number);
-            let held: Vec<u64> = (0..=100)
-                .filter(|n| after.is_some_and(|after| after.contains(*n)))
-                .collect();
+            let held: Vec<u64> =
+                (0..=100).filter(|n| after.is_some_and(|after| after.contains(*n))).collect();
             assert_eq!(held, left, "{number}");
         }
     }
 
     #[test]
     fn a_mask_without_holes_takes_one_bit() {
-        for (mask, bits) in [
-            (u32::MAX, 1),
-            (u32::MAX - 4, 8),
-            (0b111, 8),
-            (0, 8),
-            (u32::MAX >> 1, 8),
-            (0b101, 35),
-        ] {
+        for (mask, bits) in
+            [(u32::MAX, 1), (u32::MAX - 4, 8), (0b111, 8), (0, 8), (u32::MAX >> 1, 8), (0b101, 35)]
+        {
             let mut acked = AckedSet { newest: 100, mask };
             let mut measure = Measure::new();
-            acked
-                .wire_mask(&mut measure)
-                .expect("measuring cannot fail");
+            acked.wire_mask(&mut measure).expect("measuring cannot fail");
             assert_eq!(measure.bits(), bits, "{mask:b}");
             let mut bytes = Vec::new();
-            acked
-                .wire_mask(&mut Writer::new(&mut bytes))
-                .expect(WRITE_CANNOT_FAIL);
-            let mut read = AckedSet {
-                newest: 100,
-                mask: 0,
-            };
+            acked.wire_mask(&mut Writer::new(&mut bytes)).expect(WRITE_CANNOT_FAIL);
+            let mut read = AckedSet { newest: 100, mask: 0 };
             assert_eq!(read.wire_mask(&mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, acked);
         }
@@ -372,11 +318,7 @@ mod tests {
             writer.finish();
             let mut acked = AckedSet::default();
             let read = acked.wire_mask(&mut Reader::new(&bytes));
-            assert_eq!(
-                read.ok().map(|()| acked.mask),
-                mask,
-                "shape {shape}, {rest:b}"
-            );
+            assert_eq!(read.ok().map(|()| acked.mask), mask, "shape {shape}, {rest:b}");
         }
     }
 
@@ -387,38 +329,18 @@ mod tests {
             received.insert(entry(number));
         }
         let baseline = |newest, mask| {
-            received
-                .baseline(&AckedSet { newest, mask })
-                .map(|received| received.number)
+            received.baseline(&AckedSet { newest, mask }).map(|received| received.number)
         };
         assert_eq!(baseline(60, 0), Some(60));
         assert_eq!(baseline(59, u32::MAX), Some(50));
         assert_eq!(baseline(59, !(1 << 8)), Some(45));
         assert_eq!(baseline(59, 0), None);
-        let window_start = AckedSet {
-            newest: 71,
-            mask: 0,
-        }
-        .window_start();
-        assert_eq!(
-            received
-                .newest_before(window_start)
-                .map(|received| received.number),
-            Some(3)
-        );
+        let window_start = AckedSet { newest: 71, mask: 0 }.window_start();
+        assert_eq!(received.newest_before(window_start).map(|received| received.number), Some(3));
         let mut history = Vec::new();
-        received.acked_poses(
-            &AckedSet {
-                newest: 60,
-                mask: u32::MAX,
-            },
-            &mut history,
-        );
+        received.acked_poses(&AckedSet { newest: 60, mask: u32::MAX }, &mut history);
         assert_eq!(
-            history
-                .iter()
-                .map(|(stamp, _)| stamp.millis())
-                .collect::<Vec<_>>(),
+            history.iter().map(|(stamp, _)| stamp.millis()).collect::<Vec<_>>(),
             [60, 50, 45, 40]
         );
     }
@@ -430,20 +352,11 @@ mod tests {
             received.insert(entry(number));
         }
         assert_eq!(received.poses().len(), 3, "{received:?}");
-        assert_eq!(
-            received.newest_before(100).map(|received| received.number),
-            Some(3)
-        );
+        assert_eq!(received.newest_before(100).map(|received| received.number), Some(3));
         // Poses that a late datagram may use stay.
-        received.prune(&AckedSet {
-            newest: 190,
-            mask: 0,
-        });
+        received.prune(&AckedSet { newest: 190, mask: 0 });
         assert_eq!(received.poses().len(), 3);
-        received.prune(&AckedSet {
-            newest: 101 + 2 * WINDOW + MAX_ACKED_DISTANCE,
-            mask: 0,
-        });
+        received.prune(&AckedSet { newest: 101 + 2 * WINDOW + MAX_ACKED_DISTANCE, mask: 0 });
         assert_eq!(received.poses().len(), 2);
         (200..2_000).for_each(|number| received.insert(entry(number)));
         assert_eq!(received.poses().len() as u64, HISTORY_DATAGRAMS + 1);
@@ -457,25 +370,14 @@ mod tests {
         received.start_tenant(20);
         assert!(!received.is_of_present_tenant(19) && received.is_of_present_tenant(20));
         assert_eq!(
-            received
-                .baseline(&AckedSet { newest: 8, mask: 0 })
-                .map(|received| received.number),
+            received.baseline(&AckedSet { newest: 8, mask: 0 }).map(|received| received.number),
             Some(8)
         );
 
         let stamps = |received: &BaselineHistory, newest| {
             let mut history = Vec::new();
-            received.acked_poses(
-                &AckedSet {
-                    newest,
-                    mask: u32::MAX,
-                },
-                &mut history,
-            );
-            history
-                .iter()
-                .map(|(stamp, _)| stamp.millis())
-                .collect::<Vec<_>>()
+            received.acked_poses(&AckedSet { newest, mask: u32::MAX }, &mut history);
+            history.iter().map(|(stamp, _)| stamp.millis()).collect::<Vec<_>>()
         };
         received.insert(entry(20));
         received.insert(entry(25));
@@ -488,10 +390,6 @@ mod tests {
     }
 
     fn entry(number: u64) -> ReceivedPose {
-        ReceivedPose {
-            number,
-            stamp: GameTime::from_millis(number),
-            pose: Pose::default(),
-        }
+        ReceivedPose { number, stamp: GameTime::from_millis(number), pose: Pose::default() }
     }
 }

@@ -94,10 +94,7 @@ impl FromStr for PoseCoding {
     type Err = UnknownCoding;
 
     fn from_str(word: &str) -> Result<Self, UnknownCoding> {
-        Self::ALL
-            .into_iter()
-            .find(|coding| coding.name() == word)
-            .ok_or(UnknownCoding)
+        Self::ALL.into_iter().find(|coding| coding.name() == word).ok_or(UnknownCoding)
     }
 }
 

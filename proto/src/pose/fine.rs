@@ -108,9 +108,7 @@ pub struct FineEncoder<'o, 's> {
 impl<'o, 's> FineEncoder<'o, 's> {
     /// A snapshot that goes on in `encoder`: each candidate says whether it is in.
     pub fn new(encoder: entropy::RangeEncoder<'o>, state: &'s mut FineState) -> Self {
-        Self {
-            section: FineSectionCoder::new(encoder, state, Membership::Coded),
-        }
+        Self { section: FineSectionCoder::new(encoder, state, Membership::Coded) }
     }
 
     /// A datagram's section: all candidates are in.
@@ -118,24 +116,18 @@ impl<'o, 's> FineEncoder<'o, 's> {
         encoder: entropy::RangeEncoder<'o>,
         state: &'s mut FineState,
     ) -> Self {
-        Self {
-            section: FineSectionCoder::new(encoder, state, Membership::All),
-        }
+        Self { section: FineSectionCoder::new(encoder, state, Membership::All) }
     }
 
     /// The object that others move with, before all others, and its pose if that is in the
     /// section. Without an acknowledged pose it is no reference.
     pub fn write_reference(&mut self, known: &KnownObject<'_>, pose: Option<&Pose>) {
-        self.section
-            .code_reference(known, pose)
-            .expect(WRITE_CANNOT_FAIL);
+        self.section.code_reference(known, pose).expect(WRITE_CANNOT_FAIL);
     }
 
     /// The slot of the reference that follows, if there is one.
     pub(super) fn write_reference_slot(&mut self, slot: Option<u16>) {
-        self.section
-            .code_reference_slot(slot)
-            .expect(WRITE_CANNOT_FAIL);
+        self.section.code_reference_slot(slot).expect(WRITE_CANNOT_FAIL);
     }
 
     /// The next candidate, and its pose if that is in the section.
@@ -152,16 +144,12 @@ impl<'o, 's> FineEncoder<'o, 's> {
             pose.is_some() || self.section.codes_membership(),
             "all candidates of a datagram are in"
         );
-        self.section
-            .code_object(known, pose)
-            .expect(WRITE_CANNOT_FAIL);
+        self.section.code_object(known, pose).expect(WRITE_CANNOT_FAIL);
     }
 
     /// An object without an acknowledged pose in the window: `known` has one older pose, or none.
     pub(super) fn write_unacknowledged(&mut self, known: &KnownObject<'_>, pose: &Pose) {
-        self.section
-            .code_unacknowledged(known, Some(pose))
-            .expect(WRITE_CANNOT_FAIL);
+        self.section.code_unacknowledged(known, Some(pose)).expect(WRITE_CANNOT_FAIL);
     }
 
     /// The stream, for what is written between the objects.
@@ -190,9 +178,7 @@ pub struct FineDecoder<'d, 's> {
 impl<'d, 's> FineDecoder<'d, 's> {
     /// A snapshot that goes on in `decoder`.
     pub fn new(decoder: entropy::RangeDecoder<'d>, state: &'s mut FineState) -> Self {
-        Self {
-            section: FineSectionCoder::new(decoder, state, Membership::Coded),
-        }
+        Self { section: FineSectionCoder::new(decoder, state, Membership::Coded) }
     }
 
     /// A datagram's section.
@@ -200,9 +186,7 @@ impl<'d, 's> FineDecoder<'d, 's> {
         decoder: entropy::RangeDecoder<'d>,
         state: &'s mut FineState,
     ) -> Self {
-        Self {
-            section: FineSectionCoder::new(decoder, state, Membership::All),
-        }
+        Self { section: FineSectionCoder::new(decoder, state, Membership::All) }
     }
 
     /// The pose of the reference if that is in the section.

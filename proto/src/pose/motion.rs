@@ -50,9 +50,7 @@ impl MotionFormat {
         if fits(self.linear) && fits(self.angular) {
             Ok(())
         } else {
-            Err(WireError::OutOfRange {
-                what: "grid of a velocity",
-            })
+            Err(WireError::OutOfRange { what: "grid of a velocity" })
         }
     }
 
@@ -69,16 +67,12 @@ impl MotionFormat {
 
     /// In metres a second.
     pub fn linear(self, motion: Motion) -> [f32; 3] {
-        motion
-            .linear
-            .map(|units| f32::from(units) / f32::from(self.linear))
+        motion.linear.map(|units| f32::from(units) / f32::from(self.linear))
     }
 
     /// In radians a second.
     pub fn angular(self, motion: Motion) -> [f32; 3] {
-        motion
-            .angular
-            .map(|units| f32::from(units) / f32::from(self.angular))
+        motion.angular.map(|units| f32::from(units) / f32::from(self.angular))
     }
 }
 
@@ -91,10 +85,7 @@ impl Motion {
 
     /// The reverse.
     pub(super) fn from_parts([a, b, c, d, e, f]: [i16; 6]) -> Self {
-        Self {
-            linear: [a, b, c],
-            angular: [d, e, f],
-        }
+        Self { linear: [a, b, c], angular: [d, e, f] }
     }
 
     /// Reads, writes or measures it as part of a component: six signed numbers.
@@ -112,9 +103,7 @@ impl Motion {
 
 /// A part of a motion, if it is within range.
 pub(super) fn narrow(wide: i64) -> Result<i16, WireError> {
-    i16::try_from(wide).map_err(|_| WireError::OutOfRange {
-        what: "velocity of a pose",
-    })
+    i16::try_from(wide).map_err(|_| WireError::OutOfRange { what: "velocity of a pose" })
 }
 
 /// Predicts the six parts of a motion, in grid units: the velocities of `pose`, of which all but
@@ -145,13 +134,7 @@ pub(super) fn predict_velocities(
         grid.angular(baseline.motion),
         f32::from(grid.angular),
     );
-    std::array::from_fn(|part| {
-        if part < 3 {
-            linear[part]
-        } else {
-            angular[part - 3]
-        }
-    })
+    std::array::from_fn(|part| if part < 3 { linear[part] } else { angular[part - 3] })
 }
 
 /// The prediction of a part of a motion, in grid units.
@@ -173,18 +156,10 @@ struct VelocityModel {
     of_speed: f32,
 }
 
-const LINEAR_MODEL: VelocityModel = VelocityModel {
-    beyond: 0.3,
-    min_spread: 0.04,
-    of_change: 0.56,
-    of_speed: 0.15,
-};
-const ANGULAR_MODEL: VelocityModel = VelocityModel {
-    beyond: 0.0,
-    min_spread: 0.04,
-    of_change: 0.44,
-    of_speed: 0.19,
-};
+const LINEAR_MODEL: VelocityModel =
+    VelocityModel { beyond: 0.3, min_spread: 0.04, of_change: 0.56, of_speed: 0.15 };
+const ANGULAR_MODEL: VelocityModel =
+    VelocityModel { beyond: 0.0, min_spread: 0.04, of_change: 0.44, of_speed: 0.19 };
 
 impl VelocityModel {
     fn predict(&self, mean: [f32; 3], before: [f32; 3], units: f32) -> [VelocityPrediction; 3] {
@@ -206,48 +181,24 @@ impl VelocityModel {
 mod tests {
     use super::*;
 
-    const GRID: MotionFormat = MotionFormat {
-        linear: 128,
-        angular: 64,
-    };
+    const GRID: MotionFormat = MotionFormat { linear: 128, angular: 64 };
 
     #[test]
     fn a_motion_is_the_nearest_on_the_grid_and_stays_there() {
         let motion = GRID.motion([1.0, -0.5, 1_000.0], [f32::NAN, 0.008, -3.0]);
-        assert_eq!(
-            motion,
-            Motion {
-                linear: [128, -64, i16::MAX],
-                angular: [0, 1, -192]
-            }
-        );
-        assert_eq!(
-            GRID.motion(GRID.linear(motion), GRID.angular(motion)),
-            motion
-        );
+        assert_eq!(motion, Motion { linear: [128, -64, i16::MAX], angular: [0, 1, -192] });
+        assert_eq!(GRID.motion(GRID.linear(motion), GRID.angular(motion)), motion);
     }
 
     #[test]
     fn free_fall_is_predicted_within_a_spread() {
         use crate::pose::Turning;
-        let format = PoseFormat {
-            per_metre: 4_096,
-            turn: Turning::Free { bits: 15 },
-            motion: Some(GRID),
-        };
+        let format =
+            PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: Some(GRID) };
         // 50 ms at 10 m/s2 from 2 m/s up: 8.75 cm on average 1.75 m/s, then 1.5 m/s.
-        let upright = Pose {
-            turn: format.turn.upright(),
-            ..Pose::default()
-        };
-        let baseline = Pose {
-            motion: GRID.motion([0.0, 0.0, 2.0], [0.0; 3]),
-            ..upright
-        };
-        let pose = Pose {
-            at: [0, 0, (0.0875 * 4_096.0) as i32],
-            ..baseline
-        };
+        let upright = Pose { turn: format.turn.upright(), ..Pose::default() };
+        let baseline = Pose { motion: GRID.motion([0.0, 0.0, 2.0], [0.0; 3]), ..upright };
+        let pose = Pose { at: [0, 0, (0.0875 * 4_096.0) as i32], ..baseline };
         let up = predict_velocities(format, GRID, &baseline, 50_000, &pose)[2];
         assert!((up.middle - 1.675 * 128.0).abs() < 1.0, "{up:?}");
         assert!((up.middle - 1.5 * 128.0).abs() < up.spread, "{up:?}");

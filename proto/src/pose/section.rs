@@ -84,11 +84,7 @@ pub struct SectionHeader {
 impl SectionHeader {
     /// The header of datagram `number`, which names `acked` unless that is too old.
     pub fn new(level: Level, number: u64, acked: Option<AckedSet>) -> Self {
-        Self {
-            level,
-            number,
-            acked: acked.filter(|acked| acked.may_be_named_by(number)),
-        }
+        Self { level, number, acked: acked.filter(|acked| acked.may_be_named_by(number)) }
     }
 
     /// Reads, writes or measures; `number` is known beforehand.
@@ -102,14 +98,9 @@ impl SectionHeader {
             self.acked = None;
             return Ok(());
         }
-        let newest = self
-            .number
-            .checked_sub(back)
-            .ok_or(WireError::OutOfRange { what: "acked set" })?;
-        let mut acked = AckedSet {
-            newest,
-            mask: self.acked.map_or(0, |acked| acked.mask),
-        };
+        let newest =
+            self.number.checked_sub(back).ok_or(WireError::OutOfRange { what: "acked set" })?;
+        let mut acked = AckedSet { newest, mask: self.acked.map_or(0, |acked| acked.mask) };
         acked.wire_mask(coder)?;
         self.acked = Some(acked);
         Ok(())
@@ -171,10 +162,7 @@ impl<'o> SectionWriter<'o> {
     /// # Panics
     /// When the header has [`Level::Fine`]: a bug.
     pub fn new(out: &'o mut Vec<u8>, header: &SectionHeader) -> Self {
-        assert!(
-            header.level == Level::Shared,
-            "the fine level needs a state"
-        );
+        assert!(header.level == Level::Shared, "the fine level needs a state");
         Self::begin(out, header, LevelEncoder::Shared)
     }
 
@@ -245,11 +233,7 @@ impl<'o> SectionWriter<'o> {
         }
         self.slots.write(slot, mode, encoder.stream());
         collect_ages(history, stamp, &mut self.aged);
-        let known = KnownObject {
-            format: *format,
-            half_edge_m: 0.0,
-            history: &self.aged,
-        };
+        let known = KnownObject { format: *format, half_edge_m: 0.0, history: &self.aged };
         match mode {
             BaselineMode::Window => encoder.write_object(&known, Some(pose)),
             BaselineMode::Old | BaselineMode::Absolute => {
@@ -273,18 +257,11 @@ impl<'o> SectionWriter<'o> {
         let LevelEncoder::Fine(encoder) = &mut self.stream else {
             panic!("a section has one level")
         };
-        assert!(
-            !std::mem::replace(&mut self.has_begun, true),
-            "the reference comes first"
-        );
+        assert!(!std::mem::replace(&mut self.has_begun, true), "the reference comes first");
         encoder.write_reference_slot(Some(slot));
         collect_ages(history, stamp, &mut self.aged);
         encoder.write_reference(
-            &KnownObject {
-                format: *format,
-                half_edge_m: 0.0,
-                history: &self.aged,
-            },
+            &KnownObject { format: *format, half_edge_m: 0.0, history: &self.aged },
             Some(pose),
         );
     }
@@ -331,10 +308,7 @@ fn collect_ages(history: &[(GameTime, Pose)], stamp: GameTime, out: &mut Vec<Age
         let age_us = u32::try_from(stamp.whole_millis().since(time.whole_millis()).as_micros())
             .unwrap_or(u32::MAX);
         if out.last().is_none_or(|newer| newer.age_us < age_us) {
-            out.push(AgedPose {
-                age_us,
-                pose: *pose,
-            });
+            out.push(AgedPose { age_us, pose: *pose });
         }
     }
 }
@@ -349,10 +323,7 @@ pub fn read_section(
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<Option<AckedSet>, SectionError> {
     let mut reader = Reader::new(bytes);
-    let mut header = SectionHeader {
-        number,
-        ..SectionHeader::default()
-    };
+    let mut header = SectionHeader { number, ..SectionHeader::default() };
     header.wire(&mut reader)?;
     let decoder = RangeDecoder::new(reader.rest()?);
     match header.level {
@@ -371,9 +342,8 @@ fn read_shared(
 ) -> Result<(), SectionError> {
     let mut slots = SlotCoder::default();
     while let Some((slot, mode)) = slots.read(&mut decoder)? {
-        let (format, received) = source
-            .object(slot)
-            .ok_or(SectionError::MissingBaseline { slot })?;
+        let (format, received) =
+            source.object(slot).ok_or(SectionError::MissingBaseline { slot })?;
         let baseline = find_baseline(slot, mode, header, received)?
             .map(|received| (received.stamp, &received.pose));
         let pose = shared::read(*format, baseline, stamp, &mut decoder)?;
@@ -392,18 +362,10 @@ fn read_fine(
     source: &impl BaselineSource,
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<(), SectionError> {
-    const NOT_IN: WireError = WireError::OutOfRange {
-        what: "pose that is not in",
-    };
+    const NOT_IN: WireError = WireError::OutOfRange { what: "pose that is not in" };
     let mut state = FineState::default();
     let mut decoder = fine::FineDecoder::of_datagram(decoder, &mut state);
-    let mut history = HistoryReader {
-        header,
-        stamp,
-        source,
-        poses: Vec::new(),
-        aged: Vec::new(),
-    };
+    let mut history = HistoryReader { header, stamp, source, poses: Vec::new(), aged: Vec::new() };
     let mut slots = SlotCoder::default();
     let reference = decoder.read_reference_slot()?;
     if let Some(slot) = reference {
@@ -416,10 +378,7 @@ fn read_fine(
     }
     while let Some((slot, mode)) = slots.read(decoder.stream())? {
         if reference == Some(slot) {
-            return Err(WireError::OutOfRange {
-                what: "slot of a pose",
-            }
-            .into());
+            return Err(WireError::OutOfRange { what: "slot of a pose" }.into());
         }
         let (known, received) = history.read(slot, mode)?;
         let pose = match mode {
@@ -450,24 +409,17 @@ impl<'r, S: BaselineSource> HistoryReader<'r, S> {
         slot: u16,
         mode: BaselineMode,
     ) -> Result<(KnownObject<'_>, &'r BaselineHistory), SectionError> {
-        let (format, received) = self
-            .source
-            .object(slot)
-            .ok_or(SectionError::MissingBaseline { slot })?;
+        let (format, received) =
+            self.source.object(slot).ok_or(SectionError::MissingBaseline { slot })?;
         let baseline = find_baseline(slot, mode, self.header, received)?;
         if let (BaselineMode::Window, Some(acked)) = (mode, &self.header.acked) {
             received.acked_poses(acked, &mut self.poses);
         } else {
             self.poses.clear();
-            self.poses
-                .extend(baseline.map(|received| (received.stamp, received.pose)));
+            self.poses.extend(baseline.map(|received| (received.stamp, received.pose)));
         }
         collect_ages(&self.poses, self.stamp, &mut self.aged);
-        let known = KnownObject {
-            format: *format,
-            half_edge_m: 0.0,
-            history: &self.aged,
-        };
+        let known = KnownObject { format: *format, half_edge_m: 0.0, history: &self.aged };
         Ok((known, received))
     }
 }
@@ -484,24 +436,15 @@ fn find_baseline<'k>(
         (BaselineMode::Window, Some(acked)) => received.baseline(&acked),
         (BaselineMode::Old, Some(acked)) => received.newest_before(acked.window_start()),
         (_, None) => {
-            return Err(WireError::OutOfRange {
-                what: "baseline of a pose",
-            }
-            .into());
+            return Err(WireError::OutOfRange { what: "baseline of a pose" }.into());
         }
     };
-    baseline
-        .map(Some)
-        .ok_or(SectionError::MissingBaseline { slot })
+    baseline.map(Some).ok_or(SectionError::MissingBaseline { slot })
 }
 
 /// Behind the end of the bytes a decoder reads zeros.
 fn check_not_overrun(decoder: &RangeDecoder<'_>) -> Result<(), WireError> {
-    if decoder.is_overrun() {
-        Err(WireError::Truncated)
-    } else {
-        Ok(())
-    }
+    if decoder.is_overrun() { Err(WireError::Truncated) } else { Ok(()) }
 }
 
 #[cfg(test)]

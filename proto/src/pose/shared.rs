@@ -95,11 +95,9 @@ fn wire<S: SymbolCoder>(
         }
         (Some((time, baseline)), turn) => {
             wire_changes(turn, baseline, pose, symbols)?;
-            let age_us = stamp
-                .whole_millis()
-                .since(time.whole_millis())
-                .as_micros()
-                .min(u32::MAX.into()) as u32;
+            let age_us =
+                stamp.whole_millis().since(time.whole_millis()).as_micros().min(u32::MAX.into())
+                    as u32;
             wire_motion(
                 format,
                 pose,
@@ -126,10 +124,7 @@ fn wire_alone<S: SymbolCoder>(
         wire_speed(&mut pose.speed, symbols)?;
     }
     wire_flag(&mut pose.flag, symbols);
-    let still = [VelocityPrediction {
-        middle: 0.0,
-        spread: 1.0,
-    }; 6];
+    let still = [VelocityPrediction { middle: 0.0, spread: 1.0 }; 6];
     wire_motion(format, pose, |_, _| still, symbols);
     Ok(())
 }
@@ -176,17 +171,10 @@ fn wire_other_turn<S: SymbolCoder>(
     for (part, before) in turn[1..].iter_mut().zip(&baseline[1..]) {
         let mut wide = i32::from(*part);
         wire_step(&mut wide, (*before).into(), symbols);
-        *part = u16::try_from(wide).map_err(|_| WireError::OutOfRange {
-            what: "turn of a pose",
-        })?;
+        *part =
+            u16::try_from(wide).map_err(|_| WireError::OutOfRange { what: "turn of a pose" })?;
     }
-    if turning.fits(*turn) {
-        Ok(())
-    } else {
-        Err(WireError::OutOfRange {
-            what: "turn of a pose",
-        })
-    }
+    if turning.fits(*turn) { Ok(()) } else { Err(WireError::OutOfRange { what: "turn of a pose" }) }
 }
 
 fn wire_turn<S: SymbolCoder>(turning: Turning, turn: &mut [u16; 4], symbols: &mut S) {
@@ -195,9 +183,7 @@ fn wire_turn<S: SymbolCoder>(turning: Turning, turn: &mut [u16; 4], symbols: &mu
         Turning::Yaw { bits } => symbols.raw16(&mut turn[0], bits.into()),
         Turning::Free { bits } => {
             symbols.raw16(&mut turn[0], 2);
-            turn[1..]
-                .iter_mut()
-                .for_each(|part| symbols.raw16(part, bits.into()));
+            turn[1..].iter_mut().for_each(|part| symbols.raw16(part, bits.into()));
         }
     }
 }
@@ -205,9 +191,7 @@ fn wire_turn<S: SymbolCoder>(turning: Turning, turn: &mut [u16; 4], symbols: &mu
 fn wire_speed<S: SymbolCoder>(speed: &mut i16, symbols: &mut S) -> Result<(), WireError> {
     let mut wide = i32::from(*speed);
     symbols.number_by(&mut wide, &symbol_weights::SPEEDS);
-    *speed = i16::try_from(wide).map_err(|_| WireError::OutOfRange {
-        what: "speed of a pose",
-    })?;
+    *speed = i16::try_from(wide).map_err(|_| WireError::OutOfRange { what: "speed of a pose" })?;
     Ok(())
 }
 
@@ -254,13 +238,7 @@ fn wire_step<S: SymbolCoder>(value: &mut i32, before: i32, symbols: &mut S) {
 
 fn check_at(pose: &Pose) -> Result<(), WireError> {
     let is_valid = pose.at.iter().all(|at| (-MAX_AT..=MAX_AT).contains(at));
-    if is_valid {
-        Ok(())
-    } else {
-        Err(WireError::OutOfRange {
-            what: "coordinate of a pose",
-        })
-    }
+    if is_valid { Ok(()) } else { Err(WireError::OutOfRange { what: "coordinate of a pose" }) }
 }
 
 #[cfg(test)]

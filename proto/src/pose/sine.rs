@@ -21,13 +21,7 @@ pub(super) fn direction(angle: i32) -> (i32, i32) {
 fn sine(angle: i32) -> i32 {
     let angle = angle.rem_euclid(ANGLES) as usize;
     let (half, rest) = (angle / (2 * QUARTER), angle % (2 * QUARTER));
-    let part = i32::from(
-        WAVE[if rest <= QUARTER {
-            rest
-        } else {
-            2 * QUARTER - rest
-        }],
-    );
+    let part = i32::from(WAVE[if rest <= QUARTER { rest } else { 2 * QUARTER - rest }]);
     if half == 0 { part } else { -part }
 }
 
@@ -59,10 +53,7 @@ mod tests {
             let radians = f64::from(angle) / f64::from(ANGLES) * std::f64::consts::TAU;
             let (cos, sin) = direction(angle);
             for (computed, exact) in [(cos, radians.cos()), (sin, radians.sin())] {
-                assert!(
-                    (f64::from(computed) / 16_384.0 - exact).abs() < 4e-5,
-                    "{angle}"
-                );
+                assert!((f64::from(computed) / 16_384.0 - exact).abs() < 4e-5, "{angle}");
             }
         }
         assert_eq!(direction(0), (16_384, 0));

@@ -6,45 +6,27 @@ use super::*;
 use crate::examples::poses::any_pose;
 use crate::wire::{Measure, Reader, Writer};
 
-const WALKER: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
-const CUBE: PoseFormat = PoseFormat {
-    per_metre: 512,
-    turn: Turning::Free { bits: 9 },
-    motion: None,
-};
-const BALL: PoseFormat = PoseFormat {
-    per_metre: 4_096,
-    turn: Turning::Fixed,
-    motion: None,
-};
+const WALKER: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const CUBE: PoseFormat =
+    PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+const BALL: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Fixed, motion: None };
 const FORMATS: [PoseFormat; 3] = [WALKER, CUBE, BALL];
 
 #[test]
 fn a_pose_is_off_by_half_a_step_at_most() {
     let mut rng = fastrand::Rng::with_seed(1);
     for _ in 0..10_000 {
-        let position = Position::new(
-            rng.f32() * 1_000.0,
-            rng.f32() * 1_000.0,
-            rng.f32() * 40.0 - 20.0,
-        );
+        let position =
+            Position::new(rng.f32() * 1_000.0, rng.f32() * 1_000.0, rng.f32() * 40.0 - 20.0);
         let (yaw, speed) = (rng.f32() * TAU, rng.f32() * 20.0 - 10.0);
         let pose = WALKER.pose(position, yaw, speed);
         assert!(WALKER.fits(&pose));
         let read = WALKER.position(&pose);
-        for (original, read_back) in [
-            (position.x, read.x),
-            (position.y, read.y),
-            (position.z, read.z),
-        ] {
-            assert!(
-                (original - read_back).abs() < 0.005_1,
-                "{position:?} became {read:?}"
-            );
+        for (original, read_back) in
+            [(position.x, read.x), (position.y, read.y), (position.z, read.z)]
+        {
+            assert!((original - read_back).abs() < 0.005_1, "{position:?} became {read:?}");
         }
         let off = (WALKER.yaw(&pose) - yaw + PI).rem_euclid(TAU) - PI;
         assert!(off.abs() <= TAU / 512.0 + 1e-4, "{yaw}");
@@ -59,26 +41,12 @@ fn a_pose_converted_to_metres_and_back_is_unchanged() {
         // Within the resolution of an f32 on this grid.
         let mut pose = any_pose(&mut rng, WALKER);
         pose.at = pose.at.map(|at| at >> 6);
-        let again = WALKER.pose(
-            WALKER.position(&pose),
-            WALKER.yaw(&pose),
-            WALKER.speed(&pose),
-        );
-        assert_eq!(
-            Pose {
-                flag: false,
-                ..pose
-            },
-            again
-        );
+        let again = WALKER.pose(WALKER.position(&pose), WALKER.yaw(&pose), WALKER.speed(&pose));
+        assert_eq!(Pose { flag: false, ..pose }, again);
         let mut rng = fastrand::Rng::with_seed(rng.u64(..));
         let quaternion = crate::examples::unit_quaternion(&mut rng);
         let pose = CUBE.free(Position::default(), quaternion);
-        assert_eq!(
-            CUBE.free(Position::default(), CUBE.quaternion(&pose)),
-            pose,
-            "{quaternion:?}"
-        );
+        assert_eq!(CUBE.free(Position::default(), CUBE.quaternion(&pose)), pose, "{quaternion:?}");
     }
 }
 
@@ -110,12 +78,8 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
         for format in FORMATS {
             let pose = any_pose(&mut rng, format);
             let (mut bytes, mut read, mut measure) = (Vec::new(), Pose::default(), Measure::new());
-            format
-                .wire(&mut { pose }, &mut Writer::new(&mut bytes))
-                .expect("writing cannot fail");
-            format
-                .wire(&mut { pose }, &mut measure)
-                .expect("measuring cannot fail");
+            format.wire(&mut { pose }, &mut Writer::new(&mut bytes)).expect("writing cannot fail");
+            format.wire(&mut { pose }, &mut measure).expect("measuring cannot fail");
             assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, pose);
             assert!(measure.bits() <= format.max_bits(), "{format:?}, {pose:?}");
@@ -127,17 +91,8 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
 fn a_walker_is_extrapolated_along_its_heading() {
     let pose = WALKER.pose(Position::on_ground(10.0, 10.0), PI / 2.0, 4.0);
     let shown = extrapolate(&WALKER, (ms(1_000), &pose), None, ms(1_250));
-    assert_eq!(
-        shown,
-        Pose {
-            at: [1_000, 1_100, 0],
-            ..pose
-        }
-    );
-    assert_eq!(
-        extrapolate(&WALKER, (ms(1_000), &pose), None, ms(900)),
-        pose
-    );
+    assert_eq!(shown, Pose { at: [1_000, 1_100, 0], ..pose });
+    assert_eq!(extrapolate(&WALKER, (ms(1_000), &pose), None, ms(900)), pose);
 }
 
 #[test]
@@ -149,14 +104,8 @@ fn a_tumbling_object_is_extrapolated_from_two_poses() {
     assert_eq!(shown.at, [1_536, 512, 0]);
     let [_, _, z, w] = CUBE.quaternion(&shown);
     assert!((2.0 * z.atan2(w) - 0.2).abs() < 0.02, "{z} {w}");
-    assert_eq!(
-        extrapolate(&CUBE, (ms(100), &newest), None, ms(200)),
-        newest
-    );
-    assert_eq!(
-        extrapolate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)),
-        newest
-    );
+    assert_eq!(extrapolate(&CUBE, (ms(100), &newest), None, ms(200)), newest);
+    assert_eq!(extrapolate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)), newest);
 }
 
 #[test]
@@ -165,56 +114,24 @@ fn at_its_own_time_a_pose_is_shown_as_it_is() {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..1_000 {
             let (before, newest) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
-            let shown = extrapolate(
-                &format,
-                (ms(100), &newest),
-                Some((ms(50), &before)),
-                ms(100),
-            );
+            let shown = extrapolate(&format, (ms(100), &newest), Some((ms(50), &before)), ms(100));
             assert_eq!(shown, newest, "after {before:?}");
         }
     }
     // The largest component is x or z, by rounding alone.
-    let tied = Pose {
-        turn: [0, 102, 459, 408],
-        ..Pose::UNKNOWN
-    };
+    let tied = Pose { turn: [0, 102, 459, 408], ..Pose::UNKNOWN };
     let shown = extrapolate(&CUBE, (ms(100), &tied), Some((ms(50), &tied)), ms(100));
     assert_eq!(shown, tied);
 }
 
 #[test]
 fn interpolation_is_straight_and_turns_the_shorter_way() {
-    let from = Pose {
-        at: [0, -100, 7],
-        turn: [250, 0, 0, 0],
-        speed: 3,
-        flag: true,
-        ..Pose::default()
-    };
-    let to = Pose {
-        at: [100, 100, 7],
-        turn: [6, 0, 0, 0],
-        speed: 5,
-        ..Pose::default()
-    };
+    let from =
+        Pose { at: [0, -100, 7], turn: [250, 0, 0, 0], speed: 3, flag: true, ..Pose::default() };
+    let to = Pose { at: [100, 100, 7], turn: [6, 0, 0, 0], speed: 5, ..Pose::default() };
     let at = |t| interpolate(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
-    assert_eq!(
-        at(150),
-        Pose {
-            at: [50, 0, 7],
-            turn: [0, 0, 0, 0],
-            ..from
-        }
-    );
-    assert_eq!(
-        at(125),
-        Pose {
-            at: [25, -50, 7],
-            turn: [253, 0, 0, 0],
-            ..from
-        }
-    );
+    assert_eq!(at(150), Pose { at: [50, 0, 7], turn: [0, 0, 0, 0], ..from });
+    assert_eq!(at(125), Pose { at: [25, -50, 7], turn: [253, 0, 0, 0], ..from });
     assert_eq!((at(50), at(100), at(200), at(900)), (from, from, to, to));
 }
 
@@ -239,15 +156,9 @@ fn ms(millis: u64) -> GameTime {
 
 #[test]
 fn interpolation_with_velocities_follows_the_cubic_curve() {
-    let grid = MotionFormat {
-        linear: 256,
-        angular: 64,
-    };
-    let format = PoseFormat {
-        per_metre: 4_096,
-        turn: Turning::Free { bits: 15 },
-        motion: Some(grid),
-    };
+    let grid = MotionFormat { linear: 256, angular: 64 };
+    let format =
+        PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: Some(grid) };
     // An object is thrown up at 1 m/s under 10 m/s2. After 200 ms it is back where it was; halfway
     // it is 5 cm up.
     let thrown = |speed: f32| {
@@ -267,17 +178,8 @@ fn interpolation_with_velocities_follows_the_cubic_curve() {
         )
     };
     assert_eq!((at(0), at(200)), (up, down));
-    assert!(
-        (format.position(&at(100)).z - 0.05).abs() < 0.001,
-        "{:?}",
-        at(100)
-    );
-    let ahead = extrapolate(
-        &format,
-        (GameTime::ZERO, &up),
-        None,
-        GameTime::from_millis(100),
-    );
+    assert!((format.position(&at(100)).z - 0.05).abs() < 0.001, "{:?}", at(100));
+    let ahead = extrapolate(&format, (GameTime::ZERO, &up), None, GameTime::from_millis(100));
     assert!((format.position(&ahead).z - 0.1).abs() < 0.001);
 }
 
@@ -286,25 +188,10 @@ fn a_pose_fits_only_if_each_of_its_parts_does() {
     let pose = Pose::default();
     assert!(WALKER.fits(&pose));
     let wrong = [
-        Pose {
-            at: [MAX_AT + 1, 0, 0],
-            ..pose
-        },
-        Pose {
-            at: [0, 0, -MAX_AT - 1],
-            ..pose
-        },
-        Pose {
-            turn: [256, 0, 0, 0],
-            ..pose
-        },
-        Pose {
-            motion: Motion {
-                linear: [1, 0, 0],
-                ..Motion::default()
-            },
-            ..pose
-        },
+        Pose { at: [MAX_AT + 1, 0, 0], ..pose },
+        Pose { at: [0, 0, -MAX_AT - 1], ..pose },
+        Pose { turn: [256, 0, 0, 0], ..pose },
+        Pose { motion: Motion { linear: [1, 0, 0], ..Motion::default() }, ..pose },
     ];
     for pose in wrong {
         assert!(!WALKER.fits(&pose), "{pose:?}");
@@ -328,49 +215,16 @@ fn both_grids_of_a_velocity_have_a_range() {
 
 #[test]
 fn an_object_at_rest_has_no_velocity_and_stays() {
-    let grid = MotionFormat {
-        linear: 256,
-        angular: 64,
-    };
-    let format = PoseFormat {
-        per_metre: 512,
-        turn: Turning::Free { bits: 9 },
-        motion: Some(grid),
-    };
+    let grid = MotionFormat { linear: 256, angular: 64 };
+    let format = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: Some(grid) };
     let at_rest = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
     assert!(at_rest.flag && format.fits(&at_rest));
     assert_eq!(
-        extrapolate(
-            &format,
-            (GameTime::ZERO, &at_rest),
-            None,
-            GameTime::from_millis(500)
-        ),
+        extrapolate(&format, (GameTime::ZERO, &at_rest), None, GameTime::from_millis(500)),
         at_rest
     );
-    let moving = Pose {
-        motion: Motion {
-            linear: [1, 0, 0],
-            angular: [0; 3],
-        },
-        ..at_rest
-    };
-    assert!(
-        !format.fits(&moving)
-            && format.fits(&Pose {
-                flag: false,
-                ..moving
-            })
-    );
-    let without_motion = PoseFormat {
-        motion: None,
-        ..format
-    };
-    assert!(
-        without_motion.fits(&at_rest)
-            && !without_motion.fits(&Pose {
-                flag: false,
-                ..moving
-            })
-    );
+    let moving = Pose { motion: Motion { linear: [1, 0, 0], angular: [0; 3] }, ..at_rest };
+    assert!(!format.fits(&moving) && format.fits(&Pose { flag: false, ..moving }));
+    let without_motion = PoseFormat { motion: None, ..format };
+    assert!(without_motion.fits(&at_rest) && !without_motion.fits(&Pose { flag: false, ..moving }));
 }

@@ -30,12 +30,12 @@ pub enum Turning {
 impl Turning {
     pub(super) fn check(self) -> Result<(), WireError> {
         match self {
-            Self::Yaw { bits } if !(4..=12).contains(&bits) => Err(WireError::OutOfRange {
-                what: "bits of a yaw",
-            }),
-            Self::Free { bits } if !(5..=15).contains(&bits) => Err(WireError::OutOfRange {
-                what: "bits of an orientation",
-            }),
+            Self::Yaw { bits } if !(4..=12).contains(&bits) => {
+                Err(WireError::OutOfRange { what: "bits of a yaw" })
+            }
+            Self::Free { bits } if !(5..=15).contains(&bits) => {
+                Err(WireError::OutOfRange { what: "bits of an orientation" })
+            }
             _ => Ok(()),
         }
     }
@@ -69,9 +69,7 @@ impl Turning {
             Self::Yaw { bits } => field(&mut turn[0], bits.into()),
             Self::Free { bits } => {
                 field(&mut turn[0], 2)?;
-                turn[1..]
-                    .iter_mut()
-                    .try_for_each(|part| field(part, bits.into()))
+                turn[1..].iter_mut().try_for_each(|part| field(part, bits.into()))
             }
         }
     }
@@ -89,12 +87,7 @@ impl Turning {
         };
         let steps = f64::from(1_u32 << bits);
         let turns = f64::from(radians) / std::f64::consts::TAU;
-        [
-            (turns.rem_euclid(1.0) * steps).round() as u16 & ((1 << bits) - 1),
-            0,
-            0,
-            0,
-        ]
+        [(turns.rem_euclid(1.0) * steps).round() as u16 & ((1 << bits) - 1), 0, 0, 0]
     }
 
     /// The nearest turn to a quaternion; its heading, for a yaw.
@@ -107,12 +100,7 @@ impl Turning {
             }
             Self::Free { bits } => {
                 let (largest, steps) = smallest_three(quaternion, bits.into());
-                [
-                    largest as u16,
-                    steps[0] as u16,
-                    steps[1] as u16,
-                    steps[2] as u16,
-                ]
+                [largest as u16, steps[0] as u16, steps[1] as u16, steps[2] as u16]
             }
         }
     }
@@ -190,9 +178,7 @@ fn interpolated(from: [f32; 4], to: [f32; 4], part: i64, whole: i64) -> [f32; 4]
     let fraction = part as f32 / whole.max(1) as f32;
     let cosine: f32 = from.iter().zip(to).map(|(a, b)| a * b).sum();
     let sign = if cosine < 0.0 { -1.0 } else { 1.0 };
-    unit(std::array::from_fn(|index| {
-        from[index] + (to[index] * sign - from[index]) * fraction
-    }))
+    unit(std::array::from_fn(|index| from[index] + (to[index] * sign - from[index]) * fraction))
 }
 
 /// The angles of [`sine`] are as fine as the finest yaw.

@@ -139,9 +139,7 @@ impl Component {
         match (self, codec) {
             (Self::Path(path), Codec::Path) => wire_timeline(path, stamp, coder, wire_waypoint),
             (Self::Gauge(gauge), Codec::Gauge { max }) => {
-                wire_timeline(gauge, stamp, coder, |gauge, coder| {
-                    wire_gauge(gauge, *max, coder)
-                })
+                wire_timeline(gauge, stamp, coder, |gauge, coder| wire_gauge(gauge, *max, coder))
             }
             (Self::Flag(flag), Codec::Flag) => {
                 wire_timeline(flag, stamp, coder, |held, coder| coder.flag(&mut held.0))
@@ -205,10 +203,7 @@ impl Component {
 impl Waypoint {
     /// The value as the other end will read it: the position on the wire's grid.
     pub fn quantised(self) -> Self {
-        Self {
-            position: self.position.quantised(),
-            ..self
-        }
+        Self { position: self.position.quantised(), ..self }
     }
 }
 
@@ -265,11 +260,7 @@ impl Component {
 
     /// `value` since `time`.
     pub fn flag(time: GameTime, value: bool) -> Self {
-        Self::Flag(Timeline::starting_with(
-            TIMELINE_CAPACITY,
-            time,
-            StepValue(value),
-        ))
+        Self::Flag(Timeline::starting_with(TIMELINE_CAPACITY, time, StepValue(value)))
     }
 }
 
@@ -286,12 +277,7 @@ mod tests {
         for _ in 0..10_000 {
             let max = 0.1 + rng.f32() * 200.0;
             let value = rng.f32() * max;
-            let stored = Gauge {
-                value,
-                rate: (rng.f32() - 0.5) * 1_100.0,
-                max,
-            }
-            .quantised();
+            let stored = Gauge { value, rate: (rng.f32() - 0.5) * 1_100.0, max }.quantised();
             assert_eq!(stored.quantised(), stored);
             assert!((0.0..=max).contains(&stored.value) && (stored.value - value).abs() < 0.1);
             let sent = Component::Gauge(Timeline::starting_with(2, STAMP, stored));
@@ -306,32 +292,13 @@ mod tests {
 
     #[test]
     fn a_gauge_is_quantised_within_its_range() {
-        let gauge = Gauge {
-            value: 200.0,
-            rate: 600.0,
-            max: 100.03,
-        }
-        .quantised();
+        let gauge = Gauge { value: 200.0, rate: 600.0, max: 100.03 }.quantised();
         assert_eq!((gauge.value, gauge.rate), (100.0, MAX_RATE));
-        let gauge = Gauge {
-            value: -1.0,
-            rate: -600.0,
-            max: 100.03,
-        }
-        .quantised();
+        let gauge = Gauge { value: -1.0, rate: -600.0, max: 100.03 }.quantised();
         assert_eq!((gauge.value, gauge.rate), (0.0, -MAX_RATE));
         assert_eq!(
-            Gauge {
-                value: 1.02,
-                rate: 0.004,
-                max: 50.0
-            }
-            .quantised(),
-            Gauge {
-                value: 1.0,
-                rate: 0.0,
-                max: 50.0
-            }
+            Gauge { value: 1.02, rate: 0.004, max: 50.0 }.quantised(),
+            Gauge { value: 1.0, rate: 0.0, max: 50.0 }
         );
     }
 
@@ -348,13 +315,8 @@ mod tests {
         let clipped = path.clip(STAMP);
         assert_eq!(round_trip(&path, &Codec::Path), clipped);
         assert_eq!(round_trip(&clipped, &Codec::Path), clipped);
-        let Component::Path(clipped) = clipped else {
-            panic!("another type")
-        };
-        let times = clipped
-            .points()
-            .map(|(time, _)| time.millis())
-            .collect::<Vec<_>>();
+        let Component::Path(clipped) = clipped else { panic!("another type") };
+        let times = clipped.points().map(|(time, _)| time.millis()).collect::<Vec<_>>();
         assert_eq!(times.len(), MAX_POINTS);
         assert_eq!(times[..4], [9_006, 10_007, 11_007, 12_008]);
     }
@@ -370,11 +332,7 @@ mod tests {
         let sent = paths.map(|points| written(&path_of(&points), part));
         assert_eq!(sent[0], sent[1]);
         assert_eq!(sent[0], sent[2]);
-        assert_eq!(
-            read(&sent[0]),
-            [walk(10_000, 25.0), walk(70_000, 325.0)],
-            "5 m/s straight on"
-        );
+        assert_eq!(read(&sent[0]), [walk(10_000, 25.0), walk(70_000, 325.0)], "5 m/s straight on");
         let other_course = written(&path_of(&[walk(9_000, 20.0), walk(13_000, 39.0)]), part);
         assert_ne!(sent[0], other_course);
     }
@@ -389,10 +347,7 @@ mod tests {
     #[test]
     fn what_an_object_does_after_a_rest_or_by_a_jump_is_not_sent_early() {
         let rests = [walk(10_000, 20.0), walk(14_000, 20.0), walk(15_000, 30.0)];
-        let jump = (
-            GameTime::from_millis(14_000),
-            Waypoint::jump(Position::on_ground(90.0, 8.0)),
-        );
+        let jump = (GameTime::from_millis(14_000), Waypoint::jump(Position::on_ground(90.0, 8.0)));
         let later = walk(14_000, 20.0);
         for points in [&rests[..], &[rests[0], jump], &[later, walk(15_000, 30.0)]] {
             let sent = written(&path_of(points), part_until(12_900));
@@ -408,10 +363,7 @@ mod tests {
     }
 
     fn part_until(millis: u64) -> SentPart {
-        SentPart {
-            from: STAMP,
-            path_until: Some(GameTime::from_millis(millis)),
-        }
+        SentPart { from: STAMP, path_until: Some(GameTime::from_millis(millis)) }
     }
 
     fn walk(millis: u64, x: f32) -> (GameTime, Waypoint) {
@@ -435,8 +387,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Vec<(GameTime, Waypoint)> {
         let mut read = Component::unknown(&Codec::Path);
-        read.wire(&Codec::Path, STAMP, &mut Reader::new(bytes))
-            .expect("the encoding is valid");
+        read.wire(&Codec::Path, STAMP, &mut Reader::new(bytes)).expect("the encoding is valid");
         match read {
             Component::Path(path) => path.points().map(|(time, point)| (time, *point)).collect(),
             other => panic!("{other:?}"),
@@ -452,10 +403,7 @@ mod tests {
         let Component::Flag(read) = round_trip(&Component::Flag(flag), &Codec::Flag) else {
             panic!("another type")
         };
-        let points = read
-            .points()
-            .map(|(time, held)| (time.millis(), held.0))
-            .collect::<Vec<_>>();
+        let points = read.points().map(|(time, held)| (time.millis(), held.0)).collect::<Vec<_>>();
         assert_eq!(points, [(10_000, false), (10_001, true)]);
     }
 
@@ -463,10 +411,7 @@ mod tests {
     fn a_value_that_rounds_to_the_stamp_is_sent_alone() {
         let mut flag = Timeline::starting_with(4, GameTime::ZERO, StepValue(false));
         flag.insert(STAMP + Duration::from_micros(700), StepValue(true));
-        assert_eq!(
-            round_trip(&Component::Flag(flag), &Codec::Flag),
-            Component::flag(STAMP, true)
-        );
+        assert_eq!(round_trip(&Component::Flag(flag), &Codec::Flag), Component::flag(STAMP, true));
     }
 
     #[test]
@@ -481,10 +426,7 @@ mod tests {
     #[test]
     fn an_update_replaces_the_timeline_from_its_first_point_on() {
         let at = |millis, x| {
-            (
-                GameTime::from_millis(millis),
-                Waypoint::walk(Position::on_ground(x, 0.0)),
-            )
+            (GameTime::from_millis(millis), Waypoint::walk(Position::on_ground(x, 0.0)))
         };
         let path = |points: &[(GameTime, Waypoint)]| {
             let mut path = Timeline::new(TIMELINE_CAPACITY);
@@ -502,36 +444,18 @@ mod tests {
     fn components_take_as_many_bits_as_documented() {
         let short = 5; // A time within 8 ms of the stamp.
         assert_eq!(
-            bits_of(
-                &Component::at_rest(STAMP, Position::default()),
-                &Codec::Path
-            ),
+            bits_of(&Component::at_rest(STAMP, Position::default()), &Codec::Path),
             4 + short + 61
         );
         let gauge = Codec::Gauge { max: 100.0 };
-        assert_eq!(
-            bits_of(&Component::gauge(STAMP, 50.0, 0.0, 100.0), &gauge),
-            4 + short + 11 + 1
-        );
+        assert_eq!(bits_of(&Component::gauge(STAMP, 50.0, 0.0, 100.0), &gauge), 4 + short + 11 + 1);
         assert_eq!(
             bits_of(&Component::gauge(STAMP, 50.0, 2.0, 100.0), &gauge),
             4 + short + 11 + 1 + 16
         );
-        assert_eq!(
-            bits_of(&Component::flag(STAMP, true), &Codec::Flag),
-            4 + short + 1
-        );
-        assert_eq!(
-            bits_of(&Component::Number(5), &Codec::Number { min: 1, max: 99 }),
-            7
-        );
-        assert_eq!(
-            bits_of(
-                &Component::Text("abc".into()),
-                &Codec::Text { max_bytes: 96 }
-            ),
-            7 + 24
-        );
+        assert_eq!(bits_of(&Component::flag(STAMP, true), &Codec::Flag), 4 + short + 1);
+        assert_eq!(bits_of(&Component::Number(5), &Codec::Number { min: 1, max: 99 }), 7);
+        assert_eq!(bits_of(&Component::Text("abc".into()), &Codec::Text { max_bytes: 96 }), 7 + 24);
     }
 
     #[test]
@@ -559,10 +483,8 @@ mod tests {
         path.merge_tail(points);
         let path = bits_of(&Component::Path(path), &Codec::Path);
         let max_bytes = crate::schema::MAX_TEXT_BYTES;
-        let text = bits_of(
-            &Component::Text("x".repeat(max_bytes as usize)),
-            &Codec::Text { max_bytes },
-        );
+        let text =
+            bits_of(&Component::Text("x".repeat(max_bytes as usize)), &Codec::Text { max_bytes });
         // An alias, a kind, a time and a mask at their longest take less than 200 bits.
         assert!(path.max(text) + 200 < 8 * crate::link::MIN_BODY_BYTES);
     }
@@ -574,17 +496,13 @@ mod tests {
             .wire(codec, STAMP, &mut Writer::new(&mut bytes))
             .expect("writing cannot fail");
         let mut read = Component::Number(0);
-        read.wire(codec, STAMP, &mut Reader::new(&bytes))
-            .expect("the encoding is valid");
+        read.wire(codec, STAMP, &mut Reader::new(&bytes)).expect("the encoding is valid");
         read
     }
 
     fn bits_of(component: &Component, codec: &Codec) -> usize {
         let mut measure = Measure::new();
-        component
-            .clone()
-            .wire(codec, STAMP, &mut measure)
-            .expect("measuring cannot fail");
+        component.clone().wire(codec, STAMP, &mut measure).expect("measuring cannot fail");
         measure.bits()
     }
 }

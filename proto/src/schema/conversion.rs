@@ -57,25 +57,19 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
     let place = place.child("kind", &message.name);
     place.check_count("components", message.components.len(), MAX_COMPONENTS)?;
     let sight = read_sight(&place, message.inner, message.outer)?;
-    let freshness = message
-        .freshness
-        .map_or_else(Freshness::default, |message| Freshness {
-            engaged_ms: message.engaged_ms,
-            near_m: message.near_m,
-            near_ms: message.near_ms,
-            far_ms: message.far_ms,
-        });
-    let components = message
-        .components
-        .into_iter()
-        .map(|component| read_component(&place, component));
+    let freshness = message.freshness.map_or_else(Freshness::default, |message| Freshness {
+        engaged_ms: message.engaged_ms,
+        near_m: message.near_m,
+        near_ms: message.near_ms,
+        far_ms: message.far_ms,
+    });
+    let components =
+        message.components.into_iter().map(|component| read_component(&place, component));
     let sync = match message.sync.try_into() {
         Ok(pb::kind::Sync::Interpolated) => PosePresentation::Interpolated,
         Ok(pb::kind::Sync::Simulated) => PosePresentation::Simulated,
         Err(_) => {
-            return Err(place.error(SchemaProblem::Unknown {
-                what: "presentation of poses",
-            }));
+            return Err(place.error(SchemaProblem::Unknown { what: "presentation of poses" }));
         }
     };
     let look = read_look(&place, message.look)?;
@@ -124,10 +118,7 @@ fn read_sight(
     }
     let problem = || place.error(SchemaProblem::BadInterestRadii { inner, outer });
     let narrow = |radius: u32| u16::try_from(radius).map_err(|_| problem());
-    Ok(Some(InterestRadii {
-        inner: narrow(inner)?,
-        outer: narrow(outer)?,
-    }))
+    Ok(Some(InterestRadii { inner: narrow(inner)?, outer: narrow(outer)? }))
 }
 
 fn read_component(
@@ -150,11 +141,7 @@ fn read_component(
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
-    Ok(ComponentSpec {
-        name: message.name,
-        codec,
-        audience,
-    })
+    Ok(ComponentSpec { name: message.name, codec, audience })
 }
 
 fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
@@ -165,31 +152,20 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
         Some(PbTurn::Yaw(pb::pose::Yaw { bits })) => Turning::Yaw { bits: narrow(bits) },
         Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
         None => {
-            return Err(place.error(SchemaProblem::Unknown {
-                what: "orientation of poses",
-            }));
+            return Err(place.error(SchemaProblem::Unknown { what: "orientation of poses" }));
         }
     };
     let narrow = |units: u32| u16::try_from(units).unwrap_or(u16::MAX);
-    let motion = message
-        .motion
-        .map(|pb::pose::Motion { linear, angular }| MotionFormat {
-            linear: narrow(linear),
-            angular: narrow(angular),
-        });
-    Ok(PoseFormat {
-        per_metre: narrow(message.per_metre),
-        turn,
-        motion,
-    })
+    let motion = message.motion.map(|pb::pose::Motion { linear, angular }| MotionFormat {
+        linear: narrow(linear),
+        angular: narrow(angular),
+    });
+    Ok(PoseFormat { per_metre: narrow(message.per_metre), turn, motion })
 }
 
 fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.child("event", &message.name);
-    Ok(EventKind {
-        name: message.name,
-        fields: read_fields(&place, message.fields)?,
-    })
+    Ok(EventKind { name: message.name, fields: read_fields(&place, message.fields)? })
 }
 
 fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandKind, SchemaError> {
@@ -208,10 +184,7 @@ fn read_fields(
     messages: Vec<pb::Field>,
 ) -> Result<Vec<FieldSpec>, SchemaError> {
     place.check_count("fields", messages.len(), MAX_FIELDS)?;
-    messages
-        .into_iter()
-        .map(|field| read_field(place, field))
-        .collect()
+    messages.into_iter().map(|field| read_field(place, field)).collect()
 }
 
 fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
@@ -227,11 +200,7 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
         Some(PbType::Text(pb::Text { max_bytes })) => FieldType::Text { max_bytes },
         None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
     };
-    Ok(FieldSpec {
-        name: message.name,
-        ty,
-        optional: message.optional,
-    })
+    Ok(FieldSpec { name: message.name, ty, optional: message.optional })
 }
 
 impl From<&Schema> for pb::Schema {
@@ -248,9 +217,8 @@ impl From<&Schema> for pb::Schema {
 
 impl From<&ObjectKind> for pb::Kind {
     fn from(kind: &ObjectKind) -> Self {
-        let (inner, outer) = kind
-            .interest_radii
-            .map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
+        let (inner, outer) =
+            kind.interest_radii.map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
         let components = kind.components.iter().map(pb::Component::from).collect();
         let freshness = Some(pb::Freshness {
             engaged_ms: kind.freshness.engaged_ms,
@@ -308,11 +276,7 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
             Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
-        Self {
-            name: component.name.clone(),
-            audience: audience.into(),
-            codec: Some(codec),
-        }
+        Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
     }
 }
 
@@ -323,17 +287,11 @@ impl From<&PoseFormat> for pb::Pose {
             Turning::Yaw { bits } => PbTurn::Yaw(pb::pose::Yaw { bits: bits.into() }),
             Turning::Free { bits } => PbTurn::Free(pb::pose::Free { bits: bits.into() }),
         };
-        let motion = format
-            .motion
-            .map(|MotionFormat { linear, angular }| pb::pose::Motion {
-                linear: linear.into(),
-                angular: angular.into(),
-            });
-        Self {
-            per_metre: format.per_metre.into(),
-            turn: Some(turn),
-            motion,
-        }
+        let motion = format.motion.map(|MotionFormat { linear, angular }| pb::pose::Motion {
+            linear: linear.into(),
+            angular: angular.into(),
+        });
+        Self { per_metre: format.per_metre.into(), turn: Some(turn), motion }
     }
 }
 
@@ -360,10 +318,7 @@ impl From<&CommandKind> for pb::CommandKind {
 
 impl From<&RefusalKind> for pb::RefusalKind {
     fn from(refusal: &RefusalKind) -> Self {
-        Self {
-            name: refusal.name.clone(),
-            text: refusal.text.clone(),
-        }
+        Self { name: refusal.name.clone(), text: refusal.text.clone() }
     }
 }
 
@@ -373,16 +328,10 @@ impl From<&FieldSpec> for pb::Field {
             FieldType::Object => PbType::Object(pb::field::Object {}),
             FieldType::Position => PbType::Position(pb::field::Position {}),
             &FieldType::Number { min, max } => PbType::Number(pb::Number { min, max }),
-            FieldType::Choice(names) => PbType::Choice(pb::field::Choice {
-                names: names.clone(),
-            }),
+            FieldType::Choice(names) => PbType::Choice(pb::field::Choice { names: names.clone() }),
             &FieldType::Text { max_bytes } => PbType::Text(pb::Text { max_bytes }),
         };
-        Self {
-            name: field.name.clone(),
-            r#type: Some(ty),
-            optional: field.optional,
-        }
+        Self { name: field.name.clone(), r#type: Some(ty), optional: field.optional }
     }
 }
 
@@ -401,20 +350,12 @@ mod tests {
 
     #[test]
     fn an_unknown_value_is_an_error_that_names_its_path() {
-        check(
-            "schema, kind \"avatar\", component \"health\"",
-            "codec",
-            |schema| {
-                schema.kinds[0].components[1].codec = None;
-            },
-        );
-        check(
-            "schema, kind \"avatar\", component \"health\"",
-            "audience",
-            |schema| {
-                schema.kinds[0].components[1].audience = 7;
-            },
-        );
+        check("schema, kind \"avatar\", component \"health\"", "codec", |schema| {
+            schema.kinds[0].components[1].codec = None;
+        });
+        check("schema, kind \"avatar\", component \"health\"", "audience", |schema| {
+            schema.kinds[0].components[1].audience = 7;
+        });
         check("schema, event \"hit\", field \"where\"", "type", |schema| {
             schema.events[0].fields[1].r#type = None;
         });
@@ -435,17 +376,9 @@ mod tests {
         let mut message = pb::Schema::from(&Schema::example());
         message.kinds[1].outer = 65_536;
         let refusal = Schema::try_from(message).expect_err("17 bits");
-        assert_eq!(
-            refusal.problem,
-            SchemaProblem::BadInterestRadii {
-                inner: 0,
-                outer: 65_536
-            }
-        );
+        assert_eq!(refusal.problem, SchemaProblem::BadInterestRadii { inner: 0, outer: 65_536 });
         assert!(
-            refusal
-                .to_string()
-                .starts_with("schema, kind \"stone\": the outer radius"),
+            refusal.to_string().starts_with("schema, kind \"stone\": the outer radius"),
             "{refusal}"
         );
     }
@@ -458,28 +391,16 @@ mod tests {
             Schema::try_from(message).map_err(|error| error.problem),
             Err(SchemaProblem::NoPosition)
         );
-        let message = pb::Schema {
-            kinds: vec![pb::Kind::default(); 1_000],
-            ..pb::Schema::default()
-        };
-        let too_many = SchemaProblem::TooMany {
-            what: "kinds",
-            count: 1_000,
-            max: 64,
-        };
-        assert_eq!(
-            Schema::try_from(message).map_err(|error| error.problem),
-            Err(too_many)
-        );
+        let message =
+            pb::Schema { kinds: vec![pb::Kind::default(); 1_000], ..pb::Schema::default() };
+        let too_many = SchemaProblem::TooMany { what: "kinds", count: 1_000, max: 64 };
+        assert_eq!(Schema::try_from(message).map_err(|error| error.problem), Err(too_many));
     }
 
     fn check(place: &str, what: &'static str, break_it: impl FnOnce(&mut pb::Schema)) {
         let mut message = pb::Schema::from(&Schema::example());
         break_it(&mut message);
-        let refusal = SchemaError {
-            place: place.into(),
-            problem: SchemaProblem::Unknown { what },
-        };
+        let refusal = SchemaError { place: place.into(), problem: SchemaProblem::Unknown { what } };
         assert_eq!(Schema::try_from(message), Err(refusal));
     }
 }

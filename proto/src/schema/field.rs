@@ -41,20 +41,13 @@ pub enum FieldType {
 impl FieldSpec {
     /// A field that always has a value.
     pub fn new(name: impl Into<String>, ty: FieldType) -> Self {
-        Self {
-            name: name.into(),
-            ty,
-            optional: false,
-        }
+        Self { name: name.into(), ty, optional: false }
     }
 
     /// The same field, with or without a value.
     #[must_use]
     pub fn optional(self) -> Self {
-        Self {
-            optional: true,
-            ..self
-        }
+        Self { optional: true, ..self }
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
@@ -69,8 +62,8 @@ impl FieldSpec {
                 place.check_words("choice", names)
             }
             &FieldType::Text { max_bytes } => place
-                .ensure((1..=MAX_TEXT_BYTES).contains(&max_bytes), || {
-                    SchemaProblem::BadText { max_bytes }
+                .ensure((1..=MAX_TEXT_BYTES).contains(&max_bytes), || SchemaProblem::BadText {
+                    max_bytes,
                 }),
         }
     }
@@ -78,10 +71,7 @@ impl FieldSpec {
 
 impl FieldType {
     /// Any whole number.
-    pub const NUMBER: Self = Self::Number {
-        min: i64::MIN,
-        max: i64::MAX,
-    };
+    pub const NUMBER: Self = Self::Number { min: i64::MIN, max: i64::MAX };
 
     /// The names of a choice.
     pub fn choice<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
@@ -112,11 +102,7 @@ impl FieldType {
 pub(super) fn check_fields(fields: &[FieldSpec], place: &SchemaPath) -> Result<(), SchemaError> {
     place.check_count("fields", fields.len(), MAX_FIELDS)?;
     place.check_names("field", fields.iter().map(|field| &field.name))?;
-    fields
-        .iter()
-        .try_for_each(|field| field.check(&place.child("field", &field.name)))?;
+    fields.iter().try_for_each(|field| field.check(&place.child("field", &field.name)))?;
     let bits = fields.iter().map(|field| field.ty.max_bits()).sum();
-    place.ensure(bits <= MAX_FIELDS_BITS, || SchemaProblem::FieldsTooLarge {
-        bits,
-    })
+    place.ensure(bits <= MAX_FIELDS_BITS, || SchemaProblem::FieldsTooLarge { bits })
 }

@@ -25,12 +25,7 @@ pub struct Freshness {
 
 impl Default for Freshness {
     fn default() -> Self {
-        Self {
-            engaged_ms: 50,
-            near_m: 15.0,
-            near_ms: 100,
-            far_ms: 400,
-        }
+        Self { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 }
     }
 }
 

@@ -52,11 +52,7 @@ impl Look {
         !(self.glyph.is_control() || self.glyph.is_whitespace())
             && self.colour <= 0xff_ffff
             && (0.01..=1_000.0).contains(&self.size_m)
-            && self
-                .bar
-                .is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
-            && self
-                .label
-                .is_none_or(|label| matches!(codec_of(label), Some(Codec::Text { .. })))
+            && self.bar.is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
+            && self.label.is_none_or(|label| matches!(codec_of(label), Some(Codec::Text { .. })))
     }
 }

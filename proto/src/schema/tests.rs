@@ -6,14 +6,7 @@ use crate::pose::Turning;
 #[test]
 fn a_schema_with_one_of_everything_is_valid() {
     assert_eq!(Schema::example().check(), Ok(()));
-    assert_eq!(
-        Schema {
-            game: "empty".into(),
-            ..Schema::default()
-        }
-        .check(),
-        Ok(())
-    );
+    assert_eq!(Schema { game: "empty".into(), ..Schema::default() }.check(), Ok(()));
 }
 
 #[test]
@@ -21,21 +14,12 @@ fn schema_entries_are_found_by_name_and_by_index() {
     let schema = Schema::example();
     assert_eq!(schema.kind_index("avatar"), Some(0));
     assert_eq!(schema.kind_index("Avatar"), None);
-    assert_eq!(
-        schema.kind(0).and_then(|kind| kind.component_index("mana")),
-        Some(2)
-    );
+    assert_eq!(schema.kind(0).and_then(|kind| kind.component_index("mana")), Some(2));
     assert_eq!(schema.kind(2), None);
     assert_eq!(schema.event_index("hit"), Some(0));
     assert_eq!(schema.command_index("cast"), Some(2));
-    assert_eq!(
-        schema.command(2).and_then(|cast| cast.field_index("at")),
-        Some(1)
-    );
-    assert_eq!(
-        schema.commands[2].fields[0].ty.choice_index("heal"),
-        Some(1)
-    );
+    assert_eq!(schema.command(2).and_then(|cast| cast.field_index("at")), Some(1));
+    assert_eq!(schema.commands[2].fields[0].ty.choice_index("heal"), Some(1));
     assert_eq!(schema.refusal_index("tired"), Some(0));
     assert_eq!((schema.command(4), schema.refusal(1)), (None, None));
 }
@@ -44,49 +28,24 @@ fn schema_entries_are_found_by_name_and_by_index() {
 fn lists_that_are_too_long_are_refused() {
     check("schema", |schema| {
         schema.kinds = (0..65)
-            .map(|n| ObjectKind {
-                name: n.to_string(),
-                ..Schema::example().kinds.remove(0)
-            })
+            .map(|n| ObjectKind { name: n.to_string(), ..Schema::example().kinds.remove(0) })
             .collect();
-        SchemaProblem::TooMany {
-            what: "kinds",
-            count: 65,
-            max: 64,
-        }
+        SchemaProblem::TooMany { what: "kinds", count: 65, max: 64 }
     });
     check("schema, kind \"avatar\"", |schema| {
-        schema.kinds[0].components = (0..17)
-            .map(|n| ComponentSpec::public(n.to_string(), Codec::Path))
-            .collect();
-        SchemaProblem::TooMany {
-            what: "components",
-            count: 17,
-            max: 16,
-        }
+        schema.kinds[0].components =
+            (0..17).map(|n| ComponentSpec::public(n.to_string(), Codec::Path)).collect();
+        SchemaProblem::TooMany { what: "components", count: 17, max: 16 }
     });
     check("schema", |schema| {
-        schema.events = (0..65)
-            .map(|n| EventKind {
-                name: n.to_string(),
-                fields: vec![],
-            })
-            .collect();
-        SchemaProblem::TooMany {
-            what: "events",
-            count: 65,
-            max: 64,
-        }
+        schema.events =
+            (0..65).map(|n| EventKind { name: n.to_string(), fields: vec![] }).collect();
+        SchemaProblem::TooMany { what: "events", count: 65, max: 64 }
     });
     check("schema, event \"hit\"", |schema| {
-        schema.events[0].fields = (0..9)
-            .map(|n| FieldSpec::new(n.to_string(), FieldType::NUMBER))
-            .collect();
-        SchemaProblem::TooMany {
-            what: "fields",
-            count: 9,
-            max: 8,
-        }
+        schema.events[0].fields =
+            (0..9).map(|n| FieldSpec::new(n.to_string(), FieldType::NUMBER)).collect();
+        SchemaProblem::TooMany { what: "fields", count: 9, max: 8 }
     });
 }
 
@@ -94,19 +53,11 @@ fn lists_that_are_too_long_are_refused() {
 fn commands_and_refusals_are_words_and_bounded() {
     check("schema", |schema| {
         schema.commands = vec![CommandKind::default(); 65];
-        SchemaProblem::TooMany {
-            what: "commands",
-            count: 65,
-            max: 64,
-        }
+        SchemaProblem::TooMany { what: "commands", count: 65, max: 64 }
     });
     check("schema", |schema| {
         schema.refusals = vec![RefusalKind::default(); 65];
-        SchemaProblem::TooMany {
-            what: "refusals",
-            count: 65,
-            max: 64,
-        }
+        SchemaProblem::TooMany { what: "refusals", count: 65, max: 64 }
     });
     for name in ["Walk", "walk to", "wälk"] {
         check(&format!("schema, command {name:?}"), |schema| {
@@ -156,28 +107,17 @@ fn fields_have_ranges_that_a_message_can_hold() {
             problem
         });
     };
-    check_type(
-        FieldType::Number { min: 1, max: 0 },
-        SchemaProblem::BadNumber { min: 1, max: 0 },
-    );
+    check_type(FieldType::Number { min: 1, max: 0 }, SchemaProblem::BadNumber { min: 1, max: 0 });
     check_type(FieldType::Choice(Vec::new()), SchemaProblem::NoChoices);
     check_type(
         FieldType::choice((0..65).map(|n| n.to_string())),
-        SchemaProblem::TooMany {
-            what: "choices",
-            count: 65,
-            max: 64,
-        },
+        SchemaProblem::TooMany { what: "choices", count: 65, max: 64 },
     );
     for max_bytes in [0, 201] {
-        check_type(
-            FieldType::Text { max_bytes },
-            SchemaProblem::BadText { max_bytes },
-        );
+        check_type(FieldType::Text { max_bytes }, SchemaProblem::BadText { max_bytes });
     }
-    let texts: Vec<_> = (0..3)
-        .map(|n| FieldSpec::new(n.to_string(), FieldType::Text { max_bytes: 200 }))
-        .collect();
+    let texts: Vec<_> =
+        (0..3).map(|n| FieldSpec::new(n.to_string(), FieldType::Text { max_bytes: 200 })).collect();
     let problem = || SchemaProblem::FieldsTooLarge { bits: 3 * 1_611 };
     check("schema, command \"rest\"", |schema| {
         schema.commands[1].fields.clone_from(&texts);
@@ -194,34 +134,13 @@ fn a_look_can_be_drawn() {
     let good = Schema::example().kinds[0].look;
     for look in [
         Look { glyph: ' ', ..good },
-        Look {
-            glyph: '\u{7}',
-            ..good
-        },
-        Look {
-            colour: 0x100_0000,
-            ..good
-        },
-        Look {
-            size_m: 0.0,
-            ..good
-        },
-        Look {
-            size_m: f32::INFINITY,
-            ..good
-        },
-        Look {
-            bar: Some(5),
-            ..good
-        },
-        Look {
-            bar: Some(6),
-            ..good
-        },
-        Look {
-            label: Some(1),
-            ..good
-        },
+        Look { glyph: '\u{7}', ..good },
+        Look { colour: 0x100_0000, ..good },
+        Look { size_m: 0.0, ..good },
+        Look { size_m: f32::INFINITY, ..good },
+        Look { bar: Some(5), ..good },
+        Look { bar: Some(6), ..good },
+        Look { label: Some(1), ..good },
     ] {
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].look = look;
@@ -237,18 +156,13 @@ fn unreadable_and_repeated_names_are_refused() {
             schema.game.clone_from(&name);
             SchemaProblem::BadName
         });
-        check(
-            &format!("schema, kind \"avatar\", component {name:?}"),
-            |schema| {
-                schema.kinds[0].components[1].name.clone_from(&name);
-                SchemaProblem::BadName
-            },
-        );
+        check(&format!("schema, kind \"avatar\", component {name:?}"), |schema| {
+            schema.kinds[0].components[1].name.clone_from(&name);
+            SchemaProblem::BadName
+        });
     }
     check("schema, event \"hit\", field \"who\"", |schema| {
-        schema.events[0]
-            .fields
-            .push(FieldSpec::new("who", FieldType::NUMBER));
+        schema.events[0].fields.push(FieldSpec::new("who", FieldType::NUMBER));
         SchemaProblem::NameTaken
     });
 }
@@ -271,11 +185,8 @@ fn an_object_without_a_public_path_first_is_refused() {
 
 #[test]
 fn only_the_first_component_can_be_a_pose() {
-    let pose = Codec::Pose(PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits: 8 },
-        motion: None,
-    });
+    let pose =
+        Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });
     let mut schema = Schema::example();
     schema.kinds[0].components[0].codec = pose;
     assert_eq!(schema.check(), Ok(()));
@@ -292,11 +203,7 @@ fn only_the_first_component_can_be_a_pose() {
         (1, Turning::Free { bits: 16 }),
     ] {
         check("schema, kind \"avatar\", component \"path\"", |schema| {
-            let format = PoseFormat {
-                per_metre,
-                turn,
-                motion: None,
-            };
+            let format = PoseFormat { per_metre, turn, motion: None };
             schema.kinds[0].components[0].codec = Codec::Pose(format);
             SchemaProblem::BadPose { format }
         });
@@ -307,30 +214,12 @@ fn only_the_first_component_can_be_a_pose() {
 fn target_ages_ascend() {
     let good = Freshness::default();
     for freshness in [
-        Freshness {
-            engaged_ms: 0,
-            ..good
-        },
-        Freshness {
-            engaged_ms: 101,
-            ..good
-        },
-        Freshness {
-            near_ms: 401,
-            ..good
-        },
-        Freshness {
-            far_ms: 60_001,
-            ..good
-        },
-        Freshness {
-            near_m: -1.0,
-            ..good
-        },
-        Freshness {
-            near_m: f32::INFINITY,
-            ..good
-        },
+        Freshness { engaged_ms: 0, ..good },
+        Freshness { engaged_ms: 101, ..good },
+        Freshness { near_ms: 401, ..good },
+        Freshness { far_ms: 60_001, ..good },
+        Freshness { near_m: -1.0, ..good },
+        Freshness { near_m: f32::INFINITY, ..good },
     ] {
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].freshness = freshness;
@@ -364,10 +253,7 @@ fn ranges_that_the_format_cannot_hold_are_refused() {
     for (inner, outer) in [(0, 0), (3, 2)] {
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].interest_radii = Some(InterestRadii { inner, outer });
-            SchemaProblem::BadInterestRadii {
-                inner: inner.into(),
-                outer: outer.into(),
-            }
+            SchemaProblem::BadInterestRadii { inner: inner.into(), outer: outer.into() }
         });
     }
 }
@@ -378,19 +264,14 @@ fn a_kind_too_large_for_a_datagram_is_refused() {
         let texts = (0..6)
             .map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
         schema.kinds[0].components.splice(1.., texts);
-        SchemaProblem::KindTooLarge {
-            bits: 4 + 15 * 101 + 6 * 1_608,
-        }
+        SchemaProblem::KindTooLarge { bits: 4 + 15 * 101 + 6 * 1_608 }
     });
 }
 
 #[test]
 fn a_schema_too_large_for_a_frame_is_refused() {
     let long = |n: usize| format!("{n:032}");
-    let wide = Codec::Number {
-        min: i64::MIN,
-        max: i64::MAX,
-    };
+    let wide = Codec::Number { min: i64::MIN, max: i64::MAX };
     let mut components = vec![ComponentSpec::public("path", Codec::Path)];
     components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
     let kinds = (0..64).map(|n| ObjectKind {
@@ -398,24 +279,12 @@ fn a_schema_too_large_for_a_frame_is_refused() {
         components: components.clone(),
         ..ObjectKind::default()
     });
-    let fields = (0..8)
-        .map(|n| FieldSpec::new(long(n), FieldType::NUMBER))
-        .collect::<Vec<_>>();
-    let events = (0..64).map(|n| EventKind {
-        name: long(n),
-        fields: fields.clone(),
-    });
-    let schema = Schema {
-        kinds: kinds.collect(),
-        events: events.collect(),
-        ..Schema::example()
-    };
+    let fields = (0..8).map(|n| FieldSpec::new(long(n), FieldType::NUMBER)).collect::<Vec<_>>();
+    let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
+    let schema = Schema { kinds: kinds.collect(), events: events.collect(), ..Schema::example() };
     assert!(matches!(
         schema.check(),
-        Err(SchemaError {
-            problem: SchemaProblem::SchemaTooLarge { .. },
-            ..
-        })
+        Err(SchemaError { problem: SchemaProblem::SchemaTooLarge { .. }, .. })
     ));
 }
 
@@ -423,11 +292,5 @@ fn a_schema_too_large_for_a_frame_is_refused() {
 fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> SchemaProblem) {
     let mut schema = Schema::example();
     let problem = break_it(&mut schema);
-    assert_eq!(
-        schema.check(),
-        Err(SchemaError {
-            place: place.into(),
-            problem
-        })
-    );
+    assert_eq!(schema.check(), Err(SchemaError { place: place.into(), problem }));
 }

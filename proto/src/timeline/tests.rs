@@ -49,10 +49,7 @@ impl Oracle {
         };
         let gauge = self.points[&time];
         let value = gauge.value + gauge.rate * (t.micros() - time.micros()) as f32 / 1e6;
-        Some(Gauge {
-            value: value.clamp(0.0, gauge.max),
-            ..gauge
-        })
+        Some(Gauge { value: value.clamp(0.0, gauge.max), ..gauge })
     }
 
     fn tail(&self, from: GameTime) -> Vec<(GameTime, Gauge)> {
@@ -66,11 +63,7 @@ impl Oracle {
 }
 
 fn random_point(rng: &mut fastrand::Rng) -> (GameTime, Gauge) {
-    let gauge = Gauge {
-        value: rng.f32() * 100.0,
-        rate: rng.f32() * 200.0 - 100.0,
-        max: 100.0,
-    };
+    let gauge = Gauge { value: rng.f32() * 100.0, rate: rng.f32() * 200.0 - 100.0, max: 100.0 };
     (at(rng.u64(..50)), gauge)
 }
 
@@ -80,15 +73,10 @@ fn a_timeline_agrees_with_a_sorted_list_under_random_operations() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let capacity = rng.usize(1..10);
         let mut timeline = Timeline::new(capacity);
-        let mut oracle = Oracle {
-            points: BTreeMap::new(),
-            capacity,
-        };
+        let mut oracle = Oracle { points: BTreeMap::new(), capacity };
         for step in 0..60 {
             let (time, value) = random_point(&mut rng);
-            let points: Vec<_> = (0..rng.usize(..4))
-                .map(|_| random_point(&mut rng))
-                .collect();
+            let points: Vec<_> = (0..rng.usize(..4)).map(|_| random_point(&mut rng)).collect();
             match rng.u8(..8) {
                 0 => {
                     timeline.forget_before(time);
@@ -116,26 +104,10 @@ fn a_timeline_agrees_with_a_sorted_list_under_random_operations() {
 
 fn check_against_oracle(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &str) {
     let owned = |(time, value): (GameTime, &Gauge)| (time, *value);
-    let points: Vec<_> = oracle
-        .points
-        .iter()
-        .map(|(&time, &value)| (time, value))
-        .collect();
-    assert_eq!(
-        timeline.points().map(owned).collect::<Vec<_>>(),
-        points,
-        "{context}"
-    );
-    assert_eq!(
-        timeline.first().map(owned),
-        points.first().copied(),
-        "{context}"
-    );
-    assert_eq!(
-        timeline.last().map(owned),
-        points.last().copied(),
-        "{context}"
-    );
+    let points: Vec<_> = oracle.points.iter().map(|(&time, &value)| (time, value)).collect();
+    assert_eq!(timeline.points().map(owned).collect::<Vec<_>>(), points, "{context}");
+    assert_eq!(timeline.first().map(owned), points.first().copied(), "{context}");
+    assert_eq!(timeline.last().map(owned), points.last().copied(), "{context}");
     assert_eq!(
         (timeline.len(), timeline.is_empty()),
         (points.len(), points.is_empty()),
@@ -189,19 +161,10 @@ fn an_empty_timeline_has_no_value() {
 fn a_walker_moves_straight_between_points_and_stops_at_the_last() {
     let mut path = Timeline::starting_with(8, at(1_000), Waypoint::walk(on_x(10.0)));
     path.insert(at(3_000), Waypoint::walk(on_x(20.0)));
-    for (millis, x) in [
-        (0, 10.0),
-        (1_000, 10.0),
-        (1_500, 12.5),
-        (2_000, 15.0),
-        (3_000, 20.0),
-        (9_000, 20.0),
-    ] {
-        assert_eq!(
-            path.value_at(at(millis)),
-            Some(Waypoint::walk(on_x(x))),
-            "{millis} ms"
-        );
+    for (millis, x) in
+        [(0, 10.0), (1_000, 10.0), (1_500, 12.5), (2_000, 15.0), (3_000, 20.0), (9_000, 20.0)]
+    {
+        assert_eq!(path.value_at(at(millis)), Some(Waypoint::walk(on_x(x))), "{millis} ms");
     }
 }
 
@@ -210,17 +173,8 @@ fn a_new_target_replaces_the_rest_of_the_path() {
     let mut path = Timeline::starting_with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(4_000), Waypoint::walk(on_x(20.0)));
     let turn = path.value_at(at(1_000)).expect("the path has points");
-    path.replace_from(
-        at(1_000),
-        [(at(1_000), turn), (at(2_000), Waypoint::walk(on_x(0.0)))],
-    );
-    for (millis, x) in [
-        (500, 2.5),
-        (1_000, 5.0),
-        (1_500, 2.5),
-        (2_000, 0.0),
-        (4_000, 0.0),
-    ] {
+    path.replace_from(at(1_000), [(at(1_000), turn), (at(2_000), Waypoint::walk(on_x(0.0)))]);
+    for (millis, x) in [(500, 2.5), (1_000, 5.0), (1_500, 2.5), (2_000, 0.0), (4_000, 0.0)] {
         assert_eq!(
             path.value_at(at(millis)).map(|waypoint| waypoint.position),
             Some(on_x(x)),
@@ -235,10 +189,7 @@ fn a_jump_takes_no_time() {
     path.insert(at(1_000), Waypoint::jump(on_x(15.0)));
     path.insert(at(2_000), Waypoint::walk(on_x(16.0)));
     let x = |millis| path.value_at(at(millis)).expect("a path").position.x;
-    assert_eq!(
-        [x(0), x(999), x(1_000), x(1_500), x(2_000)],
-        [0.0, 0.0, 15.0, 15.5, 16.0]
-    );
+    assert_eq!([x(0), x(999), x(1_000), x(1_500), x(2_000)], [0.0, 0.0, 15.0, 15.5, 16.0]);
 }
 
 #[test]
@@ -246,31 +197,13 @@ fn a_path_cut_at_a_jump_keeps_the_jump() {
     let mut path = Timeline::starting_with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(1_000), Waypoint::jump(on_x(15.0)));
     let jump = |millis| path.value_at(at(millis)).expect("a path").jump;
-    assert_eq!(
-        [jump(0), jump(999), jump(1_000), jump(1_001)],
-        [false, false, true, false]
-    );
+    assert_eq!([jump(0), jump(999), jump(1_000), jump(1_001)], [false, false, true, false]);
 }
 
 #[test]
 fn a_gauge_changes_at_its_rate_and_stops_at_its_bounds() {
-    let mut mana = Timeline::starting_with(
-        8,
-        at(0),
-        Gauge {
-            value: 90.0,
-            rate: 5.0,
-            max: 100.0,
-        },
-    );
-    mana.insert(
-        at(10_000),
-        Gauge {
-            value: 30.0,
-            rate: -20.0,
-            max: 100.0,
-        },
-    );
+    let mut mana = Timeline::starting_with(8, at(0), Gauge { value: 90.0, rate: 5.0, max: 100.0 });
+    mana.insert(at(10_000), Gauge { value: 30.0, rate: -20.0, max: 100.0 });
     for (millis, value) in [
         (0, 90.0),
         (1_000, 95.0),
@@ -280,25 +213,15 @@ fn a_gauge_changes_at_its_rate_and_stops_at_its_bounds() {
         (11_000, 10.0),
         (60_000, 0.0),
     ] {
-        assert_eq!(
-            mana.value_at(at(millis)).map(|gauge| gauge.value),
-            Some(value),
-            "{millis} ms"
-        );
+        assert_eq!(mana.value_at(at(millis)).map(|gauge| gauge.value), Some(value), "{millis} ms");
     }
 }
 
 #[test]
 fn a_gauge_is_finite_at_the_end_of_time() {
-    let gauge = Gauge {
-        value: 1.0,
-        rate: f32::MAX,
-        max: 10.0,
-    };
+    let gauge = Gauge { value: 1.0, rate: f32::MAX, max: 10.0 };
     assert_eq!(
-        Timeline::starting_with(1, at(0), gauge)
-            .value_at(GameTime::MAX)
-            .map(|gauge| gauge.value),
+        Timeline::starting_with(1, at(0), gauge).value_at(GameTime::MAX).map(|gauge| gauge.value),
         Some(10.0)
     );
 }

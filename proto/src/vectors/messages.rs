@@ -25,33 +25,17 @@ pub(super) fn vectors() -> Vec<TestVector> {
 }
 
 fn uplinks() -> Vec<TestVector> {
-    let report = LatenessReport {
-        received: 300,
-        late: 2,
-    };
+    let report = LatenessReport { received: 300, late: 2 };
     let none: [(u64, u32); 0] = [];
     vec![
-        uplink(
-            "uplink-empty",
-            "Three flags, padded to a byte.",
-            Uplink::default(),
-            0,
-        ),
+        uplink("uplink-empty", "Three flags, padded to a byte.", Uplink::default(), 0),
         uplink(
             "uplink-report",
             "Counts of events and updates, as varints of three groups and of one.",
-            Uplink {
-                report: Some(report),
-                ..Uplink::default()
-            },
+            Uplink { report: Some(report), ..Uplink::default() },
             0,
         ),
-        input(
-            "uplink-keys",
-            "Controls 2 and 4 are held, and nothing changed.",
-            0b1_0100,
-            none,
-        ),
+        input("uplink-keys", "Controls 2 and 4 are held, and nothing changed.", 0b1_0100, none),
         input(
             "uplink-change-of-one-control",
             "Control 2 went down 50 ms before the sample.",
@@ -74,10 +58,7 @@ fn uplinks() -> Vec<TestVector> {
         uplink(
             "uplink-lost-track",
             "The low bits of the number of a datagram.",
-            Uplink {
-                lost_track: Some(0x1233),
-                ..Uplink::default()
-            },
+            Uplink { lost_track: Some(0x1233), ..Uplink::default() },
             0,
         ),
         uplink(
@@ -94,18 +75,10 @@ fn uplinks() -> Vec<TestVector> {
 }
 
 fn commands() -> Vec<TestVector> {
-    let of = |number, kind, fields| Command {
-        number,
-        kind,
-        fields,
-    };
+    let of = |number, kind, fields| Command { number, kind, fields };
     let at = FieldValue::Position(Position::new(120.25, 90.0, 0.0));
     vec![
-        command(
-            "command-position",
-            "A position on the ground.",
-            of(8, 0, vec![at.clone()]),
-        ),
+        command("command-position", "A position on the ground.", of(8, 0, vec![at.clone()])),
         command(
             "command-without-fields",
             "No fields; the number is the highest possible.",
@@ -114,11 +87,7 @@ fn commands() -> Vec<TestVector> {
         command(
             "command-choice",
             "The second name of a choice; the optional fields have no value.",
-            of(
-                9,
-                2,
-                vec![FieldValue::Choice(1), FieldValue::None, FieldValue::None],
-            ),
+            of(9, 2, vec![FieldValue::Choice(1), FieldValue::None, FieldValue::None]),
         ),
         command(
             "command-optional-fields",
@@ -128,11 +97,7 @@ fn commands() -> Vec<TestVector> {
         command(
             "command-number-and-text",
             "A number and a text, of which a letter takes two bytes.",
-            of(
-                11,
-                3,
-                vec![FieldValue::Number(9), FieldValue::Text("caf\u{e9}".into())],
-            ),
+            of(11, 3, vec![FieldValue::Number(9), FieldValue::Text("caf\u{e9}".into())]),
         ),
     ]
 }
@@ -144,11 +109,7 @@ fn notices() -> Vec<TestVector> {
         notice(
             "event-all-fields",
             "An object, a position, a number.",
-            event(vec![
-                object(3, 9),
-                FieldValue::Position(at),
-                FieldValue::Number(-12),
-            ]),
+            event(vec![object(3, 9), FieldValue::Position(at), FieldValue::Number(-12)]),
         ),
         notice(
             "event-unknown-object",
@@ -186,11 +147,7 @@ fn object(slot: u16, epoch: u8) -> FieldValue<Alias> {
 }
 
 fn event(fields: Vec<FieldValue<Alias>>) -> Notice {
-    Notice::Event {
-        kind: 0,
-        effect: NOW + Duration::from_millis(150),
-        fields,
-    }
+    Notice::Event { kind: 0, effect: NOW + Duration::from_millis(150), fields }
 }
 
 /// An uplink with an input whose controls changed so many milliseconds before [`NOW`], the oldest
@@ -202,10 +159,7 @@ fn input<const N: usize>(
     changes: [(u64, u32); N],
 ) -> TestVector {
     let input = Some(key_input(held_before, changes));
-    let value = Uplink {
-        input,
-        ..Uplink::default()
-    };
+    let value = Uplink { input, ..Uplink::default() };
     uplink(name, about, value, held_before)
 }
 
@@ -227,13 +181,10 @@ fn uplink(
     held_before: u32,
 ) -> TestVector {
     let bytes = encode(&mut value);
-    let read = read_uplink(Reader::new(&bytes))
-        .expect("the encoding is valid")
-        .expect("there is a body");
+    let read =
+        read_uplink(Reader::new(&bytes)).expect("the encoding is valid").expect("there is a body");
     assert_eq!(read, value, "{name}");
-    let report = read
-        .report
-        .map(|report| object! { received: report.received, late: report.late });
+    let report = read.report.map(|report| object! { received: report.received, late: report.late });
     let input = read.input.map(|input| input_value(&input, held_before));
     TestVector {
         name,
@@ -251,10 +202,7 @@ fn input_value(input: &KeyInput, held_before: u32) -> Json {
     let (mut before, mut held) = (Vec::new(), held_before);
     for change in changes {
         let toggled = Keymap(held ^ change.keys.0);
-        before.push((
-            change.at,
-            (0..CONTROLS).filter(move |control| toggled.down(*control)),
-        ));
+        before.push((change.at, (0..CONTROLS).filter(move |control| toggled.down(*control))));
         held = change.keys.0;
     }
     let (mut later, mut less) = (newest.at, 0);
@@ -308,16 +256,9 @@ fn notice(name: &'static str, about: &'static str, mut value: Notice) -> TestVec
         .events
         .iter()
         .map(|event| object! { name: event.name.as_str(), fields: field_types(&event.fields) });
-    let refusals = schema
-        .refusals
-        .iter()
-        .map(|refusal| Json::from(refusal.name.as_str()));
+    let refusals = schema.refusals.iter().map(|refusal| Json::from(refusal.name.as_str()));
     let value = match read {
-        Notice::Event {
-            kind,
-            effect,
-            fields,
-        } => object! {
+        Notice::Event { kind, effect, fields } => object! {
             notice: "Event",
             kind: kind,
             effect: values::time(effect),

@@ -25,10 +25,7 @@ const NUMBER: u64 = 5_000;
 const STAMP: GameTime = GameTime::from_millis(250_000);
 const TICK_MS: u64 = 50;
 /// All but the last datagram before it are known to have arrived.
-const ALL: Option<AckedSet> = Some(AckedSet {
-    newest: NUMBER - 2,
-    mask: u32::MAX,
-});
+const ALL: Option<AckedSet> = Some(AckedSet { newest: NUMBER - 2, mask: u32::MAX });
 
 pub(super) fn vectors() -> Vec<TestVector> {
     let mut all = shared::vectors();
@@ -62,13 +59,7 @@ fn section(
     let (mut bytes, mut state) = (Vec::new(), FineState::default());
     let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
     for object in &all {
-        let SectionObject {
-            slot,
-            format,
-            mode,
-            pose,
-            ..
-        } = *object;
+        let SectionObject { slot, format, mode, pose, .. } = *object;
         let (_, received) = known.object(*slot).expect("an object of the section");
         let baseline = match mode {
             BaselineMode::Window => acked.and_then(|acked| received.baseline(&acked)),
@@ -77,11 +68,7 @@ fn section(
             }
             BaselineMode::Absolute => None,
         };
-        assert_eq!(
-            baseline.is_none(),
-            *mode == BaselineMode::Absolute,
-            "{name}, {slot}"
-        );
+        assert_eq!(baseline.is_none(), *mode == BaselineMode::Absolute, "{name}, {slot}");
         let baseline = baseline.map(|baseline| (baseline.stamp, baseline.pose));
         if level == Level::Shared {
             let baseline = baseline.as_ref().map(|(stamp, pose)| (*stamp, pose));
@@ -106,10 +93,7 @@ fn section(
     let mut read = Vec::new();
     let (result, traced) = trace::record(|| read_section(&bytes, NUMBER, STAMP, &known, &mut read));
     assert_eq!(result, Ok(acked), "{name}");
-    let written: Vec<_> = all
-        .iter()
-        .map(|object| (object.slot, object.pose))
-        .collect();
+    let written: Vec<_> = all.iter().map(|object| (object.slot, object.pose)).collect();
     assert_eq!(read, written, "{name}");
 
     let slots = objects.iter().map(|object| (object.slot, object.mode));

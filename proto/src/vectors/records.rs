@@ -47,10 +47,7 @@ fn bodies() -> Vec<TestVector> {
     let at = early + Duration::from_millis(150);
     let path = Component::at_rest(at, Position::on_ground(5.0, 6.0));
     let two = vec![
-        Record::Leave {
-            alias: ALIAS,
-            at: HORIZON,
-        },
+        Record::Leave { alias: ALIAS, at: HORIZON },
         update(AVATAR, vec![(4, Component::Number(50))]),
     ];
     let wrapped = GameTime::from_millis((1 << 24) + 20);
@@ -85,10 +82,7 @@ fn bodies() -> Vec<TestVector> {
             "A pose section begins at the next whole byte after the records, and is the rest.",
             STAMP,
             NOW,
-            vec![Record::Leave {
-                alias: ALIAS,
-                at: HORIZON,
-            }],
+            vec![Record::Leave { alias: ALIAS, at: HORIZON }],
             &[0x82, 0x80, 0x12],
         ),
     ]
@@ -134,28 +128,16 @@ fn objects() -> Vec<TestVector> {
             "update",
             "Two components; the time is after the horizon.",
             Record::Update {
-                alias: Alias {
-                    slot: 16,
-                    epoch: 255,
-                },
+                alias: Alias { slot: 16, epoch: 255 },
                 kind: AVATAR,
                 at: HORIZON + Duration::from_millis(8),
-                components: vec![
-                    (3, Component::flag(HORIZON, true)),
-                    (4, Component::Number(1)),
-                ],
+                components: vec![(3, Component::flag(HORIZON, true)), (4, Component::Number(1))],
             },
         ),
         record(
             "leave",
             "The highest slot, of four groups.",
-            Record::Leave {
-                alias: Alias {
-                    slot: u16::MAX,
-                    epoch: 0,
-                },
-                at: HORIZON,
-            },
+            Record::Leave { alias: Alias { slot: u16::MAX, epoch: 0 }, at: HORIZON },
         ),
         record(
             "leave-earlier",
@@ -181,14 +163,7 @@ fn components() -> Vec<TestVector> {
     }
     let mut gauge = Timeline::new(TIMELINE_CAPACITY);
     for (millis, value, rate) in [(0, 62.5, 2.0), (150, 50.0, -0.015_625), (400, 100.0, 0.0)] {
-        gauge.insert(
-            after(millis),
-            Gauge {
-                value,
-                rate,
-                max: 100.0,
-            },
-        );
+        gauge.insert(after(millis), Gauge { value, rate, max: 100.0 });
     }
     let mut flag = Timeline::new(TIMELINE_CAPACITY);
     flag.insert(STAMP, StepValue(false));
@@ -211,13 +186,7 @@ fn components() -> Vec<TestVector> {
             0,
             Component::Path(path),
         ),
-        of(
-            "gauge-steady",
-            "Without a rate.",
-            AVATAR,
-            2,
-            Component::gauge(STAMP, 62.5, 0.0, 62.5),
-        ),
+        of("gauge-steady", "Without a rate.", AVATAR, 2, Component::gauge(STAMP, 62.5, 0.0, 62.5)),
         of(
             "gauge-several-points",
             "A rise, the slowest fall, and a steady value.",
@@ -225,27 +194,9 @@ fn components() -> Vec<TestVector> {
             1,
             Component::Gauge(gauge),
         ),
-        of(
-            "flag",
-            "False, and true from the horizon on.",
-            AVATAR,
-            3,
-            Component::Flag(flag),
-        ),
-        of(
-            "number",
-            "49 above the least.",
-            AVATAR,
-            4,
-            Component::Number(50),
-        ),
-        of(
-            "number-below-zero",
-            "It is counted from the least.",
-            CRATE,
-            1,
-            Component::Number(-100),
-        ),
+        of("flag", "False, and true from the horizon on.", AVATAR, 3, Component::Flag(flag)),
+        of("number", "49 above the least.", AVATAR, 4, Component::Number(50)),
+        of("number-below-zero", "It is counted from the least.", CRATE, 1, Component::Number(-100)),
         of(
             "text",
             "Its length counts bytes of UTF-8.",
@@ -253,13 +204,7 @@ fn components() -> Vec<TestVector> {
             5,
             Component::Text("grüß dich".into()),
         ),
-        of(
-            "text-empty",
-            "The length alone.",
-            AVATAR,
-            5,
-            Component::Text(String::new()),
-        ),
+        of("text-empty", "The length alone.", AVATAR, 5, Component::Text(String::new())),
         of(
             "text-for-a-team",
             "Behind a pose that is not sent.",
@@ -272,72 +217,36 @@ fn components() -> Vec<TestVector> {
 
 fn poses() -> Vec<TestVector> {
     let at = [1_000, -2, 0];
-    let motion = Motion {
-        linear: [128, -64, 0],
-        angular: [0, 1, -32_768],
-    };
+    let motion = Motion { linear: [128, -64, 0], angular: [0, 1, -32_768] };
     let free = [3, 255, 300, 0];
     let of = |name, about, kind, pose: Pose| {
-        record(
-            name,
-            about,
-            enter(kind, HORIZON, false, vec![(0, Component::Pose(pose))]),
-        )
+        record(name, about, enter(kind, HORIZON, false, vec![(0, Component::Pose(pose))]))
     };
     vec![
-        of(
-            "pose-fixed",
-            "A turn has no bits.",
-            BALL,
-            Pose {
-                at,
-                ..Pose::default()
-            },
-        ),
+        of("pose-fixed", "A turn has no bits.", BALL, Pose { at, ..Pose::default() }),
         of(
             "pose-yaw",
             "A quarter of a turn, and a speed.",
             WALKER,
-            Pose {
-                at,
-                turn: [64, 0, 0, 0],
-                speed: -400,
-                flag: true,
-                ..Pose::default()
-            },
+            Pose { at, turn: [64, 0, 0, 0], speed: -400, flag: true, ..Pose::default() },
         ),
         of(
             "pose-free",
             "w is the largest component; 255 stands for 0.",
             CUBE,
-            Pose {
-                at,
-                turn: free,
-                flag: true,
-                ..Pose::default()
-            },
+            Pose { at, turn: free, flag: true, ..Pose::default() },
         ),
         of(
             "pose-free-moving",
             "Six velocities follow the flag, which is not set.",
             CRATE,
-            Pose {
-                at,
-                turn: free,
-                motion,
-                ..Pose::default()
-            },
+            Pose { at, turn: free, motion, ..Pose::default() },
         ),
         of(
             "pose-free-at-rest",
             "The flag says that there are no velocities.",
             CRATE,
-            Pose {
-                at,
-                turn: free,
-                flag: true,
-                ..Pose::default()
-            },
+            Pose { at, turn: free, flag: true, ..Pose::default() },
         ),
     ]
 }
@@ -365,22 +274,11 @@ fn effects() -> Vec<TestVector> {
 }
 
 fn enter(kind: u8, at: GameTime, own: bool, components: Vec<(u8, Component)>) -> Record {
-    Record::Enter {
-        alias: ALIAS,
-        kind,
-        at,
-        own,
-        components,
-    }
+    Record::Enter { alias: ALIAS, kind, at, own, components }
 }
 
 fn update(kind: u8, components: Vec<(u8, Component)>) -> Record {
-    Record::Update {
-        alias: ALIAS,
-        kind,
-        at: HORIZON,
-        components,
-    }
+    Record::Update { alias: ALIAS, kind, at: HORIZON, components }
 }
 
 /// A body of one record.
@@ -398,16 +296,9 @@ fn body(
 ) -> TestVector {
     let (schema, mut bytes) = (schema(), Vec::new());
     let context = context(&schema, now);
-    let value = DatagramBody {
-        stamp,
-        records,
-        poses: poses.into(),
-    };
+    let value = DatagramBody { stamp, records, poses: poses.into() };
     let mut writer = Writer::new(&mut bytes);
-    value
-        .clone()
-        .wire(&context, &mut writer)
-        .expect(WRITE_CANNOT_FAIL);
+    value.clone().wire(&context, &mut writer).expect(WRITE_CANNOT_FAIL);
     write_poses(poses, &mut writer);
     writer.finish();
     let read = read_body(Reader::new(&bytes), &context)
@@ -427,22 +318,13 @@ fn body(
         delay_ms: context.delay.as_millis() as u64,
         kinds: kinds.map(|(index, kind)| kind_value(index, kind)).collect::<Json>(),
     };
-    let records = read
-        .records
-        .iter()
-        .map(|record| record_value(&schema, record));
+    let records = read.records.iter().map(|record| record_value(&schema, record));
     let value = object! {
         stamp: values::time(read.stamp),
         records: records.collect::<Json>(),
         poses: hex(&read.poses),
     };
-    TestVector {
-        name,
-        about,
-        context,
-        bytes,
-        value,
-    }
+    TestVector { name, about, context, bytes, value }
 }
 
 /// The example's kinds, and `crate`: it turns freely, has a motion, and a number that may be below
@@ -451,15 +333,9 @@ fn schema() -> Schema {
     let pose = PoseFormat {
         per_metre: 512,
         turn: Turning::Free { bits: 9 },
-        motion: Some(MotionFormat {
-            linear: 128,
-            angular: 64,
-        }),
+        motion: Some(MotionFormat { linear: 128, angular: 64 }),
     };
-    let load = Codec::Number {
-        min: -100,
-        max: 100,
-    };
+    let load = Codec::Number { min: -100, max: 100 };
     let mut schema = Schema::example_with_poses();
     schema.kinds.push(ObjectKind {
         name: "crate".into(),

@@ -20,9 +20,7 @@ pub(super) fn pose_format(format: &PoseFormat) -> Json {
         Turning::Yaw { bits } => ("yaw", Some(bits)),
         Turning::Free { bits } => ("free", Some(bits)),
     };
-    let motion = format
-        .motion
-        .map(|grid| object! { linear: grid.linear, angular: grid.angular });
+    let motion = format.motion.map(|grid| object! { linear: grid.linear, angular: grid.angular });
     object! { per_metre: format.per_metre, turn: turn, bits: bits, motion: motion }
 }
 
@@ -35,9 +33,7 @@ pub(super) fn pose(format: &PoseFormat, pose: &Pose) -> Json {
     };
     let speed = matches!(format.turn, Turning::Yaw { .. }).then_some(pose.speed);
     let Motion { linear, angular } = pose.motion;
-    let motion = format
-        .motion
-        .filter(|_| !pose.flag)
-        .map(|_| object! { linear: linear, angular: angular });
+    let motion =
+        format.motion.filter(|_| !pose.flag).map(|_| object! { linear: linear, angular: angular });
     object! { at: pose.at, turn: turn, speed: speed, flag: pose.flag, motion: motion }
 }

@@ -60,10 +60,7 @@ pub trait Coder: Sized {
             assert!(Self::READS, "no integer from {min} to {max}");
             return Err(WireError::OutOfRange { what });
         }
-        assert!(
-            Self::READS || (min..=max).contains(value),
-            "{value} is not within {min} to {max}"
-        );
+        assert!(Self::READS || (min..=max).contains(value), "{value} is not within {min} to {max}");
         let span = max.wrapping_sub(min).cast_unsigned();
         let mut offset = value.wrapping_sub(min).cast_unsigned();
         self.bits(&mut offset, width_of(span))?;
@@ -77,16 +74,10 @@ pub trait Coder: Sized {
     /// A length or an index from 0 to `max`, both included, in as many bits as `max` takes.
     fn count(&mut self, value: &mut usize, max: usize) -> Result<(), WireError> {
         let mut length = *value as u64;
-        assert!(
-            Self::READS || *value <= max,
-            "a length of {value} is more than {max}"
-        );
+        assert!(Self::READS || *value <= max, "a length of {value} is more than {max}");
         self.bits(&mut length, width_of(max as u64))?;
         if length > max as u64 {
-            return Err(WireError::TooLong {
-                length,
-                max: max as u64,
-            });
+            return Err(WireError::TooLong { length, max: max as u64 });
         }
         *value = length as usize;
         Ok(())
@@ -137,10 +128,7 @@ pub trait Coder: Sized {
     ) -> Result<(), WireError> {
         let what = "quantised number";
         let Some(steps) = QuantisationSteps::new(min, max, per_unit) else {
-            assert!(
-                Self::READS,
-                "no range from {min} to {max}, {per_unit} a unit"
-            );
+            assert!(Self::READS, "no range from {min} to {max}, {per_unit} a unit");
             return Err(WireError::OutOfRange { what });
         };
         if Self::READS {
@@ -152,10 +140,7 @@ pub trait Coder: Sized {
             *value = steps.value_of(step);
             return Ok(());
         }
-        assert!(
-            (min..=max).contains(value),
-            "{value} is not within {min} to {max}"
-        );
+        assert!((min..=max).contains(value), "{value} is not within {min} to {max}");
         self.bits(&mut steps.step_of(*value), width_of(steps.last))
     }
 
@@ -165,10 +150,7 @@ pub trait Coder: Sized {
     fn smallest_three(&mut self, value: &mut [f32; 4], bits: u32) -> Result<(), WireError> {
         assert!((2..=20).contains(&bits), "{bits} bits a component");
         let mut three = if Self::READS {
-            SmallestThree {
-                largest: 0,
-                steps: [0; 3],
-            }
+            SmallestThree { largest: 0, steps: [0; 3] }
         } else {
             SmallestThree::of(*value, bits)
         };
@@ -180,14 +162,8 @@ pub trait Coder: Sized {
         }
         if Self::READS {
             let in_range = three.steps.iter().all(|&step| step <= last_step(bits));
-            let quaternion = if in_range {
-                three.quaternion(bits)
-            } else {
-                None
-            };
-            *value = quaternion.ok_or(WireError::OutOfRange {
-                what: "orientation",
-            })?;
+            let quaternion = if in_range { three.quaternion(bits) } else { None };
+            *value = quaternion.ok_or(WireError::OutOfRange { what: "orientation" })?;
         }
         Ok(())
     }
@@ -199,9 +175,7 @@ pub trait Coder: Sized {
         let mut offset = value.millis().cast_signed() - base;
         self.signed_varint(&mut offset)?;
         if Self::READS {
-            let millis = base
-                .checked_add(offset)
-                .and_then(|millis| u64::try_from(millis).ok());
+            let millis = base.checked_add(offset).and_then(|millis| u64::try_from(millis).ok());
             let in_range = millis.filter(|&millis| millis <= GameTime::MAX.millis());
             *value = in_range
                 .map(GameTime::from_millis)
@@ -215,11 +189,7 @@ pub trait Coder: Sized {
     fn bytes(&mut self, value: &mut Vec<u8>, max_len: usize) -> Result<(), WireError> {
         let mut length = value.len();
         self.count(&mut length, max_len)?;
-        if Self::READS {
-            read_bytes(self, value, length)
-        } else {
-            write_bytes(self, value)
-        }
+        if Self::READS { read_bytes(self, value, length) } else { write_bytes(self, value) }
     }
 
     /// Text in UTF-8, of at most `max_len` bytes, as [`Coder::bytes`].

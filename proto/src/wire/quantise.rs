@@ -28,11 +28,7 @@ impl QuantisationSteps {
         let (min, max, per_unit) = (f64::from(min), f64::from(max), f64::from(per_unit));
         let last = (max - min) * per_unit;
         let fits = per_unit > 0.0 && (0.0..=f64::from(u32::MAX)).contains(&last);
-        fits.then_some(Self {
-            min,
-            per_unit,
-            last: u64::from(last as u32),
-        })
+        fits.then_some(Self { min, per_unit, last: u64::from(last as u32) })
     }
 
     /// The step nearest to `value`, clamped to the range.
@@ -95,15 +91,8 @@ impl SmallestThree {
     /// rounded down.
     pub(super) fn of(quaternion: [f32; 4], bits: u32) -> Self {
         let scale = centre(bits) as f64 / FRAC_1_SQRT_2;
-        let norm = quaternion
-            .iter()
-            .map(|&part| f64::from(part).powi(2))
-            .sum::<f64>()
-            .sqrt();
-        assert!(
-            (norm - 1.0).abs() < 0.01,
-            "{quaternion:?} is not a unit quaternion"
-        );
+        let norm = quaternion.iter().map(|&part| f64::from(part).powi(2)).sum::<f64>().sqrt();
+        assert!((norm - 1.0).abs() < 0.01, "{quaternion:?} is not a unit quaternion");
         let largest = index_of_largest(quaternion);
         let sign = f64::from(quaternion[largest].signum());
         let offsets = remove_component(quaternion, largest)
@@ -122,10 +111,8 @@ impl SmallestThree {
                 return three;
             }
             // Towards zero, where there is a solution at the latest.
-            let greatest = offsets
-                .iter_mut()
-                .max_by_key(|offset| offset.abs())
-                .expect("there are three");
+            let greatest =
+                offsets.iter_mut().max_by_key(|offset| offset.abs()).expect("there are three");
             *greatest -= greatest.signum();
         }
     }
@@ -133,9 +120,7 @@ impl SmallestThree {
     /// The unit quaternion, or `None` when another component than `largest` would be the largest.
     pub(super) fn quaternion(self, bits: u32) -> Option<[f32; 4]> {
         let scale = FRAC_1_SQRT_2 / centre(bits) as f64;
-        let parts = self
-            .steps
-            .map(|step| (step as i64 - centre(bits) as i64) as f64 * scale);
+        let parts = self.steps.map(|step| (step as i64 - centre(bits) as i64) as f64 * scale);
         let rest = 1.0 - parts.iter().map(|part| part * part).sum::<f64>();
         let mut quaternion = [rest.max(0.0).sqrt() as f32; 4];
         let others = (0..4).filter(|&index| index != self.largest);
@@ -148,13 +133,12 @@ impl SmallestThree {
 
 /// The index of the component with the greatest magnitude; the first of equals.
 fn index_of_largest(quaternion: [f32; 4]) -> usize {
-    (1..4).fold(0, |best, index| {
-        if quaternion[index].abs() > quaternion[best].abs() {
-            index
-        } else {
-            best
-        }
-    })
+    (1..4).fold(
+        0,
+        |best, index| {
+            if quaternion[index].abs() > quaternion[best].abs() { index } else { best }
+        },
+    )
 }
 
 fn remove_component(quaternion: [f32; 4], index: usize) -> [f32; 3] {

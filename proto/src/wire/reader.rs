@@ -58,11 +58,7 @@ impl<'a> Reader<'a> {
             left @ 0..8 => self.bits(&mut padding, left as u32)?,
             _ => return Err(WireError::TrailingBits),
         }
-        if padding == 0 {
-            Ok(())
-        } else {
-            Err(WireError::TrailingBits)
-        }
+        if padding == 0 { Ok(()) } else { Err(WireError::TrailingBits) }
     }
 
     /// The eight bytes from `start` on, little-endian; zeros after the end.

@@ -142,59 +142,25 @@ fn only_zero_padding_to_a_byte_may_follow_the_end() {
 
 #[test]
 fn small_numbers_take_few_bits() {
-    for (value, bits) in [
-        (0, 5),
-        (15, 5),
-        (16, 10),
-        (255, 10),
-        (256, 15),
-        (u64::MAX, 80),
-    ] {
-        assert_eq!(
-            bits_of(|coder| coder.varint(&mut { value })),
-            bits,
-            "{value}"
-        );
+    for (value, bits) in [(0, 5), (15, 5), (16, 10), (255, 10), (256, 15), (u64::MAX, 80)] {
+        assert_eq!(bits_of(|coder| coder.varint(&mut { value })), bits, "{value}");
     }
-    for (value, bits) in [
-        (0, 5),
-        (-8, 5),
-        (7, 5),
-        (8, 10),
-        (-9, 10),
-        (i64::MIN, 80),
-        (i64::MAX, 80),
-    ] {
-        assert_eq!(
-            bits_of(|coder| coder.signed_varint(&mut { value })),
-            bits,
-            "{value}"
-        );
+    for (value, bits) in
+        [(0, 5), (-8, 5), (7, 5), (8, 10), (-9, 10), (i64::MIN, 80), (i64::MAX, 80)]
+    {
+        assert_eq!(bits_of(|coder| coder.signed_varint(&mut { value })), bits, "{value}");
     }
-    for (min, max, bits) in [
-        (3, 3, 0),
-        (0, 1, 1),
-        (0, 7, 3),
-        (0, 8, 4),
-        (-4, 3, 3),
-        (i64::MIN, i64::MAX, 64),
-    ] {
-        assert_eq!(
-            bits_of(|coder| coder.bounded(&mut { min }, min, max)),
-            bits,
-            "{min} to {max}"
-        );
+    for (min, max, bits) in
+        [(3, 3, 0), (0, 1, 1), (0, 7, 3), (0, 8, 4), (-4, 3, 3), (i64::MIN, i64::MAX, 64)]
+    {
+        assert_eq!(bits_of(|coder| coder.bounded(&mut { min }, min, max)), bits, "{min} to {max}");
     }
 }
 
 #[test]
 fn a_varint_has_the_bits_that_its_documentation_gives() {
     for (value, bytes) in [(0, vec![0]), (5, vec![10]), (300, vec![0xb9, 0x08])] {
-        assert_eq!(
-            written(|coder| coder.varint(&mut { value })),
-            bytes,
-            "{value}"
-        );
+        assert_eq!(written(|coder| coder.varint(&mut { value })), bytes, "{value}");
     }
 }
 
@@ -216,10 +182,7 @@ fn a_number_in_more_groups_than_it_needs_is_read_up_to_16_groups() {
         }
     }
     let seventeen_groups = Reader::new(&[0xff; 11]).varint(&mut value);
-    assert_eq!(
-        seventeen_groups,
-        Err(WireError::OutOfRange { what: "varint" })
-    );
+    assert_eq!(seventeen_groups, Err(WireError::OutOfRange { what: "varint" }));
 }
 
 #[test]
@@ -227,22 +190,10 @@ fn a_reader_refuses_values_out_of_range() {
     let ones = || Reader::new(&[0xff; 16]);
     let refused = |what| Err(WireError::OutOfRange { what });
     assert_eq!(ones().bounded(&mut 0, 0, 4), refused("bounded integer"));
-    assert_eq!(
-        ones().quantised(&mut 0.0, 0.0, 10.0, 10.0),
-        refused("quantised number")
-    );
-    assert_eq!(
-        ones().smallest_three(&mut [0.0; 4], 9),
-        refused("orientation")
-    );
-    assert_eq!(
-        ones().count(&mut 0, 4),
-        Err(WireError::TooLong { length: 7, max: 4 })
-    );
-    assert_eq!(
-        ones().bytes(&mut Vec::new(), 4),
-        Err(WireError::TooLong { length: 7, max: 4 })
-    );
+    assert_eq!(ones().quantised(&mut 0.0, 0.0, 10.0, 10.0), refused("quantised number"));
+    assert_eq!(ones().smallest_three(&mut [0.0; 4], 9), refused("orientation"));
+    assert_eq!(ones().count(&mut 0, 4), Err(WireError::TooLong { length: 7, max: 4 }));
+    assert_eq!(ones().bytes(&mut Vec::new(), 4), Err(WireError::TooLong { length: 7, max: 4 }));
     assert_eq!(
         ones().list(&mut Vec::<Alias>::new(), 4),
         Err(WireError::TooLong { length: 7, max: 4 })
@@ -254,12 +205,9 @@ fn a_reader_refuses_values_out_of_range() {
 fn an_empty_range_is_an_error_for_the_reader_too() {
     let ones = || Reader::new(&[0xff; 16]);
     assert!(ones().bounded(&mut 0, 4, 0).is_err());
-    for (min, max, per_unit) in [
-        (0.0, -1.0, 1.0),
-        (0.0, f32::NAN, 1.0),
-        (0.0, f32::INFINITY, 1.0),
-        (0.0, 1.0, 0.0),
-    ] {
+    for (min, max, per_unit) in
+        [(0.0, -1.0, 1.0), (0.0, f32::NAN, 1.0), (0.0, f32::INFINITY, 1.0), (0.0, 1.0, 0.0)]
+    {
         assert!(
             ones().quantised(&mut 0.0, min, max, per_unit).is_err(),
             "{min} to {max}, {per_unit} a unit"
@@ -271,12 +219,9 @@ fn an_empty_range_is_an_error_for_the_reader_too() {
 #[test]
 fn a_time_is_sent_in_whole_milliseconds() {
     let base = GameTime::from_micros(5_000_900);
-    for (sent, received) in [
-        (5_000_900, 5_000_000),
-        (4_999_999, 4_999_000),
-        (7_123_456, 7_123_000),
-        (0, 0),
-    ] {
+    for (sent, received) in
+        [(5_000_900, 5_000_000), (4_999_999, 4_999_000), (7_123_456, 7_123_000), (0, 0)]
+    {
         let bytes = written(|writer| writer.time(&mut GameTime::from_micros(sent), base));
         let mut time = GameTime::ZERO;
         assert_eq!(Reader::new(&bytes).time(&mut time, base), Ok(()));
@@ -287,20 +232,11 @@ fn a_time_is_sent_in_whole_milliseconds() {
 
 #[test]
 fn a_time_before_zero_or_beyond_the_maximum_is_refused() {
-    for offset in [
-        -11,
-        i64::MIN,
-        i64::MAX,
-        GameTime::MAX.millis().cast_signed(),
-    ] {
+    for offset in [-11, i64::MIN, i64::MAX, GameTime::MAX.millis().cast_signed()] {
         let bytes = written(|writer| writer.signed_varint(&mut { offset }));
         let mut time = GameTime::ZERO;
         let refused = Reader::new(&bytes).time(&mut time, GameTime::from_millis(10));
-        assert_eq!(
-            refused,
-            Err(WireError::OutOfRange { what: "time" }),
-            "{offset}"
-        );
+        assert_eq!(refused, Err(WireError::OutOfRange { what: "time" }), "{offset}");
     }
 }
 
@@ -321,9 +257,7 @@ fn a_quantised_number_is_off_by_half_a_step_at_most() {
 fn oriented(quaternion: [f32; 4]) -> [f32; 4] {
     let bytes = written(|writer| writer.smallest_three(&mut { quaternion }, 15));
     let mut read = [0.0; 4];
-    Reader::new(&bytes)
-        .smallest_three(&mut read, 15)
-        .expect("the encoding is valid");
+    Reader::new(&bytes).smallest_three(&mut read, 15).expect("the encoding is valid");
     read
 }
 
@@ -333,24 +267,13 @@ fn an_orientation_is_exact_to_a_ten_thousandth_and_stays_stable() {
     for _ in 0..10_000 {
         let sent = unit_quaternion(&mut rng);
         let received = oriented(sent);
-        let cosine: f32 = sent
-            .iter()
-            .zip(received)
-            .map(|(ours, theirs)| ours * theirs)
-            .sum();
+        let cosine: f32 = sent.iter().zip(received).map(|(ours, theirs)| ours * theirs).sum();
         let sign = cosine.signum();
         for (ours, theirs) in sent.iter().zip(received) {
-            assert!(
-                (ours - theirs * sign).abs() < 1e-4,
-                "{sent:?} became {received:?}"
-            );
+            assert!((ours - theirs * sign).abs() < 1e-4, "{sent:?} became {received:?}");
         }
         let again = oriented(received);
-        assert_eq!(
-            again.map(f32::to_bits),
-            received.map(f32::to_bits),
-            "{sent:?}"
-        );
+        assert_eq!(again.map(f32::to_bits), received.map(f32::to_bits), "{sent:?}");
         assert_eq!(oriented(received.map(|part| -part)), received, "{sent:?}");
     }
 }
@@ -358,10 +281,7 @@ fn an_orientation_is_exact_to_a_ten_thousandth_and_stays_stable() {
 #[test]
 fn the_identity_orientation_is_exact() {
     for at_rest in [[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]] {
-        assert_eq!(
-            oriented(at_rest).map(f32::to_bits),
-            at_rest.map(f32::to_bits)
-        );
+        assert_eq!(oriented(at_rest).map(f32::to_bits), at_rest.map(f32::to_bits));
     }
 }
 

@@ -23,12 +23,7 @@ impl<'a> Writer<'a> {
     /// Writes after the end of `out`.
     pub const fn new(out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
-        Self {
-            out,
-            start,
-            word: 0,
-            filled: 0,
-        }
+        Self { out, start, word: 0, filled: 0 }
     }
 
     /// How many bits this writer has written.
@@ -39,11 +34,7 @@ impl<'a> Writer<'a> {
     /// Copies the first `bits` bits of already encoded `bytes`: data for many clients is encoded
     /// once.
     pub fn append(&mut self, bytes: &[u8], bits: usize) {
-        assert!(
-            bits <= bytes.len() * 8,
-            "{bits} bits of {} bytes",
-            bytes.len()
-        );
+        assert!(bits <= bytes.len() * 8, "{bits} bits of {} bytes", bytes.len());
         let mut source = super::Reader::new(bytes);
         let mut left = bits;
         while left > 0 {
@@ -91,8 +82,7 @@ impl<'a> Writer<'a> {
 
     fn flush(&mut self) {
         let bytes = self.filled.div_ceil(8) as usize;
-        self.out
-            .extend_from_slice(&self.word.to_le_bytes()[..bytes]);
+        self.out.extend_from_slice(&self.word.to_le_bytes()[..bytes]);
         (self.word, self.filled) = (0, 0);
     }
 }
@@ -146,8 +136,5 @@ impl Coder for Measure {
 #[inline]
 fn assert_fits(value: u64, width: u32) {
     assert!(width <= 64, "a field of {width} bits");
-    assert!(
-        value.checked_shr(width).is_none_or(|rest| rest == 0),
-        "{value} in {width} bits"
-    );
+    assert!(value.checked_shr(width).is_none_or(|rest| rest == 0), "{value} in {width} bits");
 }

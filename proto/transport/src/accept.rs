@@ -41,10 +41,7 @@ impl AcceptanceCounters {
     pub fn drops(&self) -> [(&'static str, u64); 3] {
         [
             ("handshakes/full", self.refused.load(Relaxed)),
-            (
-                "handshakes/address_full",
-                self.refused_address.load(Relaxed),
-            ),
+            ("handshakes/address_full", self.refused_address.load(Relaxed)),
             ("handshakes/failed", self.failed.load(Relaxed)),
         ]
     }
@@ -78,12 +75,7 @@ where
                 let _ = incoming.retry();
             }
             Ok(permit) => {
-                tokio::spawn(handshake(
-                    incoming,
-                    permit,
-                    Arc::clone(&counters),
-                    serve.clone(),
-                ));
+                tokio::spawn(handshake(incoming, permit, Arc::clone(&counters), serve.clone()));
             }
         }
     }

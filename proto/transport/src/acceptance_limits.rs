@@ -66,11 +66,7 @@ struct PermitCounts {
 impl AcceptanceLimits {
     /// `total` free places, of which one address gets `share`.
     pub fn new(total: usize, share: usize) -> Self {
-        Self {
-            total,
-            share,
-            taken: Arc::default(),
-        }
+        Self { total, share, taken: Arc::default() }
     }
 
     /// Takes a place for a connection from `address`, until the permit is dropped.
@@ -86,11 +82,7 @@ impl AcceptanceLimits {
         taken.count += 1;
         taken.by_address.add(address);
         let is_crowded = taken.count > self.total / 2 || of_address >= self.share / 2;
-        Ok(AcceptancePermit {
-            limits: self.clone(),
-            address,
-            is_crowded,
-        })
+        Ok(AcceptancePermit { limits: self.clone(), address, is_crowded })
     }
 
     fn give_back(&self, address: IpAddr) {
@@ -120,10 +112,7 @@ impl Drop for AcceptancePermit {
 impl AddressCount {
     /// How many there are from this address.
     pub fn of(&self, address: IpAddr) -> usize {
-        self.0
-            .get(&SourceNetwork::of(address))
-            .copied()
-            .unwrap_or_default()
+        self.0.get(&SourceNetwork::of(address)).copied().unwrap_or_default()
     }
 
     /// Counts one more.
@@ -152,33 +141,19 @@ mod tests {
     #[test]
     fn one_address_is_limited_to_its_share_of_all_permits() {
         let limits = AcceptanceLimits::new(8, 2);
-        let greedy: Vec<_> = (0..2_600)
-            .map(|_| limits.take(address("10.0.0.1")))
-            .collect();
+        let greedy: Vec<_> = (0..2_600).map(|_| limits.take(address("10.0.0.1"))).collect();
         assert_eq!(greedy.iter().filter(|permit| permit.is_ok()).count(), 2);
-        assert!(
-            greedy[2..]
-                .iter()
-                .all(|permit| matches!(permit, Err(LimitReached::Share)))
-        );
-        let others: Vec<_> = (2..8)
-            .map(|n| limits.take(address(&format!("10.0.0.{n}"))))
-            .collect();
+        assert!(greedy[2..].iter().all(|permit| matches!(permit, Err(LimitReached::Share))));
+        let others: Vec<_> = (2..8).map(|n| limits.take(address(&format!("10.0.0.{n}")))).collect();
         assert!(others.iter().all(Result::is_ok));
-        assert_eq!(
-            limits.take(address("10.0.0.9")).unwrap_err(),
-            LimitReached::Total
-        );
+        assert_eq!(limits.take(address("10.0.0.9")).unwrap_err(), LimitReached::Total);
     }
 
     #[test]
     fn a_dropped_permit_is_released_and_its_address_forgotten() {
         let limits = AcceptanceLimits::new(2, 1);
         let first = limits.take(address("2001:db8:1:2::1")).unwrap();
-        assert_eq!(
-            limits.take(address("2001:db8:1:2::2")).unwrap_err(),
-            LimitReached::Share
-        );
+        assert_eq!(limits.take(address("2001:db8:1:2::2")).unwrap_err(), LimitReached::Share);
         drop(first);
         drop(limits.take(address("2001:db8:1:2::2")).unwrap());
         let taken = limits.lock();
@@ -194,10 +169,7 @@ mod tests {
             taken.last().is_some_and(AcceptancePermit::is_crowded)
         };
         assert_eq!(["10.0.0.1"; 3].map(&mut crowded), [false, false, true]);
-        assert_eq!(
-            ["10.0.0.2", "10.0.0.3", "10.0.0.4"].map(&mut crowded),
-            [false, true, true]
-        );
+        assert_eq!(["10.0.0.2", "10.0.0.3", "10.0.0.4"].map(&mut crowded), [false, true, true]);
     }
 
     #[test]
@@ -216,13 +188,9 @@ mod tests {
         assert_eq!(count.of(address("10.0.0.2")), 0);
         assert_eq!(count.of(address("2001:db8:1:2::77")), 2);
         assert_eq!(count.of(address("2001:db8:1:3::77")), 1);
-        for text in [
-            "10.0.0.1",
-            "10.0.0.1",
-            "2001:db8:1:2::1",
-            "2001:db8:1:2::1",
-            "2001:db8:1:3::1",
-        ] {
+        for text in
+            ["10.0.0.1", "10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2::1", "2001:db8:1:3::1"]
+        {
             count.remove(address(text));
         }
         assert!(count.0.is_empty());

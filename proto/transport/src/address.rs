@@ -17,9 +17,9 @@ impl SourceNetwork {
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(address) => IpAddr::V4(address),
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(
-                address.to_bits() & !u128::from(u64::MAX),
-            )),
+            IpAddr::V6(address) => {
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+            }
         })
     }
 
@@ -115,10 +115,7 @@ mod tests {
         let network = |text| SourceNetwork::of(address(text));
         assert_eq!(network("10.0.0.1"), network("::ffff:10.0.0.1"));
         assert_ne!(network("10.0.0.1"), network("10.0.0.2"));
-        assert_eq!(
-            network("2001:db8:1:2::1"),
-            network("2001:db8:1:2:ffff:ffff::9")
-        );
+        assert_eq!(network("2001:db8:1:2::1"), network("2001:db8:1:2:ffff:ffff::9"));
         assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
         for text in ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8:1:2::1"] {
             let network = network(text);
@@ -146,11 +143,7 @@ mod tests {
         check("192.0.2.7", &["192.0.2.7"], &["192.0.2.6", "::c000:207"]);
         check("0.0.0.0/0", &["0.0.0.0", "255.255.255.255"], &["::"]);
         check("::1", &["::1"], &["::2", "127.0.0.1"]);
-        check(
-            "2001:db8::/33",
-            &["2001:db8:7fff::1"],
-            &["2001:db8:8000::1"],
-        );
+        check("2001:db8::/33", &["2001:db8:7fff::1"], &["2001:db8:8000::1"]);
         check("::/0", &["ffff::"], &["10.0.0.1"]);
     }
 
@@ -167,11 +160,7 @@ mod tests {
             "2001:db8::/129",
             "10.0.0.1:80",
         ] {
-            assert_eq!(
-                text.parse::<AddressRange>(),
-                Err(NotAnAddressRange),
-                "{text:?}"
-            );
+            assert_eq!(text.parse::<AddressRange>(), Err(NotAnAddressRange), "{text:?}");
         }
     }
 

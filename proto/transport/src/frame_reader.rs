@@ -42,11 +42,7 @@ pub struct FrameReader<R> {
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads from `input`, frames of at most `max_bytes`.
     pub fn new(input: R, max_bytes: usize) -> Self {
-        Self {
-            input,
-            decoder: FrameDecoder::new(max_bytes),
-            buffer: BytesMut::new(),
-        }
+        Self { input, decoder: FrameDecoder::new(max_bytes), buffer: BytesMut::new() }
     }
 
     /// Changes the bound for the frames that follow.
@@ -74,11 +70,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             self.buffer.clear();
             self.buffer.reserve(READ_BYTES);
             if self.input.read_buf(&mut self.buffer).await? == 0 {
-                return if self.decoder.is_at_boundary() {
-                    Ok(None)
-                } else {
-                    Err(FrameError::Cut)
-                };
+                return if self.decoder.is_at_boundary() { Ok(None) } else { Err(FrameError::Cut) };
             }
             self.decoder.push(&self.buffer);
         }
@@ -98,10 +90,7 @@ mod tests {
         let mut reader = FrameReader::new(&announced[..], 1_024);
         assert!(matches!(
             reader.next::<Player>().await,
-            Err(FrameError::TooLarge(FrameTooLarge {
-                length: 1_025,
-                max: 1_024
-            }))
+            Err(FrameError::TooLarge(FrameTooLarge { length: 1_025, max: 1_024 }))
         ));
     }
 
@@ -110,10 +99,7 @@ mod tests {
         let mut bytes = vec![0, 0, 0, 3, 0xff, 0xff, 0xff];
         bytes.extend_from_slice(&encode_frame(&player("next")));
         let mut reader = FrameReader::new(&bytes[..], 1_024);
-        assert!(matches!(
-            reader.next::<Player>().await,
-            Err(FrameError::Malformed(_))
-        ));
+        assert!(matches!(reader.next::<Player>().await, Err(FrameError::Malformed(_))));
         assert_eq!(reader.next().await.unwrap(), Some(player("next")));
     }
 
@@ -121,16 +107,10 @@ mod tests {
     async fn a_stream_that_ends_inside_a_frame_is_an_error() {
         let bytes = [0, 0, 0, 9, 1, 2];
         let mut reader = FrameReader::new(&bytes[..], 1_024);
-        assert!(matches!(
-            reader.next::<Player>().await,
-            Err(FrameError::Cut)
-        ));
+        assert!(matches!(reader.next::<Player>().await, Err(FrameError::Cut)));
     }
 
     fn player(name: &str) -> Player {
-        Player {
-            name: name.to_owned(),
-            ..Player::default()
-        }
+        Player { name: name.to_owned(), ..Player::default() }
     }
 }

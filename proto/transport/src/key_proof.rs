@@ -44,13 +44,8 @@ impl KeyProof {
     /// `None` if the connection has no TLS session any more.
     pub fn new(connection: &Connection, key: &[u8]) -> Option<Self> {
         let mut binding = [0; 32];
-        connection
-            .export_keying_material(&mut binding, LABEL, &[])
-            .ok()?;
-        Some(Self {
-            key: hmac::Key::new(hmac::HMAC_SHA256, key),
-            binding,
-        })
+        connection.export_keying_material(&mut binding, LABEL, &[]).ok()?;
+        Some(Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), binding })
     }
 
     /// The proof of the peer with that role.

@@ -42,10 +42,7 @@ impl PlayerConnection {
             return Ok((quic.into(), alpn));
         }
         let (session, path) = WebSession::accept(&quic, &WEB_PATHS.map(|(path, _)| path)).await?;
-        let connection = Self {
-            quic,
-            web: Some(session),
-        };
+        let connection = Self { quic, web: Some(session) };
         Ok((connection, WEB_PATHS[path].1.to_vec()))
     }
 

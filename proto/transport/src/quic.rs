@@ -111,11 +111,7 @@ pub fn transport_config(side: Side) -> TransportConfig {
     let mut config = TransportConfig::default();
     config
         .max_concurrent_uni_streams(VarInt::from_u32(0))
-        .max_idle_timeout(Some(
-            IDLE_TIMEOUT
-                .try_into()
-                .expect("10 s fit into QUIC's idle timeout"),
-        ))
+        .max_idle_timeout(Some(IDLE_TIMEOUT.try_into().expect("10 s fit into QUIC's idle timeout")))
         .datagram_send_buffer_size(DATAGRAM_SEND_BUFFER_BYTES)
         .datagram_receive_buffer_size(Some(DATAGRAM_RECEIVE_BUFFER_BYTES))
         .congestion_controller_factory(Arc::new(FixedWindow::default()))
@@ -264,11 +260,7 @@ pub fn client_tls(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> rustls::Cl
 
 /// The protocol that the handshake of `connection` has negotiated.
 pub fn negotiated_alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
-    connection
-        .handshake_data()?
-        .downcast::<HandshakeData>()
-        .ok()?
-        .protocol
+    connection.handshake_data()?.downcast::<HandshakeData>().ok()?.protocol
 }
 
 /// Passed explicitly everywhere: a process that links two providers has no default one.
@@ -284,9 +276,7 @@ fn mtu_discovery() -> MtuDiscoveryConfig {
 
 fn ack_frequency() -> AckFrequencyConfig {
     let mut frequency = AckFrequencyConfig::default();
-    frequency
-        .ack_eliciting_threshold(VarInt::from_u32(ACK_AFTER))
-        .max_ack_delay(Some(ACK_DELAY));
+    frequency.ack_eliciting_threshold(VarInt::from_u32(ACK_AFTER)).max_ack_delay(Some(ACK_DELAY));
     frequency
 }
 
@@ -318,16 +308,10 @@ mod tests {
         assert_eq!(near.read_datagram().await.expect("a datagram").len(), 1_150);
 
         let (mut to_server, _) = near.open_bi().await.expect("the control stream");
-        to_server
-            .write_all(b"hello")
-            .await
-            .expect("a window of 64 KiB");
+        to_server.write_all(b"hello").await.expect("a window of 64 KiB");
         to_server.finish().expect("an open stream");
         let (_, mut from_client) = far.accept_bi().await.expect("the control stream");
-        assert_eq!(
-            from_client.read_to_end(64).await.expect("five bytes"),
-            b"hello"
-        );
+        assert_eq!(from_client.read_to_end(64).await.expect("five bytes"), b"hello");
     }
 
     #[tokio::test]
@@ -335,16 +319,10 @@ mod tests {
         let (server, shown) = start_server();
         let verifier = FingerprintVerifier::pinned(Fingerprint([0; 32]));
         let refusal = connect(&server, &verifier).await.expect_err("a wrong pin");
-        assert!(
-            matches!(refusal, ConnectionError::TransportError(_)),
-            "{refusal}"
-        );
+        assert!(matches!(refusal, ConnectionError::TransportError(_)), "{refusal}");
         assert_eq!(
             verifier.presented(),
-            Some(PresentedCertificate {
-                fingerprint: shown,
-                is_trusted: false
-            })
+            Some(PresentedCertificate { fingerprint: shown, is_trusted: false })
         );
     }
 
@@ -358,10 +336,7 @@ mod tests {
             assert_eq!(connect(&server, &verifier).await.is_ok(), trusted);
             assert_eq!(
                 verifier.presented(),
-                Some(PresentedCertificate {
-                    fingerprint: pin,
-                    is_trusted: trusted
-                })
+                Some(PresentedCertificate { fingerprint: pin, is_trusted: trusted })
             );
         }
     }
@@ -384,25 +359,16 @@ mod tests {
         let mut pairs = Vec::new();
         for alpn in [ALPN_WORLD, ALPN_GAME, ALPN_GAME] {
             let config = client_config(alpn, FingerprintVerifier::pinned(pin));
-            let near = client
-                .connect_with(config, address, "lobby.test")
-                .expect("a valid name");
+            let near = client.connect_with(config, address, "lobby.test").expect("a valid name");
             let far = async { server.accept().await.expect("an open endpoint").await };
             let (near, far) = tokio::join!(near, far);
-            pairs.push((
-                near.expect("the pinned certificate"),
-                far.expect("a handshake"),
-            ));
+            pairs.push((near.expect("the pinned certificate"), far.expect("a handshake")));
         }
         for (number, (_, far)) in (0_u8..).zip(&pairs) {
-            far.send_datagram(vec![number; 100].into())
-                .expect("it fits");
+            far.send_datagram(vec![number; 100].into()).expect("it fits");
         }
         for (number, (near, _)) in (0_u8..).zip(&pairs) {
-            assert_eq!(
-                near.read_datagram().await.expect("a datagram")[..],
-                [number; 100]
-            );
+            assert_eq!(near.read_datagram().await.expect("a datagram")[..], [number; 100]);
         }
     }
 
@@ -433,10 +399,7 @@ mod tests {
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
         let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME])
             .expect("a key that fits");
-        (
-            Endpoint::server(config, loopback()).expect("a free port"),
-            pin,
-        )
+        (Endpoint::server(config, loopback()).expect("a free port"), pin)
     }
 
     async fn connect(
@@ -456,9 +419,7 @@ mod tests {
         let client =
             Endpoint::new(client_endpoint_config(), None, socket, runtime).expect("a socket");
         let address = server.local_addr().expect("a bound socket");
-        let near = client
-            .connect_with(config, address, "lobby.test")
-            .expect("a valid name");
+        let near = client.connect_with(config, address, "lobby.test").expect("a valid name");
         let far = async { server.accept().await.expect("an open endpoint").await };
         let (near, far) = tokio::join!(near, far);
         Ok((near?, far?))

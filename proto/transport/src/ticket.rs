@@ -234,12 +234,10 @@ impl TicketVerifier {
     /// that expires.
     pub fn revoke(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId, serial: u64) {
         if self.revoked.len() >= Self::MAX_REMEMBERED {
-            self.revoked
-                .retain(|_, (_, until_unix_s)| *until_unix_s >= now_unix_s);
+            self.revoked.retain(|_, (_, until_unix_s)| *until_unix_s >= now_unix_s);
         }
         if self.revoked.len() < Self::MAX_REMEMBERED {
-            self.revoked
-                .insert((room, player), (serial, now_unix_s + LIFETIME_S));
+            self.revoked.insert((room, player), (serial, now_unix_s + LIFETIME_S));
         }
     }
 
@@ -251,16 +249,9 @@ impl TicketVerifier {
         members: BTreeSet<PlayerId>,
         serial: u64,
     ) {
+        self.closed_rooms.retain(|_, closed| closed.until_unix_s >= now_unix_s);
         self.closed_rooms
-            .retain(|_, closed| closed.until_unix_s >= now_unix_s);
-        self.closed_rooms.insert(
-            room,
-            MembersOnly {
-                members,
-                serial,
-                until_unix_s: now_unix_s + LIFETIME_S,
-            },
-        );
+            .insert(room, MembersOnly { members, serial, until_unix_s: now_unix_s + LIFETIME_S });
     }
 
     /// Whether another verifier checks the same tickets.
@@ -270,9 +261,7 @@ impl TicketVerifier {
 
     /// Whether a ticket that was valid when it was shown has been revoked since.
     pub fn is_revoked(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
-        self.revoked
-            .get(&(room, player))
-            .is_some_and(|&(newest, _)| serial <= newest)
+        self.revoked.get(&(room, player)).is_some_and(|&(newest, _)| serial <= newest)
             || self
                 .closed_rooms
                 .get(&room)
@@ -281,9 +270,7 @@ impl TicketVerifier {
 
     /// Refused tickets since the start, by reason.
     pub fn refusals(&self) -> impl Iterator<Item = (TicketError, u64)> + '_ {
-        self.refusals
-            .iter()
-            .map(|(reason, count)| (*reason, *count))
+        self.refusals.iter().map(|(reason, count)| (*reason, *count))
     }
 
     fn check(
@@ -317,12 +304,9 @@ impl TicketVerifier {
         if token.len() > MAX_BYTES {
             return Err(TicketError::Malformed);
         }
-        let (signature, body) = token
-            .split_at_checked(SIGNATURE_BYTES)
-            .ok_or(TicketError::Malformed)?;
-        self.key
-            .verify(&signed_bytes(body), signature)
-            .map_err(|_| TicketError::Forged)?;
+        let (signature, body) =
+            token.split_at_checked(SIGNATURE_BYTES).ok_or(TicketError::Malformed)?;
+        self.key.verify(&signed_bytes(body), signature).map_err(|_| TicketError::Forged)?;
         TicketBody::decode(body)
             .ok()
             .and_then(|body| body.try_into().ok())
@@ -387,20 +371,14 @@ mod tests {
     #[test]
     fn a_ticket_comes_back_as_it_was_signed() {
         let ticket = ticket(1);
-        assert_eq!(
-            verify_at(&mut verifier(), NOW, &signer().sign(&ticket)),
-            Ok(ticket)
-        );
+        assert_eq!(verify_at(&mut verifier(), NOW, &signer().sign(&ticket)), Ok(ticket));
     }
 
     #[test]
     fn a_ticket_lets_in_once() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
         assert!(verify_at(&mut verifier, NOW, &token).is_ok());
-        assert_eq!(
-            verify_at(&mut verifier, NOW, &token),
-            Err(TicketError::Used)
-        );
+        assert_eq!(verify_at(&mut verifier, NOW, &token), Err(TicketError::Used));
         assert!(verify_at(&mut verifier, NOW, &signer().sign(&ticket(2))).is_ok());
     }
 
@@ -418,15 +396,9 @@ mod tests {
     fn a_used_ticket_stays_used_when_the_clock_jumps_ahead_and_back() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
         assert!(verify_at(&mut verifier, NOW, &token).is_ok());
-        let late = Ticket {
-            expires_unix_s: NOW + 10_000,
-            ..ticket(2)
-        };
+        let late = Ticket { expires_unix_s: NOW + 10_000, ..ticket(2) };
         assert!(verify_at(&mut verifier, NOW + 5_000, &signer().sign(&late)).is_ok());
-        assert_eq!(
-            verify_at(&mut verifier, NOW, &token),
-            Err(TicketError::Expired)
-        );
+        assert_eq!(verify_at(&mut verifier, NOW, &token), Err(TicketError::Expired));
     }
 
     #[test]
@@ -446,35 +418,23 @@ mod tests {
     #[test]
     fn another_lobbys_signature_is_forged() {
         let token = TicketSigner::from_seed(&[8; 32]).sign(&ticket(1));
-        assert_eq!(
-            verify_at(&mut verifier(), NOW, &token),
-            Err(TicketError::Forged)
-        );
+        assert_eq!(verify_at(&mut verifier(), NOW, &token), Err(TicketError::Forged));
     }
 
     #[test]
     fn a_signature_without_the_prefix_is_forged() {
         let body = TicketBody::from(&ticket(1)).encode_to_vec();
         let token = [signer().key.sign(&body).as_ref(), &body].concat();
-        assert_eq!(
-            verify_at(&mut verifier(), NOW, &token),
-            Err(TicketError::Forged)
-        );
+        assert_eq!(verify_at(&mut verifier(), NOW, &token), Err(TicketError::Forged));
     }
 
     #[test]
     fn every_truncation_is_refused() {
         let token = signer().sign(&ticket(1));
         for length in 0..token.len() {
-            let expected = if length < SIGNATURE_BYTES {
-                TicketError::Malformed
-            } else {
-                TicketError::Forged
-            };
-            assert_eq!(
-                verify_at(&mut verifier(), NOW, &token[..length]),
-                Err(expected)
-            );
+            let expected =
+                if length < SIGNATURE_BYTES { TicketError::Malformed } else { TicketError::Forged };
+            assert_eq!(verify_at(&mut verifier(), NOW, &token[..length]), Err(expected));
         }
         assert_eq!(
             verify_at(&mut verifier(), NOW, &[0; MAX_BYTES + 1]),
@@ -484,32 +444,19 @@ mod tests {
 
     #[test]
     fn what_is_signed_but_of_another_version_is_malformed() {
-        let body = TicketBody {
-            version: 2,
-            ..TicketBody::from(&ticket(1))
-        }
-        .encode_to_vec();
+        let body = TicketBody { version: 2, ..TicketBody::from(&ticket(1)) }.encode_to_vec();
         let token = [signer().key.sign(&signed_bytes(&body)).as_ref(), &body].concat();
-        assert_eq!(
-            verify_at(&mut verifier(), NOW, &token),
-            Err(TicketError::Malformed)
-        );
+        assert_eq!(verify_at(&mut verifier(), NOW, &token), Err(TicketError::Malformed));
     }
 
     #[test]
     fn a_ticket_for_another_host_or_an_unknown_room_is_foreign() {
-        let elsewhere = Ticket {
-            host: "127.0.0.1:7778".into(),
-            ..ticket(1)
-        };
+        let elsewhere = Ticket { host: "127.0.0.1:7778".into(), ..ticket(1) };
         assert_eq!(
             verify_at(&mut verifier(), NOW, &signer().sign(&elsewhere)),
             Err(TicketError::Foreign)
         );
-        let unknown = Ticket {
-            room: RoomId(6),
-            ..ticket(1)
-        };
+        let unknown = Ticket { room: RoomId(6), ..ticket(1) };
         assert_eq!(
             verify_at(&mut verifier(), NOW, &signer().sign(&unknown)),
             Err(TicketError::Foreign)
@@ -519,10 +466,7 @@ mod tests {
     #[test]
     fn a_refused_ticket_is_not_used_up() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
-        assert_eq!(
-            verifier.verify(NOW, &token, HERE, |_| false),
-            Err(TicketError::Foreign)
-        );
+        assert_eq!(verifier.verify(NOW, &token, HERE, |_| false), Err(TicketError::Foreign));
         assert!(verify_at(&mut verifier, NOW, &token).is_ok());
     }
 
@@ -530,23 +474,11 @@ mod tests {
     fn a_player_who_left_needs_a_new_ticket_to_return() {
         let mut verifier = verifier();
         verifier.revoke(NOW, RoomId(5), PlayerId(7), 41);
-        let old = Ticket {
-            serial: 41,
-            ..ticket(1)
-        };
-        assert_eq!(
-            verify_at(&mut verifier, NOW, &signer().sign(&old)),
-            Err(TicketError::Revoked)
-        );
-        let new = Ticket {
-            serial: 42,
-            ..ticket(2)
-        };
+        let old = Ticket { serial: 41, ..ticket(1) };
+        assert_eq!(verify_at(&mut verifier, NOW, &signer().sign(&old)), Err(TicketError::Revoked));
+        let new = Ticket { serial: 42, ..ticket(2) };
         assert!(verify_at(&mut verifier, NOW, &signer().sign(&new)).is_ok());
-        let other = Ticket {
-            player: PlayerId(8),
-            ..ticket(3)
-        };
+        let other = Ticket { player: PlayerId(8), ..ticket(3) };
         assert!(verify_at(&mut verifier, NOW, &signer().sign(&other)).is_ok());
     }
 
@@ -557,10 +489,7 @@ mod tests {
             verifier.used.insert((NOW + 1, number.to_be_bytes()));
         }
         let token = signer().sign(&ticket(u128::MAX));
-        assert_eq!(
-            verify_at(&mut verifier, NOW, &token),
-            Err(TicketError::TooManyTickets)
-        );
+        assert_eq!(verify_at(&mut verifier, NOW, &token), Err(TicketError::TooManyTickets));
         assert!(verify_at(&mut verifier, NOW + 2, &token).is_ok());
     }
 
@@ -573,11 +502,7 @@ mod tests {
         let counts: Vec<_> = verifier.refusals().collect();
         assert_eq!(
             counts,
-            [
-                (TicketError::Malformed, 1),
-                (TicketError::Forged, 1),
-                (TicketError::Used, 2)
-            ]
+            [(TicketError::Malformed, 1), (TicketError::Forged, 1), (TicketError::Used, 2)]
         );
     }
 

@@ -105,17 +105,10 @@ impl WebSession {
         };
         ConnectResponse::OK.write(&mut answer).await?;
         let session = Arc::new(Self::new(question.id().into()));
-        let streams = SessionStreams {
-            request: (answer, question),
-            _settings: (own_settings, its_settings),
-        };
+        let streams =
+            SessionStreams { request: (answer, question), _settings: (own_settings, its_settings) };
         let ended = session.end.subscribe();
-        tokio::spawn(run(
-            connection.clone(),
-            Arc::downgrade(&session),
-            ended,
-            streams,
-        ));
+        tokio::spawn(run(connection.clone(), Arc::downgrade(&session), ended, streams));
         Ok((session, found))
     }
 
@@ -123,11 +116,7 @@ impl WebSession {
         let mut prefix = BytesMut::new();
         let quarter = WebVarInt::from_u64(id / 4).expect("a quarter of QUIC's highest number");
         quarter.encode(&mut prefix);
-        Self {
-            id,
-            prefix: prefix.freeze(),
-            end: watch::Sender::new(None),
-        }
+        Self { id, prefix: prefix.freeze(), end: watch::Sender::new(None) }
     }
 
     /// The next stream that the browser opens in the session.
@@ -243,10 +232,7 @@ async fn run(
     connection: Connection,
     session: Weak<WebSession>,
     mut ended: watch::Receiver<Option<SessionEnd>>,
-    SessionStreams {
-        request: (answer, question),
-        _settings: (_own, mut others),
-    }: SessionStreams,
+    SessionStreams { request: (answer, question), _settings: (_own, mut others) }: SessionStreams,
 ) {
     // Never ends: a connection that is lost may have left a capsule, which `read_end` still reads.
     let hold_streams = async {
@@ -296,10 +282,7 @@ async fn read_end(request: RecvStream) -> Option<u32> {
 /// Sends the capsule that ends the session and waits until the browser has closed the connection.
 async fn send_end(connection: &Connection, mut answer: SendStream, code: u32, reason: &str) {
     let mut capsule = BytesMut::new();
-    let end = Capsule::CloseWebTransportSession {
-        code,
-        reason: reason.to_owned(),
-    };
+    let end = Capsule::CloseWebTransportSession { code, reason: reason.to_owned() };
     end.encode(&mut capsule);
     let mut frame = BytesMut::new();
     Frame::DATA.encode(&mut frame);

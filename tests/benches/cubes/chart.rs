@@ -47,11 +47,7 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
         SVGBackend::new(path, (WIDTH, PANEL_HEIGHT * PANELS.len() as u32)).into_drawing_area();
     area.fill(&WHITE)?;
     for (panel, place) in PANELS.iter().zip(area.split_evenly((PANELS.len(), 1))) {
-        let highest = rows
-            .iter()
-            .map(panel.of)
-            .fold(panel.limit.unwrap_or(1.0), f32::max)
-            * 1.3;
+        let highest = rows.iter().map(panel.of).fold(panel.limit.unwrap_or(1.0), f32::max) * 1.3;
         let most_loss = rows.iter().map(|row| row.loss).fold(1.0, f32::max);
         let mut chart = ChartBuilder::on(&place)
             .caption(panel.title, (FONT, 16))
@@ -60,11 +56,7 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
             .y_label_area_size(50)
             .margin_right(30)
             .build_cartesian_2d(0.0..most_loss, (panel.lowest..highest).log_scale())?;
-        chart
-            .configure_mesh()
-            .x_desc("loss, %")
-            .light_line_style(WHITE.mix(0.0))
-            .draw()?;
+        chart.configure_mesh().x_desc("loss, %").light_line_style(WHITE.mix(0.0)).draw()?;
         if let Some(limit) = panel.limit {
             chart.draw_series(LineSeries::new(
                 [(0.0, limit), (most_loss, limit)],

@@ -72,9 +72,7 @@ struct Options {
 }
 
 fn part_names() -> impl Iterator<Item = &'static str> {
-    ["tables"]
-        .into_iter()
-        .chain(scenes::ALL.map(|(name, _)| name))
+    ["tables"].into_iter().chain(scenes::ALL.map(|(name, _)| name))
 }
 
 fn main() {
@@ -127,11 +125,8 @@ fn tables(options: &Options) {
     for (jitter_ms, rows) in &all {
         let name = format!("cubes-{jitter_ms}ms.svg");
         chart::draw(&docs.join(&name), rows).expect("the picture can be drawn");
-        write!(
-            page,
-            "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n"
-        )
-        .expect("writing to a string cannot fail");
+        write!(page, "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n")
+            .expect("writing to a string cannot fail");
     }
     std::fs::write(docs.join("cubes.md"), page.trim_end().to_owned() + "\n")
         .expect("the docs can be written");
@@ -145,9 +140,7 @@ fn limits(rows: &[Row]) -> String {
     );
     for scheme in Scheme::ALL {
         let of_scheme = || rows.iter().filter(|row| row.scheme == scheme);
-        let first = of_scheme()
-            .find(|row| row.figures.has_visible_problem())
-            .map(|row| row.loss);
+        let first = of_scheme().find(|row| row.figures.has_visible_problem()).map(|row| row.loss);
         let fine = of_scheme()
             .map(|row| row.loss)
             .take_while(|&loss| first.is_none_or(|first| loss < first))
@@ -156,9 +149,8 @@ fn limits(rows: &[Row]) -> String {
             loss.map_or(none.to_owned(), |loss| format!("{loss} %"))
         };
         let (first, fine_at) = (percent(first, "none measured"), percent(fine, "-"));
-        let behind = of_scheme()
-            .find(|row| Some(row.loss) == fine)
-            .map(|row| row.figures.behind_p50_ms);
+        let behind =
+            of_scheme().find(|row| Some(row.loss) == fine).map(|row| row.figures.behind_p50_ms);
         let behind = behind.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
         writeln!(text, "| {scheme} | {first} | {fine_at} | {behind} |")
             .expect("writing to a string cannot fail");

@@ -11,17 +11,13 @@ use ambit_tests::physics_sync::{ErrorSummary, reference_schemes};
 use ambit_transport::impair::Impairment;
 
 /// In per cent.
-pub(crate) const LOSSES: [f32; 11] = [
-    0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0, 65.0, 70.0,
-];
+pub(crate) const LOSSES: [f32; 11] =
+    [0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0, 65.0, 70.0];
 pub(crate) const FEW_LOSSES: [f32; 3] = [0.0, 30.0, 60.0];
 const SEED: u64 = 5;
 const CUBES: usize = 100;
 const PLAYERS: usize = 4;
-const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 const DELAY: Duration = Duration::from_millis(50);
 
 pub(crate) const TABLE_HEAD: &str = "\
@@ -71,11 +67,7 @@ pub(crate) struct Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            loss,
-            scheme,
-            figures,
-        } = self;
+        let Self { loss, scheme, figures } = self;
         let cm = |metres: f32| format!("{:.2}", metres * 100.0);
         writeln!(
             f,
@@ -87,11 +79,7 @@ impl fmt::Display for Row {
             figures.longest_wrong_s,
             figures.behind_p50_ms,
             figures.bytes_per_s / 1_000.0,
-            if figures.has_visible_problem() {
-                "yes"
-            } else {
-                "no"
-            },
+            if figures.has_visible_problem() { "yes" } else { "no" },
         )
     }
 }
@@ -99,45 +87,23 @@ impl fmt::Display for Row {
 /// Measures all schemes at one loss rate.
 pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
     let play = |tick: u32, sync: &str| scenario(loss, jitter_ms, tick, sync, seconds);
-    let row = |scheme, figures| Row {
-        loss,
-        scheme,
-        figures,
-    };
+    let row = |scheme, figures| Row { loss, scheme, figures };
     let mut simulated = play(60, "simulated").start();
     let truth = simulated.ground_truth();
     let reference = simulated.reference_scenario(&truth);
     let mut rows = vec![
-        row(
-            Scheme::ReferenceStates(20),
-            reference_schemes::state_sync(&reference, 20),
-        ),
-        row(
-            Scheme::ReferenceStates(60),
-            reference_schemes::state_sync(&reference, 60),
-        ),
-        row(
-            Scheme::ReferenceSnapshots,
-            reference_schemes::snapshots(&reference),
-        ),
+        row(Scheme::ReferenceStates(20), reference_schemes::state_sync(&reference, 20)),
+        row(Scheme::ReferenceStates(60), reference_schemes::state_sync(&reference, 60)),
+        row(Scheme::ReferenceSnapshots, reference_schemes::snapshots(&reference)),
     ];
     let ambit = |mut watched: RunningScenario| {
         let truth = watched.ground_truth();
         watched.measure(&truth)
     };
-    rows.push(row(
-        Scheme::Simulated(20),
-        ambit(play(20, "simulated").start()),
-    ));
+    rows.push(row(Scheme::Simulated(20), ambit(play(20, "simulated").start())));
     rows.push(row(Scheme::Simulated(60), simulated.measure(&truth)));
-    rows.push(row(
-        Scheme::Interpolated(20),
-        ambit(play(20, "interpolated").start()),
-    ));
-    rows.push(row(
-        Scheme::Interpolated(60),
-        ambit(play(60, "interpolated").start()),
-    ));
+    rows.push(row(Scheme::Interpolated(20), ambit(play(20, "interpolated").start())));
+    rows.push(row(Scheme::Interpolated(60), ambit(play(60, "interpolated").start())));
     rows
 }
 
@@ -152,10 +118,7 @@ fn scenario(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> A
     AmbitScenario {
         seed: SEED,
         parameters: vec![("tick", tick.to_string()), ("sync", sync.to_owned())],
-        client: ClientConfig {
-            render: RenderTiming::Adaptive,
-            ..ClientConfig::default()
-        },
+        client: ClientConfig { render: RenderTiming::Adaptive, ..ClientConfig::default() },
         players: PLAYERS,
         cubes: CUBES,
         arena: ARENA,

@@ -33,9 +33,7 @@ pub(crate) const ALL: [(&str, PrintScene); 4] = [
 ];
 
 fn impairment(loss: u8) -> Impairment {
-    format!("delay=50ms,loss={loss}")
-        .parse()
-        .expect("a valid impairment")
+    format!("delay=50ms,loss={loss}").parse().expect("a valid impairment")
 }
 
 /// 900 small cubes and one player who rolls them up, at 60 ticks a second and 256 kbit/s.
@@ -100,11 +98,8 @@ fn print_snapshots(_: bool) {
 
 /// Ten minutes in rounds of two, 100 cubes and 4 players; run twice to compare the final states.
 fn print_soak(quick: bool) {
-    let (rounds, play) = if quick {
-        (3, Duration::from_secs(20))
-    } else {
-        (5, Duration::from_secs(110))
-    };
+    let (rounds, play) =
+        if quick { (3, Duration::from_secs(20)) } else { (5, Duration::from_secs(110)) };
     println!(
         "\n## A long run: {rounds} rounds of {play:?} of play and a rest, \
          100 cubes, 4 players, 5 % loss\n"
@@ -130,10 +125,7 @@ fn print_soak(quick: bool) {
     }
     let grown: i64 = left[1..].iter().map(|(_, count, _)| count).sum();
     println!("- allocations at the end, more than after the first round: {grown:+}");
-    println!(
-        "- state after all: {state:016x}, and a second time: {:016x}",
-        run().0
-    );
+    println!("- state after all: {state:016x}, and a second time: {:016x}", run().0);
     for (name, cubes, size) in [("100 cubes", "100", "32x32"), ("900 cubes", "900", "32x32")] {
         println!(
             "- the game's step, {name}, 4 players with random drivers, for 10 minutes: {}",
@@ -163,18 +155,10 @@ fn print_wide(quick: bool) {
         players.clock = Some(now);
         wide_floor::drive_about(&mut players, SEED, Duration::from_secs(seconds));
         for (user, around) in wide_floor::client_loads(&players).into_iter().enumerate() {
-            let bytes = wire::bytes(
-                players
-                    .system
-                    .user(user)
-                    .sent_datagrams
-                    .as_ref()
-                    .expect("recorded"),
-            ) / seconds;
-            println!(
-                "  - client {user}: {around:?}, {:.1} kB/s",
-                bytes as f32 / 1_000.0
-            );
+            let bytes =
+                wire::bytes(players.system.user(user).sent_datagrams.as_ref().expect("recorded"))
+                    / seconds;
+            println!("  - client {user}: {around:?}, {:.1} kB/s", bytes as f32 / 1_000.0);
         }
         println!(
             "  - a client's frame: {}",
@@ -189,15 +173,11 @@ fn print_wide(quick: bool) {
 
 /// Replays the room's recording and measures each tick except the first.
 fn tick_times(players: &CubePlayers) -> Vec<Duration> {
-    let (recording, _) = players
-        .system
-        .recording(players.room)
-        .expect("the room runs");
+    let (recording, _) = players.system.recording(players.room).expect("the room runs");
     let mut recording = Recording::read(recording).expect("the room's own recording");
     let started = now();
-    let mut room = recording
-        .room(&ambit_game_server::standard())
-        .expect("the header of a room that has run");
+    let mut room =
+        recording.room(&ambit_game_server::standard()).expect("the header of a room that has run");
     println!("  - the room created within {:?}", elapsed_since(started));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
     while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own recording") {
@@ -207,35 +187,18 @@ fn tick_times(players: &CubePlayers) -> Vec<Duration> {
         times.push(elapsed_since(started));
     }
     // The first tick spawns all cubes; the second runs the first physics step on all of them.
-    println!(
-        "  - its first tick: {:?}, its second: {:?}",
-        times.remove(0),
-        times.remove(0)
-    );
+    println!("  - its first tick: {:?}, its second: {:?}", times.remove(0), times.remove(0));
     times
 }
 
 /// Durations of the game's steps: physics, and the changes that it writes to the world.
 fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
-    let parameters = [
-        ("cubes", cubes),
-        ("size", size),
-        ("tick", "60"),
-        ("drive", "dice"),
-    ];
-    let parameters = parameters
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
-    let header = Header {
-        seed: SEED,
-        game: "cubes".into(),
-        parameters,
-        capacity: 64,
-        ..Header::default()
-    };
-    let (config, mut game) = ambit_game_server::standard()
-        .prepare(&header)
-        .expect("valid room parameters");
+    let parameters = [("cubes", cubes), ("size", size), ("tick", "60"), ("drive", "dice")];
+    let parameters = parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let header =
+        Header { seed: SEED, game: "cubes".into(), parameters, capacity: 64, ..Header::default() };
+    let (config, mut game) =
+        ambit_game_server::standard().prepare(&header).expect("valid room parameters");
     let mut world = World::new(&config, game.schema());
     let (mut times, mut changes) = (Vec::new(), Vec::new());
     for frame in 1..=600 * 60 {

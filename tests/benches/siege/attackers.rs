@@ -138,10 +138,7 @@ impl Attacker {
     async fn talk(&mut self) -> Result<()> {
         let mut client = self.enter_lobby().await?;
         loop {
-            let say = Say {
-                text: "x".into(),
-                ..Say::default()
-            };
+            let say = Say { text: "x".into(), ..Say::default() };
             client.send_request(ask::Body::Say(say)).await?;
             let list = ask::Body::ListPlayers(ListPlayers { everybody: true });
             timeout(PATIENCE, client.request_answer(list)).await??;
@@ -160,15 +157,9 @@ impl Attacker {
 
     /// Makes and starts a room.
     async fn start_room(&mut self, client: &mut RawClient) -> Result<()> {
-        let create = CreateRoom {
-            name: self.name.clone(),
-            game: "field".into(),
-            ..CreateRoom::default()
-        };
-        for request in [
-            ask::Body::CreateRoom(create),
-            ask::Body::StartRoom(StartRoom {}),
-        ] {
+        let create =
+            CreateRoom { name: self.name.clone(), game: "field".into(), ..CreateRoom::default() };
+        for request in [ask::Body::CreateRoom(create), ask::Body::StartRoom(StartRoom {})] {
             let answer = timeout(PATIENCE, client.request_answer(request)).await??;
             if let Some(Body::Error(error)) = answer.body {
                 self.counts.refused_rooms.fetch_add(1, Relaxed);
@@ -180,11 +171,7 @@ impl Attacker {
     }
 
     async fn scribble(&mut self) -> Result<()> {
-        let alpn = if self.rng.bool() {
-            ALPN_WORLD
-        } else {
-            ALPN_GAME
-        };
+        let alpn = if self.rng.bool() { ALPN_WORLD } else { ALPN_GAME };
         let server = self.servers[self.rng.usize(..self.servers.len())];
         let mut client = self.connect(server, alpn).await?;
         loop {
@@ -198,15 +185,10 @@ impl Attacker {
 
     async fn flood(&mut self) -> Result<()> {
         let mut lobby = self.enter_lobby().await?;
-        let create = CreateRoom {
-            name: self.name.clone(),
-            game: "field".into(),
-            ..CreateRoom::default()
-        };
+        let create =
+            CreateRoom { name: self.name.clone(), game: "field".into(), ..CreateRoom::default() };
         lobby.request_answer(ask::Body::CreateRoom(create)).await?;
-        lobby
-            .send_request(ask::Body::StartRoom(StartRoom {}))
-            .await?;
+        lobby.send_request(ask::Body::StartRoom(StartRoom {})).await?;
         let ticket = lobby.find(|body| match body {
             Body::Ticket(ticket) => Some(ticket),
             _ => None,
@@ -217,9 +199,8 @@ impl Attacker {
         loop {
             // 64 in each tick of 50 ms.
             for _ in 0..64 {
-                let bytes: Vec<u8> = (0..self.rng.usize(1..1_100))
-                    .map(|_| self.rng.u8(..))
-                    .collect();
+                let bytes: Vec<u8> =
+                    (0..self.rng.usize(1..1_100)).map(|_| self.rng.u8(..)).collect();
                 game.connection.send_datagram_wait(bytes.into()).await?;
                 self.counts.random_datagrams.fetch_add(1, Relaxed);
             }

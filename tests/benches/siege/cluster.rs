@@ -100,11 +100,8 @@ impl BesiegedCluster {
         command.args(["game-server", "--listen", "127.0.0.1:0"]);
         command.args(["--world", &servers.join(",")]);
         command.args(["--world-cert", &self.certificate, "--host-key", Host::KEY]);
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         self.hosts.push(HostProcess(child));
         Ok(())
     }
@@ -151,12 +148,7 @@ impl BesiegedCluster {
             writeln!(self.logs[index], "-- killed, or ended --")?;
         }
         let address = self.addresses[index].to_string();
-        self.worlds[index] = Some(start_world(
-            scratch,
-            &self.nats,
-            &address,
-            &self.relays[index],
-        )?);
+        self.worlds[index] = Some(start_world(scratch, &self.nats, &address, &self.relays[index])?);
         Ok(())
     }
 

@@ -54,10 +54,7 @@ pub(crate) fn inflict(
             "host stopped for 0.5 s"
         }
         14..=16 => {
-            pause(
-                cluster.hosts[host].id(),
-                Duration::from_millis(rng.u64(3_000..5_000)),
-            )?;
+            pause(cluster.hosts[host].id(), Duration::from_millis(rng.u64(3_000..5_000)))?;
             "host stopped for 3 to 5 s"
         }
         17..=18 => {

@@ -35,19 +35,14 @@ const LAST_CALM: Duration = Duration::from_secs(15);
 
 fn main() -> Result<ExitCode> {
     // `cargo bench` adds a flag of its own.
-    let numbers: Vec<u64> = std::env::args()
-        .skip(1)
-        .filter_map(|argument| argument.parse().ok())
-        .collect();
+    let numbers: Vec<u64> =
+        std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let minutes = numbers.first().copied().unwrap_or(60).max(1);
     let seed = numbers.get(1).copied().unwrap_or(1);
     let time = Duration::from_mins(minutes);
     let logs = std::env::temp_dir().join(format!("ambit-siege-logs-{}", std::process::id()));
     std::fs::create_dir_all(&logs)?;
-    eprintln!(
-        "a siege of {minutes} min, seed {seed}; logs in {}",
-        logs.display()
-    );
+    eprintln!("a siege of {minutes} min, seed {seed}; logs in {}", logs.display());
 
     let scratch = ScratchFolder::new("siege");
     let runtime = tokio::runtime::Runtime::new()?;
@@ -88,11 +83,7 @@ fn main() -> Result<ExitCode> {
     memory.print(time.saturating_sub(LAST_CALM));
     report.print();
     cluster.print_drops()?;
-    Ok(if report.is_good() && ended.crashes == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.is_good() && ended.crashes == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 #[expect(clippy::disallowed_methods, reason = "a program that measures")]

@@ -27,15 +27,7 @@ const VISIT_SECONDS: u64 = 15;
 const ROOMS: [(&str, &[&str]); 3] = [
     ("plain", &["--param", "size=60x60"]),
     ("gates", &["--param", "size=60x60", "--param", "maps=2"]),
-    (
-        "bad-network",
-        &[
-            "--param",
-            "size=60x60",
-            "--impair",
-            "loss=5,delay=30ms,jitter=10ms",
-        ],
-    ),
+    ("bad-network", &["--param", "size=60x60", "--impair", "loss=5,delay=30ms,jitter=10ms"]),
 ];
 
 pub(crate) struct HonestPlayers {

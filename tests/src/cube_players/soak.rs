@@ -13,10 +13,7 @@ use ambit_transport::impair::Impairment;
 use super::{CubePlayers, frames_in};
 
 const PLAYERS: usize = 4;
-const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 /// All objects must be at rest this long after the last key.
 const MAX_SETTLE_TIME: Duration = Duration::from_secs(20);
 
@@ -29,24 +26,14 @@ pub struct Soak {
 impl Soak {
     pub fn start(seed: u64, network: &Impairment) -> Self {
         let players = CubePlayers::start(seed, PLAYERS, network, &[("cubes", "100")]);
-        let drivers = (0..PLAYERS as u64)
-            .map(|player| RandomDriver::new(seed, player))
-            .collect();
-        Soak {
-            players,
-            drivers,
-            state_hasher: DefaultHasher::new(),
-        }
+        let drivers = (0..PLAYERS as u64).map(|player| RandomDriver::new(seed, player)).collect();
+        Soak { players, drivers, state_hasher: DefaultHasher::new() }
     }
 
     /// Plays, releases the keys, and compares. Returns how long it took until all objects were at
     /// rest.
     pub fn run_round(&mut self, play: Duration) -> Duration {
-        let Self {
-            players,
-            drivers,
-            state_hasher: state,
-        } = self;
+        let Self { players, drivers, state_hasher: state } = self;
         for frame in 0..frames_in(play) {
             players.run_frame(|user, frame, at| drivers[user].keys(frame, [at.x, at.y], ARENA));
             if frame % 60 == 0 {

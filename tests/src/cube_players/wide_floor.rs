@@ -50,10 +50,7 @@ pub fn start(seed: u64, network: &Impairment, zones: (&str, &str)) -> CubePlayer
 /// Players drive about where they are, and gather cubes.
 pub fn drive_about(players: &mut CubePlayers, seed: u64, time: Duration) {
     // Each player gets its own small arena: a driver heads for the middle of its arena.
-    let around = Arena {
-        width_m: 40.0,
-        height_m: 40.0,
-    };
+    let around = Arena { width_m: 40.0, height_m: 40.0 };
     let centres: Vec<_> = (0..PLAYERS)
         .map(|user| {
             players
@@ -64,9 +61,8 @@ pub fn drive_about(players: &mut CubePlayers, seed: u64, time: Duration) {
                 .position(players.avatar(user).expect("the user is in the room"))
         })
         .collect();
-    let mut drivers: Vec<_> = (0..PLAYERS as u64)
-        .map(|player| RandomDriver::new(seed, player))
-        .collect();
+    let mut drivers: Vec<_> =
+        (0..PLAYERS as u64).map(|player| RandomDriver::new(seed, player)).collect();
     for _ in 0..frames_in(time) {
         players.run_frame(|user, frame, at| {
             let own = [at.x - centres[user].x + 20.0, at.y - centres[user].y + 20.0];
@@ -89,29 +85,19 @@ pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
             // The zones lie around the cell of the avatar, or around a cell that it has left by
             // less than the margin (hysteresis).
             let (at, margin) = (world.position(avatar), config.margin_m);
-            let corners = [
-                (-margin, -margin),
-                (-margin, margin),
-                (margin, -margin),
-                (margin, margin),
-            ];
+            let corners =
+                [(-margin, -margin), (-margin, margin), (margin, -margin), (margin, margin)];
             let homes = corners.map(|(x, y)| grid.cell_at(Position::new(at.x + x, at.y + y, at.z)));
             let around = |home: Cell| {
-                let objects = world
-                    .objects()
-                    .map(|object| grid.cell_at(world.position(object)));
-                objects
-                    .filter(|cell| cell.distance(home) <= config.outer)
-                    .count()
+                let objects = world.objects().map(|object| grid.cell_at(world.position(object)));
+                objects.filter(|cell| cell.distance(home) <= config.outer).count()
             };
             let in_subscribed_cells = homes.map(around).into_iter().max().unwrap_or(0);
             let client = &players.system.user(user).client;
             ClientLoad {
                 followed: room.network().interest().followed(viewer).count(),
                 in_sight: client.objects().count(),
-                simulated_bodies: client
-                    .running_game()
-                    .map_or(0, RunningGame::simulated_bodies),
+                simulated_bodies: client.running_game().map_or(0, RunningGame::simulated_bodies),
                 in_subscribed_cells,
             }
         })
@@ -120,11 +106,7 @@ pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
 
 /// Keys that lead diagonally away from the middle.
 fn keys_towards_quarter(user: usize) -> Keymap {
-    let across = if user.is_multiple_of(2) {
-        control::LEFT
-    } else {
-        control::RIGHT
-    };
+    let across = if user.is_multiple_of(2) { control::LEFT } else { control::RIGHT };
     let along = if user < 2 { control::UP } else { control::DOWN };
     Keymap(0).with(across, true).with(along, true)
 }

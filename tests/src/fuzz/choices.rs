@@ -44,11 +44,7 @@ impl<'a> Choices<'a> {
 
 /// Appends `bytes` in the form that [`Choices::bytes`] reads.
 pub(super) fn put_bytes(input: &mut Vec<u8>, bytes: &[u8]) {
-    input.extend_from_slice(
-        &u16::try_from(bytes.len())
-            .expect("a short input")
-            .to_le_bytes(),
-    );
+    input.extend_from_slice(&u16::try_from(bytes.len()).expect("a short input").to_le_bytes());
     input.extend_from_slice(bytes);
 }
 

@@ -77,14 +77,10 @@ pub fn client(data: &[u8]) -> Reached {
                 if fuzzed.cubes {
                     fuzzed.client.input(fuzzed.now, Keymap(x.into()));
                 } else {
-                    let _ = fuzzed
-                        .client
-                        .act(fuzzed.now, &commands::walk(x.into(), y.into()));
+                    let _ = fuzzed.client.act(fuzzed.now, &commands::walk(x.into(), y.into()));
                 }
             }
-            _ => fuzzed
-                .client
-                .handle_game_closed(fuzzed.now, CloseReason::Broken("cut".into())),
+            _ => fuzzed.client.handle_game_closed(fuzzed.now, CloseReason::Broken("cut".into())),
         }
         fuzzed.run_client();
     }
@@ -107,11 +103,7 @@ struct FuzzedClient {
 impl FuzzedClient {
     fn playing(first: u8) -> Self {
         let cubes = first & CUBES != 0;
-        let coding = if first & PLAIN == 0 {
-            PoseCoding::Auto
-        } else {
-            PoseCoding::Plain
-        };
+        let coding = if first & PLAIN == 0 { PoseCoding::Auto } else { PoseCoding::Plain };
         let mut fuzzed = FuzzedClient {
             client: Client::new(&ClientConfig {
                 name: "ann".into(),
@@ -136,13 +128,9 @@ impl FuzzedClient {
         fuzzed.client.connect(fuzzed.now);
         fuzzed.run_client();
         for (request, body) in lobby_messages() {
-            fuzzed.client.handle_world_message(
-                fuzzed.now,
-                WorldToClient {
-                    request,
-                    body: Some(body),
-                },
-            );
+            fuzzed
+                .client
+                .handle_world_message(fuzzed.now, WorldToClient { request, body: Some(body) });
             fuzzed.run_client();
         }
         fuzzed
@@ -152,10 +140,9 @@ impl FuzzedClient {
     fn send_body(&mut self, bytes: &[u8]) {
         let bits = (8 * bytes.len()).min(self.host.body_budget_bits(self.now));
         let mut datagram = Vec::new();
-        self.host
-            .write_datagram(self.now, &mut datagram, |writer, _| {
-                writer.append(bytes, bits);
-            });
+        self.host.write_datagram(self.now, &mut datagram, |writer, _| {
+            writer.append(bytes, bits);
+        });
         self.client.handle_datagram(self.now, &datagram);
     }
 
@@ -179,11 +166,7 @@ impl FuzzedClient {
                 _ => {}
             }
         }
-        let _ = (
-            self.client.next_deadline(),
-            self.client.stats(),
-            self.client.age(self.now),
-        );
+        let _ = (self.client.next_deadline(), self.client.stats(), self.client.age(self.now));
         if self.client.own_inputs().next().is_some() {
             self.reached.insert("an own input");
         }
@@ -228,9 +211,7 @@ impl FuzzedClient {
             schema: Some(self.schema.into()),
             coding: game_pb::PoseCoding::from(self.coding).into(),
         };
-        let message = GameToClient {
-            body: Some(game_to_client::Body::Joined(joined)),
-        };
+        let message = GameToClient { body: Some(game_to_client::Body::Joined(joined)) };
         self.client.handle_game_message(self.now, message);
     }
 }
@@ -243,10 +224,7 @@ fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
         name: "ann".into(),
         ..pb::Welcome::default()
     };
-    let room = Some(pb::Room {
-        id: 7,
-        ..pb::Room::default()
-    });
+    let room = Some(pb::Room { id: 7, ..pb::Room::default() });
     let ticket = pb::Ticket {
         room: 7,
         address: "127.0.0.1:7777".into(),
@@ -258,13 +236,7 @@ fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
     };
     [
         (1, world_to_client::Body::Welcome(welcome)),
-        (
-            0,
-            world_to_client::Body::RoomJoined(pb::RoomJoined {
-                room,
-                players: Vec::new(),
-            }),
-        ),
+        (0, world_to_client::Body::RoomJoined(pb::RoomJoined { room, players: Vec::new() })),
         (0, world_to_client::Body::Ticket(ticket)),
     ]
 }
@@ -283,51 +255,27 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         put_bytes(input, bytes);
     };
     let mut game = vec![0];
-    for (body, notice) in examples("message.body")
-        .iter()
-        .zip(examples("message.notice"))
-    {
+    for (body, notice) in examples("message.body").iter().zip(examples("message.notice")) {
         step(&mut game, MESSAGE, &notice);
         step(&mut game, BODY, body);
         game.extend([WAIT as u8, 100, 0, ACT as u8, 30, 40]);
     }
     let mut lobby = vec![1];
     for (request, body) in lobby_messages() {
-        step(
-            &mut lobby,
-            WORLD,
-            &WorldToClient {
-                request,
-                body: Some(body),
-            }
-            .encode_to_vec(),
-        );
+        step(&mut lobby, WORLD, &WorldToClient { request, body: Some(body) }.encode_to_vec());
     }
-    let left = pb::RoomLeft {
-        room: 7,
-        message: "left".into(),
-        ..pb::RoomLeft::default()
-    };
+    let left = pb::RoomLeft { room: 7, message: "left".into(), ..pb::RoomLeft::default() };
     step(
         &mut lobby,
         WORLD,
-        &WorldToClient {
-            request: 0,
-            body: Some(world_to_client::Body::RoomLeft(left)),
-        }
-        .encode_to_vec(),
+        &WorldToClient { request: 0, body: Some(world_to_client::Body::RoomLeft(left)) }
+            .encode_to_vec(),
     );
-    let out = game_pb::Out {
-        reason: 1,
-        message: "kicked".into(),
-    };
+    let out = game_pb::Out { reason: 1, message: "kicked".into() };
     step(
         &mut lobby,
         GAME,
-        &GameToClient {
-            body: Some(game_to_client::Body::Out(out)),
-        }
-        .encode_to_vec(),
+        &GameToClient { body: Some(game_to_client::Body::Out(out)) }.encode_to_vec(),
     );
     let mut forged = vec![0];
     step(&mut forged, RAW, &[0; 12]);
@@ -365,11 +313,7 @@ fn field_seed() -> Vec<u8> {
         inputs.extend(fuzzed.sent.drain(..).map(|bytes| received(shown.0, bytes)));
         if tick == 5 {
             let GameCommand { kind, fields } = commands::cast(0, Some((100.0, 100.0)));
-            let mut bolt = Command {
-                number: 1,
-                kind,
-                fields,
-            };
+            let mut bolt = Command { number: 1, kind, fields };
             let _ = link.send_reliable(fuzzed.now, wire::encode(&mut bolt).into(), None);
             let mut datagram = Vec::new();
             link.write_datagram(fuzzed.now, &mut datagram, |_, _| {});
@@ -403,28 +347,15 @@ fn cubes_seed(coding: PoseCoding) -> Vec<u8> {
     let mut room = ambit_game_server::standard()
         .create_room(&header("cubes", &parameters))
         .expect("valid room parameters");
-    let first = if coding == PoseCoding::Plain {
-        CUBES | PLAIN
-    } else {
-        CUBES
-    };
+    let first = if coding == PoseCoding::Plain { CUBES | PLAIN } else { CUBES };
     let mut fuzzed = FuzzedClient::playing(first);
     let mut input = vec![first];
     let client = ClientId(0);
-    let mut inputs = vec![RoomInput::Join {
-        client,
-        player: PlayerId(3),
-        name: "ann".into(),
-        coding,
-    }];
+    let mut inputs =
+        vec![RoomInput::Join { client, player: PlayerId(3), name: "ann".into(), coding }];
     for tick in 1..=16 {
         let at = GameTime::from_millis(50 * tick);
-        inputs.extend(
-            fuzzed
-                .sent
-                .drain(..)
-                .map(|bytes| RoomInput::Datagram { client, at, bytes }),
-        );
+        inputs.extend(fuzzed.sent.drain(..).map(|bytes| RoomInput::Datagram { client, at, bytes }));
         let mut outputs = Vec::new();
         room.tick(at, &mut inputs, &mut outputs);
         for output in outputs {
@@ -441,12 +372,7 @@ fn cubes_seed(coding: PoseCoding) -> Vec<u8> {
             fuzzed.client.input(fuzzed.now, Keymap(1 << control::RIGHT));
             fuzzed.run_client();
         }
-        inputs.extend(
-            fuzzed
-                .sent
-                .drain(..)
-                .map(|bytes| RoomInput::Datagram { client, at, bytes }),
-        );
+        inputs.extend(fuzzed.sent.drain(..).map(|bytes| RoomInput::Datagram { client, at, bytes }));
         input.extend([WAIT as u8, 50, 0]);
         fuzzed.now += Duration::from_millis(50);
         fuzzed.run_client();

@@ -44,10 +44,7 @@ impl Game for Dance {
         match command {
             DanceCommand::Face { whom } => {
                 let at = world.position(whom);
-                world
-                    .avatar(player)
-                    .pose()
-                    .set(at.unwrap_or_default(), 0.0, 0.0);
+                world.avatar(player).pose().set(at.unwrap_or_default(), 0.0, 0.0);
             }
             DanceCommand::Hide => {
                 self.hidden.insert(player.id());

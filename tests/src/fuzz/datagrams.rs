@@ -67,8 +67,7 @@ pub fn body(data: &[u8]) -> Reached {
 fn encode_body(body: &mut DatagramBody, context: &BodyContext<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
-    body.wire(context, &mut writer)
-        .expect("a valid body can be written");
+    body.wire(context, &mut writer).expect("a valid body can be written");
     write_poses(&body.poses, &mut writer);
     writer.finish();
     bytes
@@ -94,30 +93,20 @@ fn all_formats() -> &'static [Format] {
 }
 
 fn format_named(name: &str) -> &'static Format {
-    all_formats()
-        .iter()
-        .find(|format| format.name == name)
-        .expect("the format is in the list")
+    all_formats().iter().find(|format| format.name == name).expect("the format is in the list")
 }
 
 const EXAMPLES: u64 = 6;
 
 fn examples(name: &str) -> Vec<Vec<u8>> {
-    (0..EXAMPLES)
-        .map(|seed| format_named(name).encode_example(seed))
-        .collect()
+    (0..EXAMPLES).map(|seed| format_named(name).encode_example(seed)).collect()
 }
 
 pub(super) fn format_seeds() -> Vec<Vec<u8>> {
     let with_number = |(number, format): (usize, &Format)| {
         [vec![number as u8], format.encode_example(1)].concat()
     };
-    all_formats()
-        .iter()
-        .enumerate()
-        .map(with_number)
-        .filter(|seed| seed.len() < 1_000)
-        .collect()
+    all_formats().iter().enumerate().map(with_number).filter(|seed| seed.len() < 1_000).collect()
 }
 
 pub(super) fn command_seeds() -> Vec<Vec<u8>> {
@@ -133,15 +122,9 @@ pub(super) fn uplink_seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn body_seeds() -> Vec<Vec<u8>> {
-    examples("message.body")
-        .into_iter()
-        .map(|bytes| [vec![0], bytes].concat())
-        .collect()
+    examples("message.body").into_iter().map(|bytes| [vec![0], bytes].concat()).collect()
 }
 
 pub(super) fn map_seeds() -> Vec<Vec<u8>> {
-    examples("map.static_map")
-        .into_iter()
-        .filter(|map| map.len() < 2_000)
-        .collect()
+    examples("map.static_map").into_iter().filter(|map| map.len() < 2_000).collect()
 }

@@ -34,24 +34,11 @@ pub fn kept_log(data: &[u8]) -> Reached {
         let key = RecordKey::Player(PlayerId(id));
         let content = choices.bytes();
         let entry = match kind {
-            0 => KeptEntry::Record {
-                key,
-                value: content,
-            },
+            0 => KeptEntry::Record { key, value: content },
             1 => KeptEntry::RecordGone(key),
             2 => KeptEntry::RecordsComplete,
-            3 => KeptEntry::Snapshot {
-                room,
-                number,
-                at,
-                state: content,
-            },
-            4 | 5 => KeptEntry::Tick {
-                room,
-                number,
-                at,
-                inputs: content,
-            },
+            3 => KeptEntry::Snapshot { room, number, at, state: content },
+            4 | 5 => KeptEntry::Tick { room, number, at, inputs: content },
             FLIP => {
                 let at = usize::from(number as u8) % bytes.len();
                 let from_end = bytes.len() - 1 - at;
@@ -77,13 +64,7 @@ pub fn kept_log(data: &[u8]) -> Reached {
     let goals = [
         ("a record", !state.records.is_empty()),
         ("a room", !state.rooms.is_empty()),
-        (
-            "a tick",
-            state
-                .rooms
-                .values()
-                .any(|room| !room.saved.journal.is_empty()),
-        ),
+        ("a tick", state.rooms.values().any(|room| !room.saved.journal.is_empty())),
         ("damage", state.damaged_bytes > 0),
         ("a torn end", state.torn_bytes > 0),
     ];
@@ -102,20 +83,11 @@ fn read_again(state: &KeptState) -> KeptState {
     append(SALT, KeptEntry::RecordsComplete, &mut bytes);
     for (&room, kept) in &state.rooms {
         let snapshot = &kept.saved.snapshot;
-        let entry = KeptEntry::Snapshot {
-            room,
-            number: 0,
-            at: snapshot.at,
-            state: &snapshot.state,
-        };
+        let entry =
+            KeptEntry::Snapshot { room, number: 0, at: snapshot.at, state: &snapshot.state };
         append(SALT, entry, &mut bytes);
         for (number, tick) in (1..).zip(&kept.saved.journal) {
-            let entry = KeptEntry::Tick {
-                room,
-                number,
-                at: tick.at,
-                inputs: &tick.inputs,
-            };
+            let entry = KeptEntry::Tick { room, number, at: tick.at, inputs: &tick.inputs };
             append(SALT, entry, &mut bytes);
         }
     }

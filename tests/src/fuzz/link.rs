@@ -39,16 +39,10 @@ pub fn link(data: &[u8]) -> Reached {
             SEND_PULSE => pair.send_pulse(),
             BLOCK | PEER_BLOCK => {
                 let block = Bytes::from(vec![choices.byte(); 1 + 4 * usize::from(choices.word())]);
-                let link = if step == BLOCK {
-                    &mut pair.link
-                } else {
-                    &mut pair.peer
-                };
+                let link = if step == BLOCK { &mut pair.link } else { &mut pair.peer };
                 let _ = link.send_block(pair.now, block);
             }
-            BUDGET => pair
-                .link
-                .set_budget(pair.now, 64 * u32::from(choices.word())),
+            BUDGET => pair.link.set_budget(pair.now, 64 * u32::from(choices.word())),
             QUEUE => {
                 let message = Bytes::copy_from_slice(truncated(choices.bytes()));
                 let useful =
@@ -127,11 +121,9 @@ impl Pair {
         let budget = self.link.body_budget_bits(self.now);
         let bits = usize::from(body_bits).min(budget);
         let mut datagram = Vec::new();
-        let seq = self
-            .link
-            .write_datagram(self.now, &mut datagram, |writer, _| {
-                writer.append(&[0x5a; 1_200], bits);
-            });
+        let seq = self.link.write_datagram(self.now, &mut datagram, |writer, _| {
+            writer.append(&[0x5a; 1_200], bits);
+        });
         assert!(datagram.len() <= MAX_DATAGRAM, "{} bytes", datagram.len());
         assert_eq!(seq, Seq(self.written as u16));
         self.written += 1;
@@ -151,10 +143,9 @@ impl Pair {
     /// The link writes a body that asks for no acknowledgement; it arrives.
     fn send_pulse(&mut self) {
         let mut datagram = Vec::new();
-        self.link
-            .write_datagram_without_ack_request(self.now, &mut datagram, |writer, _| {
-                writer.append(&[7], 8);
-            });
+        self.link.write_datagram_without_ack_request(self.now, &mut datagram, |writer, _| {
+            writer.append(&[7], 8);
+        });
         self.written += 1;
         self.deliver_to_peer(&datagram);
     }
@@ -162,11 +153,7 @@ impl Pair {
     fn poll(&mut self) {
         self.link.handle_timeout(self.now);
         self.peer.handle_timeout(self.now);
-        let _ = (
-            self.link.wants_to_send(self.now),
-            self.link.next_deadline(),
-            self.link.stats(),
-        );
+        let _ = (self.link.wants_to_send(self.now), self.link.next_deadline(), self.link.stats());
         while let Some(event) = self.link.poll_event() {
             self.reached.extend(match event {
                 LinkEvent::Acked(..) => Some("an acknowledgement"),
@@ -200,10 +187,7 @@ impl Pair {
 
 /// The features of both ends: budget, pings, blocks.
 fn symmetric_config() -> LinkConfig {
-    LinkConfig {
-        budget: LinkConfig::server().budget,
-        ..LinkConfig::client()
-    }
+    LinkConfig { budget: LinkConfig::server().budget, ..LinkConfig::client() }
 }
 
 /// Overwrites part of a datagram with `patch`, or appends it.
@@ -260,18 +244,12 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let blocks = [
         block(PEER_BLOCK),
         block(BLOCK),
-        [vec![RECEIVE as u8], with_bits(SEND, 8), wait(20)]
-            .concat()
-            .repeat(40),
+        [vec![RECEIVE as u8], with_bits(SEND, 8), wait(20)].concat().repeat(40),
     ];
-    let narrow = [
-        vec![BUDGET as u8, 100, 0, 7],
-        exchange.concat(),
-        vec![SEND_PULSE as u8],
-        wait(30),
-    ]
-    .concat()
-    .repeat(5);
+    let narrow =
+        [vec![BUDGET as u8, 100, 0, 7], exchange.concat(), vec![SEND_PULSE as u8], wait(30)]
+            .concat()
+            .repeat(5);
     vec![
         blocks.concat(),
         narrow,

@@ -73,11 +73,8 @@ fn run(data: &[u8]) -> FuzzedLobby {
             QUIT | BREAK => {
                 let conn = fuzzed.pick_connection(choices.byte());
                 if fuzzed.open.remove(&conn) {
-                    let end = if step == QUIT {
-                        Lobby::handle_quit
-                    } else {
-                        Lobby::handle_disconnect
-                    };
+                    let end =
+                        if step == QUIT { Lobby::handle_quit } else { Lobby::handle_disconnect };
                     end(&mut fuzzed.lobby, fuzzed.now, conn);
                 }
             }
@@ -114,19 +111,10 @@ impl FuzzedLobby {
             parameters: Vec::new(),
             max_capacity: 100,
         };
-        let config = LobbyConfig {
-            requests_per_s: 1_000,
-            request_burst: 1_000,
-            ..LobbyConfig::default()
-        };
+        let config =
+            LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };
         let signer = TicketSigner::from_seed(&[7; 32]);
-        let lobby = Lobby::new(
-            config,
-            vec![game],
-            Box::new(|_, _, _| Ok(())),
-            entropy,
-            signer,
-        );
+        let lobby = Lobby::new(config, vec![game], Box::new(|_, _, _| Ok(())), entropy, signer);
         let mut fuzzed = FuzzedLobby {
             lobby,
             checkpoints: RoomCheckpoints::default(),
@@ -134,9 +122,7 @@ impl FuzzedLobby {
             last_connection: 0,
             open: BTreeSet::new(),
         };
-        fuzzed
-            .lobby
-            .handle_host_start(fuzzed.now, CORRECT_HOST, Origin::Remote);
+        fuzzed.lobby.handle_host_start(fuzzed.now, CORRECT_HOST, Origin::Remote);
         fuzzed.handle_outputs();
         let ready = HostReady {
             version: ambit_host::protocol::VERSION,
@@ -152,17 +138,12 @@ impl FuzzedLobby {
 
     fn wait(&mut self, duration: Duration) {
         let until = self.now + duration;
-        while let Some(deadline) = self
-            .lobby
-            .next_deadline()
-            .filter(|&deadline| deadline <= until)
+        while let Some(deadline) = self.lobby.next_deadline().filter(|&deadline| deadline <= until)
         {
             self.now = self.now.max(deadline);
             self.lobby.handle_timeout(self.now);
             assert!(
-                self.lobby
-                    .next_deadline()
-                    .is_none_or(|next| next > deadline),
+                self.lobby.next_deadline().is_none_or(|next| next > deadline),
                 "a deadline remains after its timeout was handled"
             );
             self.handle_outputs();
@@ -175,17 +156,13 @@ impl FuzzedLobby {
             self.last_connection += 1;
             let conn = ConnId(self.last_connection);
             self.open.insert(conn);
-            self.lobby
-                .handle_connect(self.now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
+            self.lobby.handle_connect(self.now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
         }
     }
 
     /// One of the connections, possibly a closed one.
     fn pick_connection(&self, choice: u8) -> ConnId {
-        ConnId(
-            self.last_connection
-                .saturating_sub(u64::from(choice % CONNECTIONS)),
-        )
+        ConnId(self.last_connection.saturating_sub(u64::from(choice % CONNECTIONS)))
     }
 
     fn handle_outputs(&mut self) {
@@ -245,14 +222,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     use client_to_world::Body;
     let ask = |input: &mut Vec<u8>, conn: u8, request: u64, body: Body| {
         input.extend([FRAME as u8, conn]);
-        put_bytes(
-            input,
-            &ClientToWorld {
-                request,
-                body: Some(body),
-            }
-            .encode_to_vec(),
-        );
+        put_bytes(input, &ClientToWorld { request, body: Some(body) }.encode_to_vec());
     };
     let hello = |name: &str| {
         Body::Hello(pb::Hello {
@@ -272,60 +242,23 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ask(&mut room, 0, 2, Body::CreateRoom(create));
     room.push(CONNECT as u8);
     ask(&mut room, 0, 1, hello("bob"));
-    let nowhere = pb::JoinRoom {
-        room: 99,
-        ..pb::JoinRoom::default()
-    };
+    let nowhere = pb::JoinRoom { room: 99, ..pb::JoinRoom::default() };
     ask(&mut room, 0, 8, Body::JoinRoom(nowhere));
     ask(&mut room, 0, 2, Body::ListRooms(pb::ListRooms::default()));
-    ask(
-        &mut room,
-        0,
-        3,
-        Body::JoinRoom(pb::JoinRoom {
-            room: 1,
-            ..pb::JoinRoom::default()
-        }),
-    );
-    ask(
-        &mut room,
-        0,
-        4,
-        Body::SetReady(pb::SetReady { ready: true }),
-    );
+    ask(&mut room, 0, 3, Body::JoinRoom(pb::JoinRoom { room: 1, ..pb::JoinRoom::default() }));
+    ask(&mut room, 0, 4, Body::SetReady(pb::SetReady { ready: true }));
     ask(&mut room, 1, 3, Body::StartRoom(pb::StartRoom {}));
-    ask(
-        &mut room,
-        1,
-        4,
-        Body::Say(pb::Say {
-            text: "hello".into(),
-            ..pb::Say::default()
-        }),
-    );
-    ask(
-        &mut room,
-        1,
-        5,
-        Body::SetName(pb::SetName {
-            name: "Zoë".into()
-        }),
-    );
+    ask(&mut room, 1, 4, Body::Say(pb::Say { text: "hello".into(), ..pb::Say::default() }));
+    ask(&mut room, 1, 5, Body::SetName(pb::SetName { name: "Zoë".into() }));
     ask(&mut room, 1, 6, Body::Kick(pb::Kick { player: 2 }));
     room.extend([WAIT as u8, 0, 1, BREAK as u8, 0]);
     ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));
     let mut host = room.clone();
     host.extend([HOST as u8, 1]);
-    let closed = ambit_host::protocol::messages::RoomClosed {
-        room: 1,
-        ..Default::default()
-    };
+    let closed = ambit_host::protocol::messages::RoomClosed { room: 1, ..Default::default() };
     put_bytes(
         &mut host,
-        &HostToWorld {
-            body: Some(host_to_world::Body::RoomClosed(closed)),
-        }
-        .encode_to_vec(),
+        &HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) }.encode_to_vec(),
     );
     host.extend([7, 1, WAIT as u8, 255, 255, QUIT as u8, 1, DRAIN as u8, 0]);
     vec![room, host]

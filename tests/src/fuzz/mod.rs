@@ -66,51 +66,15 @@ pub const TARGETS: [Target; 24] = [
     Target {
         name: "link",
         run: link,
-        goals: &[
-            "a message",
-            "a block",
-            "an acknowledgement",
-            "a loss",
-            "a refused datagram",
-        ],
+        goals: &["a message", "a block", "an acknowledgement", "a loss", "a refused datagram"],
         seeds: link::seeds,
     },
-    Target {
-        name: "formats",
-        run: formats,
-        goals: &["accepted"],
-        seeds: datagrams::format_seeds,
-    },
-    Target {
-        name: "body",
-        run: body,
-        goals: &["accepted"],
-        seeds: datagrams::body_seeds,
-    },
-    Target {
-        name: "uplink",
-        run: uplink,
-        goals: &["accepted"],
-        seeds: datagrams::uplink_seeds,
-    },
-    Target {
-        name: "command",
-        run: command,
-        goals: &["accepted"],
-        seeds: datagrams::command_seeds,
-    },
-    Target {
-        name: "notice",
-        run: notice,
-        goals: &["accepted"],
-        seeds: datagrams::notice_seeds,
-    },
-    Target {
-        name: "poses",
-        run: poses,
-        goals: &["a pose"],
-        seeds: poses::seeds,
-    },
+    Target { name: "formats", run: formats, goals: &["accepted"], seeds: datagrams::format_seeds },
+    Target { name: "body", run: body, goals: &["accepted"], seeds: datagrams::body_seeds },
+    Target { name: "uplink", run: uplink, goals: &["accepted"], seeds: datagrams::uplink_seeds },
+    Target { name: "command", run: command, goals: &["accepted"], seeds: datagrams::command_seeds },
+    Target { name: "notice", run: notice, goals: &["accepted"], seeds: datagrams::notice_seeds },
+    Target { name: "poses", run: poses, goals: &["a pose"], seeds: poses::seeds },
     Target {
         name: "static_map",
         run: static_map,
@@ -171,20 +135,11 @@ pub const TARGETS: [Target; 24] = [
         ],
         seeds: streams::frame_seeds,
     },
-    Target {
-        name: "schema",
-        run: schema,
-        goals: &["accepted"],
-        seeds: streams::schema_seeds,
-    },
+    Target { name: "schema", run: schema, goals: &["accepted"], seeds: streams::schema_seeds },
     Target {
         name: "ticket",
         run: ticket,
-        goals: &[
-            "accepted",
-            "a changed ticket is refused",
-            "a revoked ticket",
-        ],
+        goals: &["accepted", "a changed ticket is refused", "a revoked ticket"],
         seeds: streams::ticket_seeds,
     },
     Target {
@@ -208,22 +163,10 @@ pub const TARGETS: [Target; 24] = [
     Target {
         name: "kept_log",
         run: kept_log,
-        goals: &[
-            "a record",
-            "a room",
-            "a tick",
-            "damage",
-            "a torn end",
-            "a whole segment",
-        ],
+        goals: &["a record", "a room", "a tick", "damage", "a torn end", "a whole segment"],
         seeds: kept::seeds,
     },
-    Target {
-        name: "impair",
-        run: impair,
-        goals: &["accepted"],
-        seeds: text::impair_seeds,
-    },
+    Target { name: "impair", run: impair, goals: &["accepted"], seeds: text::impair_seeds },
     Target {
         name: "console",
         run: console,
@@ -248,12 +191,7 @@ pub const TARGETS: [Target; 24] = [
         goals: &["an address", "a health period", "no health calls"],
         seeds: text::agones_seeds,
     },
-    Target {
-        name: "token",
-        run: token,
-        goals: &["a token"],
-        seeds: text::token_seeds,
-    },
+    Target { name: "token", run: token, goals: &["a token"], seeds: text::token_seeds },
 ];
 
 /// Runs one input through the target of that name, as the files in `tests/fuzz/fuzz_targets` do.
@@ -261,19 +199,15 @@ pub const TARGETS: [Target; 24] = [
 /// # Panics
 /// If there is no such target, or if the input makes it fail.
 pub fn run(name: &str, data: &[u8]) -> Reached {
-    let target = TARGETS
-        .iter()
-        .find(|target| target.name == name)
-        .expect("a target of that name");
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of that name");
     (target.run)(data)
 }
 
 /// The schemas of the targets: one with all codecs, one with poses, and the shipped game's.
 fn schemas() -> &'static [Schema] {
     static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
-        let (_, field) = ambit_game_server::standard()
-            .prepare(&header("field", &[]))
-            .expect("the shipped game");
+        let (_, field) =
+            ambit_game_server::standard().prepare(&header("field", &[])).expect("the shipped game");
         vec![Schema::example_with_poses(), field.schema()]
     });
     &SCHEMAS
@@ -282,9 +216,8 @@ fn schemas() -> &'static [Schema] {
 /// The schema of the game that clients simulate.
 fn cubes_schema() -> &'static Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-        let (_, cubes) = ambit_game_server::standard()
-            .prepare(&header("cubes", &[]))
-            .expect("a shipped game");
+        let (_, cubes) =
+            ambit_game_server::standard().prepare(&header("cubes", &[])).expect("a shipped game");
         cubes.schema()
     });
     &SCHEMA
@@ -292,16 +225,7 @@ fn cubes_schema() -> &'static Schema {
 
 /// The header of a room of a shipped game.
 fn header(game: &str, parameters: &[(&str, &str)]) -> Header {
-    let parameters: BTreeMap<_, _> = parameters
-        .iter()
-        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    Header {
-        game: game.into(),
-        room: 7,
-        seed: 1,
-        capacity: 8,
-        grace_ms: 1_000,
-        parameters,
-    }
+    let parameters: BTreeMap<_, _> =
+        parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Header { game: game.into(), room: 7, seed: 1, capacity: 8, grace_ms: 1_000, parameters }
 }

@@ -17,21 +17,9 @@ use super::Reached;
 use super::choices::{Choices, put_bytes};
 
 const FORMATS: [PoseFormat; 3] = [
-    PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits: 8 },
-        motion: None,
-    },
-    PoseFormat {
-        per_metre: 4_096,
-        turn: Turning::Free { bits: 15 },
-        motion: None,
-    },
-    PoseFormat {
-        per_metre: 16,
-        turn: Turning::Fixed,
-        motion: None,
-    },
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None },
+    PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None },
+    PoseFormat { per_metre: 16, turn: Turning::Fixed, motion: None },
 ];
 const OBJECTS: u16 = 24;
 /// Number of the last datagram that the client has received.
@@ -57,11 +45,7 @@ pub fn poses(data: &[u8]) -> Reached {
         for &(slot, pose) in &read {
             let (format, history) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
-            history.insert(ReceivedPose {
-                number,
-                stamp: stamp(number),
-                pose,
-            });
+            history.insert(ReceivedPose { number, stamp: stamp(number), pose });
         }
     }
     reached
@@ -72,9 +56,7 @@ struct KnownObjects(Vec<(PoseFormat, BaselineHistory)>);
 
 impl BaselineSource for KnownObjects {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
-        self.0
-            .get(usize::from(slot))
-            .map(|(format, history)| (format, history))
+        self.0.get(usize::from(slot)).map(|(format, history)| (format, history))
     }
 }
 
@@ -110,10 +92,9 @@ fn pose(format: PoseFormat, slot: u16, number: u64) -> Pose {
     let position =
         ambit_proto::space::Position::new(50.0 + 5.0 * angle.cos(), 50.0 + 5.0 * angle.sin(), 0.5);
     match format.turn {
-        Turning::Free { .. } => format.free(
-            position,
-            [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()],
-        ),
+        Turning::Free { .. } => {
+            format.free(position, [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()])
+        }
         _ => format.pose(position, angle, 4.0),
     }
 }
@@ -123,21 +104,13 @@ fn pose(format: PoseFormat, slot: u16, number: u64) -> Pose {
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let acked = [
         None,
-        Some(AckedSet {
-            newest: LAST_NUMBER,
-            mask: u32::MAX,
-        }),
-        Some(AckedSet {
-            newest: LAST_NUMBER - 3,
-            mask: 0x00ff_0f37,
-        }),
+        Some(AckedSet { newest: LAST_NUMBER, mask: u32::MAX }),
+        Some(AckedSet { newest: LAST_NUMBER - 3, mask: 0x00ff_0f37 }),
     ];
     let inputs = acked
         .into_iter()
         .flat_map(|acked| [Level::Shared, Level::Fine].map(|level| (acked, level)));
-    inputs
-        .map(|(acked, level)| input_with_section(&section(level, acked)))
-        .collect()
+    inputs.map(|(acked, level)| input_with_section(&section(level, acked))).collect()
 }
 
 fn input_with_section(section: &[u8]) -> Vec<u8> {
@@ -149,15 +122,9 @@ fn input_with_section(section: &[u8]) -> Vec<u8> {
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
     let (number, mut out, mut history) = (LAST_NUMBER + 1, Vec::new(), Vec::new());
     let mut state = FineState::default();
-    let mut writer = SectionWriter::with_state(
-        &mut out,
-        &SectionHeader::new(level, number, acked),
-        &mut state,
-    );
-    for (slot, (format, known)) in (0..)
-        .zip(&known_objects().0)
-        .filter(|(slot, _)| slot % 5 != 1)
-    {
+    let mut writer =
+        SectionWriter::with_state(&mut out, &SectionHeader::new(level, number, acked), &mut state);
+    for (slot, (format, known)) in (0..).zip(&known_objects().0).filter(|(slot, _)| slot % 5 != 1) {
         let pose = pose(*format, slot, number);
         history.clear();
         let window = acked.and_then(|acked| {

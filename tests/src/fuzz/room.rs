@@ -57,23 +57,14 @@ pub fn room(data: &[u8]) -> Reached {
             }
             BODY => fuzzed.send_body(client, choices.bytes()),
             MESSAGE => fuzzed.send_message(client, choices.bytes()),
-            LOSE_CONNECTION => fuzzed.inputs.push(RoomInput::Disconnect {
-                client,
-                player: player_of(client),
-            }),
+            LOSE_CONNECTION => {
+                fuzzed.inputs.push(RoomInput::Disconnect { client, player: player_of(client) })
+            }
             JOIN => fuzzed.join(client),
-            REMOVE => fuzzed.inputs.push(RoomInput::Remove {
-                player: player_of(client),
-            }),
+            REMOVE => fuzzed.inputs.push(RoomInput::Remove { player: player_of(client) }),
             _ => {
-                let name = String::from_utf8_lossy(choices.bytes())
-                    .chars()
-                    .take(24)
-                    .collect();
-                fuzzed.inputs.push(RoomInput::Rename {
-                    player: player_of(client),
-                    name,
-                });
+                let name = String::from_utf8_lossy(choices.bytes()).chars().take(24).collect();
+                fuzzed.inputs.push(RoomInput::Rename { player: player_of(client), name });
             }
         }
     }
@@ -113,9 +104,7 @@ impl FuzzedRoom {
             _ => header("dance", &field[..1]),
         };
         let games = Games::new().with::<FieldGame>().with::<Dance>();
-        let room = Registry::from(games)
-            .create_room(&header)
-            .expect("valid room parameters");
+        let room = Registry::from(games).create_room(&header).expect("valid room parameters");
         let now = GameTime::from_millis(50);
         let mut fuzzed = FuzzedRoom {
             room,
@@ -138,10 +127,7 @@ impl FuzzedRoom {
         self.links.insert(client, Link::new(LinkConfig::client()));
         self.forged.remove(&client);
         // As the host does: a client id is used once at a time.
-        self.inputs.push(RoomInput::Disconnect {
-            client,
-            player: player_of(client),
-        });
+        self.inputs.push(RoomInput::Disconnect { client, player: player_of(client) });
         self.inputs.push(RoomInput::Join {
             client,
             player: player_of(client),
@@ -151,11 +137,7 @@ impl FuzzedRoom {
     }
 
     fn push_datagram(&mut self, client: ClientId, bytes: Bytes) {
-        self.inputs.push(RoomInput::Datagram {
-            client,
-            at: self.now,
-            bytes,
-        });
+        self.inputs.push(RoomInput::Datagram { client, at: self.now, bytes });
     }
 
     /// Sends a datagram of a correct link with this body.
@@ -187,10 +169,7 @@ impl FuzzedRoom {
         for output in outputs {
             if let RoomOutput::Datagram { client, bytes } = output {
                 assert!(bytes.len() <= MAX_DATAGRAM);
-                let link = self
-                    .links
-                    .get_mut(&client)
-                    .expect("a client that has joined");
+                let link = self.links.get_mut(&client).expect("a client that has joined");
                 let read = link.handle_datagram(self.now.into(), &bytes).map(|_| ());
                 assert!(
                     read.is_ok() || self.forged.contains(&client),
@@ -224,11 +203,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         of(2, &[FieldValue::Number(-7), FieldValue::Text("abc".into())]),
     ];
     let give = |input: &mut Vec<u8>, number, (kind, fields): (u8, Vec<FieldValue<Alias>>)| {
-        let mut command = Command {
-            number,
-            kind,
-            fields,
-        };
+        let mut command = Command { number, kind, fields };
         let client = (number % 2) as u8;
         step(input, MESSAGE, client, &wire::encode(&mut command));
         input.extend([TICK as u8, 1, TICK as u8, 1]);
@@ -240,18 +215,13 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     // Each slot with each epoch that an object may have, then a dancer who hides, and the same.
     let mut dance = vec![DANCE];
     let aliases = (0..3).flat_map(|slot| (0..3).map(move |epoch| Alias { slot, epoch }));
-    let faces: Vec<_> = aliases
-        .map(|alias| of(0, &[FieldValue::Object(alias)]))
-        .collect();
+    let faces: Vec<_> = aliases.map(|alias| of(0, &[FieldValue::Object(alias)])).collect();
     let all = faces.iter().cloned().chain([of(1, &[])]);
     for (number, content) in (1..).zip(all.chain(faces.clone())) {
         give(&mut dance, number, content);
     }
     let mut bodies = vec![FIELD];
-    for format in examples::formats()
-        .iter()
-        .filter(|format| format.name == "message.uplink")
-    {
+    for format in examples::formats().iter().filter(|format| format.name == "message.uplink") {
         for seed in 0..4 {
             step(&mut bodies, BODY, 0, &format.encode_example(seed));
             bodies.extend([TICK as u8, 1]);

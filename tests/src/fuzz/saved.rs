@@ -36,11 +36,7 @@ pub fn saved_room(data: &[u8]) -> Reached {
     let last = room.last_tick().unwrap_or_default();
     room.finish_replay(last);
     for tick in 1..=3 {
-        room.tick(
-            last + Duration::from_millis(50 * tick),
-            &mut Vec::new(),
-            &mut Vec::new(),
-        );
+        room.tick(last + Duration::from_millis(50 * tick), &mut Vec::new(), &mut Vec::new());
     }
     if room.world().objects().next().is_some() {
         reached.insert("an object");
@@ -97,10 +93,7 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
         parameters: Vec::new(),
         max_capacity: 100,
     };
-    let config = LobbyConfig {
-        directory: true,
-        ..LobbyConfig::default()
-    };
+    let config = LobbyConfig { directory: true, ..LobbyConfig::default() };
     let mut lobby = Lobby::new(
         config,
         vec![game],
@@ -140,9 +133,8 @@ fn saved_header(choice: u8) -> Header {
 /// A room of each game with two players, after some ticks.
 pub(super) fn room_seeds() -> Vec<Vec<u8>> {
     let seed = |choice| {
-        let mut room = registry()
-            .create_room(&saved_header(choice))
-            .expect("valid room parameters");
+        let mut room =
+            registry().create_room(&saved_header(choice)).expect("valid room parameters");
         let mut inputs: Vec<_> = [1, 2]
             .map(|number| RoomInput::Join {
                 client: ClientId(number),
@@ -152,11 +144,7 @@ pub(super) fn room_seeds() -> Vec<Vec<u8>> {
             })
             .into();
         for tick in 1..=5 {
-            room.tick(
-                GameTime::from_millis(50 * tick),
-                &mut inputs,
-                &mut Vec::new(),
-            );
+            room.tick(GameTime::from_millis(50 * tick), &mut inputs, &mut Vec::new());
         }
         [vec![choice], room.save().expect("it can be saved")].concat()
     };
@@ -192,30 +180,19 @@ pub(super) fn directory_seeds() -> Vec<Vec<u8>> {
         network: "127.0.0.1".into(),
         ..pb::Player::default()
     };
-    let seat = |player| Seat {
-        player,
-        ready: true,
-    };
+    let seat = |player| Seat { player, ready: true };
     let room = pb::Room {
         name: "hall".into(),
         game: "field".into(),
         host: 1,
         capacity: 4,
         seats: vec![seat(1), seat(2)],
-        bans: vec![pb::Ban {
-            player: 7,
-            name: "player7".into(),
-            ..pb::Ban::default()
-        }],
+        bans: vec![pb::Ban { player: 7, name: "player7".into(), ..pb::Ban::default() }],
         seed: 3,
         incarnation: 2,
         runs_on: Some(1),
         world: Some(pb::World {
-            places: vec![pb::Place {
-                player: 2,
-                room: 3,
-                ahead: 1,
-            }],
+            places: vec![pb::Place { player: 2, room: 3, ahead: 1 }],
             transfers: Vec::new(),
             arrivals: Vec::new(),
         }),
@@ -250,10 +227,7 @@ pub(super) fn directory_seeds() -> Vec<Vec<u8>> {
     put(&mut invalid, 2, 1, &[0xff; 9]);
     put(&mut invalid, 1, 2, &[0xff; 9]);
     let mut no_seats = valid.clone();
-    let room = pb::Room {
-        capacity: 0,
-        ..waiting
-    };
+    let room = pb::Room { capacity: 0, ..waiting };
     put(&mut no_seats, 3, 2, &room.encode_to_vec());
     vec![valid, invalid, no_seats]
 }

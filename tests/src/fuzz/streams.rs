@@ -44,51 +44,15 @@ pub fn frames(data: &[u8]) -> Reached {
 type FrameKind = (&'static str, usize, fn(&[u8]) -> bool);
 
 const FRAMES: [FrameKind; 9] = [
-    (
-        "ClientToWorld",
-        frame::MAX_TO_WORLD,
-        check_round_trip::<ClientToWorld>,
-    ),
-    (
-        "WorldToClient",
-        frame::MAX_FROM_WORLD,
-        check_round_trip::<WorldToClient>,
-    ),
-    (
-        "ClientToGame",
-        frame::MAX_TO_GAME,
-        check_round_trip::<ClientToGame>,
-    ),
-    (
-        "GameToClient",
-        frame::MAX_FROM_GAME,
-        check_round_trip::<GameToClient>,
-    ),
-    (
-        "WorldToHost",
-        frame::MAX_HOST,
-        check_round_trip::<WorldToHost>,
-    ),
-    (
-        "HostToWorld",
-        frame::MAX_HOST,
-        check_round_trip::<HostToWorld>,
-    ),
-    (
-        "Follow",
-        frame::MAX_TO_WORLD,
-        check_round_trip::<directory::Follow>,
-    ),
-    (
-        "Lead",
-        frame::MAX_TO_WORLD,
-        check_round_trip::<directory::Lead>,
-    ),
-    (
-        "Relay",
-        frame::MAX_TO_WORLD,
-        check_round_trip::<directory::Relay>,
-    ),
+    ("ClientToWorld", frame::MAX_TO_WORLD, check_round_trip::<ClientToWorld>),
+    ("WorldToClient", frame::MAX_FROM_WORLD, check_round_trip::<WorldToClient>),
+    ("ClientToGame", frame::MAX_TO_GAME, check_round_trip::<ClientToGame>),
+    ("GameToClient", frame::MAX_FROM_GAME, check_round_trip::<GameToClient>),
+    ("WorldToHost", frame::MAX_HOST, check_round_trip::<WorldToHost>),
+    ("HostToWorld", frame::MAX_HOST, check_round_trip::<HostToWorld>),
+    ("Follow", frame::MAX_TO_WORLD, check_round_trip::<directory::Follow>),
+    ("Lead", frame::MAX_TO_WORLD, check_round_trip::<directory::Lead>),
+    ("Relay", frame::MAX_TO_WORLD, check_round_trip::<directory::Relay>),
 ];
 
 /// Whether the bytes are a message that is not empty; such a message can be encoded and decoded
@@ -98,26 +62,20 @@ fn check_round_trip<M: Message + Default + Debug>(bytes: &[u8]) -> bool {
         return false;
     };
     let written = message.encode_to_vec();
-    let again = M::decode(&written[..])
-        .expect("our own encoding can be read")
-        .encode_to_vec();
+    let again = M::decode(&written[..]).expect("our own encoding can be read").encode_to_vec();
     assert_eq!(again, written, "{message:?}");
     !written.is_empty()
 }
 
 /// A schema as in `Joined`: what is accepted holds the invariants and survives a round trip.
 pub fn schema(data: &[u8]) -> Reached {
-    let Some(schema) = game_pb::Schema::decode(data)
-        .ok()
-        .and_then(|message| Schema::try_from(message).ok())
+    let Some(schema) =
+        game_pb::Schema::decode(data).ok().and_then(|message| Schema::try_from(message).ok())
     else {
         return Reached::new();
     };
     schema.check().expect("the conversion checks the schema");
-    assert_eq!(
-        Schema::try_from(game_pb::Schema::from(&schema)).as_ref(),
-        Ok(&schema)
-    );
+    assert_eq!(Schema::try_from(game_pb::Schema::from(&schema)).as_ref(), Ok(&schema));
     Reached::from(["accepted"])
 }
 
@@ -145,17 +103,11 @@ pub fn ticket(data: &[u8]) -> Reached {
         let mut check =
             |now, token: &[u8]| verifier.verify(now, token, ADDRESS, |room| room == RoomId(7));
         match choices.below(4) {
-            0 => assert!(
-                check(now, choices.bytes()).is_err(),
-                "unsigned bytes are accepted"
-            ),
+            0 => assert!(check(now, choices.bytes()).is_err(), "unsigned bytes are accepted"),
             1 => {
                 let token = signer.sign(&good);
                 let result = check(now, &token);
-                assert!(
-                    result.is_ok() || now < latest,
-                    "a valid ticket is refused: {result:?}"
-                );
+                assert!(result.is_ok() || now < latest, "a valid ticket is refused: {result:?}");
                 if result.is_ok() {
                     reached.insert("accepted");
                 }
@@ -240,43 +192,29 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         world_pb::client_to_world::Body::Hello(hello),
         world_pb::client_to_world::Body::CreateRoom(create),
     ];
-    let requests = (1..).zip(requests).map(|(request, body)| {
-        frame::encode_frame(&ClientToWorld {
-            request,
-            body: Some(body),
-        })
-    });
+    let requests = (1..)
+        .zip(requests)
+        .map(|(request, body)| frame::encode_frame(&ClientToWorld { request, body: Some(body) }));
     let welcome = world_pb::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
         name: "ann".into(),
         ..world_pb::Welcome::default()
     };
-    let answer = WorldToClient {
-        request: 1,
-        body: Some(world_pb::world_to_client::Body::Welcome(welcome)),
-    };
-    let join = game_pb::Join {
-        version: ambit_proto::message::VERSION,
-        ticket: vec![7; 100],
-        coding: 0,
-    };
-    let join = ClientToGame {
-        body: Some(game_pb::client_to_game::Body::Join(join)),
-    };
+    let answer =
+        WorldToClient { request: 1, body: Some(world_pb::world_to_client::Body::Welcome(welcome)) };
+    let join =
+        game_pb::Join { version: ambit_proto::message::VERSION, ticket: vec![7; 100], coding: 0 };
+    let join = ClientToGame { body: Some(game_pb::client_to_game::Body::Join(join)) };
     let joined = game_pb::Joined {
         room: 7,
         schema: Some((&schemas()[0]).into()),
         ..game_pb::Joined::default()
     };
-    let joined = GameToClient {
-        body: Some(game_pb::game_to_client::Body::Joined(joined)),
-    };
+    let joined = GameToClient { body: Some(game_pb::game_to_client::Body::Joined(joined)) };
     let with_kind = |kind: u8, stream: &[u8]| {
         let mut input = vec![kind];
-        stream
-            .chunks(500)
-            .for_each(|piece| put_bytes(&mut input, piece));
+        stream.chunks(500).for_each(|piece| put_bytes(&mut input, piece));
         input
     };
     let follow = directory::Follow {
@@ -285,13 +223,8 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         address: ADDRESS.into(),
         certificate_sha256: vec![5; 32],
     };
-    let lead = directory::Lead {
-        epoch: 12,
-        key_proof: vec![9; 32],
-    };
-    let relay = directory::Relay {
-        address: "127.0.0.1".into(),
-    };
+    let lead = directory::Lead { epoch: 12, key_proof: vec![9; 32] };
+    let relay = directory::Relay { address: "127.0.0.1".into() };
     let mut seeds = vec![
         with_kind(6, &frame::encode_frame(&follow)),
         with_kind(7, &frame::encode_frame(&lead)),
@@ -307,35 +240,15 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
 
 fn host_frames() -> impl Iterator<Item = (u8, bytes::Bytes)> {
     use ambit_host::protocol::messages::{HostReady, OpenRoom, host_to_world, world_to_host};
-    let open = OpenRoom {
-        room: 7,
-        game: "field".into(),
-        capacity: 8,
-        ..OpenRoom::default()
-    };
-    let open = WorldToHost {
-        body: Some(world_to_host::Body::OpenRoom(open)),
-    };
-    let ready = HostReady {
-        version: 1,
-        address: ADDRESS.into(),
-        ..HostReady::default()
-    };
-    let ready = HostToWorld {
-        body: Some(host_to_world::Body::Ready(ready)),
-    };
-    [
-        (4, frame::encode_frame(&open)),
-        (5, frame::encode_frame(&ready)),
-    ]
-    .into_iter()
+    let open = OpenRoom { room: 7, game: "field".into(), capacity: 8, ..OpenRoom::default() };
+    let open = WorldToHost { body: Some(world_to_host::Body::OpenRoom(open)) };
+    let ready = HostReady { version: 1, address: ADDRESS.into(), ..HostReady::default() };
+    let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
+    [(4, frame::encode_frame(&open)), (5, frame::encode_frame(&ready))].into_iter()
 }
 
 pub(super) fn schema_seeds() -> Vec<Vec<u8>> {
-    schemas()
-        .iter()
-        .map(|schema| game_pb::Schema::from(schema).encode_to_vec())
-        .collect()
+    schemas().iter().map(|schema| game_pb::Schema::from(schema).encode_to_vec()).collect()
 }
 
 pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
@@ -363,17 +276,9 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
             at: GameTime::from_millis(49),
             bytes: vec![1, 2, 3, 4].into(),
         },
-        RoomInput::Rename {
-            player: PlayerId(3),
-            name: "Zoë".into(),
-        },
-        RoomInput::Disconnect {
-            client,
-            player: PlayerId(3),
-        },
-        RoomInput::Remove {
-            player: PlayerId(3),
-        },
+        RoomInput::Rename { player: PlayerId(3), name: "Zoë".into() },
+        RoomInput::Disconnect { client, player: PlayerId(3) },
+        RoomInput::Remove { player: PlayerId(3) },
     ];
     let ticks = [(50, &inputs[..]), (100, &[])];
     for (ms, inputs) in ticks {

@@ -68,37 +68,25 @@ pub fn config(data: &[u8]) -> Reached {
         "--config".into(),
         scratch.0.clone(),
     ]);
-    let goals = [
-        ("room parameters", parameters(data)),
-        ("a file", !data.is_empty() && config.is_ok()),
-    ];
+    let goals =
+        [("room parameters", parameters(data)), ("a file", !data.is_empty() && config.is_ok())];
     let reached = goals.into_iter().filter(|(_, is_reached)| *is_reached);
     reached.map(|(goal, _)| goal).collect()
 }
 
 /// The known-hosts file: a server that was added is known, with that fingerprint only.
 pub fn known_hosts(data: &[u8]) -> Reached {
-    let (server, shown, other) = (
-        "example.org:7777",
-        Fingerprint([5; 32]),
-        Fingerprint([6; 32]),
-    );
+    let (server, shown, other) = ("example.org:7777", Fingerprint([5; 32]), Fingerprint([6; 32]));
     let _ = text(data).parse::<Fingerprint>();
     let scratch = Scratch::new("known_hosts", data);
     let known = KnownHosts::from_path(&scratch.0);
     let before = known.find_certificate(server);
     if known.check(server, shown).is_ok() {
         assert_eq!(
-            known
-                .find_certificate(server)
-                .ok()
-                .flatten()
-                .map(|pin| pin.fingerprint),
+            known.find_certificate(server).ok().flatten().map(|pin| pin.fingerprint),
             Some(shown)
         );
-        known
-            .check(server, other)
-            .expect_err("another certificate is refused");
+        known.check(server, other).expect_err("another certificate is refused");
         Reached::from([match before {
             Ok(Some(_)) => "a known server",
             _ => "a new server",
@@ -128,10 +116,8 @@ pub fn token(data: &[u8]) -> Reached {
     let folder = scratch.0.parent().expect("the file has a parent folder");
     std::fs::remove_file(&scratch.0).expect("the temporary file can be removed");
     let mut file = TokenFile::open(folder, "127.0.0.1:7777", "ann");
-    let path = std::fs::read_dir(folder)
-        .expect("the temporary folder can be read")
-        .flatten()
-        .next();
+    let path =
+        std::fs::read_dir(folder).expect("the temporary folder can be read").flatten().next();
     let path = path.expect("opening makes the file").path();
     std::fs::write(path, data).expect("the temporary file can be written");
     let found = file.token();

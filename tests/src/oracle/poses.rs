@@ -73,10 +73,7 @@ impl PoseOracle {
             .map(|id| (id, world.pose(id)))
             .collect();
         poses.sort_unstable_by_key(|&(id, _)| id);
-        self.history.push_back(TickPoses {
-            stamp: world.now().saturating_sub(self.delay),
-            poses,
-        });
+        self.history.push_back(TickPoses { stamp: world.now().saturating_sub(self.delay), poses });
         while self
             .history
             .front()
@@ -84,11 +81,8 @@ impl PoseOracle {
         {
             self.history.pop_front();
         }
-        let present: BTreeSet<ClientId> = room
-            .network()
-            .viewers()
-            .map(|viewer| viewer.client)
-            .collect();
+        let present: BTreeSet<ClientId> =
+            room.network().viewers().map(|viewer| viewer.client).collect();
         self.clients.retain(|client, _| present.contains(client));
     }
 
@@ -203,9 +197,7 @@ impl PoseOracle {
             match shown.get(&object).and_then(|seen| seen.position(t)) {
                 Some(position) => {
                     let format = room.world().pose_format(object);
-                    picture
-                        .errors_m
-                        .push(position.distance(format.position(&truth)));
+                    picture.errors_m.push(position.distance(format.position(&truth)));
                 }
                 None => picture.missing += 1,
             }
@@ -221,9 +213,7 @@ impl PoseOracle {
         client: &'c Client,
     ) -> impl Iterator<Item = (ObjectId, VisibleObject<'c, ()>)> {
         let ids = self.clients.get(&viewer).map(|record| &record.ids);
-        client
-            .objects()
-            .filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
+        client.objects().filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
     }
 
     fn true_pose(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
@@ -231,36 +221,24 @@ impl PoseOracle {
         let after = self.history.partition_point(|tick| tick.stamp <= stamp);
         let from = self.history.get(after.checked_sub(1)?)?;
         let before = from.pose(object)?;
-        let Some(to) = self
-            .history
-            .get(after)
-            .and_then(|tick| Some((tick.stamp, tick.pose(object)?)))
+        let Some(to) =
+            self.history.get(after).and_then(|tick| Some((tick.stamp, tick.pose(object)?)))
         else {
             return Some(before);
         };
         let format = room.world().pose_format(object);
-        Some(pose::interpolate(
-            &format,
-            (from.stamp, &before),
-            (to.0, &to.1),
-            stamp,
-        ))
+        Some(pose::interpolate(&format, (from.stamp, &before), (to.0, &to.1), stamp))
     }
 
     /// Stamp of the newest tick.
     fn newest_stamp(&self) -> GameTime {
-        self.history
-            .back()
-            .map_or(GameTime::ZERO, |tick| tick.stamp)
+        self.history.back().map_or(GameTime::ZERO, |tick| tick.stamp)
     }
 }
 
 impl TickPoses {
     fn pose(&self, object: ObjectId) -> Option<Pose> {
-        let index = self
-            .poses
-            .binary_search_by_key(&object, |&(id, _)| id)
-            .ok()?;
+        let index = self.poses.binary_search_by_key(&object, |&(id, _)| id).ok()?;
         Some(self.poses[index].1)
     }
 }
@@ -274,9 +252,7 @@ impl ViewErrors {
 }
 
 fn find_tick(past: &VecDeque<TickPoses>, stamp: GameTime) -> Option<&TickPoses> {
-    past.binary_search_by_key(&stamp, |tick| tick.stamp)
-        .ok()
-        .map(|index| &past[index])
+    past.binary_search_by_key(&stamp, |tick| tick.stamp).ok().map(|index| &past[index])
 }
 
 fn are_within(a: &Pose, b: &Pose, units: u32) -> bool {

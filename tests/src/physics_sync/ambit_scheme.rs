@@ -67,58 +67,31 @@ impl AmbitScenario {
             ("cubes", self.cubes.to_string()),
             ("drive", "dice".to_owned()),
             ("seed", self.seed.to_string()),
-            (
-                "size",
-                format!("{}x{}", self.arena.width_m, self.arena.height_m),
-            ),
+            ("size", format!("{}x{}", self.arena.width_m, self.arena.height_m)),
         ]);
-        let good = Impairment {
-            delay: self.delay,
-            seed: self.seed,
-            ..Impairment::default()
-        };
+        let good = Impairment { delay: self.delay, seed: self.seed, ..Impairment::default() };
         let mut system = System::new(self.seed, &ambit_game_server::standard());
         let users: Vec<usize> = (0..self.players)
             .map(|player| {
                 system.add_user_with(
-                    ClientConfig {
-                        name: format!("p{player}"),
-                        ..self.client.clone()
-                    },
+                    ClientConfig { name: format!("p{player}"), ..self.client.clone() },
                     &good,
                 )
             })
             .collect();
-        let given: Vec<(&str, &str)> = parameters
-            .iter()
-            .map(|(key, value)| (*key, value.as_str()))
-            .collect();
+        let given: Vec<(&str, &str)> =
+            parameters.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let room = system.start_room(&users, "cubes", &given);
         for &user in &users {
-            let seed = self
-                .network
-                .seed
-                .wrapping_mul(1_000_003)
-                .wrapping_add(user as u64);
-            system.impair(
-                user,
-                &Impairment {
-                    seed,
-                    ..self.network
-                },
-            );
+            let seed = self.network.seed.wrapping_mul(1_000_003).wrapping_add(user as u64);
+            system.impair(user, &Impairment { seed, ..self.network });
         }
         system.run_for(SETTLE_TIME);
-        let parameters = parameters
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect();
+        let parameters =
+            parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let (first, joins) = find_joins(&system, room);
         let begins = frame_at(system.room(room).expect("the room runs").world().now());
-        let frames = (
-            begins,
-            begins + self.duration.as_millis() as u64 * FRAME_HZ / 1_000,
-        );
+        let frames = (begins, begins + self.duration.as_millis() as u64 * FRAME_HZ / 1_000);
         RunningScenario {
             system,
             room,
@@ -169,10 +142,7 @@ impl RunningScenario {
             cubes: self.scenario.cubes,
             arena: self.scenario.arena,
             clients: self.scenario.players,
-            network: Impairment {
-                delay: self.scenario.delay,
-                ..self.scenario.network
-            },
+            network: Impairment { delay: self.scenario.delay, ..self.scenario.network },
         }
     }
 
@@ -182,8 +152,7 @@ impl RunningScenario {
         let before = self.sent_bytes();
         for frame in self.frames.0..self.frames.1 {
             meter.set_now(frame_time(frame + 1));
-            self.system
-                .run_for(Duration::from_nanos(1_000_000_000 / FRAME_HZ));
+            self.system.run_for(Duration::from_nanos(1_000_000_000 / FRAME_HZ));
             let room = self.system.room(self.room).expect("the room runs");
             if let Err(difference) = truth.check_matches(room.world()) {
                 panic!("the room differs from the simulated scene: {difference}");
@@ -207,9 +176,7 @@ impl RunningScenario {
             let Some(object) = self.object_of(user, seen.id) else {
                 continue;
             };
-            let index = truth
-                .index_of(object)
-                .expect("every object is in the scene");
+            let index = truth.index_of(object).expect("every object is in the scene");
             if let Some(drawn) = client.drawn(seen.id, now) {
                 meter.record_drawn(
                     user,
@@ -222,11 +189,7 @@ impl RunningScenario {
         }
         // All objects were received over a good network: a client that draws fewer would look too
         // good.
-        assert_eq!(
-            drawn_objects,
-            truth.object_count(),
-            "objects that client {user} draws"
-        );
+        assert_eq!(drawn_objects, truth.object_count(), "objects that client {user} draws");
     }
 
     /// The object behind a client's own id.
@@ -235,9 +198,7 @@ impl RunningScenario {
         let mut viewers = room.network().viewers();
         let viewer =
             viewers.find(|viewer| self.system.user_of(self.room, viewer.client) == Some(user))?;
-        self.system
-            .pose_oracle(self.room)?
-            .object_of(viewer.client, id)
+        self.system.pose_oracle(self.room)?.object_of(viewer.client, id)
     }
 
     /// Bytes to all clients so far, all headers included.

@@ -51,21 +51,12 @@ impl GroundTruth {
         let mut parameters = parameters.clone();
         parameters.insert("tick".into(), FRAME_HZ.to_string());
         parameters.insert("sync".into(), "simulated".into());
-        let header = Header {
-            seed,
-            game: "cubes".into(),
-            parameters,
-            capacity: 64,
-            ..Header::default()
-        };
-        let (config, mut game) = ambit_game_server::standard()
-            .prepare(&header)
-            .expect("valid room parameters");
+        let header =
+            Header { seed, game: "cubes".into(), parameters, capacity: 64, ..Header::default() };
+        let (config, mut game) =
+            ambit_game_server::standard().prepare(&header).expect("valid room parameters");
         let mut world = World::new(&config, game.schema());
-        let mut truth = GroundTruth {
-            first_frame: first,
-            objects: Vec::new(),
-        };
+        let mut truth = GroundTruth { first_frame: first, objects: Vec::new() };
         let mut joins = joins.iter().peekable();
         for frame in first..=last {
             world.begin_tick(frame_time(frame));
@@ -87,19 +78,14 @@ impl GroundTruth {
     /// An empty scene, to be recorded frame by frame from `first` on, of a room that ticks 60 times
     /// a second.
     pub fn starting_at(first: u64) -> Self {
-        GroundTruth {
-            first_frame: first,
-            objects: Vec::new(),
-        }
+        GroundTruth { first_frame: first, objects: Vec::new() }
     }
 
     /// Records the world in this frame, which must follow the last recorded one.
     pub fn record_frame(&mut self, frame: u64, world: &World) {
         let now = (frame - self.first_frame) as usize;
         assert!(
-            self.objects
-                .first()
-                .is_none_or(|track| track.poses.len() == now),
+            self.objects.first().is_none_or(|track| track.poses.len() == now),
             "frame {frame} is not the next one"
         );
         let known = self.objects.len();
@@ -114,9 +100,7 @@ impl GroundTruth {
         for track in &mut self.objects {
             let pose = world.pose(track.id);
             let changed = track.poses.last().is_some_and(|before| *before != pose);
-            track
-                .changes
-                .push(track.changes.last().copied().unwrap_or(0) + u32::from(changed));
+            track.changes.push(track.changes.last().copied().unwrap_or(0) + u32::from(changed));
             track.poses.push(pose);
         }
     }
@@ -192,11 +176,8 @@ impl GroundTruth {
     /// difference.
     pub fn check_matches(&self, world: &World) -> Result<(), String> {
         let frame = frame_at(world.now());
-        for (index, track) in self
-            .objects
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| self.exists(*index, frame))
+        for (index, track) in
+            self.objects.iter().enumerate().filter(|(index, _)| self.exists(*index, frame))
         {
             let (truth, pose) = (self.pose(index, frame), world.pose(track.id));
             let format = world.pose_format(track.id);
@@ -216,8 +197,6 @@ impl GroundTruth {
 
 impl ObjectTrack {
     fn pose_index(&self, frame: u64) -> usize {
-        (frame as usize)
-            .saturating_sub(self.first_index)
-            .min(self.poses.len() - 1)
+        (frame as usize).saturating_sub(self.first_index).min(self.poses.len() - 1)
     }
 }

@@ -28,10 +28,7 @@ use crate::sim::wire;
 pub const INTERACTION_RADIUS_M: f32 = 3.0;
 /// Small cubes.
 pub const CUBES: usize = 900;
-pub const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+pub const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 
 #[derive(Clone, Debug, Default)]
 pub struct KatamariResult {
@@ -66,17 +63,10 @@ pub fn run(
     duration: Duration,
 ) -> KatamariResult {
     let cubes = CUBES.to_string();
-    let own = [
-        ("cubes", &*cubes),
-        ("tick", "60"),
-        ("sync", "simulated"),
-        ("size", "32x32"),
-    ];
+    let own = [("cubes", &*cubes), ("tick", "60"), ("sync", "simulated"), ("size", "32x32")];
     let mut players = CubePlayers::start(seed, 1, network, &[&own[..], parameters].concat());
-    let (mut driver, mut truth) = (
-        RandomDriver::new(seed, 0),
-        GroundTruth::starting_at(players.physics_frame() + 1),
-    );
+    let (mut driver, mut truth) =
+        (RandomDriver::new(seed, 0), GroundTruth::starting_at(players.physics_frame() + 1));
     let mut frame = |players: &mut CubePlayers, truth: &mut GroundTruth| {
         players.run_frame(|_, frame, at| {
             let wandering = driver.keys(frame, [at.x, at.y], ARENA);
@@ -84,11 +74,7 @@ pub fn run(
         });
         truth.record_frame(
             players.physics_frame(),
-            players
-                .system
-                .room(players.room)
-                .expect("the room runs")
-                .world(),
+            players.system.room(players.room).expect("the room runs").world(),
         );
     };
     for _ in 0..frames_in(SETTLE_TIME) {
@@ -100,12 +86,7 @@ pub fn run(
         frame(&mut players, &mut truth);
         sample_drawn(&players, &truth, &mut samples);
     }
-    let sent = players
-        .system
-        .user_mut(0)
-        .sent_datagrams
-        .take()
-        .expect("recorded");
+    let sent = players.system.user_mut(0).sent_datagrams.take().expect("recorded");
     let simulation = players.system.user(0).client.stats().simulation;
     // Whether a sample is in play also depends on what moves up to half a second later.
     for _ in 0..FRAME_HZ {
@@ -113,23 +94,14 @@ pub fn run(
     }
     let bytes_per_s = (wire::bytes(&sent) as f32 / duration.as_secs_f32()) as u64;
     let max_bytes_in_a_second = wire::most_in_a_second(&sent);
-    KatamariResult {
-        bytes_per_s,
-        max_bytes_in_a_second,
-        simulation,
-        ..evaluate(&truth, &samples)
-    }
+    KatamariResult { bytes_per_s, max_bytes_in_a_second, simulation, ..evaluate(&truth, &samples) }
 }
 
 fn sample_drawn(players: &CubePlayers, truth: &GroundTruth, samples: &mut Vec<KatamariSample>) {
     for (object, drawn) in players.drawn_objects(0) {
         if let Some(object) = truth.index_of(object).filter(|object| *object < CUBES) {
             let at = [drawn.position.x, drawn.position.y, drawn.position.z];
-            samples.push(KatamariSample {
-                object,
-                shows: drawn.room_time,
-                at,
-            });
+            samples.push(KatamariSample { object, shows: drawn.room_time, at });
         }
     }
 }
@@ -158,10 +130,7 @@ fn evaluate(truth: &GroundTruth, samples: &[KatamariSample]) -> KatamariResult {
         interacting: both(&mut interacting),
         in_play: both(&mut in_play),
         interacting_at_once: (
-            interacting_at_once
-                .get(interacting_at_once.len() / 2)
-                .copied()
-                .unwrap_or(0),
+            interacting_at_once.get(interacting_at_once.len() / 2).copied().unwrap_or(0),
             interacting_at_once.last().copied().unwrap_or(0),
         ),
         ..KatamariResult::default()

@@ -64,15 +64,8 @@ pub struct ReferenceScenario<'t> {
 
 impl ReferenceScenario<'_> {
     fn client_path(&self, client: usize) -> NetworkPath {
-        let seed = self
-            .network
-            .seed
-            .wrapping_mul(1_000_003)
-            .wrapping_add(client as u64);
-        NetworkPath::new(&Impairment {
-            seed,
-            ..self.network
-        })
+        let seed = self.network.seed.wrapping_mul(1_000_003).wrapping_add(client as u64);
+        NetworkPath::new(&Impairment { seed, ..self.network })
     }
 
     fn kind_of(&self, object: usize) -> u8 {
@@ -131,10 +124,7 @@ fn choose_updates(truth: &GroundTruth, frame: u64, priorities: &mut [u32]) -> Ve
     for &object in &order {
         priorities[object] = 0;
     }
-    order
-        .into_iter()
-        .map(|object| (object, *truth.pose(object, frame)))
-        .collect()
+    order.into_iter().map(|object| (object, *truth.pose(object, frame))).collect()
 }
 
 /// A client of state synchronisation.
@@ -183,8 +173,7 @@ impl SimulatingClient {
     fn run_frame(&mut self, frame: u64, number: usize, meter: &mut ErrorMeter<'_>) {
         while let Some((_, (of, states))) = self.in_flight.pop_due(local_frame_time(frame)) {
             // The delay lets four more packets arrive.
-            self.delay_frames
-                .get_or_insert(frame - of + self.buffered_frames);
+            self.delay_frames.get_or_insert(frame - of + self.buffered_frames);
             if of > self.shown_frame {
                 self.buffer.insert(of, states);
             }
@@ -224,10 +213,7 @@ pub fn snapshots(scenario: &ReferenceScenario<'_>) -> ErrorSummary {
         if (frame - scenario.frames.0).is_multiple_of(FRAME_HZ / SNAPSHOTS_HZ) {
             for client in &mut clients {
                 bytes += UDP_HEADER_BYTES + SNAPSHOT_BYTES * scenario.truth.object_count() / 104;
-                for arrives in client
-                    .path
-                    .send_datagram(local_frame_time(frame), SNAPSHOT_BYTES)
-                {
+                for arrives in client.path.send_datagram(local_frame_time(frame), SNAPSHOT_BYTES) {
                     client.in_flight.push(arrives, frame);
                 }
             }
@@ -268,8 +254,7 @@ impl InterpolatingClient {
     ) {
         let now = local_frame_time(frame);
         while let Some((arrived, of)) = self.in_flight.pop_due(now) {
-            self.delay
-                .get_or_insert(arrived.since(local_frame_time(of)) + SNAPSHOT_DELAY);
+            self.delay.get_or_insert(arrived.since(local_frame_time(of)) + SNAPSHOT_DELAY);
             // Snapshots older than the newest are dropped.
             if self.received.back().is_none_or(|newest| of > *newest) {
                 self.received.push_back(of);
@@ -277,17 +262,10 @@ impl InterpolatingClient {
         }
         let Some(behind) = self.delay else { return };
         let shows = GameTime::from_micros(now.micros()).saturating_sub(behind);
-        while self
-            .received
-            .get(1)
-            .is_some_and(|next| frame_time(*next) <= shows)
-        {
+        while self.received.get(1).is_some_and(|next| frame_time(*next) <= shows) {
             self.received.pop_front();
         }
-        let Some((&from, to)) = self
-            .received
-            .front()
-            .map(|from| (from, self.received.get(1)))
+        let Some((&from, to)) = self.received.front().map(|from| (from, self.received.get(1)))
         else {
             return;
         };

@@ -32,10 +32,7 @@ const PLAYERS: u64 = 4;
 const SETTLING_FRAMES: u64 = 2 * FRAME_HZ;
 
 /// The grid of the article's snapshots: position and orientation alone.
-pub const NO_VELOCITY_FORMAT: PoseFormat = PoseFormat {
-    motion: None,
-    ..SNAPSHOT_POSE_FORMAT
-};
+pub const NO_VELOCITY_FORMAT: PoseFormat = PoseFormat { motion: None, ..SNAPSHOT_POSE_FORMAT };
 
 /// Bytes of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,17 +47,10 @@ pub struct SnapshotSize {
 /// The scene: 100 cubes on 32 x 32 m and 4 scripted players, for this long after they have joined.
 pub fn simulate_scene(seed: u64, seconds: u64) -> GroundTruth {
     let given = [("cubes", "100"), ("drive", "dice"), ("size", "32x32")];
-    let parameters: BTreeMap<String, String> = given
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
+    let parameters: BTreeMap<String, String> =
+        given.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let joins = (1..=PLAYERS).map(|player| (1, PlayerId(player))).collect();
-    GroundTruth::simulate(
-        seed,
-        &parameters,
-        1,
-        &joins,
-        1 + SETTLING_FRAMES + seconds * FRAME_HZ,
-    )
+    GroundTruth::simulate(seed, &parameters, 1, &joins, 1 + SETTLING_FRAMES + seconds * FRAME_HZ)
 }
 
 /// Measures the snapshots of a scene on a grid, with or without baselines.
@@ -92,10 +82,7 @@ pub fn measure(
             bytes.snapshots += 1;
         }
     }
-    SnapshotSize {
-        mean: sum as f32 / bytes.snapshots.max(1) as f32,
-        ..bytes
-    }
+    SnapshotSize { mean: sum as f32 / bytes.snapshots.max(1) as f32, ..bytes }
 }
 
 /// Sender and receiver; both know the same poses.
@@ -116,28 +103,19 @@ impl BaselineSource for SnapshotCoder {
 impl SnapshotCoder {
     /// Encodes a snapshot and decodes it again; returns its size.
     fn transmit(&mut self, number: u64, stamp: GameTime, poses: &[Pose]) -> usize {
-        let acked = (self.with_baselines && number > ACK_LAG).then(|| AckedSet {
-            newest: number - ACK_LAG,
-            mask: u32::MAX,
-        });
+        let acked = (self.with_baselines && number > ACK_LAG)
+            .then(|| AckedSet { newest: number - ACK_LAG, mask: u32::MAX });
         let bytes = self.write(&SectionHeader::new(self.level, number, acked), stamp, poses);
         let mut read = Vec::new();
         read_section(&bytes, number, stamp, self, &mut read).expect("our own encoding can be read");
         for (slot, pose) in read {
-            self.histories[usize::from(slot)].insert(ReceivedPose {
-                number,
-                stamp,
-                pose,
-            });
+            self.histories[usize::from(slot)].insert(ReceivedPose { number, stamp, pose });
         }
         let newest = self
             .histories
             .iter()
             .map(|history| history.newest().expect("every object has a pose").pose);
-        assert!(
-            newest.eq(poses.iter().copied()),
-            "snapshot {number} was decoded to other poses"
-        );
+        assert!(newest.eq(poses.iter().copied()), "snapshot {number} was decoded to other poses");
         bytes.len()
     }
 
@@ -146,9 +124,7 @@ impl SnapshotCoder {
         let mut writer = SectionWriter::with_state(&mut bytes, header, &mut self.scene);
         for (slot, (pose, known)) in (0..).zip(poses.iter().zip(&self.histories)) {
             let window = header.acked.and_then(|acked| known.baseline(&acked));
-            let old = header
-                .acked
-                .and_then(|acked| known.newest_before(acked.window_start()));
+            let old = header.acked.and_then(|acked| known.newest_before(acked.window_start()));
             let baseline = window.or(old);
             let is_confirmed = baseline.is_some_and(|baseline| baseline.pose == *pose)
                 && known.newest().is_some_and(|newest| newest.pose == *pose);
@@ -192,14 +168,8 @@ impl SnapshotCoder {
 /// Converts a pose of the game to another grid.
 fn quantize(format: &PoseFormat, pose: &Pose) -> Pose {
     let velocities = (!pose.flag).then(|| POSE_FORMAT.velocities(pose));
-    let converted = format.moving(
-        POSE_FORMAT.position(pose),
-        POSE_FORMAT.quaternion(pose),
-        velocities,
-    );
+    let converted =
+        format.moving(POSE_FORMAT.position(pose), POSE_FORMAT.quaternion(pose), velocities);
     // Without velocities the flag has no meaning.
-    Pose {
-        flag: converted.flag && format.motion.is_some(),
-        ..converted
-    }
+    Pose { flag: converted.flag && format.motion.is_some(), ..converted }
 }

@@ -52,16 +52,12 @@ impl Browser {
     /// Starts one of a kind.
     pub async fn start_as(scratch: &ScratchFolder, kind: BrowserKind<'_>) -> Result<Self> {
         let mut driver = Command::new("chromedriver");
-        driver
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stderr(Stdio::null());
+        driver.arg("--port=0").stdin(Stdio::null()).stderr(Stdio::null());
         // Profiles and sockets of the browser go there.
         driver.env("TMPDIR", scratch.path()).stdout(Stdio::piped());
         driver.envs(kind.variables.iter().copied());
-        let mut driver = driver
-            .spawn()
-            .context("chromedriver can't be started; `tests/run` installs it")?;
+        let mut driver =
+            driver.spawn().context("chromedriver can't be started; `tests/run` installs it")?;
         let output = driver.stdout.take().context("the driver's output")?;
         let port = OutputLines::read_from(output).find("the driver's port", |line| {
             let (_, port) = line.split_once("successfully on port ")?;
@@ -85,10 +81,7 @@ impl Browser {
         let mut options = serde_json::Map::new();
         options.insert("goog:chromeOptions".into(), chromium);
         let limit = WAIT_LIMIT.as_millis() as u64;
-        options.insert(
-            "timeouts".into(),
-            json!({ "script": limit, "pageLoad": limit }),
-        );
+        options.insert("timeouts".into(), json!({ "script": limit, "pageLoad": limit }));
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(options)
             .connect(&format!("http://127.0.0.1:{port}"))
@@ -118,11 +111,7 @@ impl Browser {
                error => done({{ error: String(error) }}));"
         );
         let answer = self.client.execute_async(&script, vec![args]).await?;
-        ensure!(
-            answer["error"].is_null(),
-            "in the page: {}",
-            answer["error"]
-        );
+        ensure!(answer["error"].is_null(), "in the page: {}", answer["error"]);
         Ok(answer["value"].clone())
     }
 

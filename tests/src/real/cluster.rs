@@ -30,9 +30,8 @@ struct NatsNode {
 impl Nats {
     pub fn start(scratch: &ScratchFolder) -> Result<Self> {
         let ports = free_ports(3 * NODE_COUNT)?;
-        let routes: Vec<_> = (0..NODE_COUNT)
-            .map(|node| format!("nats://127.0.0.1:{}", ports[node]))
-            .collect();
+        let routes: Vec<_> =
+            (0..NODE_COUNT).map(|node| format!("nats://127.0.0.1:{}", ports[node])).collect();
         let node = |node: usize| {
             let (clients, monitor) = (ports[NODE_COUNT + node], ports[2 * NODE_COUNT + node]);
             let store: PathBuf = scratch.path().join(format!("nats{node}"));
@@ -46,9 +45,8 @@ impl Nats {
                 ("--routes", routes.join(",")),
                 ("-sd", store.display().to_string()),
             ];
-            let arguments = arguments
-                .into_iter()
-                .flat_map(|(flag, value)| [flag.to_owned(), value]);
+            let arguments =
+                arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
             NatsNode {
                 arguments: arguments.chain(["-js".to_owned()]).collect(),
                 store,
@@ -57,9 +55,7 @@ impl Nats {
                 child: None,
             }
         };
-        let mut nats = Self {
-            nodes: (0..NODE_COUNT).map(node).collect(),
-        };
+        let mut nats = Self { nodes: (0..NODE_COUNT).map(node).collect() };
         for node in 0..NODE_COUNT {
             nats.start_node(node)?;
         }
@@ -68,10 +64,7 @@ impl Nats {
 
     /// The value for `--nats`.
     pub fn urls(&self) -> String {
-        let urls = self
-            .nodes
-            .iter()
-            .map(|node| format!("nats://127.0.0.1:{}", node.clients));
+        let urls = self.nodes.iter().map(|node| format!("nats://127.0.0.1:{}", node.clients));
         urls.collect::<Vec<_>>().join(",")
     }
 
@@ -90,9 +83,8 @@ impl Nats {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let child = command
-            .spawn()
-            .context("nats-server can't be started; `tests/run` installs it")?;
+        let child =
+            command.spawn().context("nats-server can't be started; `tests/run` installs it")?;
         self.nodes[node].child = Some(child);
         Ok(())
     }
@@ -117,9 +109,7 @@ impl Nats {
         let page = get(self.nodes[node].monitor, "/jsz?streams=1")?;
         let page: serde_json::Value = serde_json::from_str(&page)?;
         let streams = &page["account_details"][0]["stream_detail"];
-        streams[0]["state"]["num_subjects"]
-            .as_u64()
-            .context("the node has no copy yet")
+        streams[0]["state"]["num_subjects"].as_u64().context("the node has no copy yet")
     }
 
     /// Waits until the node's own copy of the directory has that many records.
@@ -137,9 +127,8 @@ impl Nats {
     /// Deletes the records with these subjects from the directory, in all copies.
     pub async fn delete_records(&self, subjects: &str) -> Result<()> {
         let client = async_nats::connect(format!("127.0.0.1:{}", self.nodes[0].clients)).await?;
-        let directory = async_nats::jetstream::new(client)
-            .get_stream_no_info("AMBIT_DIRECTORY")
-            .await?;
+        let directory =
+            async_nats::jetstream::new(client).get_stream_no_info("AMBIT_DIRECTORY").await?;
         let purged = directory.purge().filter(subjects).await?;
         anyhow::ensure!(purged.purged > 0, "no record has {subjects}");
         Ok(())
@@ -152,13 +141,9 @@ impl Nats {
                 continue;
             };
             let page: serde_json::Value = serde_json::from_str(&page)?;
-            let streams = page["account_details"][0]["stream_detail"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            let leader = streams
-                .iter()
-                .find_map(|stream| stream["cluster"]["leader"].as_str());
+            let streams =
+                page["account_details"][0]["stream_detail"].as_array().cloned().unwrap_or_default();
+            let leader = streams.iter().find_map(|stream| stream["cluster"]["leader"].as_str());
             if let Some(number) = leader.and_then(|name| name.strip_prefix('n')?.parse().ok()) {
                 return Ok(number);
             }
@@ -196,10 +181,7 @@ impl SecuredNats {
             .stderr(Stdio::null())
             .spawn()
             .context("nats-server can't be started; `tests/run` installs it")?;
-        let mut nats = Self {
-            child,
-            url: format!("tls://127.0.0.1:{port}"),
-        };
+        let mut nats = Self { child, url: format!("tls://127.0.0.1:{port}") };
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             if let Some(status) = nats.child.try_wait()? {
                 bail!("nats-server ended with {status}: {flags:?}");
@@ -239,9 +221,7 @@ impl ClusterHost {
         if self.first_lines.is_empty() {
             self.first_lines = self.log.take_available();
         }
-        self.first_lines
-            .iter()
-            .any(|line| strip(line).contains(pattern))
+        self.first_lines.iter().any(|line| strip(line).contains(pattern))
     }
 }
 
@@ -285,36 +265,16 @@ impl Cluster {
     ) -> Result<Self> {
         let nats = Nats::start(scratch)?;
         let urls = nats.urls();
-        let mut arguments = vec![
-            "--hosts",
-            "cluster",
-            "--nats",
-            &urls,
-            "--host-key",
-            CLUSTER_KEY,
-        ];
+        let mut arguments = vec!["--hosts", "cluster", "--nats", &urls, "--host-key", CLUSTER_KEY];
         arguments.extend(flags);
-        let start_world = if has_test_games {
-            Server::start_with_test_games
-        } else {
-            Server::start
-        };
-        let worlds = vec![
-            start_world(scratch, &arguments)?,
-            start_world(scratch, &arguments)?,
-        ];
-        let mut cluster = Self {
-            worlds,
-            hosts: Vec::new(),
-            nats,
-            has_test_games,
-        };
+        let start_world =
+            if has_test_games { Server::start_with_test_games } else { Server::start };
+        let worlds = vec![start_world(scratch, &arguments)?, start_world(scratch, &arguments)?];
+        let mut cluster = Self { worlds, hosts: Vec::new(), nats, has_test_games };
         for _ in 0..2 {
             cluster.add_host(scratch, &[])?;
         }
-        cluster
-            .leader()
-            .wait_for_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        cluster.leader().wait_for_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
         Ok(cluster)
     }
 
@@ -328,11 +288,7 @@ impl Cluster {
 
     /// Starts one more host, with these additional flags.
     pub fn add_host(&mut self, scratch: &ScratchFolder, flags: &[&str]) -> Result<()> {
-        let worlds: Vec<String> = self
-            .worlds
-            .iter()
-            .map(|world| world.peers.to_string())
-            .collect();
+        let worlds: Vec<String> = self.worlds.iter().map(|world| world.peers.to_string()).collect();
         let mut command = if self.has_test_games {
             let mut command = Command::new(binary("test-server"));
             command.arg("game-server");
@@ -351,17 +307,10 @@ impl Cluster {
                 CLUSTER_KEY,
             ])
             .args(flags);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("a game-server can't be started")?;
         let log = OutputLines::read_from(child.stderr.take().expect("piped"));
-        self.hosts.push(ClusterHost {
-            child,
-            log,
-            first_lines: Vec::new(),
-        });
+        self.hosts.push(ClusterHost { child, log, first_lines: Vec::new() });
         Ok(())
     }
 
@@ -369,10 +318,7 @@ impl Cluster {
     pub fn host_at(&mut self, address: &str) -> Result<usize> {
         let port: SocketAddr = address.parse()?;
         let pattern = format!("address=\"{port}\"");
-        let index = self
-            .hosts
-            .iter_mut()
-            .position(|host| host.first_lines_contain(&pattern));
+        let index = self.hosts.iter_mut().position(|host| host.first_lines_contain(&pattern));
         index.with_context(|| format!("no host has logged the address {address}"))
     }
 
@@ -386,9 +332,8 @@ impl Cluster {
 
     /// Waits until the remaining WorldServer leads and has both hosts.
     pub fn wait_for_new_leader(&self) -> Result<()> {
-        self.leader().wait_for_metrics("two hosts", |metrics| {
-            metrics.get("ambit_hosts") == Some(&2.0)
-        })?;
+        self.leader()
+            .wait_for_metrics("two hosts", |metrics| metrics.get("ambit_hosts") == Some(&2.0))?;
         Ok(())
     }
 }
@@ -406,13 +351,9 @@ fn strip(line: &str) -> String {
 
 /// Ports that are free now; another process is unlikely to take them in the meantime.
 fn free_ports(count: usize) -> Result<Vec<u16>> {
-    let listeners: Vec<TcpListener> = (0..count)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<Result<_, _>>()?;
-    listeners
-        .iter()
-        .map(|listener| Ok(listener.local_addr()?.port()))
-        .collect()
+    let listeners: Vec<TcpListener> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
 fn get(port: u16, path: &str) -> Result<String> {
@@ -422,10 +363,7 @@ fn get(port: u16, path: &str) -> Result<String> {
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    Ok(answer
-        .split_once("\r\n\r\n")
-        .map(|(_, body)| body.to_owned())
-        .unwrap_or_default())
+    Ok(answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
 }
 
 /// Sleeps for the length of an outage.

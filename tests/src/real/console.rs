@@ -29,23 +29,13 @@ impl Console {
     ) -> Result<Self> {
         let mut command = Command::new(binary("console"));
         scratch.confine(&mut command);
-        command
-            .args(["--server", &server.to_string(), "--name", name])
-            .args(arguments);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        command.args(["--server", &server.to_string(), "--name", name]).args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().context("the console can't be started")?;
         let lines = OutputLines::read_from(child.stdout.take().expect("piped"));
         let input = child.stdin.take().expect("piped");
-        let mut console = Console {
-            name: name.to_owned(),
-            child,
-            input,
-            lines,
-            events: Vec::new(),
-        };
+        let mut console =
+            Console { name: name.to_owned(), child, input, lines, events: Vec::new() };
         console.wait_for("welcome")?;
         Ok(console)
     }
@@ -62,12 +52,7 @@ impl Console {
 
     /// The next event that `wanted` accepts.
     pub fn wait_until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-        let Console {
-            lines,
-            events,
-            name,
-            ..
-        } = self;
+        let Console { lines, events, name, .. } = self;
         lines
             .find(what, |line| {
                 let event: Value = serde_json::from_str(line)
@@ -96,10 +81,8 @@ impl Console {
         let Some(code) = self.child.wait()?.code() else {
             bail!("console '{}' was ended by a signal", self.name)
         };
-        let events = rest
-            .iter()
-            .map(|line| serde_json::from_str(line))
-            .collect::<Result<_, _>>()?;
+        let events =
+            rest.iter().map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
         Ok((code, events))
     }
 

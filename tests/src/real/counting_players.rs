@@ -58,9 +58,7 @@ impl CountingPlayers {
         let known_hosts = scratch.path().join("counting_known_hosts");
         let servers = servers.to_owned();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let mut players = Vec::new();
                 for index in 0..count {
@@ -123,15 +121,8 @@ impl CountingPlayer {
             },
         };
         let (handle, events) = shell::start(options, ());
-        let mut player = Self {
-            handle,
-            events,
-            sent: 0,
-            confirmed: 0,
-        };
-        player
-            .wait_for(|event| matches!(event, ViewEvent::Welcome(_)))
-            .await?;
+        let mut player = Self { handle, events, sent: 0, confirmed: 0 };
+        player.wait_for(|event| matches!(event, ViewEvent::Welcome(_))).await?;
         let room = NewRoom {
             name: format!("counting-{index}"),
             game: CountingGame::INFO.name.to_owned(),
@@ -140,9 +131,7 @@ impl CountingPlayer {
             ..NewRoom::default()
         };
         player.handle.request(LobbyRequest::CreateRoom(room))?;
-        player
-            .wait_for(|event| matches!(event, ViewEvent::Created { .. }))
-            .await?;
+        player.wait_for(|event| matches!(event, ViewEvent::Created { .. })).await?;
         player.handle.request(LobbyRequest::StartRoom)?;
         let begins = async {
             while player.count().is_none() {
@@ -150,9 +139,7 @@ impl CountingPlayer {
             }
             player
         };
-        timeout(WAIT_LIMIT, begins)
-            .await
-            .context("the game did not begin")
+        timeout(WAIT_LIMIT, begins).await.context("the game did not begin")
     }
 
     async fn wait_for(&mut self, is_wanted: impl Fn(&ViewEvent) -> bool) -> Result<()> {
@@ -189,9 +176,7 @@ impl CountingPlayer {
                 self.pause().await;
             }
         };
-        timeout(WAIT_LIMIT, rest)
-            .await
-            .context("not all commands were confirmed")?;
+        timeout(WAIT_LIMIT, rest).await.context("not all commands were confirmed")?;
         sleep(SETTLE_TIME).await;
         let executed = self.count();
         ensure!(

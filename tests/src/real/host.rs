@@ -40,40 +40,24 @@ impl Host {
             .confine(&mut command)
             .env("AMBIT_HOST_KEY", Self::KEY)
             .envs(variables.iter().copied());
-        command.args([
-            "--world",
-            &address.to_string(),
-            "--world-cert",
-            server.certificate()?,
-        ]);
+        command.args(["--world", &address.to_string(), "--world-cert", server.certificate()?]);
         command.args(["--listen", "127.0.0.1:0"]).args(arguments);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .context("the game-server can't be started")?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("the game-server can't be started")?;
         let log = OutputLines::read_from(child.stderr.take().expect("piped"));
         Ok(Self { child, log })
     }
 
     /// The next line of its log that contains `words`.
     pub fn wait_for_log(&mut self, words: &str) -> Result<String> {
-        self.log
-            .find(words, |line| line.contains(words).then(|| line.to_owned()))
+        self.log.find(words, |line| line.contains(words).then(|| line.to_owned()))
     }
 
     /// The address that it gives to players, once it accepts rooms.
     pub fn wait_for_address(&mut self) -> Result<String> {
         let line = self.wait_for_log("hosting rooms")?;
-        let address = line
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix("address="));
-        Ok(address
-            .with_context(|| format!("no address in '{line}'"))?
-            .trim_matches('"')
-            .to_owned())
+        let address = line.split_whitespace().find_map(|word| word.strip_prefix("address="));
+        Ok(address.with_context(|| format!("no address in '{line}'"))?.trim_matches('"').to_owned())
     }
 
     /// Sends SIGTERM; returns the exit status, and the log lines that were not read yet.

@@ -40,18 +40,9 @@ pub fn binary(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let own = std::env::current_exe().expect("a test knows its own path");
-        let folder = own
-            .parent()
-            .and_then(Path::parent)
-            .expect("target/PROFILE/deps/test")
-            .to_path_buf();
-        let all = [
-            "world-server",
-            "game-server",
-            "console",
-            "bots",
-            "test-server",
-        ];
+        let folder =
+            own.parent().and_then(Path::parent).expect("target/PROFILE/deps/test").to_path_buf();
+        let all = ["world-server", "game-server", "console", "bots", "test-server"];
         if all.iter().any(|name| !folder.join(name).exists()) {
             build(&folder);
         }
@@ -73,12 +64,7 @@ pub fn process_family(root: u32) -> Result<Vec<(u32, u64)>> {
         .collect();
     let mut family: Vec<(u32, u64)> = Vec::new();
     let mut parents = vec![root];
-    family.extend(
-        processes
-            .iter()
-            .filter(|it| it.0 == root)
-            .map(|it| (it.0, it.2)),
-    );
+    family.extend(processes.iter().filter(|it| it.0 == root).map(|it| (it.0, it.2)));
     while let Some(parent) = parents.pop() {
         for (id, _, pages) in processes.iter().filter(|it| it.1 == parent) {
             parents.push(*id);
@@ -138,10 +124,7 @@ impl OutputLines {
                 }
             }
         });
-        OutputLines {
-            lines,
-            seen: Vec::new(),
-        }
+        OutputLines { lines, seen: Vec::new() }
     }
 
     /// The next line for which `wanted` returns a value; that value.
@@ -162,10 +145,7 @@ impl OutputLines {
                     )
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    bail!(
-                        "the output ended before {what}; the last lines:\n{}",
-                        self.tail()
-                    )
+                    bail!("the output ended before {what}; the last lines:\n{}", self.tail())
                 }
             }
         }
@@ -218,10 +198,8 @@ fn build(folder: &Path) {
     command
         .args(["build", "--workspace", "--bins", "--profile", profile])
         .current_dir(env!("CARGO_MANIFEST_DIR"));
-    command.arg("--target-dir").arg(
-        folder
-            .parent()
-            .expect("the profile's folder is in the target folder"),
-    );
+    command
+        .arg("--target-dir")
+        .arg(folder.parent().expect("the profile's folder is in the target folder"));
     run(&mut command).expect("the project's binaries can be built");
 }

@@ -85,8 +85,7 @@ impl Page {
     /// The same, in this browser.
     pub async fn open_in(browser: Browser, server: &Server, name: &str) -> Result<Self> {
         let page = Self::open_unconnected(browser, server, name).await?;
-        page.wait_for("a connection", "ambit().client?.isConnected", json!({}))
-            .await?;
+        page.wait_for("a connection", "ambit().client?.isConnected", json!({})).await?;
         Ok(page)
     }
 
@@ -96,10 +95,7 @@ impl Page {
         // A page of the same origin, which does not connect.
         browser.open(&format!("{url}icon.svg")).await?;
         browser
-            .run(
-                "localStorage.setItem('ambit-name', args.name)",
-                json!({ "name": name }),
-            )
+            .run("localStorage.setItem('ambit-name', args.name)", json!({ "name": name }))
             .await?;
         browser.open(&url).await?;
         Ok(Self { browser, url })
@@ -121,9 +117,7 @@ impl Page {
     pub async fn press(&self, name: &str) -> Result<()> {
         let script = "(await until(() => button(args.name))).click();";
         let pressed = self.run(script, json!({ "name": name })).await;
-        pressed
-            .map(drop)
-            .with_context(|| format!("the button '{name}'"))
+        pressed.map(drop).with_context(|| format!("the button '{name}'"))
     }
 
     /// Types a text into the input of a label, or sets a slider.
@@ -134,17 +128,13 @@ impl Page {
             input.dispatchEvent(new Event('change', { bubbles: true }));";
         let args = json!({ "name": name, "text": text });
         let filled = self.run(script, args).await;
-        filled
-            .map(drop)
-            .with_context(|| format!("the input '{name}'"))
+        filled.map(drop).with_context(|| format!("the input '{name}'"))
     }
 
     /// Waits until the player's avatar is shown.
     pub async fn wait_for_avatar(&self) -> Result<ShownObject> {
         let own = "shown().objects.find(object => object.own)";
-        Ok(serde_json::from_value(
-            self.wait_for("the avatar", own, json!({})).await?,
-        )?)
+        Ok(serde_json::from_value(self.wait_for("the avatar", own, json!({})).await?)?)
     }
 
     /// Waits until an object with this text is shown.

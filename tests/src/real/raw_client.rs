@@ -116,10 +116,8 @@ impl RawClient {
         let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
         let attempts =
             (0..count).map(|_| endpoint.connect_with(trust_any_certificate(alpn), server, "ambit"));
-        let mut connecting = attempts
-            .collect::<Result<Vec<_>, _>>()?
-            .into_iter()
-            .collect::<JoinSet<_>>();
+        let mut connecting =
+            attempts.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<JoinSet<_>>();
         let mut connections = Vec::new();
         while let Some(connection) = connecting.join_next().await {
             connections.push(connection??);
@@ -129,21 +127,14 @@ impl RawClient {
 
     /// Writes bytes as they are.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.send
-            .write_all(bytes)
-            .await
-            .context("the stream is closed for writing")
+        self.send.write_all(bytes).await.context("the stream is closed for writing")
     }
 
     /// Sends a lobby request and returns the answer.
     pub async fn request_answer(&mut self, body: client_to_world::Body) -> Result<WorldToClient> {
         self.last_request += 1;
         let request = self.last_request;
-        self.write(&encode_frame(&ClientToWorld {
-            request,
-            body: Some(body),
-        }))
-        .await?;
+        self.write(&encode_frame(&ClientToWorld { request, body: Some(body) })).await?;
         loop {
             let answer = self.next_world_message().await?;
             if answer.request == request {
@@ -156,11 +147,7 @@ impl RawClient {
     pub async fn send_request(&mut self, body: client_to_world::Body) -> Result<()> {
         self.last_request += 1;
         let request = self.last_request;
-        self.write(&encode_frame(&ClientToWorld {
-            request,
-            body: Some(body),
-        }))
-        .await
+        self.write(&encode_frame(&ClientToWorld { request, body: Some(body) })).await
     }
 
     /// Sends a hello with a resume token.
@@ -170,12 +157,7 @@ impl RawClient {
         resume_token: Vec<u8>,
     ) -> Result<world_to_client::Body> {
         let version = ambit_proto::control::WORLD_VERSION;
-        let hello = Hello {
-            version,
-            name: name.to_owned(),
-            resume_token,
-            ..Hello::default()
-        };
+        let hello = Hello { version, name: name.to_owned(), resume_token, ..Hello::default() };
         self.request_answer(client_to_world::Body::Hello(hello))
             .await?
             .body
@@ -215,9 +197,7 @@ impl RawClient {
         };
         self.write(&encode_frame(&join)).await?;
         let frame = self.next_frame().await?;
-        GameToClient::decode(frame)?
-            .body
-            .context("an answer without a body")
+        GameToClient::decode(frame)?.body.context("an answer without a body")
     }
 
     pub async fn next_world_message(&mut self) -> Result<WorldToClient> {
@@ -266,8 +246,5 @@ impl RawClient {
 }
 
 fn trust_any_certificate(alpn: &[u8]) -> quinn::ClientConfig {
-    quic::client_config(
-        alpn,
-        FingerprintVerifier::with_policy(|_: &str, _: Fingerprint| true),
-    )
+    quic::client_config(alpn, FingerprintVerifier::with_policy(|_: &str, _: Fingerprint| true))
 }

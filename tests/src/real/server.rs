@@ -45,11 +45,8 @@ impl HttpAnswer {
         let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
         let body = answer.split_off(end.context("an answer without an end of its head")? + 4);
         let head = String::from_utf8(answer)?;
-        let status = head
-            .split_whitespace()
-            .nth(1)
-            .context("an answer without a status")?
-            .parse()?;
+        let status =
+            head.split_whitespace().nth(1).context("an answer without a status")?.parse()?;
         Ok(HttpAnswer { status, head, body })
     }
 
@@ -87,29 +84,20 @@ impl Server {
         variables: &[(&str, &str)],
     ) -> Result<Self> {
         let mut command = Command::new(binary(program));
-        scratch
-            .confine(&mut command)
-            .envs(variables.iter().copied());
+        scratch.confine(&mut command).envs(variables.iter().copied());
         command.args(["--http", "127.0.0.1:0"]).args(arguments);
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .context("the world-server can't be started")?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("the world-server can't be started")?;
         let mut lines = OutputLines::read_from(child.stdout.take().expect("piped"));
         let log = OutputLines::read_from(child.stderr.take().expect("piped"));
-        let ready = lines.find("the line `ready`", |line| {
-            line.starts_with("ready").then(|| line.to_owned())
-        })?;
+        let ready = lines
+            .find("the line `ready`", |line| line.starts_with("ready").then(|| line.to_owned()))?;
         let address = |key: &str| -> Result<SocketAddr> {
-            let value = ready
-                .split_whitespace()
-                .find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            let value =
+                ready.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
             value
                 .with_context(|| format!("no {key}= in '{ready}'"))?
                 .parse()
@@ -134,20 +122,15 @@ impl Server {
     /// The certificate in its ready line, as `--world-cert` takes it.
     pub fn certificate(&self) -> Result<&str> {
         let mut words = self.ready.split_whitespace();
-        words
-            .find_map(|word| word.strip_prefix("certificate="))
-            .context("no certificate")
+        words.find_map(|word| word.strip_prefix("certificate=")).context("no certificate")
     }
 
     pub fn metrics(&self) -> Result<Metrics> {
         let text = self.get("/metrics")?.1;
-        let series = text
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .filter_map(|line| {
-                let (name, value) = line.rsplit_once(' ')?;
-                Some((name.to_owned(), value.parse().ok()?))
-            });
+        let series = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+            let (name, value) = line.rsplit_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        });
         Ok(series.collect())
     }
 
@@ -164,23 +147,15 @@ impl Server {
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        bail!(
-            "{what}: not in /metrics within the time limit; last values: {:#?}",
-            self.metrics()?
-        )
+        bail!("{what}: not in /metrics within the time limit; last values: {:#?}", self.metrics()?)
     }
 
     /// Resident memory of the process (`VmRSS`).
     pub fn resident_kib(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .context("no VmRSS")?;
-        line.trim()
-            .trim_end_matches(" kB")
-            .parse()
-            .with_context(|| format!("VmRSS is '{line}'"))
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        line.trim().trim_end_matches(" kB").parse().with_context(|| format!("VmRSS is '{line}'"))
     }
 
     /// Processor time of the process so far, without its children.
@@ -248,18 +223,14 @@ impl Server {
         let path = format!("/proc/{0}/task/{0}/children", self.id());
         let direct = std::fs::read_to_string(path).unwrap_or_default();
         // Children started by another thread are in that thread's list.
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id()))
-            .into_iter()
-            .flatten()
-            .flatten();
+        let tasks =
+            std::fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
         let lists =
             tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
         let mut children: Vec<u32> = lists
             .chain([direct])
             .flat_map(|list| {
-                list.split_whitespace()
-                    .filter_map(|id| id.parse().ok())
-                    .collect::<Vec<_>>()
+                list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()
             })
             .collect();
         children.sort_unstable();
@@ -277,11 +248,7 @@ impl Drop for Server {
 
 /// Sends a signal to a process that a test started.
 pub fn signal(id: u32, name: &str) -> Result<()> {
-    super::run(
-        Command::new("kill")
-            .arg(format!("-{name}"))
-            .arg(id.to_string()),
-    )?;
+    super::run(Command::new("kill").arg(format!("-{name}")).arg(id.to_string()))?;
     Ok(())
 }
 

@@ -308,8 +308,7 @@ impl SimHost {
             Ok(admitted) => admitted,
             Err(error) => {
                 let error = game_to_client::Body::Error(error);
-                self.outputs
-                    .push_back(SimHostOutput::Control(conn, message(error)));
+                self.outputs.push_back(SimHostOutput::Control(conn, message(error)));
                 self.outputs.push_back(SimHostOutput::Closed(conn));
                 return;
             }
@@ -357,15 +356,9 @@ impl SimHost {
                         self.finish_making(now, id);
                     }
                 }
-                HostOutput::StartRoom {
-                    room,
-                    incarnation,
-                    clock,
-                } => {
-                    let (new, recording) = self
-                        .made
-                        .take()
-                        .expect("the room was created before it starts");
+                HostOutput::StartRoom { room, incarnation, clock } => {
+                    let (new, recording) =
+                        self.made.take().expect("the room was created before it starts");
                     let started = SimRoom::new(new.host, incarnation, clock, recording);
                     self.rooms.insert(room, started);
                 }
@@ -419,15 +412,13 @@ impl SimHost {
                 }
                 RoomHostOutput::Message { client, body } => {
                     if let Some(&conn) = room.conns.get(&client) {
-                        self.outputs
-                            .push_back(SimHostOutput::Control(conn, message(body)));
+                        self.outputs.push_back(SimHostOutput::Control(conn, message(body)));
                     }
                 }
                 RoomHostOutput::LastMessage { client, body, .. } => {
                     if let Some(conn) = room.conns.remove(&client) {
                         self.connections.remove(&conn);
-                        self.outputs
-                            .push_back(SimHostOutput::Control(conn, message(body)));
+                        self.outputs.push_back(SimHostOutput::Control(conn, message(body)));
                         self.outputs.push_back(SimHostOutput::Closed(conn));
                     }
                 }
@@ -448,11 +439,7 @@ impl SimHost {
             }
         }
         if !datagrams.is_empty() {
-            let batch = Batch {
-                after,
-                written: now,
-                datagrams,
-            };
+            let batch = Batch { after, written: now, datagrams };
             self.held.entry(queue).or_default().batches.push_back(batch);
         }
         self.handle_core_outputs(now);
@@ -460,14 +447,7 @@ impl SimHost {
 
     /// Sends the datagrams that the release gate permits.
     fn release(&mut self, now: LocalTime) {
-        let Self {
-            core,
-            held,
-            lease,
-            outputs: sent,
-            journal_saved,
-            ..
-        } = self;
+        let Self { core, held, lease, outputs: sent, journal_saved, .. } = self;
         for (&(id, _), queue) in held {
             queue.check_at = None;
             let kept = kept(core, id, *journal_saved);
@@ -490,9 +470,7 @@ impl SimHost {
         }
         let rooms = &self.rooms;
         let runs = |id: &RoomId, incarnation| {
-            rooms
-                .get(id)
-                .is_some_and(|room| room.incarnation == incarnation)
+            rooms.get(id).is_some_and(|room| room.incarnation == incarnation)
         };
         self.held
             .retain(|(id, incarnation), queue| !queue.batches.is_empty() || runs(id, *incarnation));
@@ -551,19 +529,12 @@ impl SimRoom {
 
 /// The newest journal entry of a room that survives the loss of the process.
 fn kept(core: &HostCore, room: RoomId, saved: u64) -> u64 {
-    if saved >= core.saved_from(room) {
-        saved
-    } else {
-        0
-    }
+    if saved >= core.saved_from(room) { saved } else { 0 }
 }
 
 /// The clocks of hosts are an hour ahead of the lobby's.
 fn time(now: LocalTime) -> HostTime {
-    HostTime {
-        local: now,
-        ticket_unix_s: 3_600 + now.micros() / 1_000_000,
-    }
+    HostTime { local: now, ticket_unix_s: 3_600 + now.micros() / 1_000_000 }
 }
 
 fn message(body: game_to_client::Body) -> GameToClient {

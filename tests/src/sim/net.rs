@@ -26,20 +26,13 @@ struct Entry<T> {
 
 impl<T> EventQueue<T> {
     pub fn new() -> Self {
-        EventQueue {
-            heap: BinaryHeap::new(),
-            order: 0,
-        }
+        EventQueue { heap: BinaryHeap::new(), order: 0 }
     }
 
     /// Adds `item`, which is due at `at`.
     pub fn push(&mut self, at: LocalTime, item: T) {
         self.order += 1;
-        self.heap.push(Reverse(Entry {
-            at,
-            order: self.order,
-            item,
-        }));
+        self.heap.push(Reverse(Entry { at, order: self.order, item }));
     }
 
     /// The time of the next event.

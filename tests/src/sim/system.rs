@@ -83,9 +83,7 @@ impl System {
         let mut host = SimHost::new(registry.clone());
         host.connect(system.now);
         system.hosts.insert(HOST, HostProcess::embedded(host));
-        system
-            .lobby
-            .handle_host_start(system.now, HOST, Origin::Embedded);
+        system.lobby.handle_host_start(system.now, HOST, Origin::Embedded);
         system.drain_outputs();
         system
     }
@@ -113,9 +111,7 @@ impl System {
         let check = {
             let registry = registry.clone();
             Box::new(move |game: &str, _, given: &BTreeMap<String, String>| {
-                registry
-                    .check(game, given)
-                    .map_err(|error| error.to_string())
+                registry.check(game, given).map_err(|error| error.to_string())
             })
         };
         let config = LobbyConfig {
@@ -125,13 +121,8 @@ impl System {
             ..config.clone()
         };
         let children = config.children.min;
-        let lobby = Lobby::new(
-            config,
-            games.collect(),
-            check,
-            entropy,
-            TicketSigner::from_seed(&[7; 32]),
-        );
+        let lobby =
+            Lobby::new(config, games.collect(), check, entropy, TicketSigner::from_seed(&[7; 32]));
         System {
             now: LocalTime::ZERO,
             seed,
@@ -160,14 +151,10 @@ impl System {
     ) -> RoomId {
         let (&first, others) = users.split_first().expect("at least one user");
         self.run_until("the lobby", |system| {
-            users
-                .iter()
-                .all(|&user| system.users[user].client.is_connected())
+            users.iter().all(|&user| system.users[user].client.is_connected())
         });
-        let parameters = parameters
-            .iter()
-            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let parameters =
+            parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let create = NewRoom {
             name: "room".into(),
             game: game.to_owned(),
@@ -176,27 +163,14 @@ impl System {
             ..NewRoom::default()
         };
         self.request(first, LobbyRequest::CreateRoom(create));
-        self.run_until("a room", |system| {
-            system.users[first].client.room().is_some()
-        });
-        let room = self.users[first]
-            .client
-            .room()
-            .expect("the user has created a room");
+        self.run_until("a room", |system| system.users[first].client.room().is_some());
+        let room = self.users[first].client.room().expect("the user has created a room");
         self.request(first, LobbyRequest::StartRoom);
         for &user in others {
-            self.request(
-                user,
-                LobbyRequest::JoinRoom {
-                    room,
-                    password: String::new(),
-                },
-            );
+            self.request(user, LobbyRequest::JoinRoom { room, password: String::new() });
         }
         self.run_until("the game", |system| {
-            users
-                .iter()
-                .all(|&user| system.users[user].client.avatar().is_some())
+            users.iter().all(|&user| system.users[user].client.avatar().is_some())
         });
         room
     }
@@ -220,11 +194,7 @@ impl System {
             (process.is_linked() && process.host.has_room(room)).then_some(host)
         };
         let host = self.hosts.iter().find_map(has_room)?;
-        self.hosts[&host]
-            .host
-            .rooms()
-            .find(|&(id, _)| id == room)
-            .map(|(_, room)| (host, room))
+        self.hosts[&host].host.rooms().find(|&(id, _)| id == room).map(|(_, room)| (host, room))
     }
 
     pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
@@ -240,17 +210,13 @@ impl System {
     /// Deletes a room's recording and the events of all users. Long runs need this, since both are
     /// unbounded.
     pub fn clear_history(&mut self, room: RoomId) {
-        self.hosts
-            .values_mut()
-            .for_each(|process| process.host.clear_recording(room));
+        self.hosts.values_mut().for_each(|process| process.host.clear_recording(room));
         self.users.iter_mut().for_each(|user| user.events.clear());
     }
 
     pub fn user_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
         let (_, room) = self.running(room)?;
-        self.game_conns
-            .get(&room.connection(client)?)
-            .map(|&(user, _)| user)
+        self.game_conns.get(&room.connection(client)?).map(|&(user, _)| user)
     }
 
     /// Hash over everything that was delivered so far, with the times.
@@ -261,9 +227,9 @@ impl System {
     /// Pairs of viewer and object that the interest oracles have checked, and how many of them were
     /// followed.
     pub fn checked_pairs(&self) -> (u64, u64) {
-        self.interest_oracles.values().fold((0, 0), |sum, oracle| {
-            (sum.0 + oracle.checked, sum.1 + oracle.followed)
-        })
+        self.interest_oracles
+            .values()
+            .fold((0, 0), |sum, oracle| (sum.0 + oracle.checked, sum.1 + oracle.followed))
     }
 
     pub fn pose_oracle(&self, room: RoomId) -> Option<&PoseOracle> {
@@ -324,10 +290,7 @@ impl System {
     fn run_hosts(&mut self) {
         let now = self.now;
         for id in self.hosts.keys().copied().collect::<Vec<_>>() {
-            let process = self
-                .hosts
-                .get_mut(&id)
-                .expect("no host is removed in this loop");
+            let process = self.hosts.get_mut(&id).expect("no host is removed in this loop");
             let is_due = |due: LocalTime| due <= now;
             if process.is_awake() && process.host.next_deadline().is_some_and(is_due) {
                 let ticked = process.host.run(now);
@@ -339,10 +302,8 @@ impl System {
     fn check_rooms(&mut self, host: HostId, ticked: &[RoomId]) {
         // Checks are slow, so they are skipped if no user is checked.
         let is_checked = self.users.iter().any(|user| user.is_checked);
-        for (id, room) in self.hosts[&host]
-            .host
-            .rooms()
-            .filter(|(id, _)| is_checked && ticked.contains(id))
+        for (id, room) in
+            self.hosts[&host].host.rooms().filter(|(id, _)| is_checked && ticked.contains(id))
         {
             let oracle = self.interest_oracles.entry((host, id)).or_default();
             let interest = oracle.check(room.room());
@@ -352,12 +313,10 @@ impl System {
                 let (user, _) = self.game_conns.get(&room.connection(viewer.client)?)?;
                 Some((viewer, &self.users[*user]))
             });
-            let problem = users
-                .filter(|(_, user)| user.is_checked)
-                .find_map(|(viewer, user)| {
-                    poses.record_sent(room.room(), viewer);
-                    poses.check(viewer.client, &user.client).err()
-                });
+            let problem = users.filter(|(_, user)| user.is_checked).find_map(|(viewer, user)| {
+                poses.record_sent(room.room(), viewer);
+                poses.check(viewer.client, &user.client).err()
+            });
             if let Some(problem) = interest.err().or(problem) {
                 panic!("seed {}, {id:?}, at {:?}: {problem}", self.seed, self.now);
             }
@@ -370,11 +329,9 @@ impl System {
         match event {
             SimEvent::LobbyConnecting { conn } => {
                 let user = self.lobby_conns[&conn];
-                self.lobby
-                    .handle_connect(now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
+                self.lobby.handle_connect(now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
                 let at = self.users[user].down.send_on_stream(now);
-                self.events
-                    .push(at, SimEvent::LobbyConnected { user, conn });
+                self.events.push(at, SimEvent::LobbyConnected { user, conn });
             }
             SimEvent::LobbyConnected { user, conn } => {
                 if self.users[user].world == Some(conn) {
@@ -475,13 +432,9 @@ impl System {
                 }
             }
             LobbyAction::Close { conn, message, .. } => {
-                let at = self.users[self.lobby_conns[&conn]]
-                    .down
-                    .send_on_stream(self.now);
-                self.events
-                    .push(at, SimEvent::ClosedByLobby { conn, message });
-                self.events
-                    .push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
+                let at = self.users[self.lobby_conns[&conn]].down.send_on_stream(self.now);
+                self.events.push(at, SimEvent::ClosedByLobby { conn, message });
+                self.events.push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
             }
             LobbyAction::Host { host, order } => self.order_host(host, order),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
@@ -500,9 +453,7 @@ impl System {
     }
 
     fn send_world(&mut self, conn: ConnId, frame: Vec<u8>) {
-        let at = self.users[self.lobby_conns[&conn]]
-            .down
-            .send_on_stream(self.now);
+        let at = self.users[self.lobby_conns[&conn]].down.send_on_stream(self.now);
         self.events.push(at, SimEvent::FromLobby { conn, frame });
     }
 
@@ -535,16 +486,8 @@ impl System {
             SimHostOutput::MakeRoom(_) | SimHostOutput::Ended(_) => {}
             SimHostOutput::World(message) => self.report(host, message),
             SimHostOutput::Control(conn, message) => {
-                let at = self.users[self.game_conns[&conn].0]
-                    .down
-                    .send_on_stream(now);
-                self.events.push(
-                    at,
-                    SimEvent::FromHost {
-                        conn,
-                        frame: message.encode_to_vec(),
-                    },
-                );
+                let at = self.users[self.game_conns[&conn].0].down.send_on_stream(now);
+                self.events.push(at, SimEvent::FromHost { conn, frame: message.encode_to_vec() });
             }
             SimHostOutput::Datagram(conn, bytes) => {
                 let user = &mut self.users[self.game_conns[&conn].0];
@@ -553,19 +496,11 @@ impl System {
                     sent_datagrams.push((now, bytes.clone()));
                 }
                 for at in user.down.send_datagram(now, bytes.len()) {
-                    self.events.push(
-                        at,
-                        SimEvent::DatagramDown {
-                            conn,
-                            bytes: bytes.clone(),
-                        },
-                    );
+                    self.events.push(at, SimEvent::DatagramDown { conn, bytes: bytes.clone() });
                 }
             }
             SimHostOutput::Closed(conn) => {
-                let at = self.users[self.game_conns[&conn].0]
-                    .down
-                    .send_on_stream(now);
+                let at = self.users[self.game_conns[&conn].0].down.send_on_stream(now);
                 self.events.push(at, SimEvent::ClosedByHost { conn });
             }
         }

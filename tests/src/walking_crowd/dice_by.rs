@@ -18,8 +18,5 @@ pub(super) fn deserialize<'de, K: Deserialize<'de> + Ord, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<K, Rng>, D::Error> {
     let seeds = BTreeMap::<K, u64>::deserialize(deserializer)?;
-    Ok(seeds
-        .into_iter()
-        .map(|(key, seed)| (key, Rng::with_seed(seed)))
-        .collect())
+    Ok(seeds.into_iter().map(|(key, seed)| (key, Rng::with_seed(seed))).collect())
 }

@@ -66,8 +66,6 @@ const SERIES: [f64; 7] = [
 fn quarter_sine(part: u16) -> f32 {
     let x = f64::from(part) * (FRAC_PI_2 / 16_384.0);
     let square = x * x;
-    let sum = SERIES
-        .into_iter()
-        .fold(0.0, |sum, coefficient| sum * square + coefficient);
+    let sum = SERIES.into_iter().fold(0.0, |sum, coefficient| sum * square + coefficient);
     (x * sum) as f32
 }

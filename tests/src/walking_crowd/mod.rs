@@ -54,11 +54,8 @@ const MAX_TURN: i16 = 1_820;
 /// The purpose of the walkers' random numbers (see `World::rng_for`).
 const PLAYER_RNG_DOMAIN: u64 = 3;
 /// Centimetres, and 256 headings: 1.4 degrees each.
-const STEERED_FORMAT: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
+const STEERED_FORMAT: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkMode {
@@ -115,10 +112,7 @@ impl WalkingCrowd {
     };
 
     pub fn new(mode: WalkMode) -> Self {
-        Self {
-            mode,
-            walkers: Walkers::default(),
-        }
+        Self { mode, walkers: Walkers::default() }
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "the signature of `MakeGame`")]
@@ -142,10 +136,7 @@ impl Game for WalkingCrowd {
             game: Self::INFO.name.into(),
             kinds: vec![
                 kind("walker", ComponentSpec::public("path", Codec::Path)),
-                kind(
-                    "steered",
-                    ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT)),
-                ),
+                kind("steered", ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT))),
             ],
             ..Schema::default()
         }
@@ -213,18 +204,11 @@ impl Walkers {
     }
 
     fn move_steered(&mut self, world: &mut World) {
-        let (grid, step_m) = (
-            *world.grid(),
-            WALK_M_PER_S * world.now().since(self.settled_until).as_secs_f32(),
-        );
+        let (grid, step_m) =
+            (*world.grid(), WALK_M_PER_S * world.now().since(self.settled_until).as_secs_f32());
         for walker in &mut self.steered {
             walker.step(grid, step_m);
-            world.set_pose(
-                walker.object,
-                walker.place,
-                walker.heading.to_radians(),
-                WALK_M_PER_S,
-            );
+            world.set_pose(walker.object, walker.place, walker.heading.to_radians(), WALK_M_PER_S);
         }
     }
 
@@ -244,27 +228,16 @@ impl Walkers {
         world.replace_path(
             walker,
             arrival,
-            [
-                (arrival, Waypoint::walk(here)),
-                (next, Waypoint::walk(target)),
-            ],
+            [(arrival, Waypoint::walk(here)), (next, Waypoint::walk(target))],
         );
         self.arrivals.push(Reverse((next, walker)));
     }
 
     fn spawn_steered(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
-        let (place, heading) = (
-            random_position(*world.grid(), &mut rng),
-            Heading(rng.u16(..)),
-        );
+        let (place, heading) = (random_position(*world.grid(), &mut rng), Heading(rng.u16(..)));
         let pose = STEERED_FORMAT.pose(place, heading.to_radians(), WALK_M_PER_S);
         let object = world.spawn(STEERED, vec![Component::Pose(pose)]);
-        self.steered.push(SteeredWalker {
-            object,
-            rng,
-            place,
-            heading,
-        });
+        self.steered.push(SteeredWalker { object, rng, place, heading });
         object
     }
 

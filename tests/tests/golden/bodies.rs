@@ -22,30 +22,14 @@ use ambit_proto::wire::{Reader, Writer};
 
 /// Number of the datagram with the body.
 const DATAGRAM_NUMBER: u64 = 5_000;
-const ACKED: AckedSet = AckedSet {
-    newest: DATAGRAM_NUMBER - 2,
-    mask: u32::MAX,
-};
+const ACKED: AckedSet = AckedSet { newest: DATAGRAM_NUMBER - 2, mask: u32::MAX };
 const STAMP: GameTime = GameTime::from_millis(20_000_000);
 
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
-    let empty = DatagramBody {
-        stamp: STAMP,
-        records: Vec::new(),
-        poses: Vec::new(),
-    };
-    let records = DatagramBody {
-        records: records(),
-        ..empty.clone()
-    };
-    let with = |level| DatagramBody {
-        poses: section(level, &poses()),
-        ..empty.clone()
-    };
-    let all = DatagramBody {
-        poses: section(Level::Shared, &poses()),
-        ..records.clone()
-    };
+    let empty = DatagramBody { stamp: STAMP, records: Vec::new(), poses: Vec::new() };
+    let records = DatagramBody { records: records(), ..empty.clone() };
+    let with = |level| DatagramBody { poses: section(level, &poses()), ..empty.clone() };
+    let all = DatagramBody { poses: section(Level::Shared, &poses()), ..records.clone() };
     let named = [
         ("empty", empty.clone()),
         ("records", records),
@@ -53,10 +37,7 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
         ("poses-fine", with(Level::Fine)),
         ("records-and-poses", all),
     ];
-    named
-        .into_iter()
-        .map(|(name, body)| (name.to_owned(), write(body)))
-        .collect()
+    named.into_iter().map(|(name, body)| (name.to_owned(), write(body))).collect()
 }
 
 /// Reads the body down to the last pose, and writes it again.
@@ -67,13 +48,8 @@ pub(super) fn reencode(_: &str, bytes: &[u8]) -> Vec<u8> {
         .expect("the datagram has a body");
     let mut poses = Vec::new();
     if !body.poses.is_empty() {
-        let acked = read_section(
-            &body.poses,
-            DATAGRAM_NUMBER,
-            body.stamp,
-            &SlotTable::new(),
-            &mut poses,
-        );
+        let acked =
+            read_section(&body.poses, DATAGRAM_NUMBER, body.stamp, &SlotTable::new(), &mut poses);
         assert_eq!(acked, Ok(Some(ACKED)));
     }
     let level = if body.poses.first().is_some_and(|first| first & 1 == 1) {
@@ -81,11 +57,7 @@ pub(super) fn reencode(_: &str, bytes: &[u8]) -> Vec<u8> {
     } else {
         Level::Shared
     };
-    let poses = if poses.is_empty() {
-        Vec::new()
-    } else {
-        section(level, &poses)
-    };
+    let poses = if poses.is_empty() { Vec::new() } else { section(level, &poses) };
     write(DatagramBody { poses, ..body })
 }
 
@@ -121,10 +93,7 @@ pub(super) fn records() -> Vec<Record> {
     let mut path = Timeline::new(8);
     path.insert(STAMP, Waypoint::walk(Position::on_ground(10.0, 20.5)));
     path.insert(horizon, Waypoint::walk(Position::new(11.0, 21.5, 0.25)));
-    path.insert(
-        horizon + Duration::from_secs(3),
-        Waypoint::jump(Position::on_ground(80.0, 3.0)),
-    );
+    path.insert(horizon + Duration::from_secs(3), Waypoint::jump(Position::on_ground(80.0, 3.0)));
     let mut flag = Timeline::new(4);
     flag.insert(STAMP, StepValue(false));
     flag.insert(horizon, StepValue(true));
@@ -137,10 +106,7 @@ pub(super) fn records() -> Vec<Record> {
         (4, Component::Number(99)),
         (5, Component::Text("grüß dich".into())),
     ];
-    let walker = vec![
-        (0, Component::Pose(poses()[0].1)),
-        (1, Component::Text("team".into())),
-    ];
+    let walker = vec![(0, Component::Pose(poses()[0].1)), (1, Component::Text("team".into()))];
     let alias = |slot, epoch| Alias { slot, epoch };
     let late = horizon.saturating_sub(Duration::from_millis(40));
     let effects = [(60, 0), (95, 50), (180, 100)].map(|(age, before)| EffectTime {
@@ -148,30 +114,15 @@ pub(super) fn records() -> Vec<Record> {
         takes_effect_at: horizon.saturating_sub(Duration::from_millis(before)),
     });
     vec![
-        Record::Enter {
-            alias: alias(0, 1),
-            kind: 0,
-            at: horizon,
-            own: true,
-            components,
-        },
-        Record::Enter {
-            alias: alias(700, 255),
-            kind: 2,
-            at: late,
-            own: false,
-            components: walker,
-        },
+        Record::Enter { alias: alias(0, 1), kind: 0, at: horizon, own: true, components },
+        Record::Enter { alias: alias(700, 255), kind: 2, at: late, own: false, components: walker },
         Record::Update {
             alias: alias(3, 9),
             kind: 0,
             at: horizon,
             components: vec![(4, Component::Number(1))],
         },
-        Record::Leave {
-            alias: alias(65_535, 0),
-            at: horizon,
-        },
+        Record::Leave { alias: alias(65_535, 0), at: horizon },
         Record::InputEffects(effects.into()),
     ]
 }
@@ -185,12 +136,8 @@ pub(super) fn poses() -> Vec<(u16, Pose)> {
 /// The pose of an object `ago` ticks earlier: it moves in a circle.
 fn pose(slot: u16, ago: u64) -> Pose {
     // 5, 12 and 13 are the sides of a right triangle: no sine is needed.
-    const CIRCLE: [(f32, f32); 4] = [
-        (1.0, 0.0),
-        (12.0 / 13.0, 5.0 / 13.0),
-        (5.0 / 13.0, 12.0 / 13.0),
-        (0.0, 1.0),
-    ];
+    const CIRCLE: [(f32, f32); 4] =
+        [(1.0, 0.0), (12.0 / 13.0, 5.0 / 13.0), (5.0 / 13.0, 12.0 / 13.0), (0.0, 1.0)];
     let (cos, sin) = CIRCLE[(u64::from(slot) + 400 - ago) as usize % 4];
     let at = Position::new(50.0 + 2.0 * cos + f32::from(slot), 40.0 + 2.0 * sin, 0.5);
     let format = format(slot);
@@ -203,18 +150,14 @@ fn pose(slot: u16, ago: u64) -> Pose {
 
 fn format(slot: u16) -> PoseFormat {
     let schema = Schema::example_with_poses();
-    *schema.kinds[2 + usize::from(slot) % 3]
-        .pose_format()
-        .expect("a kind with poses")
+    *schema.kinds[2 + usize::from(slot) % 3].pose_format().expect("a kind with poses")
 }
 
 struct SlotTable(Vec<(PoseFormat, BaselineHistory)>);
 
 impl BaselineSource for SlotTable {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
-        self.0
-            .get(usize::from(slot))
-            .map(|(format, baselines)| (format, baselines))
+        self.0.get(usize::from(slot)).map(|(format, baselines)| (format, baselines))
     }
 }
 
@@ -247,14 +190,12 @@ pub(super) fn section(level: Level, poses: &[(u16, Pose)]) -> Vec<u8> {
     let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
     for (slot, pose) in poses {
         let (format, baselines) = table.object(*slot).expect("a slot of the table");
-        let (mode, baseline) = match (
-            baselines.baseline(&ACKED),
-            baselines.newest_before(ACKED.window_start()),
-        ) {
-            (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
-            (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
-            (None, None) => (BaselineMode::Absolute, None),
-        };
+        let (mode, baseline) =
+            match (baselines.baseline(&ACKED), baselines.newest_before(ACKED.window_start())) {
+                (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
+                (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
+                (None, None) => (BaselineMode::Absolute, None),
+            };
         let mut history = Vec::new();
         baselines.acked_poses(&ACKED, &mut history);
         if mode == BaselineMode::Old {

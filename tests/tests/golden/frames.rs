@@ -12,52 +12,22 @@ use prost::Message;
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     for (request, body) in (1..).zip(to_world()) {
-        push(
-            &mut out,
-            "client-to-world",
-            &world::ClientToWorld {
-                request,
-                body: Some(body),
-            },
-        );
+        push(&mut out, "client-to-world", &world::ClientToWorld { request, body: Some(body) });
     }
     for (request, body) in (1..).zip(from_world()) {
-        push(
-            &mut out,
-            "world-to-client",
-            &world::WorldToClient {
-                request,
-                body: Some(body),
-            },
-        );
+        push(&mut out, "world-to-client", &world::WorldToClient { request, body: Some(body) });
     }
     for body in to_game() {
-        push(
-            &mut out,
-            "client-to-game",
-            &game::ClientToGame { body: Some(body) },
-        );
+        push(&mut out, "client-to-game", &game::ClientToGame { body: Some(body) });
     }
     for body in from_game() {
-        push(
-            &mut out,
-            "game-to-client",
-            &game::GameToClient { body: Some(body) },
-        );
+        push(&mut out, "game-to-client", &game::GameToClient { body: Some(body) });
     }
     for body in to_host() {
-        push(
-            &mut out,
-            "world-to-host",
-            &host::WorldToHost { body: Some(body) },
-        );
+        push(&mut out, "world-to-host", &host::WorldToHost { body: Some(body) });
     }
     for body in from_host() {
-        push(
-            &mut out,
-            "host-to-world",
-            &host::HostToWorld { body: Some(body) },
-        );
+        push(&mut out, "host-to-world", &host::HostToWorld { body: Some(body) });
     }
     out
 }
@@ -76,24 +46,14 @@ pub(super) fn reencode(name: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn push(out: &mut Vec<(String, Vec<u8>)>, name: &str, message: &impl Message) {
-    let number = out
-        .iter()
-        .filter(|(other, _)| other.starts_with(name))
-        .count()
-        + 1;
-    out.push((
-        format!("{name}/{number:02}"),
-        encode_frame(message).to_vec(),
-    ));
+    let number = out.iter().filter(|(other, _)| other.starts_with(name)).count() + 1;
+    out.push((format!("{name}/{number:02}"), encode_frame(message).to_vec()));
 }
 
 fn round_trip<M: Message + Default + Debug>(bytes: &[u8]) -> Vec<u8> {
     let mut decoder = FrameDecoder::new(MAX_HOST);
     decoder.push(bytes);
-    let frame = decoder
-        .poll_frame()
-        .expect("a short frame")
-        .expect("a whole frame");
+    let frame = decoder.poll_frame().expect("a short frame").expect("a whole frame");
     encode_frame(&M::decode(frame).expect("a message")).to_vec()
 }
 
@@ -116,10 +76,7 @@ fn to_world() -> Vec<world::client_to_world::Body> {
             password: "pw".into(),
             key: vec![7; 16],
         }),
-        Body::JoinRoom(world::JoinRoom {
-            room: 5,
-            password: "pw".into(),
-        }),
+        Body::JoinRoom(world::JoinRoom { room: 5, password: "pw".into() }),
         Body::LeaveRoom(world::LeaveRoom {}),
         Body::StartRoom(world::StartRoom {}),
         Body::SetReady(world::SetReady { ready: true }),
@@ -133,9 +90,7 @@ fn to_world() -> Vec<world::client_to_world::Body> {
         }),
         Body::Kick(world::Kick { player: 9 }),
         Body::RequestTicket(world::RequestTicket {}),
-        Body::DescribeGame(world::DescribeGame {
-            game: "field".into(),
-        }),
+        Body::DescribeGame(world::DescribeGame { game: "field".into() }),
         Body::InviteBots(world::InviteBots { count: 12 }),
     ]
 }
@@ -143,13 +98,8 @@ fn to_world() -> Vec<world::client_to_world::Body> {
 /// One of each kind.
 fn parameters() -> Vec<world::Parameter> {
     use world::parameter::Allowed;
-    let word = world::Words {
-        words: vec!["auto".into(), "plain".into()],
-    };
-    let range = world::DecimalRange {
-        min: 0.5,
-        max: 10_000.0,
-    };
+    let word = world::Words { words: vec!["auto".into(), "plain".into()] };
+    let range = world::DecimalRange { min: 0.5, max: 10_000.0 };
     [
         Allowed::Whole(world::WholeRange { min: 10, max: 60 }),
         Allowed::Decimal(range),
@@ -178,10 +128,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
         certificate_sha256: vec![9; 32],
         web_certificates_sha256: vec![vec![6; 32]],
     };
-    let servers = world::Servers {
-        servers: vec![server],
-        probe_ms: 400,
-    };
+    let servers = world::Servers { servers: vec![server], probe_ms: 400 };
     let welcome = world::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
@@ -196,33 +143,19 @@ fn from_world() -> Vec<world::world_to_client::Body> {
     vec![
         Body::Welcome(welcome),
         Body::Error(error()),
-        Body::RoomList(world::RoomList {
-            rooms: vec![room()],
-        }),
-        Body::RoomChange(world::RoomChange {
-            change: Some(world::room_change::Change::Gone(4)),
-        }),
+        Body::RoomList(world::RoomList { rooms: vec![room()] }),
+        Body::RoomChange(world::RoomChange { change: Some(world::room_change::Change::Gone(4)) }),
         Body::RoomChange(world::RoomChange {
             change: Some(world::room_change::Change::Room(room())),
         }),
         Body::RoomCreated(world::RoomCreated { room: Some(room()) }),
-        Body::RoomJoined(world::RoomJoined {
-            room: Some(room()),
-            players: vec![player()],
-        }),
-        Body::RoomLeft(world::RoomLeft {
-            room: 5,
-            reason: 29,
-            message: "out".into(),
-        }),
+        Body::RoomJoined(world::RoomJoined { room: Some(room()), players: vec![player()] }),
+        Body::RoomLeft(world::RoomLeft { room: 5, reason: 29, message: "out".into() }),
         Body::PlayerList(world::PlayerList {
             room: 5,
             players: vec![player(), world::Player::default()],
         }),
-        Body::Renamed(world::Renamed {
-            player: 3,
-            name: "bob".into(),
-        }),
+        Body::Renamed(world::Renamed { player: 3, name: "bob".into() }),
         Body::Chat(world::Chat {
             channel: 1,
             from: 3,
@@ -240,10 +173,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             map: 1,
             web_certificates_sha256: vec![vec![6; 32], vec![7; 32]],
         }),
-        Body::Goodbye(world::Goodbye {
-            code: 26,
-            message: "draining".into(),
-        }),
+        Body::Goodbye(world::Goodbye { code: 26, message: "draining".into() }),
         Body::PlayerChange(world::PlayerChange {
             room: 5,
             players: vec![player()],
@@ -264,11 +194,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
 fn to_game() -> Vec<game::client_to_game::Body> {
     use game::client_to_game::Body;
     vec![
-        Body::Join(game::Join {
-            version: message::VERSION,
-            ticket: vec![1, 2, 3],
-            coding: 0,
-        }),
+        Body::Join(game::Join { version: message::VERSION, ticket: vec![1, 2, 3], coding: 0 }),
         Body::Leave(game::Leave {}),
     ]
 }
@@ -291,10 +217,7 @@ fn from_game() -> Vec<game::game_to_client::Body> {
     vec![
         Body::Joined(joined),
         Body::Error(error()),
-        Body::Out(game::Out {
-            reason: 29,
-            message: "kicked".into(),
-        }),
+        Body::Out(game::Out { reason: 29, message: "kicked".into() }),
         Body::Late(game::RoomLate {
             is_late: true,
             loses_ticks: true,
@@ -306,22 +229,12 @@ fn from_game() -> Vec<game::game_to_client::Body> {
 }
 
 fn tick() -> host::RoomTick {
-    host::RoomTick {
-        room: 5,
-        at_us: 100_000,
-        inputs: vec![0],
-        serial: 9,
-    }
+    host::RoomTick { room: 5, at_us: 100_000, inputs: vec![0], serial: 9 }
 }
 
 fn to_host() -> Vec<host::world_to_host::Body> {
     use host::world_to_host::Body;
-    let members = host::Members {
-        members: vec![host::Member {
-            player: 3,
-            name: "bob".into(),
-        }],
-    };
+    let members = host::Members { members: vec![host::Member { player: 3, name: "bob".into() }] };
     let parameters = [("walk".to_owned(), "steered".to_owned())].into();
     let resume = host::Resume {
         state: vec![7, 8],
@@ -347,10 +260,7 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             resume: Some(resume),
             incarnation: 2,
         }),
-        Body::CloseRoom(host::CloseRoom {
-            room: 5,
-            reason: 35,
-        }),
+        Body::CloseRoom(host::CloseRoom { room: 5, reason: 35 }),
         Body::RemovePlayer(host::RemovePlayer {
             room: 5,
             player: 3,
@@ -358,21 +268,10 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             void_tickets_until: 9_999,
         }),
         Body::Drain(host::Drain {}),
-        Body::RenamePlayer(host::RenamePlayer {
-            room: 5,
-            player: 3,
-            name: "bob".into(),
-        }),
-        Body::AcknowledgeHeartbeat(host::AcknowledgeHeartbeat {
-            number: 7,
-            lease_ms: 750,
-        }),
+        Body::RenamePlayer(host::RenamePlayer { room: 5, player: 3, name: "bob".into() }),
+        Body::AcknowledgeHeartbeat(host::AcknowledgeHeartbeat { number: 7, lease_ms: 750 }),
         Body::JournalKept(host::JournalKept { serial: 300 }),
-        Body::ReleaseForTransfer(host::ReleaseForTransfer {
-            room: 5,
-            player: 3,
-            number: 7,
-        }),
+        Body::ReleaseForTransfer(host::ReleaseForTransfer { room: 5, player: 3, number: 7 }),
         Body::RefuseTransfer(host::RefuseTransfer { room: 5, player: 3 }),
         Body::Admit(host::Admit {
             room: 6,
@@ -408,20 +307,11 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         label: "left".into(),
         cores: 2,
         instance: vec![4; 16],
-        rooms: vec![host::RoomHere {
-            room: 5,
-            incarnation: 2,
-        }],
+        rooms: vec![host::RoomHere { room: 5, incarnation: 2 }],
         build: "blue".into(),
         ticket_time_unix_s: 1_800_000_000,
     };
-    let figures = |p50_us| {
-        Some(host::TickFigures {
-            p50_us,
-            p99_us: 900,
-            max_us: 5_000,
-        })
-    };
+    let figures = |p50_us| Some(host::TickFigures { p50_us, p99_us: 900, max_us: 5_000 });
     let load = host::RoomLoad {
         room: 5,
         columns: 2,
@@ -431,12 +321,8 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         players: vec![1, 0],
         changes: vec![20, 0],
     };
-    let late_room = host::LateRoom {
-        room: 5,
-        ticks_skipped: 300,
-        load_level: 2,
-        recent_ticks_skipped: 30,
-    };
+    let late_room =
+        host::LateRoom { room: 5, ticks_skipped: 300, load_level: 2, recent_ticks_skipped: 30 };
     let stats = host::HostStats {
         rooms: 1,
         players: 2,
@@ -472,20 +358,9 @@ fn from_host() -> Vec<host::host_to_world::Body> {
     };
     vec![
         Body::Ready(ready),
-        Body::RoomOpened(host::RoomOpened {
-            room: 5,
-            error: Some(error()),
-        }),
-        Body::RoomClosed(host::RoomClosed {
-            room: 5,
-            reason: 31,
-            message: "crashed".into(),
-        }),
-        Body::PlayerOut(host::PlayerOut {
-            room: 5,
-            player: 3,
-            reason: 29,
-        }),
+        Body::RoomOpened(host::RoomOpened { room: 5, error: Some(error()) }),
+        Body::RoomClosed(host::RoomClosed { room: 5, reason: 31, message: "crashed".into() }),
+        Body::PlayerOut(host::PlayerOut { room: 5, player: 3, reason: 29 }),
         Body::Stats(stats),
         Body::Heartbeat(host::Heartbeat { number: 7 }),
         Body::RoomSaved(host::RoomSaved {
@@ -504,26 +379,13 @@ fn from_host() -> Vec<host::host_to_world::Body> {
             from_x: 199.0,
             from_y: 98.5,
         }),
-        Body::Departed(host::Departed {
-            room: 5,
-            player: 3,
-            number: 7,
-            carried: Some(vec![1]),
-        }),
-        Body::Arrived(host::Arrived {
-            room: 6,
-            player: 3,
-            number: 7,
-        }),
+        Body::Departed(host::Departed { room: 5, player: 3, number: 7, carried: Some(vec![1]) }),
+        Body::Arrived(host::Arrived { room: 6, player: 3, number: 7 }),
     ]
 }
 
 fn error() -> world::Error {
-    world::Error {
-        code: 16,
-        name: "room_full".into(),
-        message: "the room has 4 seats".into(),
-    }
+    world::Error { code: 16, name: "room_full".into(), message: "the room has 4 seats".into() }
 }
 
 fn room() -> world::Room {
@@ -541,11 +403,5 @@ fn room() -> world::Room {
 }
 
 fn player() -> world::Player {
-    world::Player {
-        id: 3,
-        name: "ann".into(),
-        ready: true,
-        host: true,
-        connected: true,
-    }
+    world::Player { id: 3, name: "ann".into(), ready: true, host: true, connected: true }
 }

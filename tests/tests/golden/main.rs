@@ -38,21 +38,9 @@ struct Family {
 }
 
 const FAMILIES: [Family; 3] = [
-    Family {
-        prefix: "format",
-        samples: format_samples,
-        reencode: reencode_format,
-    },
-    Family {
-        prefix: "body",
-        samples: bodies::samples,
-        reencode: bodies::reencode,
-    },
-    Family {
-        prefix: "frame",
-        samples: frames::samples,
-        reencode: frames::reencode,
-    },
+    Family { prefix: "format", samples: format_samples, reencode: reencode_format },
+    Family { prefix: "body", samples: bodies::samples, reencode: bodies::reencode },
+    Family { prefix: "frame", samples: frames::samples, reencode: frames::reencode },
 ];
 
 #[test]
@@ -60,11 +48,7 @@ fn every_packet_is_reencoded_to_the_same_bytes() {
     for (name, bytes) in golden() {
         let (prefix, rest) = name.split_once('/').expect("family/name");
         if let Some(family) = FAMILIES.iter().find(|family| family.prefix == prefix) {
-            assert_eq!(
-                hex(&(family.reencode)(rest, &bytes)),
-                hex(&bytes),
-                "{name}: {HELP}"
-            );
+            assert_eq!(hex(&(family.reencode)(rest, &bytes)), hex(&bytes), "{name}: {HELP}");
         }
     }
 }
@@ -77,54 +61,36 @@ fn this_build_writes_the_bytes_of_the_file() {
     }
     let golden = golden();
     for (name, bytes) in &samples {
-        let stored = golden
-            .get(name)
-            .unwrap_or_else(|| panic!("{name} is not in the file: {HELP}"));
+        let stored =
+            golden.get(name).unwrap_or_else(|| panic!("{name} is not in the file: {HELP}"));
         assert_eq!(hex(bytes), hex(stored), "{name}: {HELP}");
     }
-    let obsolete: Vec<_> = golden
-        .keys()
-        .filter(|name| !samples.contains_key(*name))
-        .collect();
-    assert!(
-        obsolete.is_empty(),
-        "this build does not write {obsolete:?}: {HELP}"
-    );
+    let obsolete: Vec<_> = golden.keys().filter(|name| !samples.contains_key(*name)).collect();
+    assert!(obsolete.is_empty(), "this build does not write {obsolete:?}: {HELP}");
 }
 
 #[test]
 fn datagrams_of_the_file_are_accepted() {
     let golden = golden();
     datagrams::check(|name| {
-        golden
-            .get(&format!("datagram/{name}"))
-            .cloned()
-            .expect("a datagram of the file")
+        golden.get(&format!("datagram/{name}")).cloned().expect("a datagram of the file")
     });
 }
 
 fn samples() -> Vec<(String, Vec<u8>)> {
     let families = FAMILIES.iter().flat_map(|family| {
         let named = |(name, bytes)| (format!("{}/{name}", family.prefix), bytes);
-        (family.samples)()
-            .into_iter()
-            .map(named)
-            .collect::<Vec<_>>()
+        (family.samples)().into_iter().map(named).collect::<Vec<_>>()
     });
-    let datagrams = datagrams::samples()
-        .into_iter()
-        .map(|(name, bytes)| (format!("datagram/{name}"), bytes));
+    let datagrams =
+        datagrams::samples().into_iter().map(|(name, bytes)| (format!("datagram/{name}"), bytes));
     families.chain(datagrams).collect()
 }
 
 fn format_samples() -> Vec<(String, Vec<u8>)> {
     let examples = formats().into_iter().flat_map(|format| {
-        (0..EXAMPLES).map(move |seed| {
-            (
-                format!("{}/{seed}", format.name),
-                format.encode_example(seed),
-            )
-        })
+        (0..EXAMPLES)
+            .map(move |seed| (format!("{}/{seed}", format.name), format.encode_example(seed)))
     });
     examples.collect()
 }
@@ -133,9 +99,7 @@ fn reencode_format(name: &str, bytes: &[u8]) -> Vec<u8> {
     let (name, _) = name.split_once('/').expect("format/seed");
     let format = formats().into_iter().find(|format| format.name == name);
     let format = format.unwrap_or_else(|| panic!("there is no format {name}: {HELP}"));
-    format
-        .reencode(bytes)
-        .unwrap_or_else(|error| panic!("{name}: {error}: {HELP}"))
+    format.reencode(bytes).unwrap_or_else(|error| panic!("{name}: {error}: {HELP}"))
 }
 
 fn path() -> PathBuf {
@@ -148,9 +112,7 @@ fn golden() -> BTreeMap<String, Vec<u8>> {
     let path = path();
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}. {HELP}", path.display()));
-    let lines = text
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let named = lines.map(|line| {
         let (name, hex) = line.split_once(' ').expect("a name and bytes");
         (name.to_owned(), bytes(hex))
@@ -177,18 +139,10 @@ fn hex(bytes: &[u8]) -> String {
     for byte in bytes {
         write!(digits, "{byte:02x}").expect("writing to a String cannot fail");
     }
-    if digits.is_empty() {
-        "-".into()
-    } else {
-        digits
-    }
+    if digits.is_empty() { "-".into() } else { digits }
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).expect("hexadecimal");
-    if hex == "-" {
-        Vec::new()
-    } else {
-        (0..hex.len()).step_by(2).map(digit).collect()
-    }
+    if hex == "-" { Vec::new() } else { (0..hex.len()).step_by(2).map(digit).collect() }
 }

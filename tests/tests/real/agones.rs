@@ -11,19 +11,12 @@ fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()>
     let scratch = ScratchFolder::new("agones");
     let sidecar = Sidecar::start(Sidecar::free_port()?)?;
     let server = start_server(&scratch)?;
-    let mut host = start_host(
-        &scratch,
-        &server,
-        sidecar.port,
-        &["--advertise", "127.0.0.1"],
-    )?;
+    let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     sidecar.wait("a host that is ready", |state| {
         state.accepted("/ready") == 1 && state.counter("rooms") == (0, 8)
     })?;
     let pings = sidecar.state().accepted("/health");
-    sidecar.wait("repeated health requests", |state| {
-        state.accepted("/health") >= pings + 3
-    })?;
+    sidecar.wait("repeated health requests", |state| state.accepted("/health") >= pings + 3)?;
     let address = host.wait_for_address()?;
     let consoles = two_rooms(&scratch, &server, &address)?;
     sidecar.wait("a room and its player", |state| {
@@ -34,10 +27,8 @@ fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()>
     let log = hand_over(&server, host, consoles)?;
     assert_eq!(sidecar.state().accepted("/shutdown"), 1);
     let place = |words: &str| log.iter().position(|line| line.contains(words));
-    let (handed_over, notified) = (
-        place("all rooms are handed over"),
-        place("Agones knows that this server ends"),
-    );
+    let (handed_over, notified) =
+        (place("all rooms are handed over"), place("Agones knows that this server ends"));
     assert!(handed_over.is_some() && handed_over < notified, "{log:#?}");
     Ok(())
 }
@@ -55,9 +46,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
         "{missing}"
     );
     let consoles = two_rooms(&scratch, &server, &address)?;
-    server.wait_for_metrics("both players", |metrics| {
-        metrics["ambit_host_players"] == 2.0
-    })?;
+    server.wait_for_metrics("both players", |metrics| metrics["ambit_host_players"] == 2.0)?;
 
     let sidecar = Sidecar::start(port)?;
     host.wait_for_log("Agones' sidecar is there")?;
@@ -76,12 +65,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
     let sidecar = Sidecar::start(Sidecar::free_port()?)?;
     sidecar.state().is_failing = true;
     let server = start_server(&scratch)?;
-    let mut host = start_host(
-        &scratch,
-        &server,
-        sidecar.port,
-        &["--advertise", "127.0.0.1"],
-    )?;
+    let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     let address = host.wait_for_address()?;
     let failure = host.wait_for_log("Agones does not take ready")?;
     assert!(
@@ -94,11 +78,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
     sidecar.wait("a room", |state| state.counter("rooms") == (1, 8))?;
     sidecar.state().is_failing = true;
     let log = hand_over(&server, host, consoles)?;
-    assert!(
-        log.iter()
-            .any(|line| line.contains("Agones does not take shutdown")),
-        "{log:#?}"
-    );
+    assert!(log.iter().any(|line| line.contains("Agones does not take shutdown")), "{log:#?}");
     Ok(())
 }
 
@@ -108,20 +88,10 @@ fn a_counter_that_the_fleet_does_not_declare_is_named_in_the_log() -> Result<()>
     let sidecar = Sidecar::start(Sidecar::free_port()?)?;
     sidecar.state().counters.remove("players");
     let server = start_server(&scratch)?;
-    let mut host = start_host(
-        &scratch,
-        &server,
-        sidecar.port,
-        &["--advertise", "127.0.0.1"],
-    )?;
+    let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     let failure = host.wait_for_log("does not take the counter")?;
-    assert!(
-        failure.contains("counter not found: players. Does the Fleet declare it"),
-        "{failure}"
-    );
-    sidecar.wait("the other counter", |state| {
-        state.counter("rooms") == (0, 8)
-    })?;
+    assert!(failure.contains("counter not found: players. Does the Fleet declare it"), "{failure}");
+    sidecar.wait("the other counter", |state| state.counter("rooms") == (0, 8))?;
     Ok(())
 }
 
@@ -133,33 +103,19 @@ fn without_advertise_players_get_the_address_from_agones() -> Result<()> {
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &[])?;
     // The host does not know its address yet: it repeats the request and serves no room.
-    sidecar.wait("several requests", |state| {
-        state.accepted("/gameserver") >= 3
-    })?;
+    sidecar.wait("several requests", |state| state.accepted("/gameserver") >= 3)?;
     assert_eq!(server.metrics()?["ambit_hosts"], 1.0);
     sidecar.state().game_server = game_server("localhost", 7_001);
     let hosting = host.wait_for_log("hosting rooms")?;
-    assert!(
-        hosting.contains("127.0.0.1:7001") || hosting.contains("[::1]:7001"),
-        "{hosting}"
-    );
-    sidecar.wait("a host that is ready", |state| {
-        state.accepted("/ready") == 1
-    })?;
+    assert!(hosting.contains("127.0.0.1:7001") || hosting.contains("[::1]:7001"), "{hosting}");
+    sidecar.wait("a host that is ready", |state| state.accepted("/ready") == 1)?;
     server.wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     Ok(())
 }
 
 /// Starts a server that accepts hosts and has a child host for one room.
 fn start_server(scratch: &ScratchFolder) -> Result<Server> {
-    let arguments = [
-        "--hosts",
-        "process:1",
-        "--host-capacity",
-        "1",
-        "--host-key",
-        Host::KEY,
-    ];
+    let arguments = ["--hosts", "process:1", "--host-capacity", "1", "--host-key", Host::KEY];
     Server::start(scratch, &arguments)
 }
 
@@ -170,12 +126,7 @@ fn start_host(
     arguments: &[&str],
 ) -> Result<Host> {
     let arguments = [&["--agones", "--capacity", "8"], arguments].concat();
-    Host::start(
-        scratch,
-        server,
-        &arguments,
-        &[("AGONES_SDK_HTTP_PORT", &port.to_string())],
-    )
+    Host::start(scratch, server, &arguments, &[("AGONES_SDK_HTTP_PORT", &port.to_string())])
 }
 
 /// Two rooms, each with a player: one at the server's child host, which is then full, and one at
@@ -186,21 +137,12 @@ fn two_rooms(scratch: &ScratchFolder, server: &Server, address: &str) -> Result<
         let mut console = Console::start(scratch, server.world, name, &[])?;
         console.run_command(&format!("create {name} game=field npcs=5"), "created")?;
         let started = console.run_command("start", "started")?;
-        console.wait_until("the avatar", |event| {
-            event["ev"] == "enter" && event["own"] == true
-        })?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
         Ok((console, started["address"] == address))
     };
     let ((ann, ann_is_at_host), (bob, bob_is_at_host)) = (start("ann")?, start("bob")?);
-    assert!(
-        ann_is_at_host != bob_is_at_host,
-        "one at {address}, one at the child"
-    );
-    Ok(if ann_is_at_host {
-        [ann, bob]
-    } else {
-        [bob, ann]
-    })
+    assert!(ann_is_at_host != bob_is_at_host, "one at {address}, one at the child");
+    Ok(if ann_is_at_host { [ann, bob] } else { [bob, ann] })
 }
 
 /// Frees capacity at the child host, ends the host, and checks that the first player continues at
@@ -211,20 +153,14 @@ fn hand_over(
     [mut here, mut there]: [Console; 2],
 ) -> Result<Vec<String>> {
     there.run_command("leave", "left")?;
-    server.wait_for_metrics("capacity at the child", |metrics| {
-        metrics["ambit_host_rooms"] == 1.0
-    })?;
+    server
+        .wait_for_metrics("capacity at the child", |metrics| metrics["ambit_host_rooms"] == 1.0)?;
     let (status, log) = host.terminate()?;
     assert_eq!(status, Some(0), "{log:#?}");
     here.wait_until("the room elsewhere", |event| {
         event["ev"] == "started" && event["again"] == true
     })?;
     here.run_command("objects", "objects")?;
-    assert!(
-        !here
-            .events
-            .iter()
-            .any(|event| event["ev"] == "left" || event["ev"] == "error")
-    );
+    assert!(!here.events.iter().any(|event| event["ev"] == "left" || event["ev"] == "error"));
     Ok(log)
 }

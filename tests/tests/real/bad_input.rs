@@ -24,21 +24,11 @@ use anyhow::Result;
 fn another_protocol_version_gets_a_clear_answer() -> Result<()> {
     beside_a_console("version", async |server| {
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
-        let answer = raw
-            .request_answer(ask::Body::Hello(Hello {
-                version: 99,
-                ..Hello::default()
-            }))
-            .await?;
-        let Some(answer::Body::Error(error)) = answer.body else {
-            panic!("{answer:?}")
-        };
+        let answer =
+            raw.request_answer(ask::Body::Hello(Hello { version: 99, ..Hello::default() })).await?;
+        let Some(answer::Body::Error(error)) = answer.body else { panic!("{answer:?}") };
         assert_eq!(error.code(), ErrorCode::VersionMismatch);
-        assert!(
-            error.message.contains("99") && error.message.contains('2'),
-            "{}",
-            error.message
-        );
+        assert!(error.message.contains("99") && error.message.contains('2'), "{}", error.message);
         raw.wait_closed().await?;
         Ok(())
     })
@@ -93,42 +83,25 @@ fn a_frame_that_is_too_large_closes_the_connection() -> Result<()> {
 fn unknown_messages_and_requests_out_of_state_get_named_errors() -> Result<()> {
     beside_a_console("state", async |server| {
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
-        let early = raw
-            .request_answer(ask::Body::ListRooms(ListRooms::default()))
-            .await?;
+        let early = raw.request_answer(ask::Body::ListRooms(ListRooms::default())).await?;
         assert_eq!(code(early.body.as_ref()), Some(ErrorCode::OutOfState));
         raw.hello("odd").await?;
         // Field 99 of `ClientToWorld` does not exist.
-        raw.write(&encode_frame(&ClientToWorld {
-            request: 900,
-            body: None,
-        }))
-        .await?;
+        raw.write(&encode_frame(&ClientToWorld { request: 900, body: None })).await?;
         let unknown = raw.find(|body| code(Some(&body))).await?;
         assert_eq!(unknown, ErrorCode::UnknownMessage);
-        let start = raw
-            .request_answer(ask::Body::StartRoom(StartRoom {}))
-            .await?;
+        let start = raw.request_answer(ask::Body::StartRoom(StartRoom {})).await?;
         assert_eq!(code(start.body.as_ref()), Some(ErrorCode::NotInRoom));
         let join = raw
-            .request_answer(ask::Body::JoinRoom(JoinRoom {
-                room: 4_711,
-                ..JoinRoom::default()
-            }))
+            .request_answer(ask::Body::JoinRoom(JoinRoom { room: 4_711, ..JoinRoom::default() }))
             .await?;
         assert_eq!(code(join.body.as_ref()), Some(ErrorCode::NoSuchRoom));
         let long = raw
-            .request_answer(ask::Body::Say(Say {
-                text: "x".repeat(5_000),
-                ..Say::default()
-            }))
+            .request_answer(ask::Body::Say(Say { text: "x".repeat(5_000), ..Say::default() }))
             .await?;
         assert_eq!(code(long.body.as_ref()), Some(ErrorCode::BadText));
         let bell = raw
-            .request_answer(ask::Body::Say(Say {
-                text: "\u{7}".to_owned(),
-                ..Say::default()
-            }))
+            .request_answer(ask::Body::Say(Say { text: "\u{7}".to_owned(), ..Say::default() }))
             .await?;
         assert_eq!(code(bell.body.as_ref()), Some(ErrorCode::BadText));
         let again = raw.hello("odd").await?;
@@ -142,10 +115,8 @@ fn a_client_that_asks_too_often_gets_an_error_and_is_closed() -> Result<()> {
     beside_a_console("often", async |server| {
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("eager").await?;
-        let request = ClientToWorld {
-            request: 77,
-            body: Some(ask::Body::ListRooms(ListRooms::default())),
-        };
+        let request =
+            ClientToWorld { request: 77, body: Some(ask::Body::ListRooms(ListRooms::default())) };
         for _ in 0..600 {
             if raw.write(&encode_frame(&request)).await.is_err() {
                 break;
@@ -165,8 +136,7 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
     beside_a_console("never-reads", async |server| {
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("never-reads").await?;
-        raw.request_answer(ask::Body::ListRooms(ListRooms { subscribe: true }))
-            .await?;
+        raw.request_answer(ask::Body::ListRooms(ListRooms { subscribe: true })).await?;
         // Other clients chat; this client reads nothing, and its queue fills up.
         let mut talkers = Vec::new();
         for number in 0..8 {
@@ -200,24 +170,14 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let ticket = ticket(&mut raw, "mine").await?;
         let good = ticket.ticket.clone();
 
-        assert_eq!(
-            refusal(server, b"nothing of the kind".to_vec()).await?,
-            ErrorCode::BadTicket
-        );
+        assert_eq!(refusal(server, b"nothing of the kind".to_vec()).await?, ErrorCode::BadTicket);
         for position in [0, good.len() / 2, good.len() - 1] {
             let mut forged = good.clone();
             forged[position] ^= 1;
-            assert_eq!(
-                refusal(server, forged).await?,
-                ErrorCode::BadTicket,
-                "byte {position}"
-            );
+            assert_eq!(refusal(server, forged).await?, ErrorCode::BadTicket, "byte {position}");
         }
         let mut first = RawClient::connect(server, ALPN_GAME).await?;
-        assert!(matches!(
-            first.join(good.clone()).await?,
-            game_to_client::Body::Joined(_)
-        ));
+        assert!(matches!(first.join(good.clone()).await?, game_to_client::Body::Joined(_)));
         assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
 
         // A ticket of another server, which signs with another key.
@@ -232,12 +192,8 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let mut leaving = RawClient::connect(server, ALPN_WORLD).await?;
         leaving.hello("leaving").await?;
         let expired = self::ticket(&mut leaving, "shortlived").await?;
-        running.wait_for_metrics("the third room", |metrics| {
-            metrics["ambit_host_rooms"] == 3.0
-        })?;
-        leaving
-            .request_answer(ask::Body::LeaveRoom(LeaveRoom {}))
-            .await?;
+        running.wait_for_metrics("the third room", |metrics| metrics["ambit_host_rooms"] == 3.0)?;
+        leaving.request_answer(ask::Body::LeaveRoom(LeaveRoom {})).await?;
         running.wait_for_metrics("the end of the third room", |metrics| {
             metrics["ambit_host_rooms"] == 2.0
         })?;
@@ -255,16 +211,8 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let has_seven =
             |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
         let metrics = running.wait_for_metrics("seven refused tickets", has_seven)?;
-        let expected = [
-            ("foreign", 1.0),
-            ("forged", 4.0),
-            ("malformed", 1.0),
-            ("used", 1.0),
-        ];
-        assert_eq!(
-            refused(&metrics),
-            expected.map(|(reason, count)| (reason.to_owned(), count))
-        );
+        let expected = [("foreign", 1.0), ("forged", 4.0), ("malformed", 1.0), ("used", 1.0)];
+        assert_eq!(refused(&metrics), expected.map(|(reason, count)| (reason.to_owned(), count)));
         Ok(())
     })
 }
@@ -276,10 +224,7 @@ fn malformed_datagrams_change_nothing() -> Result<()> {
         lobby.hello("noise").await?;
         let ticket = ticket(&mut lobby, "noisy").await?;
         let mut game = RawClient::connect(server, ALPN_GAME).await?;
-        assert!(matches!(
-            game.join(ticket.ticket.clone()).await?,
-            game_to_client::Body::Joined(_)
-        ));
+        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
         let mut rng = fastrand::Rng::with_seed(3);
         for _ in 0..2_000 {
             let bytes: Vec<u8> = (0..rng.usize(0..1_100)).map(|_| rng.u8(..)).collect();
@@ -300,10 +245,7 @@ fn invalid_positions_are_refused() -> Result<()> {
         lobby.hello("lost").await?;
         let ticket = ticket(&mut lobby, "nowhere").await?;
         let mut game = RawClient::connect(server, ALPN_GAME).await?;
-        assert!(matches!(
-            game.join(ticket.ticket.clone()).await?,
-            game_to_client::Body::Joined(_)
-        ));
+        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
         let mut link = Link::new(LinkConfig::default());
         let mut clock = 0;
         let places = [(200.5, 5.0), (5.0, 200.01), (16_000.0, 16_000.0)];
@@ -366,9 +308,8 @@ fn silent_connections_do_not_block_players() -> Result<()> {
         for connection in silent {
             connection.closed().await;
         }
-        server.wait_for_metrics("the console alone", |metrics| {
-            metrics["ambit_connections"] == 1.0
-        })?;
+        server
+            .wait_for_metrics("the console alone", |metrics| metrics["ambit_connections"] == 1.0)?;
         Ok(())
     })
 }
@@ -379,16 +320,10 @@ fn a_flooding_client_that_never_reads_affects_only_itself() -> Result<()> {
         let mut lobby = RawClient::connect(server.world, ALPN_WORLD).await?;
         lobby.hello("loud").await?;
         // Joins the console's room, which is the first one of its server.
-        let join = ask::Body::JoinRoom(JoinRoom {
-            room: 1,
-            ..JoinRoom::default()
-        });
+        let join = ask::Body::JoinRoom(JoinRoom { room: 1, ..JoinRoom::default() });
         let ticket = request_ticket(&mut lobby, join).await?;
         let mut game = RawClient::connect(server.world, ALPN_GAME).await?;
-        assert!(matches!(
-            game.join(ticket.ticket).await?,
-            game_to_client::Body::Joined(_)
-        ));
+        assert!(matches!(game.join(ticket.ticket).await?, game_to_client::Body::Joined(_)));
         let before_kib = server.resident_kib()?;
         // From here on neither its datagrams nor its control stream are read.
         let datagram = bytes::Bytes::from(vec![7; 1_000]);
@@ -414,14 +349,11 @@ fn visit(world: SocketAddr) -> Result<()> {
     let mut bob = Console::start(&scratch, world, "bob", &[])?;
     bob.run_command("create another game=field npcs=0", "created")?;
     bob.run_command("start", "started")?;
-    let own = bob.wait_until("his avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    let own =
+        bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     bob.type_in("watch on")?;
     bob.type_in("move 110 110")?;
-    bob.wait_until("his first steps", |event| {
-        event["ev"] == "update" && event["id"] == own["id"]
-    })?;
+    bob.wait_until("his first steps", |event| event["ev"] == "update" && event["id"] == own["id"])?;
     assert_eq!(bob.quit()?.0, 0);
     Ok(())
 }
@@ -441,14 +373,10 @@ fn beside_a_console_with_server(
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     ann.run_command("create quiet game=field npcs=5", "created")?;
     ann.run_command("start", "started")?;
-    ann.wait_until("her avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     ann.type_in("move 110 110")?;
 
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(bad(&server))?;
     runtime.shutdown_background();
 
@@ -461,8 +389,7 @@ fn beside_a_console_with_server(
     assert_eq!(noticed, None, "{stats}");
     let log = server.take_log();
     assert!(
-        !log.iter()
-            .any(|line| line.contains("ERROR") || line.contains("panicked")),
+        !log.iter().any(|line| line.contains("ERROR") || line.contains("panicked")),
         "{log:#?}"
     );
     assert_eq!(ann.quit()?.0, 0);
@@ -482,28 +409,14 @@ async fn ticket(raw: &mut RawClient, room: &str) -> Result<Ticket> {
         ..CreateRoom::default()
     };
     let created = raw.request_answer(ask::Body::CreateRoom(create)).await?;
-    assert!(
-        matches!(created.body, Some(answer::Body::RoomCreated(_))),
-        "{created:?}"
-    );
+    assert!(matches!(created.body, Some(answer::Body::RoomCreated(_))), "{created:?}");
     request_ticket(raw, ask::Body::StartRoom(StartRoom {})).await
 }
 
 /// Sends a request that is answered with a ticket.
 async fn request_ticket(raw: &mut RawClient, body: ask::Body) -> Result<Ticket> {
-    raw.write(&encode_frame(&ClientToWorld {
-        request: 1_000,
-        body: Some(body),
-    }))
-    .await?;
-    raw.find(|body| {
-        if let answer::Body::Ticket(ticket) = body {
-            Some(ticket)
-        } else {
-            None
-        }
-    })
-    .await
+    raw.write(&encode_frame(&ClientToWorld { request: 1_000, body: Some(body) })).await?;
+    raw.find(|body| if let answer::Body::Ticket(ticket) = body { Some(ticket) } else { None }).await
 }
 
 async fn refusal(server: SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {

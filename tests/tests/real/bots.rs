@@ -45,10 +45,7 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
                 same.as_object_mut()
                     .context("an object")?
                     .retain(|key, _| !["late", "t"].contains(&key.as_str()));
-                assert!(
-                    delivered.insert(same.to_string()),
-                    "delivered twice: {event}"
-                );
+                assert!(delivered.insert(same.to_string()), "delivered twice: {event}");
             }
             _ => {}
         }
@@ -91,12 +88,8 @@ fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
         "--dump",
         dump.to_str().expect("a plain path"),
     ];
-    let summary = bots_of(
-        "cubes",
-        &scratch,
-        &server,
-        &[&arguments[..], &["--game", "cubes"]].concat(),
-    )?;
+    let summary =
+        bots_of("cubes", &scratch, &server, &[&arguments[..], &["--game", "cubes"]].concat())?;
     println!("4 bots among cubes for 60 s with {impair}: {summary}");
     // Undecodable datagrams, broken connections and missing answers count as errors.
     assert_eq!(
@@ -118,10 +111,8 @@ fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
             Some("enter") if event["own"] == true => _ = own.insert(client, event["id"].clone()),
             Some("update") if own.get(&client) == Some(&event["id"]) => {
                 let held = ["left", "right", "up", "down", "attract", "repel"];
-                pressed[client] += held
-                    .iter()
-                    .filter(|held| event["components"][**held] == true)
-                    .count();
+                pressed[client] +=
+                    held.iter().filter(|held| event["components"][**held] == true).count();
             }
             _ => {}
         }
@@ -146,10 +137,7 @@ fn bots_detect_that_their_server_has_died() -> Result<()> {
         "--server",
         &server.world.to_string(),
     ]);
-    let bots = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
+    let bots = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     server.wait_for_metrics("three bots at play", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_commands_total"] >= 3.0
     })?;
@@ -157,10 +145,7 @@ fn bots_detect_that_their_server_has_died() -> Result<()> {
     drop(server);
     let summary = last_line(&bots.wait_with_output()?)?;
     assert_eq!(summary["connected"], 0, "{summary}");
-    assert!(
-        summary["errors"].as_u64().is_some_and(|errors| errors >= 3),
-        "{summary}"
-    );
+    assert!(summary["errors"].as_u64().is_some_and(|errors| errors >= 3), "{summary}");
     Ok(())
 }
 
@@ -194,13 +179,7 @@ fn bots_of(
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     command
-        .args([
-            "--profile",
-            profile,
-            "--json",
-            "--server",
-            &server.world.to_string(),
-        ])
+        .args(["--profile", profile, "--json", "--server", &server.world.to_string()])
         .args(arguments);
     let output = real::run(&mut command)?;
     // The bots report their errors on stderr, with an example of each.
@@ -217,12 +196,8 @@ fn last_line(output: &Output) -> Result<Value> {
 /// User and system time of a process so far.
 fn cpu_seconds(id: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
-    let fields: Vec<&str> = stat
-        .rsplit_once(')')
-        .context("a stat line")?
-        .1
-        .split_whitespace()
-        .collect();
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').context("a stat line")?.1.split_whitespace().collect();
     let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
     Ok(ticks as f64 / 100.0)
 }

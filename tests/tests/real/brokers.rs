@@ -84,18 +84,12 @@ impl Ann {
         let answer::Body::Welcome(welcome) = client.hello("ann").await? else {
             bail!("expected a welcome")
         };
-        let create = CreateRoom {
-            name: "den".into(),
-            game: "field".into(),
-            ..CreateRoom::default()
-        };
+        let create =
+            CreateRoom { name: "den".into(), game: "field".into(), ..CreateRoom::default() };
         client.request_answer(ask::Body::CreateRoom(create)).await?;
         // Nothing tells when the follower has a copy of it, which takes some milliseconds.
         tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok(Self {
-            welcome,
-            _client: client,
-        })
+        Ok(Self { welcome, _client: client })
     }
 
     /// Resumes the session there.

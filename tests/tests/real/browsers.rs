@@ -29,18 +29,10 @@ async fn play(server: &Server) -> Result<()> {
     let certificates = web_certificates(server)?;
     let mut lobby =
         RawClient::connect_by_web(server.world, "/ambit-world/1", &certificates).await?;
-    let answer::Body::Welcome(_) = lobby.hello("ann").await? else {
-        bail!("expected a welcome")
-    };
-    let create = CreateRoom {
-        name: "den".into(),
-        game: "field".into(),
-        ..CreateRoom::default()
-    };
+    let answer::Body::Welcome(_) = lobby.hello("ann").await? else { bail!("expected a welcome") };
+    let create = CreateRoom { name: "den".into(), game: "field".into(), ..CreateRoom::default() };
     lobby.request_answer(ask::Body::CreateRoom(create)).await?;
-    lobby
-        .send_request(ask::Body::StartRoom(StartRoom {}))
-        .await?;
+    lobby.send_request(ask::Body::StartRoom(StartRoom {})).await?;
     let ticket: Ticket = lobby
         .find(|body| match body {
             answer::Body::Ticket(ticket) => Some(ticket),
@@ -54,11 +46,7 @@ async fn play(server: &Server) -> Result<()> {
         bail!("expected to join")
     };
     let datagram = game.connection.read_datagram().await?;
-    assert_eq!(
-        datagram.first(),
-        Some(&0),
-        "of the session of the first request"
-    );
+    assert_eq!(datagram.first(), Some(&0), "of the session of the first request");
     Ok(())
 }
 
@@ -77,13 +65,8 @@ fn web_certificates(server: &Server) -> Result<Vec<Fingerprint>> {
 }
 
 fn fingerprints(hashes: &[Vec<u8>]) -> Result<Vec<Fingerprint>> {
-    ensure!(
-        !hashes.is_empty(),
-        "the ticket names no certificate for browsers"
-    );
-    let hashes = hashes
-        .iter()
-        .map(|hash| Ok(Fingerprint::try_from(&hash[..])?));
+    ensure!(!hashes.is_empty(), "the ticket names no certificate for browsers");
+    let hashes = hashes.iter().map(|hash| Ok(Fingerprint::try_from(&hash[..])?));
     hashes.collect()
 }
 

@@ -19,23 +19,15 @@ const FRAME_TIME: Duration = Duration::from_millis(16);
 async fn requests_return_their_answers_and_typed_errors() -> Result<()> {
     let scratch = ScratchFolder::new("client-requests");
     let server = Server::start(&scratch, &[])?;
-    let (ann, bob) = (
-        connect(&scratch, &server, "ann").await?,
-        connect(&scratch, &server, "bob").await?,
-    );
+    let (ann, bob) =
+        (connect(&scratch, &server, "ann").await?, connect(&scratch, &server, "bob").await?);
     assert_eq!((ann.name(), ann.rooms().await?), ("ann".to_owned(), vec![]));
     assert!(ann.games().iter().any(|game| game.name == "field"));
     let unknown = ann.create_room("den", "no-such-game").await.err();
     assert_eq!(code(unknown), Some(ErrorCode::UnknownGame));
-    let room = ann
-        .create_room("den", "field")
-        .password("sesame")
-        .capacity(4)
-        .parameter("npcs", 0)
-        .await?;
-    let [listed] = &bob.rooms().await?[..] else {
-        bail!("one room was created")
-    };
+    let room =
+        ann.create_room("den", "field").password("sesame").capacity(4).parameter("npcs", 0).await?;
+    let [listed] = &bob.rooms().await?[..] else { bail!("one room was created") };
     assert_eq!((listed.id, listed.capacity), (room.id(), 4));
     let refused = bob.join_room(room.id()).password("open").await.err();
     assert_eq!(code(refused), Some(ErrorCode::WrongPassword));
@@ -60,20 +52,11 @@ async fn a_connection_that_can_t_be_made_says_why() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let other = ambit_client::Fingerprint([7; 32]);
     let mistaken = ambit_client::connect(server.world.to_string()).pinned(other);
-    assert!(matches!(
-        mistaken.await,
-        Err(ConnectError::CertificateChanged(_))
-    ));
+    assert!(matches!(mistaken.await, Err(ConnectError::CertificateChanged(_))));
     let nowhere = ambit_client::connect("nowhere").pinned(other).await;
     assert!(matches!(nowhere, Err(ConnectError::Unreachable(_))));
     let bad_name = connect_as(&scratch, &server, &"x".repeat(25)).await.err();
-    assert!(matches!(
-        bad_name,
-        Some(ConnectError::Refused {
-            code: ErrorCode::BadName,
-            ..
-        })
-    ));
+    assert!(matches!(bad_name, Some(ConnectError::Refused { code: ErrorCode::BadName, .. })));
     Ok(())
 }
 
@@ -81,10 +64,8 @@ async fn a_connection_that_can_t_be_made_says_why() -> Result<()> {
 async fn an_engine_s_thread_takes_frames_while_another_task_chats() -> Result<()> {
     let scratch = ScratchFolder::new("client-frames");
     let server = Server::start(&scratch, &[])?;
-    let (ann, bob) = (
-        connect(&scratch, &server, "ann").await?,
-        connect(&scratch, &server, "bob").await?,
-    );
+    let (ann, bob) =
+        (connect(&scratch, &server, "ann").await?, connect(&scratch, &server, "bob").await?);
     let (room, game) = play_field(&ann).await?;
     bob.join_room(room.id()).await?.play().await?;
     // The thread is no worker of the runtime.
@@ -95,9 +76,7 @@ async fn an_engine_s_thread_takes_frames_while_another_task_chats() -> Result<()
         _ => None,
     });
     assert_eq!(chat.await?.text, "where are you?");
-    let mut game = tokio::task::spawn_blocking(|| drawing.join())
-        .await?
-        .expect("no panic")?;
+    let mut game = tokio::task::spawn_blocking(|| drawing.join()).await?.expect("no panic")?;
     bob.quit().await;
     let left = game_event(&game, |event| matches!(event, GameEvent::Leave { .. }));
     left.await?;
@@ -120,10 +99,7 @@ fn draw_until_bob_is_in_sight(mut game: Game) -> Result<Game> {
         let names: Vec<_> = frame.objects().filter_map(|it| it.text("name")).collect();
         if names == ["ann", "bob"] || names == ["bob", "ann"] {
             let avatar = frame.avatar().context("ann is one of them")?;
-            assert_eq!(
-                (avatar.kind(), avatar.text("name")),
-                ("avatar", Some("ann"))
-            );
+            assert_eq!((avatar.kind(), avatar.text("name")), ("avatar", Some("ann")));
             assert_eq!(avatar.flag("alive"), Some(true));
             assert!(avatar.gauge("mana").is_some(), "her own");
             let other = frame.objects().find(|object| !object.is_own());
@@ -147,15 +123,9 @@ async fn commands_are_given_by_name_and_refusals_are_events() -> Result<()> {
     wait_for_frame(&mut game, |frame| frame.avatar().is_some()).await?;
     let schema = game.schema().context("in the game")?;
     assert!(schema.command_index("cast").is_some());
-    for mistaken in [
-        game.send("jump", ()),
-        game.send("move", "there"),
-        game.send("cast", "frost"),
-    ] {
-        assert!(
-            matches!(mistaken, Err(SendError::Command(_))),
-            "{mistaken:?}"
-        );
+    for mistaken in [game.send("jump", ()), game.send("move", "there"), game.send("cast", "frost")]
+    {
+        assert!(matches!(mistaken, Err(SendError::Command(_))), "{mistaken:?}");
     }
     // The map is 30 m wide and avatars start near its middle.
     game.send("move", [28.0, 28.0])?;
@@ -167,9 +137,7 @@ async fn commands_are_given_by_name_and_refusals_are_events() -> Result<()> {
     // A bolt needs a point.
     let number = game.send("cast", "bolt")?;
     let refused = game_event(&game, |event| matches!(event, GameEvent::Refused { .. }));
-    let GameEvent::Refused { command, code, .. } = refused.await? else {
-        bail!("it is refused")
-    };
+    let GameEvent::Refused { command, code, .. } = refused.await? else { bail!("it is refused") };
     assert_eq!(command, number, "{code}");
     game.send("cast", ("bolt", [2.0, 2.0]))?;
     let cast = |event: &GameEvent| matches!(event, GameEvent::Event(it) if &*it.name == "cast");
@@ -183,14 +151,9 @@ async fn commands_are_given_by_name_and_refusals_are_events() -> Result<()> {
 async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Result<()> {
     let scratch = ScratchFolder::new("client-typed");
     let server = Server::start_with_test_games(&scratch, &[])?;
-    let (ann, bob) = (
-        connect(&scratch, &server, "ann").await?,
-        connect(&scratch, &server, "bob").await?,
-    );
-    let room = ann
-        .create_room("den", "greeting")
-        .parameter("size", "30x30")
-        .await?;
+    let (ann, bob) =
+        (connect(&scratch, &server, "ann").await?, connect(&scratch, &server, "bob").await?);
+    let room = ann.create_room("den", "greeting").parameter("size", "30x30").await?;
     let mut anns = room.start().await?;
     let bobs = bob.join_room(room.id()).await?.play().await?;
     wait_for_frame(&mut anns, |frame| frame.objects().len() == 3).await?;
@@ -211,19 +174,10 @@ async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Res
     })
     .await?;
     // In another version, the manners were listed the other way round.
-    let other = anns.command(OtherVersion::Greet {
-        whom,
-        how: OtherManner::Politely,
-    });
-    assert!(
-        matches!(other, Err(SendError::OtherVersion(_))),
-        "{other:?}"
-    );
+    let other = anns.command(OtherVersion::Greet { whom, how: OtherManner::Politely });
+    assert!(matches!(other, Err(SendError::OtherVersion(_))), "{other:?}");
     let stranger = Id::of_client("walker", 9_999).context("it is of the kind")?;
-    let unseen = anns.command(GreetingCommand::Greet {
-        whom: stranger,
-        how,
-    });
+    let unseen = anns.command(GreetingCommand::Greet { whom: stranger, how });
     assert_eq!(unseen, Err(SendError::NoSuchObject));
     bob.quit().await;
     let (whom, how) = (stranger, Manner::Curtly);
@@ -254,18 +208,14 @@ fn typed_ids<T: TypedId>(frame: &Frame) -> Vec<T> {
 async fn a_player_who_is_kicked_learns_it_from_the_game_and_the_lobby() -> Result<()> {
     let scratch = ScratchFolder::new("client-kick");
     let server = Server::start(&scratch, &[])?;
-    let (ann, bob) = (
-        connect(&scratch, &server, "ann").await?,
-        connect(&scratch, &server, "bob").await?,
-    );
+    let (ann, bob) =
+        (connect(&scratch, &server, "ann").await?, connect(&scratch, &server, "bob").await?);
     let (room, _anns) = play_field(&ann).await?;
     let guest = bob.join_room(room.id()).await?;
     let mut game = guest.play().await?;
     room.kick(bob.player()).await?;
     let ended = game_event(&game, |event| matches!(event, GameEvent::Ended { .. }));
-    let GameEvent::Ended { code, .. } = ended.await? else {
-        bail!("it is the end")
-    };
+    let GameEvent::Ended { code, .. } = ended.await? else { bail!("it is the end") };
     assert_eq!(code, "kicked");
     assert!(game.is_over());
     assert_eq!(game.next_event().await, None);
@@ -293,10 +243,8 @@ async fn when_a_host_dies_the_game_goes_on() -> Result<()> {
     real::server_signal(server.children()[0], "KILL")?;
     let resumed = game_event(&game, |event| matches!(event, GameEvent::Resumed { .. }));
     resumed.await?;
-    wait_for_frame(&mut game, |frame| {
-        frame.avatar().is_some_and(|avatar| avatar.id() != first)
-    })
-    .await?;
+    wait_for_frame(&mut game, |frame| frame.avatar().is_some_and(|avatar| avatar.id() != first))
+        .await?;
     assert!(!game.is_over());
     ann.quit().await;
     Ok(())
@@ -306,10 +254,8 @@ async fn when_a_host_dies_the_game_goes_on() -> Result<()> {
 async fn a_player_whose_values_are_all_dropped_leaves() -> Result<()> {
     let scratch = ScratchFolder::new("client-drop");
     let server = Server::start(&scratch, &[])?;
-    let (ann, bob) = (
-        connect(&scratch, &server, "ann").await?,
-        connect(&scratch, &server, "bob").await?,
-    );
+    let (ann, bob) =
+        (connect(&scratch, &server, "ann").await?, connect(&scratch, &server, "bob").await?);
     ann.watch_rooms(true).await?;
     let (room, game) = play_field(&bob).await?;
     let (id, gone) = (room.id(), |event| match event {

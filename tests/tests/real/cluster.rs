@@ -31,10 +31,7 @@ fn after_a_world_server_is_killed_the_other_serves_rooms_and_chat() -> Result<()
     let killed = now();
     for (console, name) in [(&mut ann, "ann"), (&mut bob, "bob")] {
         wait_for_resumed(console)?;
-        println!(
-            "{name} is back in the lobby {} ms after the kill",
-            killed.elapsed().as_millis()
-        );
+        println!("{name} is back in the lobby {} ms after the kill", killed.elapsed().as_millis());
     }
     chat(&mut ann, &mut bob)?;
     println!("and in the chat after {} ms", killed.elapsed().as_millis());
@@ -68,8 +65,7 @@ fn a_world_server_that_gets_sigterm_hands_its_leadership_over() -> Result<()> {
     for host in &mut cluster.hosts {
         let log = host.take_log();
         assert!(
-            log.iter()
-                .any(|line| line.contains("the link to the WorldServer is lost")),
+            log.iter().any(|line| line.contains("the link to the WorldServer is lost")),
             "{log:#?}"
         );
     }
@@ -138,15 +134,10 @@ fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
         "nats://127.0.0.1:9",
         "--host-key",
     ]);
-    command
-        .arg("a-long-secret-of-this-test")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    command.arg("a-long-secret-of-this-test").stdout(Stdio::null()).stderr(Stdio::piped());
     let mut server = command.spawn()?;
     let mut log = OutputLines::read_from(server.stderr.take().context("piped")?);
-    log.find("the error", |line| {
-        line.contains("the directory can't be read").then_some(())
-    })?;
+    log.find("the error", |line| line.contains("the directory can't be read").then_some(()))?;
     server_signal(server.id(), "TERM")?;
     assert_eq!(server.wait()?.code(), Some(0));
     Ok(())
@@ -163,9 +154,9 @@ fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
         .map(|(room, world)| crowd(&scratch, world, room))
         .collect::<Result<_>>()?;
     let all_bots = (cluster.worlds.len() * CROWD_SIZE) as f64;
-    cluster.leader().wait_for_metrics("all bots", |metrics| {
-        metrics["ambit_host_players"] == all_bots
-    })?;
+    cluster
+        .leader()
+        .wait_for_metrics("all bots", |metrics| metrics["ambit_host_players"] == all_bots)?;
     outage(Duration::from_secs(2));
     cluster.kill_leader()?;
     for child in crowds {
@@ -191,18 +182,12 @@ fn a_new_build_starts_beside_the_old_one_whose_rooms_continue() -> Result<()> {
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let first = host_address_of(&ann)?;
     cluster.add_host(&scratch, &["--build", "next"])?;
-    cluster
-        .leader()
-        .wait_for_metrics("three hosts", |metrics| metrics["ambit_hosts"] == 3.0)?;
+    cluster.leader().wait_for_metrics("three hosts", |metrics| metrics["ambit_hosts"] == 3.0)?;
     // New rooms start on the new build.
     let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
     cid.run_command("create fresh game=field", "created")?;
     let fresh = cid.run_command("start", "started")?;
-    assert_eq!(
-        cluster.host_at(fresh["address"].as_str().unwrap_or_default())?,
-        2,
-        "{fresh}"
-    );
+    assert_eq!(cluster.host_at(fresh["address"].as_str().unwrap_or_default())?, 2, "{fresh}");
     // The old room's host gets SIGTERM, and the room moves to the other host of its build.
     let old = cluster.host_at(&first)?;
     server_signal(cluster.hosts[old].id(), "TERM")?;
@@ -234,18 +219,10 @@ fn if_a_nats_node_is_killed_only_new_rooms_wait() -> Result<()> {
     let killed = now();
     // All of this is answered while the NATS nodes elect a leader.
     chat(&mut ann, &mut bob)?;
-    assert_eq!(
-        cid.run_command("rooms", "rooms")?["rooms"]
-            .as_array()
-            .map(Vec::len),
-        Some(1)
-    );
+    assert_eq!(cid.run_command("rooms", "rooms")?["rooms"].as_array().map(Vec::len), Some(1));
     cid.run_command("join 1", "started")?;
     cid.run_command("leave", "left")?;
-    println!(
-        "chat, list, join and leave took {} ms",
-        killed.elapsed().as_millis()
-    );
+    println!("chat, list, join and leave took {} ms", killed.elapsed().as_millis());
     let refused = create(&mut cid, killed)?;
     println!(
         "a room was made after {} ms, refused {refused} times before",
@@ -292,9 +269,7 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
     let refused = cid.run_command("create too-early game=field", "error")?;
     assert_eq!(refused["code"], "try_again", "{refused}");
     assert!(
-        refused["message"]
-            .as_str()
-            .is_some_and(|message| message.contains("try again")),
+        refused["message"].as_str().is_some_and(|message| message.contains("try again")),
         "{refused}"
     );
     chat(&mut ann, &mut bob)?;
@@ -307,27 +282,18 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
     for console in [&mut ann, &mut bob] {
         let stats = received(console)?;
         assert!(
-            stats["gap_ms_max"]
-                .as_f64()
-                .is_some_and(|gap| gap < long.as_millis() as f64),
+            stats["gap_ms_max"].as_f64().is_some_and(|gap| gap < long.as_millis() as f64),
             "{stats}"
         );
     }
     (0..3).try_for_each(|node| cluster.nats.start_node(node))?;
     let again = now();
     create(&mut cid, again)?;
-    println!(
-        "rooms could be made {} ms after NATS was back",
-        again.elapsed().as_millis()
-    );
+    println!("rooms could be made {} ms after NATS was back", again.elapsed().as_millis());
     chat(&mut ann, &mut bob)?;
     for console in [ann, bob] {
         assert_eq!(
-            console
-                .events
-                .iter()
-                .filter(|event| event["ev"] == "welcome")
-                .count(),
+            console.events.iter().filter(|event| event["ev"] == "welcome").count(),
             1,
             "no bot lost the lobby"
         );
@@ -355,9 +321,7 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
     outage(MAX_REQUEST_TIME);
     server_signal(id, "CONT")?;
     // The host reconnects, and learns that the room is not its own any more.
-    cluster
-        .leader()
-        .wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    cluster.leader().wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     chat(&mut ann, &mut bob)?;
     let mut log = Vec::new();
     for _ in 0..500 {
@@ -367,18 +331,12 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
         }
         outage(Duration::from_millis(20));
     }
-    assert!(
-        log.iter().any(|line| line.contains("room closed")),
-        "{log:#?}"
-    );
+    assert!(log.iter().any(|line| line.contains("room closed")), "{log:#?}");
     for console in [ann, bob] {
         // Shown room time only increases: no client received the older state of the hung
         // host. (`started` is left out: its time is what the client assumes at that moment, and the
         // clock of another host may be some milliseconds off.)
-        let shown = console
-            .events
-            .iter()
-            .filter(|event| event["ev"] != "started");
+        let shown = console.events.iter().filter(|event| event["ev"] != "started");
         let times: Vec<f64> = shown.filter_map(|event| event["t"].as_f64()).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
         assert_never_left(&console);
@@ -428,9 +386,7 @@ fn a_room_whose_creation_was_not_answered_is_created_once() -> Result<()> {
             .request_answer(ask::Body::ListRooms(world::ListRooms { subscribe: false }))
             .await?
             .body;
-        let Some(answer::Body::RoomList(list)) = list else {
-            bail!("expected a list")
-        };
+        let Some(answer::Body::RoomList(list)) = list else { bail!("expected a list") };
         assert_eq!(
             list.rooms.iter().map(|room| room.id).collect::<Vec<_>>(),
             [made.room.context("a room")?.id]
@@ -447,10 +403,7 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
     let cluster = Cluster::start(&scratch)?;
     let servers = [cluster.leader().world, cluster.follower().world];
     let mut maker = Console::start(&scratch, servers[1], "maker", &[])?;
-    maker.run_command(
-        &format!("create den game=field capacity={}", SEATS + 1),
-        "created",
-    )?;
+    maker.run_command(&format!("create den game=field capacity={}", SEATS + 1), "created")?;
     let runtime = tokio::runtime::Runtime::new()?;
     let outcomes = runtime.block_on(async {
         let mut racers = tokio::task::JoinSet::new();
@@ -461,10 +414,7 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
                 let mut client = RawClient::connect(server, ALPN_WORLD).await?;
                 client.hello(&format!("racer{racer}")).await?;
                 start.wait().await;
-                let join = world::JoinRoom {
-                    room: 1,
-                    ..Default::default()
-                };
+                let join = world::JoinRoom { room: 1, ..Default::default() };
                 let answer = client.request_answer(ask::Body::JoinRoom(join)).await?.body;
                 // The connection is kept, since closing it would free the seat.
                 anyhow::Ok((answer, client))
@@ -485,10 +435,7 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
             matches!(answer, Some(answer::Body::Error(error)) if error.name == "room_full")
         },
     );
-    assert_eq!(
-        (seated, full.count()),
-        (SEATS as usize, RACERS - SEATS as usize)
-    );
+    assert_eq!((seated, full.count()), (SEATS as usize, RACERS - SEATS as usize));
     let listed = maker.run_command("rooms", "rooms")?;
     assert_eq!(listed["rooms"][0]["players"], SEATS + 1);
     Ok(())
@@ -500,9 +447,8 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
     let mut refused = 0;
     loop {
         console.type_in("create another game=field")?;
-        let answer = console.wait_until("an answer", |event| {
-            event["ev"] == "created" || event["ev"] == "error"
-        })?;
+        let answer = console
+            .wait_until("an answer", |event| event["ev"] == "created" || event["ev"] == "error")?;
         if answer["ev"] == "created" {
             return Ok(refused);
         }
@@ -518,11 +464,8 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
 
 /// Starts bots in a room of their own.
 fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> {
-    let (count, room, server) = (
-        CROWD_SIZE.to_string(),
-        format!("room{room}"),
-        world.world.to_string(),
-    );
+    let (count, room, server) =
+        (CROWD_SIZE.to_string(), format!("room{room}"), world.world.to_string());
     let mut command = Command::new(binary("bots"));
     scratch.confine(&mut command);
     command.args([
@@ -537,20 +480,13 @@ fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> 
         &server,
     ]);
     command.args(["--param", "size=60x60", "--param", "obstacles=10"]);
-    Ok(command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?)
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
 
 /// Waits until the client is back in the lobby, with its session and its room.
 fn wait_for_resumed(console: &mut Console) -> Result<()> {
     let back = console.wait_for("welcome")?;
-    assert_eq!(
-        (&back["resumed"], &back["room"]),
-        (&true.into(), &1.into()),
-        "{back}"
-    );
+    assert_eq!((&back["resumed"], &back["room"]), (&true.into(), &1.into()), "{back}");
     Ok(())
 }
 
@@ -572,25 +508,16 @@ fn players(scratch: &ScratchFolder, cluster: &Cluster) -> Result<(Console, Conso
 
 /// Address of the host of a console's room.
 fn host_address_of(console: &Console) -> Result<String> {
-    let last = console
-        .events
-        .iter()
-        .rev()
-        .find(|event| event["ev"] == "started");
-    last.and_then(|event| Some(event["address"].as_str()?.to_owned()))
-        .context("no start")
+    let last = console.events.iter().rev().find(|event| event["ev"] == "started");
+    last.and_then(|event| Some(event["address"].as_str()?.to_owned())).context("no start")
 }
 
 /// Each sends a message that the other receives.
 fn chat(ann: &mut Console, bob: &mut Console) -> Result<()> {
     ann.type_in("say from ann")?;
-    bob.wait_until("ann's message", |event| {
-        event["ev"] == "chat" && event["text"] == "from ann"
-    })?;
+    bob.wait_until("ann's message", |event| event["ev"] == "chat" && event["text"] == "from ann")?;
     bob.type_in("say from bob")?;
-    ann.wait_until("bob's message", |event| {
-        event["ev"] == "chat" && event["text"] == "from bob"
-    })?;
+    ann.wait_until("bob's message", |event| event["ev"] == "chat" && event["text"] == "from bob")?;
     Ok(())
 }
 

@@ -10,24 +10,18 @@ fn two_consoles_meet_chat_and_leave() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    let created = ann.run_command(
-        "create meadow game=field npcs=0 obstacles=0 size=200x200",
-        "created",
-    )?;
+    let created =
+        ann.run_command("create meadow game=field npcs=0 obstacles=0 size=200x200", "created")?;
     ann.run_command("start", "started")?;
-    let own = ann.wait_until("her avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    let own =
+        ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     assert_eq!(own["kind"], "avatar");
     bob.run_command(&format!("join {}", created["room"]), "joined")?;
     bob.wait_for("started")?;
 
-    let seen_by_ann = ann.wait_until("bob's avatar", |event| {
-        event["ev"] == "enter" && event["name"] == "bob"
-    })?;
-    bob.wait_until("ann's avatar", |event| {
-        event["ev"] == "enter" && event["name"] == "ann"
-    })?;
+    let seen_by_ann =
+        ann.wait_until("bob's avatar", |event| event["ev"] == "enter" && event["name"] == "bob")?;
+    bob.wait_until("ann's avatar", |event| event["ev"] == "enter" && event["name"] == "ann")?;
 
     bob.type_in("say hello there")?;
     let chat = ann.wait_until("the greeting", |event| {
@@ -55,26 +49,19 @@ fn a_killed_console_resumes_its_room_and_avatar() -> Result<()> {
     let created = ann.run_command("create meadow game=field npcs=0 obstacles=0", "created")?;
     ann.run_command("start", "started")?;
     bob.run_command(&format!("join {}", created["room"]), "joined")?;
-    let before = ann.wait_until("bob's avatar", |event| {
-        event["ev"] == "enter" && event["name"] == "bob"
-    })?;
-    bob.wait_until("his avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    let before =
+        ann.wait_until("bob's avatar", |event| event["ev"] == "enter" && event["name"] == "bob")?;
+    bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     bob.kill()?;
 
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
     assert_eq!(bob.events.last().expect("the welcome")["resumed"], true);
     bob.wait_for("joined")?;
     bob.wait_for("started")?;
-    let own = bob.wait_until("his avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    let own =
+        bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     assert_eq!(own["name"], "bob");
-    assert!(
-        distance(&own, &before) < 0.05,
-        "{own} is not where {before} was"
-    );
+    assert!(distance(&own, &before) < 0.05, "{own} is not where {before} was");
     // Ann's client gets neither a leave nor a second enter.
     ann.type_in("objects")?;
     let objects = ann.wait_for("objects")?;
@@ -98,25 +85,17 @@ fn veiled_players_disappear_for_the_others_and_return() -> Result<()> {
     let created = ann.run_command("create meadow game=field npcs=0 obstacles=0", "created")?;
     ann.run_command("start", "started")?;
     bob.run_command(&format!("join {}", created["room"]), "joined")?;
-    let bobs = ann.wait_until("bob's avatar", |event| {
-        event["ev"] == "enter" && event["name"] == "bob"
-    })?;
-    bob.wait_until("his avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    let bobs =
+        ann.wait_until("bob's avatar", |event| event["ev"] == "enter" && event["name"] == "bob")?;
+    bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     bob.type_in("cast veil")?;
-    let left = ann.wait_until("bob's leave", |event| {
-        event["ev"] == "leave" && event["id"] == bobs["id"]
-    })?;
-    let back = ann.wait_until("bob's return", |event| {
-        event["ev"] == "enter" && event["name"] == "bob"
-    })?;
+    let left =
+        ann.wait_until("bob's leave", |event| event["ev"] == "leave" && event["id"] == bobs["id"])?;
+    let back =
+        ann.wait_until("bob's return", |event| event["ev"] == "enter" && event["name"] == "bob")?;
     let away_ms = back["t"].as_f64().expect("a time") - left["t"].as_f64().expect("a time");
     // Room time, not wall time: ten seconds, and up to a tick at both ends.
-    assert!(
-        (9_900.0..=10_200.0).contains(&away_ms),
-        "away for {away_ms} ms"
-    );
+    assert!((9_900.0..=10_200.0).contains(&away_ms), "away for {away_ms} ms");
     assert_ne!(back["id"], bobs["id"]);
     let second = bob.run_command("cast nonsense", "error")?;
     assert_eq!(second["code"], "unknown_command");
@@ -134,12 +113,7 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
     let other = scratch.path().join("other");
     let _server = Server::start(
         &scratch,
-        &[
-            "--listen",
-            &address.to_string(),
-            "--data-dir",
-            other.to_str().expect("a plain path"),
-        ],
+        &["--listen", &address.to_string(), "--data-dir", other.to_str().expect("a plain path")],
     )?;
     let mut command = std::process::Command::new(ambit_tests::real::binary("console"));
     scratch.confine(&mut command);
@@ -150,10 +124,7 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
     assert_eq!(output.status.code(), Some(1));
     let output = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.contains("known_hosts") && output.contains("certificate"),
-        "{output}"
-    );
+    assert!(output.contains("known_hosts") && output.contains("certificate"), "{output}");
     Ok(())
 }
 
@@ -163,12 +134,7 @@ fn wrong_usage_ends_with_2_and_an_unreachable_server_with_1() -> Result<()> {
     let console = |arguments: &[&str]| -> Result<Option<i32>> {
         let mut command = std::process::Command::new(ambit_tests::real::binary("console"));
         scratch.confine(&mut command);
-        Ok(command
-            .args(arguments)
-            .stdin(std::process::Stdio::null())
-            .output()?
-            .status
-            .code())
+        Ok(command.args(arguments).stdin(std::process::Stdio::null()).output()?.status.code())
     };
     assert_eq!(console(&["--no-such-flag"])?, Some(2));
     assert_eq!(console(&["--impair", "loss=many"])?, Some(2));

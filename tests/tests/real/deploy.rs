@@ -24,21 +24,13 @@ const SHUTDOWN_LIMIT_S: u64 = 10;
 #[test]
 fn every_file_in_deploy_can_be_parsed() {
     for name in files() {
-        match name
-            .rsplit_once('.')
-            .map_or(name.as_str(), |(_, extension)| extension)
-        {
+        match name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension) {
             "yaml" | "yml" => assert!(!yaml(&name).is_empty(), "{name} is empty"),
-            "json" => assert!(
-                serde_json::from_str::<Value>(&read(&name))
-                    .expect(&name)
-                    .is_object()
-            ),
+            "json" => {
+                assert!(serde_json::from_str::<Value>(&read(&name)).expect(&name).is_object())
+            }
             "service" | "conf" => assert!(command_of(&name).starts_with("/usr/local/bin/")),
-            "example" => assert!(
-                !variables(&name, &read(&name)).is_empty(),
-                "{name} is empty"
-            ),
+            "example" => assert!(!variables(&name, &read(&name)).is_empty(), "{name} is empty"),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
             "md" | "dockerignore" | "gitignore" | "make-secrets" | "make-sbom" => {
                 assert!(!read(&name).is_empty());
@@ -59,18 +51,9 @@ fn every_flag_and_variable_is_in_the_help_of_its_program() -> Result<()> {
         let help = help(&start.program)?;
         let flags = start.arguments.iter().filter(|it| it.starts_with("--"));
         for flag in flags.map(|flag| flag.split_once('=').map_or(flag.as_str(), |(flag, _)| flag)) {
-            assert!(
-                help.contains(flag),
-                "{}: {} has no flag {flag}",
-                start.place,
-                start.program
-            );
+            assert!(help.contains(flag), "{}: {} has no flag {flag}", start.place, start.program);
         }
-        for name in start
-            .variables
-            .keys()
-            .filter(|name| name.starts_with("AMBIT_"))
-        {
+        for name in start.variables.keys().filter(|name| name.starts_with("AMBIT_")) {
             assert!(
                 help.contains(name),
                 "{}: {} has no variable {name}",
@@ -88,12 +71,8 @@ fn every_command_line_is_accepted_by_its_program() {
         let mut words = vec![start.program.clone()];
         words.extend(start.arguments.iter().cloned());
         for (name, value) in &start.variables {
-            let flag = format!(
-                "--{}",
-                name.trim_start_matches("AMBIT_")
-                    .to_lowercase()
-                    .replace('_', "-")
-            );
+            let flag =
+                format!("--{}", name.trim_start_matches("AMBIT_").to_lowercase().replace('_', "-"));
             // A flag overrides a variable.
             let given = start
                 .arguments
@@ -104,9 +83,7 @@ fn every_command_line_is_accepted_by_its_program() {
             }
         }
         let problem = if start.program == "game-server" {
-            ambit_host::cli::Options::from_arguments(&words)
-                .err()
-                .map(|error| error.to_string())
+            ambit_host::cli::Options::from_arguments(&words).err().map(|error| error.to_string())
         } else {
             ambit_world_server::config::Config::from_arguments(&words)
                 .err()
@@ -127,19 +104,11 @@ fn cluster_servers_get_all_required_options() {
             "{}: {nodes} NATS servers; the directory survives the loss of one only with 3 or more",
             start.place
         );
-        for flag in [
-            "--host-key",
-            "--peer-address",
-            "--advertise",
-            "--cert",
-            "--key",
-        ] {
+        for flag in ["--host-key", "--peer-address", "--advertise", "--cert", "--key"] {
             assert!(start.value(flag).is_some(), "{}: no {flag}", start.place);
         }
-        let (peers, players) = (
-            start.port("--peer-address"),
-            start.value("--advertise").expect("--advertise"),
-        );
+        let (peers, players) =
+            (start.port("--peer-address"), start.value("--advertise").expect("--advertise"));
         let listening = start.value("--peer-listen");
         let own_port = listening.map(|_| start.port("--peer-listen"));
         assert_eq!(
@@ -154,26 +123,19 @@ fn cluster_servers_get_all_required_options() {
             start.place
         );
     }
-    assert_eq!(
-        all.iter().filter(is_one).count(),
-        4,
-        "2 in compose, 1 in Kubernetes, 1 drop-in"
-    );
+    assert_eq!(all.iter().filter(is_one).count(), 4, "2 in compose, 1 in Kubernetes, 1 drop-in");
     // A directory to keep rooms in is for one server alone.
     assert_eq!(
-        command_of("systemd/cluster.conf").replace(
-            "--hosts cluster --cert %d/cert.pem --key %d/key.pem",
-            "--hosts process:2..8"
-        ),
+        command_of("systemd/cluster.conf")
+            .replace("--hosts cluster --cert %d/cert.pem --key %d/key.pem", "--hosts process:2..8"),
         command_of("systemd/ambit-world-server.service")
             .replace(" --keep /var/lib/ambit-world-server/rooms", "")
     );
     let loaded = systemd_unit("systemd/cluster.conf")
         .into_iter()
         .filter(|(_, key, _)| key == "LoadCredential");
-    let names: Vec<String> = loaded
-        .map(|(_, _, from)| from.split(':').next().unwrap_or_default().into())
-        .collect();
+    let names: Vec<String> =
+        loaded.map(|(_, _, from)| from.split(':').next().unwrap_or_default().into()).collect();
     assert_eq!(names, ["cert.pem", "key.pem"]);
 }
 
@@ -190,10 +152,7 @@ fn probes_and_scrapes_are_answered_by_a_real_server() -> Result<()> {
             for probe in ["readinessProbe", "livenessProbe"] {
                 let get = &container[probe]["httpGet"];
                 paths.insert(
-                    get["path"]
-                        .as_str()
-                        .unwrap_or_else(|| panic!("{name}: no {probe}"))
-                        .to_owned(),
+                    get["path"].as_str().unwrap_or_else(|| panic!("{name}: no {probe}")).to_owned(),
                 );
                 assert_eq!(
                     port_named(container, &get["port"]),
@@ -202,23 +161,12 @@ fn probes_and_scrapes_are_answered_by_a_real_server() -> Result<()> {
             }
             let annotations = &document["spec"]["template"]["metadata"]["annotations"];
             paths.insert(
-                annotations["prometheus.io/path"]
-                    .as_str()
-                    .expect("a path to scrape")
-                    .to_owned(),
+                annotations["prometheus.io/path"].as_str().expect("a path to scrape").to_owned(),
             );
         }
     }
-    for job in yaml("prometheus/prometheus.yml")[0]["scrape_configs"]
-        .as_array()
-        .expect("jobs")
-    {
-        paths.insert(
-            job["metrics_path"]
-                .as_str()
-                .expect("a path to scrape")
-                .to_owned(),
-        );
+    for job in yaml("prometheus/prometheus.yml")[0]["scrape_configs"].as_array().expect("jobs") {
+        paths.insert(job["metrics_path"].as_str().expect("a path to scrape").to_owned());
     }
     assert_eq!(paths.len(), 2, "{paths:?}");
     for path in paths {
@@ -233,9 +181,7 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
     let kept = scratch.path().join("kept");
     let server = Server::start(&scratch, &["--keep", kept.to_str().expect("a plain path")])?;
     let text = server.get("/metrics")?.1;
-    let kinds = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let series: BTreeSet<String> = kinds
         .flat_map(|(name, kind)| {
             let ends: &[&str] = match kind {
@@ -266,10 +212,7 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
     for rule in rules["groups"][0]["rules"].as_array().expect("rules") {
         let expression = rule["expr"].as_str().expect("an expression");
         let is_of_all = !expression.starts_with("ambit_") || !expression.ends_with("== 0");
-        assert!(
-            is_of_all,
-            "{expression} also fires at WorldServers that do not lead"
-        );
+        assert!(is_of_all, "{expression} also fires at WorldServers that do not lead");
     }
     expressions.extend(
         rules["groups"][0]["rules"]
@@ -282,11 +225,7 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
     for expression in &expressions {
         let expression = expression.as_str().expect("an expression");
         assert!(balanced(expression), "{expression}");
-        used.extend(
-            words(expression)
-                .filter(|word| word.starts_with("ambit_"))
-                .map(str::to_owned),
-        );
+        used.extend(words(expression).filter(|word| word.starts_with("ambit_")).map(str::to_owned));
     }
     let unknown: Vec<_> = used.difference(&series).collect();
     assert!(unknown.is_empty(), "{unknown:?} are not among {series:#?}");
@@ -297,24 +236,16 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
 #[test]
 fn ports_and_addresses_agree_among_the_files() {
     let services = services();
-    let nats: BTreeSet<String> = services
-        .keys()
-        .filter(|name| name.starts_with("nats-"))
-        .cloned()
-        .collect();
+    let nats: BTreeSet<String> =
+        services.keys().filter(|name| name.starts_with("nats-")).cloned().collect();
     assert_eq!(nats.len(), 3);
     let all = program_starts();
-    let start = |name: &str| {
-        all.iter()
-            .find(|it| it.place == format!("compose: {name}"))
-            .expect(name)
-    };
+    let start =
+        |name: &str| all.iter().find(|it| it.place == format!("compose: {name}")).expect(name);
     let mut worlds = BTreeSet::new();
     for (name, service) in &services {
-        let Some(program) = service["image"]
-            .as_str()
-            .and_then(own_image)
-            .filter(|name| name.ends_with("-server"))
+        let Some(program) =
+            service["image"].as_str().and_then(own_image).filter(|name| name.ends_with("-server"))
         else {
             continue;
         };
@@ -338,22 +269,14 @@ fn ports_and_addresses_agree_among_the_files() {
         }
     }
     for host in ["host-1", "host-2"] {
-        let given: BTreeSet<String> = start(host)
-            .value("--world")
-            .expect("--world")
-            .split(',')
-            .map(str::to_owned)
-            .collect();
+        let given: BTreeSet<String> =
+            start(host).value("--world").expect("--world").split(',').map(str::to_owned).collect();
         assert_eq!(given, worlds, "{host}");
     }
     let targets =
         &yaml("prometheus/prometheus.yml")[0]["scrape_configs"][0]["static_configs"][0]["targets"];
     for target in targets.as_array().expect("targets") {
-        let (name, port) = target
-            .as_str()
-            .expect("text")
-            .split_once(':')
-            .expect("a port");
+        let (name, port) = target.as_str().expect("text").split_once(':').expect("a port");
         assert_eq!(port.parse(), Ok(start(name).port("--http")), "{name}");
     }
     let source =
@@ -378,20 +301,12 @@ fn in_kubernetes_only_world_servers_reach_nats() {
     };
     let ports = |pod: &Value| -> BTreeSet<String> {
         let ports = pod["spec"]["containers"][0]["ports"].as_array().cloned();
-        let names = ports
-            .expect("ports")
-            .into_iter()
-            .map(|port| port["name"].clone());
-        names
-            .map(|name| name.as_str().expect("a name").to_owned())
-            .collect()
+        let names = ports.expect("ports").into_iter().map(|port| port["name"].clone());
+        names.map(|name| name.as_str().expect("a name").to_owned()).collect()
     };
     for (file, name) in [("nats.yaml", "nats"), ("world-server.yaml", "world")] {
         let (policy, pod) = (policy(name), pods(&format!("kubernetes/{file}"), name));
-        assert_eq!(
-            policy["podSelector"]["matchLabels"], pod["metadata"]["labels"],
-            "{name}"
-        );
+        assert_eq!(policy["podSelector"]["matchLabels"], pod["metadata"]["labels"], "{name}");
         for rule in policy["ingress"].as_array().expect("rules") {
             let port = rule["ports"][0]["port"].as_str().expect("a port");
             assert!(ports(&pod).contains(port), "{name} has no port {port}");
@@ -416,35 +331,26 @@ fn in_kubernetes_only_world_servers_reach_nats() {
 
 #[test]
 fn nothing_runs_as_root_and_everything_has_time_to_end() {
-    for (name, stage) in stages()
-        .into_iter()
-        .filter(|(name, _)| !name.is_empty() && name != "build")
+    for (name, stage) in
+        stages().into_iter().filter(|(name, _)| !name.is_empty() && name != "build")
     {
         let user = stage
             .iter()
             .rfind(|(word, _)| word == "USER")
             .unwrap_or_else(|| panic!("{name} runs as root"));
         assert!(
-            user.1
-                .split(':')
-                .all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)),
+            user.1.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)),
             "{name}: {user:?}"
         );
     }
     for (name, service) in services() {
         let own = service["image"].as_str().and_then(own_image).is_some();
-        let user = service["user"]
-            .as_str()
-            .and_then(|user| user.split(':').next()?.parse::<u32>().ok());
-        assert!(
-            own || user.is_some_and(|user| user != 0),
-            "compose: {name} runs as root"
-        );
+        let user =
+            service["user"].as_str().and_then(|user| user.split(':').next()?.parse::<u32>().ok());
+        assert!(own || user.is_some_and(|user| user != 0), "compose: {name} runs as root");
         assert_eq!(service["cap_drop"][0], "ALL", "compose: {name}");
-        if let Some(program) = service["image"]
-            .as_str()
-            .and_then(own_image)
-            .filter(|name| name.ends_with("-server"))
+        if let Some(program) =
+            service["image"].as_str().and_then(own_image).filter(|name| name.ends_with("-server"))
         {
             let grace = service["stop_grace_period"]
                 .as_str()
@@ -477,22 +383,12 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
             );
         }
     }
-    for name in files()
-        .into_iter()
-        .filter(|name| name.ends_with(".service"))
-    {
+    for name in files().into_iter().filter(|name| name.ends_with(".service")) {
         assert_eq!(unit_value(&name, "DynamicUser"), "yes");
         // The watcher of a host outlives it for a moment; children of a WorldServer do not.
-        let mode = if name.ends_with("game-server.service") {
-            "process"
-        } else {
-            "mixed"
-        };
+        let mode = if name.ends_with("game-server.service") { "process" } else { "mixed" };
         assert_eq!(
-            (
-                unit_value(&name, "KillSignal"),
-                unit_value(&name, "KillMode")
-            ),
+            (unit_value(&name, "KillSignal"), unit_value(&name, "KillMode")),
             ("SIGTERM".into(), mode.into())
         );
         assert!(
@@ -524,12 +420,7 @@ fn the_dockerfile_copies_and_builds_what_exists() {
     }
     let (_, members) = manifest.split_once("\nmembers = [").expect("members");
     let (members, _) = members.split_once(']').expect("a list");
-    for member in members
-        .split('"')
-        .skip(1)
-        .step_by(2)
-        .chain(["Cargo.toml", "Cargo.lock"])
-    {
+    for member in members.split('"').skip(1).step_by(2).chain(["Cargo.toml", "Cargo.lock"]) {
         let (folder, _) = member.split_once('/').unwrap_or((member, ""));
         assert!(copied.contains(folder), "{member} is not copied");
     }
@@ -542,11 +433,7 @@ fn the_dockerfile_copies_and_builds_what_exists() {
         read("Dockerfile").contains(&format!("rust:{rust}.")),
         "the build's Rust is not {rust}"
     );
-    let build = &stages["build"]
-        .iter()
-        .find(|(word, _)| word == "RUN")
-        .expect("a build")
-        .1;
+    let build = &stages["build"].iter().find(|(word, _)| word == "RUN").expect("a build").1;
     assert!(build.contains("--locked"), "{build}");
     for program in ["world-server", "game-server"] {
         let path = format!("/usr/local/bin/{program}");
@@ -555,24 +442,14 @@ fn the_dockerfile_copies_and_builds_what_exists() {
             "{program}"
         );
         let copy = format!("--from=build /out/bin/{program} {path}");
-        assert!(
-            stages[program].contains(&("COPY".into(), copy)),
-            "{program} is not in its image"
-        );
+        assert!(stages[program].contains(&("COPY".into(), copy)), "{program} is not in its image");
         assert!(
             stages[program].contains(&("ENTRYPOINT".into(), format!("[\"{path}\"]"))),
             "{program} is not started"
         );
-        let exposed = &stages[program]
-            .iter()
-            .find(|(word, _)| word == "EXPOSE")
-            .expect("EXPOSE")
-            .1;
+        let exposed = &stages[program].iter().find(|(word, _)| word == "EXPOSE").expect("EXPOSE").1;
         let listen = port_of(&image_variables(program)["AMBIT_LISTEN"]).expect("a port");
-        assert!(
-            exposed.contains(&format!("{listen}/udp")),
-            "{program}: {exposed}"
-        );
+        assert!(exposed.contains(&format!("{listen}/udp")), "{program}: {exposed}");
     }
     for (name, service) in services() {
         let Some(stage) = service["image"].as_str().and_then(own_image) else {
@@ -608,9 +485,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
             "{file} is not among {made:?}"
         );
     }
-    for start in program_starts()
-        .iter()
-        .filter(|start| start.place.starts_with("kubernetes/world"))
+    for start in program_starts().iter().filter(|start| start.place.starts_with("kubernetes/world"))
     {
         for flag in ["--cert", "--key", "--nats-ca", "--nats-credentials"] {
             let file = start.value(flag).expect(flag);
@@ -622,11 +497,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
     }
     for name in ["world.env", "host.env"] {
         let names: Vec<String> = variables(name, &read(name)?).into_keys().collect();
-        assert_eq!(
-            names,
-            load::example_secrets(name).into_keys().collect::<Vec<_>>(),
-            "{name}"
-        );
+        assert_eq!(names, load::example_secrets(name).into_keys().collect::<Vec<_>>(), "{name}");
     }
     let variables = variables("host.env", &text);
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
@@ -637,11 +508,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
         &[("AMBIT_HOST_KEY", &variables["AMBIT_HOST_KEY"])],
     )?;
     let shown = format!("certificate=sha256:{}", variables["AMBIT_WORLD_CERT"]);
-    assert!(
-        server.ready.contains(&shown),
-        "{} instead of {shown}",
-        server.ready
-    );
+    assert!(server.ready.contains(&shown), "{} instead of {shown}", server.ready);
     drop(server);
     // NATS takes its part of them. One node alone is no cluster.
     let conf = read("nats.conf")?.replace("/secrets/", &path(""));
@@ -671,32 +538,21 @@ fn help(program: &str) -> Result<BTreeSet<String>> {
 fn check_nats(start: &ProgramStart, nodes: &BTreeSet<String>, domain: &str) {
     let urls = start.value("--nats").expect("--nats");
     let given: BTreeSet<String> = urls.split(',').map(str::to_owned).collect();
-    let expected: BTreeSet<String> = nodes
-        .iter()
-        .map(|node| format!("nats://{node}{domain}:4222"))
-        .collect();
+    let expected: BTreeSet<String> =
+        nodes.iter().map(|node| format!("nats://{node}{domain}:4222")).collect();
     assert_eq!(given, expected, "{}", start.place);
     assert!(!start.variables.contains_key(&variable("--nats")));
 }
 
 /// Published ports of a service in the compose file, by the port inside.
 fn published(service: &Value) -> BTreeMap<u64, u64> {
-    let ports = service["ports"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
+    let ports = service["ports"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let pair = |port: &str| {
         let port = port.trim_end_matches("/udp");
         let (outside, inside) = port.rsplit_once(':')?;
-        Some((
-            inside.parse().ok()?,
-            outside.rsplit(':').next()?.parse().ok()?,
-        ))
+        Some((inside.parse().ok()?, outside.rsplit(':').next()?.parse().ok()?))
     };
-    ports
-        .map(|port| pair(port).unwrap_or_else(|| panic!("{port}")))
-        .collect()
+    ports.map(|port| pair(port).unwrap_or_else(|| panic!("{port}"))).collect()
 }
 
 /// A container's port by its name or number.
@@ -712,8 +568,6 @@ fn words(expression: &str) -> impl Iterator<Item = &str> {
 
 fn balanced(expression: &str) -> bool {
     let count = |letter| expression.matches(letter).count();
-    [('(', ')'), ('{', '}'), ('[', ']')]
-        .iter()
-        .all(|(open, close)| count(*open) == count(*close))
+    [('(', ')'), ('{', '}'), ('[', ']')].iter().all(|(open, close)| count(*open) == count(*close))
         && count('"') % 2 == 0
 }

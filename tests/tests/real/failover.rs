@@ -37,9 +37,7 @@ fn a_room_that_does_not_fit_into_a_message_goes_on_at_the_next_host() -> Result<
     let scratch = ScratchFolder::new("failover-large");
     let server = Server::start_with_test_games(&scratch, &["--hosts", "process:2"])?;
     let players = CountingPlayers::start_with_ballast(&scratch, &server.world.to_string(), 2, 17);
-    server.wait_for_metrics("both players", |metrics| {
-        metrics["ambit_host_players"] == 2.0
-    })?;
+    server.wait_for_metrics("both players", |metrics| metrics["ambit_host_players"] == 2.0)?;
     for _ in 0..2 {
         std::thread::sleep(KILL_INTERVAL);
         real::server_signal(server.children()[0], "KILL")?;
@@ -56,14 +54,12 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
     let scratch = ScratchFolder::new(&format!("failover-{signal}-{}", flags.len()));
     let server = Server::start_with_test_games(&scratch, &["--hosts", "process:3"])?;
     let counting = CountingPlayers::start(&scratch, server.world, COUNTING_PLAYERS);
-    let bots: Vec<Child> = (0..ROOMS)
-        .map(|room| start_bots(&scratch, &server, room, flags))
-        .collect::<Result<_>>()?;
+    let bots: Vec<Child> =
+        (0..ROOMS).map(|room| start_bots(&scratch, &server, room, flags)).collect::<Result<_>>()?;
     let all_bots = (ROOMS * BOTS) as f64;
     let all_players = all_bots + COUNTING_PLAYERS as f64;
-    server.wait_for_metrics("all players", |metrics| {
-        metrics["ambit_host_players"] == all_players
-    })?;
+    server
+        .wait_for_metrics("all players", |metrics| metrics["ambit_host_players"] == all_players)?;
     for kill in 0..KILLS {
         std::thread::sleep(KILL_INTERVAL);
         let children = server.children();
@@ -99,10 +95,7 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
          {acknowledged} commands of bots confirmed; of counting players {confirmed:?}, none lost; \
          gaps around moves by room (p50/p99/max ms): {gaps:?}"
     );
-    assert!(
-        moved >= 5.0 && moves >= 5 * BOTS as u64,
-        "{moved} rooms moved, and {moves} bots"
-    );
+    assert!(moved >= 5.0 && moves >= 5 * BOTS as u64, "{moved} rooms moved, and {moves} bots");
     assert!(acknowledged > 100, "{acknowledged}");
     Ok(())
 }
@@ -115,11 +108,7 @@ fn start_bots(
 ) -> Result<Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    let (count, room, server) = (
-        BOTS.to_string(),
-        format!("room{room}"),
-        server.world.to_string(),
-    );
+    let (count, room, server) = (BOTS.to_string(), format!("room{room}"), server.world.to_string());
     // On a small map every bot always has something in sight.
     let small = ["--param", "size=60x60", "--param", "obstacles=10"];
     command
@@ -136,8 +125,5 @@ fn start_bots(
         ])
         .args(small)
         .args(flags);
-    Ok(command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?)
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }

@@ -73,10 +73,7 @@ fn secure_request(server: &Server, path: &str) -> Result<HttpAnswer> {
     let mut words = server.ready.split_whitespace();
     let address = words.find_map(|word| word.strip_prefix("https="));
     let address = address.context("no https=")?;
-    let pin = server
-        .certificate()?
-        .trim_start_matches("sha256:")
-        .parse()?;
+    let pin = server.certificate()?.trim_start_matches("sha256:").parse()?;
     let tls = client_tls(b"http/1.1", FingerprintVerifier::pinned(pin));
     let tls = rustls::ClientConnection::new(Arc::new(tls), "localhost".try_into()?)?;
     let mut stream = rustls::StreamOwned::new(tls, TcpStream::connect(address)?);
@@ -94,9 +91,7 @@ fn the_status_is_live_and_shows_names_as_text() -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let browser = Browser::start(&scratch).await?;
-        browser
-            .open(&format!("http://{}/status", server.http))
-            .await?;
+        browser.open(&format!("http://{}/status", server.http)).await?;
         // While the page is open.
         ann.run_command("create <b>bold</b> game=field", "created")?;
         let shown = browser.run(WAIT_FOR_A_ROOM, json!(null)).await?;

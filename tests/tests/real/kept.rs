@@ -61,20 +61,13 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
     let ended = now();
     let flags = [&flags[..], &["--listen", &address]].concat();
     let server = Server::start_with_test_games(&scratch, &flags)?;
-    server.wait_for_metrics("all rooms", |metrics| {
-        metrics["ambit_host_rooms"] == PLAYERS as f64
-    })?;
-    println!(
-        "{name}: all rooms run {} ms later",
-        ended.elapsed().as_millis()
-    );
+    server
+        .wait_for_metrics("all rooms", |metrics| metrics["ambit_host_rooms"] == PLAYERS as f64)?;
+    println!("{name}: all rooms run {} ms later", ended.elapsed().as_millis());
     server.wait_for_metrics("all players again", |metrics| {
         metrics["ambit_game_connections"] == PLAYERS as f64
     })?;
-    println!(
-        "{name}: all players are back after {} ms",
-        ended.elapsed().as_millis()
-    );
+    println!("{name}: all players are back after {} ms", ended.elapsed().as_millis());
     players.resume();
     outage(SETTLE_TIME);
     let metrics = server.metrics()?;
@@ -89,12 +82,7 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
 fn a_room_that_ends_its_server_is_set_aside_and_the_others_go_on() -> Result<()> {
     let scratch = ScratchFolder::new("kept-aborting");
     let directory = scratch.path().join("kept");
-    let flags = [
-        "--keep",
-        directory.to_str().context("a plain path")?,
-        "--grace",
-        GRACE,
-    ];
+    let flags = ["--keep", directory.to_str().context("a plain path")?, "--grace", GRACE];
     let server = Server::start_with_test_games(&scratch, &flags)?;
     let address = server.world.to_string();
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
@@ -143,14 +131,7 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
     let scratch = ScratchFolder::new("kept-remote");
     let directory = scratch.path().join("kept");
     let directory = directory.to_str().context("a plain path")?;
-    let flags = [
-        "--keep",
-        directory,
-        "--grace",
-        GRACE,
-        "--host-key",
-        Host::KEY,
-    ];
+    let flags = ["--keep", directory, "--grace", GRACE, "--host-key", Host::KEY];
     let flags = [&flags[..], &["--host-capacity", "1"]].concat();
     let server = Server::start(&scratch, &flags)?;
     let _host = Host::start(&scratch, &server, &[], &[])?;
@@ -176,9 +157,7 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
         })?;
         assert!(back["room"].is_number(), "{back}");
     }
-    server.wait_for_metrics("both players", |metrics| {
-        metrics["ambit_game_connections"] == 2.0
-    })?;
+    server.wait_for_metrics("both players", |metrics| metrics["ambit_game_connections"] == 2.0)?;
     for console in consoles {
         let left = console.events.iter().find(|event| event["ev"] == "left");
         assert_eq!(left, None);
@@ -194,17 +173,11 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     let scratch = ScratchFolder::new("kept-cluster");
     let flags = ["--keep", "nats", "--grace", GRACE];
     let mut cluster = Cluster::start_with_test_games(&scratch, &flags)?;
-    let servers: Vec<String> = cluster
-        .worlds
-        .iter()
-        .map(|world| world.world.to_string())
-        .collect();
+    let servers: Vec<String> = cluster.worlds.iter().map(|world| world.world.to_string()).collect();
     let players = CountingPlayers::start_with_ballast(&scratch, &servers.join(","), PLAYERS, 1);
-    cluster
-        .leader()
-        .wait_for_metrics("all players", |metrics| {
-            metrics["ambit_host_players"] == PLAYERS as f64
-        })?;
+    cluster.leader().wait_for_metrics("all players", |metrics| {
+        metrics["ambit_host_players"] == PLAYERS as f64
+    })?;
     outage(SETTLE_TIME);
     players.pause();
     outage(SETTLE_TIME);
@@ -227,11 +200,9 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
         metrics.get("ambit_host_rooms") == Some(&(PLAYERS as f64))
     })?;
     println!("all rooms run {} ms later", ended.elapsed().as_millis());
-    cluster
-        .leader()
-        .wait_for_metrics("all players again", |metrics| {
-            metrics["ambit_host_players"] == PLAYERS as f64
-        })?;
+    cluster.leader().wait_for_metrics("all players again", |metrics| {
+        metrics["ambit_host_players"] == PLAYERS as f64
+    })?;
     players.resume();
     outage(SETTLE_TIME);
     let confirmed = players.finish()?;
@@ -288,12 +259,7 @@ fn a_server_refuses_a_directory_that_it_cannot_use() -> Result<()> {
     assert!(log.iter().any(|line| line.contains("damaged")), "{log:#?}");
     drop(server);
     #[cfg(target_os = "linux")]
-    refused(
-        &scratch,
-        Path::new("/proc/kept"),
-        1,
-        "cannot keep rooms in /proc/kept",
-    )?;
+    refused(&scratch, Path::new("/proc/kept"), 1, "cannot keep rooms in /proc/kept")?;
     Ok(())
 }
 

@@ -25,16 +25,10 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     assert!(run > 0 && 2 * run < due, "{notice}");
     let stats = bob.run_command("stats", "stats")?;
     assert!(count(&stats, "room_load_level")? > 0, "{stats}");
-    assert!(
-        count(&stats, "room_ticks_run")? < count(&stats, "room_ticks_due")?,
-        "{stats}"
-    );
+    assert!(count(&stats, "room_ticks_run")? < count(&stats, "room_ticks_due")?, "{stats}");
 
     // The lost ticks are its own, and an operator sees whose they are.
-    let skipped = format!(
-        "ambit_room_ticks_skipped_total{{room=\"{}\"}}",
-        created["room"]
-    );
+    let skipped = format!("ambit_room_ticks_skipped_total{{room=\"{}\"}}", created["room"]);
     let of_slow = |metrics: &Metrics| metrics.get(&skipped).copied().unwrap_or_default();
     let before = server.wait_for_metrics("the first lost tick", |now| of_slow(now) > 0.0)?;
     let wanted = of_slow(&before) + LOST;
@@ -42,10 +36,7 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     let lost = of_slow(&after) - of_slow(&before);
     let of_all = |metrics: &Metrics| metrics["ambit_ticks_skipped_total"];
     let others = of_all(&after) - of_all(&before) - lost;
-    assert!(
-        others * 5.0 < lost,
-        "others lost {others} beside {lost}: {after:#?}"
-    );
+    assert!(others * 5.0 < lost, "others lost {others} beside {lost}: {after:#?}");
     let level = skipped.replace("ticks_skipped_total", "load_level");
     assert!(after[&level] > 0.0, "{after:#?}");
     let row = format!("<tr><td>{}</td><td>", created["room"]);
@@ -57,14 +48,9 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     ann.run_command("players", "players")?;
     bob.run_command("players", "players")?;
     assert!(!ann.events.iter().any(is_overload), "{:?}", ann.events);
-    assert_eq!(
-        bob.events.iter().filter(|event| is_overload(event)).count(),
-        1
-    );
+    assert_eq!(bob.events.iter().filter(|event| is_overload(event)).count(), 1);
     let log = server.take_log();
-    let logged = log
-        .iter()
-        .filter(|line| line.contains("the room is overloaded"));
+    let logged = log.iter().filter(|line| line.contains("the room is overloaded"));
     assert_eq!(logged.count(), 1, "{log:#?}");
 
     // A tick of another room runs during one of this: with one thread for both, each would wait for

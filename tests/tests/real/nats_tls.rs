@@ -47,32 +47,18 @@ fn a_server_reaches_nats_with_tls_and_credentials() -> Result<()> {
         .collect::<Vec<String>>()
     };
     let words = flags(&ca, &right);
-    let server = Server::start(
-        &scratch,
-        &words.iter().map(String::as_str).collect::<Vec<_>>(),
-    )?;
+    let server = Server::start(&scratch, &words.iter().map(String::as_str).collect::<Vec<_>>())?;
     assert_eq!(server.get("/healthz")?.0, 200);
     for (flags, expected) in [
-        (
-            flags(&ca, &wrong),
-            "check the user and password in the file of `--nats-credentials`",
-        ),
-        (
-            flags(&other_ca, &right),
-            "name the certificate of that authority with `--nats-ca`",
-        ),
+        (flags(&ca, &wrong), "check the user and password in the file of `--nats-credentials`"),
+        (flags(&other_ca, &right), "name the certificate of that authority with `--nats-ca`"),
         (flags(&right, &right), "holds no certificate"),
-        (
-            flags(&ca, &path("half.txt")),
-            "the user or the password is missing",
-        ),
+        (flags(&ca, &path("half.txt")), "the user or the password is missing"),
         (flags(&ca, "/nowhere"), "cannot read the file /nowhere"),
     ] {
         let mut command = Command::new(real::binary("world-server"));
         scratch.confine(&mut command);
-        command
-            .args(["--listen", "127.0.0.1:0", "--http", "off"])
-            .args(&flags);
+        command.args(["--listen", "127.0.0.1:0", "--http", "off"]).args(&flags);
         let output = command.stdin(Stdio::null()).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");

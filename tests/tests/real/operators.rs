@@ -41,10 +41,7 @@ fn a_server_refuses_to_start_if_it_cannot_write_its_files() -> Result<()> {
         let output = command.output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(
-            said.contains("cannot write to the directory /proc"),
-            "{said}"
-        );
+        assert!(said.contains("cannot write to the directory /proc"), "{said}");
     }
     Ok(())
 }

@@ -87,9 +87,7 @@ fn two_browsers_and_a_console_meet_and_see_what_the_trace_says() -> Result<()> {
         let seen_ann = bob.events.iter().rfind(is_ann).context("bob sees ann")?;
         let anns_id = seen_ann["id"].clone();
         ann.close().await?;
-        bob.wait_until("ann's leave", |event| {
-            event["ev"] == "leave" && event["id"] == anns_id
-        })?;
+        bob.wait_until("ann's leave", |event| event["ev"] == "leave" && event["id"] == anns_id)?;
         eve.close().await
     })?;
     drop(server);
@@ -138,9 +136,7 @@ async fn walk(page: &Page, x: f64, y: f64) -> Result<()> {
         }});"
     );
     let walked = page.run(&script, json!({ "x": x, "y": y })).await;
-    walked
-        .map(drop)
-        .with_context(|| format!("walking to {x}, {y}"))
+    walked.map(drop).with_context(|| format!("walking to {x}, {y}"))
 }
 
 /// The name of the avatar that has come into sight.
@@ -154,14 +150,10 @@ async fn chat(bob: &mut Console, ann: &Page, eve: &Page) -> Result<()> {
     ann.fill("Message", MARKUP).await?;
     ann.press("Send").await?;
     let line = bob.wait_for("chat")?;
-    assert_eq!(
-        (&line["from"], &line["text"]),
-        (&json!("ann"), &json!(MARKUP))
-    );
+    assert_eq!((&line["from"], &line["text"]), (&json!("ann"), &json!(MARKUP)));
     for page in [ann, eve] {
         let said = "document.querySelector('[role=log]').innerText.includes(args.text)";
-        page.wait_for("the message", said, json!({ "text": MARKUP }))
-            .await?;
+        page.wait_for("the message", said, json!({ "text": MARKUP })).await?;
         let images = "return document.querySelectorAll('img').length;";
         assert_eq!(page.run(images, json!({})).await?, json!(0));
     }
@@ -210,11 +202,7 @@ fn check(who: &str, frames: &[ShownFrame], tracks: &Tracks) -> Result<()> {
             }
         }
     }
-    ensure!(
-        errors.len() > frames.len(),
-        "{who}: {} positions",
-        errors.len()
-    );
+    ensure!(errors.len() > frames.len(), "{who}: {} positions", errors.len());
     errors.sort_by(f64::total_cmp);
     let [median, p95, max] =
         [50, 95, 100].map(|share| errors[(errors.len() * share / 100).min(errors.len() - 1)]);
@@ -229,15 +217,8 @@ fn check(who: &str, frames: &[ShownFrame], tracks: &Tracks) -> Result<()> {
     ensure!(moved_m > 5.0, "{who}: too little was seen to move");
     // Where data came late, an avatar is shown on its former path until then. On a busy machine
     // that is a while: all browsers draw with the same processors.
-    let strict = if who.contains("bad line") {
-        median
-    } else {
-        p95
-    };
-    ensure!(
-        strict <= TOLERANCE_M,
-        "{who}: an avatar is {strict} m off; all: {errors:?}"
-    );
+    let strict = if who.contains("bad line") { median } else { p95 };
+    ensure!(strict <= TOLERANCE_M, "{who}: an avatar is {strict} m off; all: {errors:?}");
     Ok(())
 }
 
@@ -327,8 +308,7 @@ fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
         relay.darken_for_all(true);
         tokio::time::sleep(Duration::from_secs(12)).await;
         relay.darken_for_all(false);
-        ann.wait_for("the lobby", "ambit().client.isConnected", json!({}))
-            .await?;
+        ann.wait_for("the lobby", "ambit().client.isConnected", json!({})).await?;
         let avatar = ann.wait_for_avatar().await?;
         walk(&ann, avatar.x + 8.0, 30.0).await?;
 
@@ -363,10 +343,7 @@ fn fifteen_days_later_old_players_are_there_and_new_ones_come() -> Result<()> {
         assert_ne!(server.get("/connect.json")?.1, before, "other certificates");
         let browser = Browser::start_as(
             &scratch,
-            BrowserKind {
-                variables: &clock.variables(),
-                ..BrowserKind::default()
-            },
+            BrowserKind { variables: &clock.variables(), ..BrowserKind::default() },
         )
         .await?;
         let eve = Page::open_in(browser, &server, "eve").await?;
@@ -405,11 +382,7 @@ fn a_page_says_why_it_cannot_connect() -> Result<()> {
     );
     let refused = "the server's certificate has expired or is another one";
     let cases = [
-        (
-            &server,
-            "delete globalThis.WebTransport;",
-            "it has no WebTransport",
-        ),
+        (&server, "delete globalThis.WebTransport;", "it has no WebTransport"),
         (&server, OTHER_CERTIFICATE, refused),
         (&expired, "", refused),
     ];
@@ -419,8 +392,7 @@ fn a_page_says_why_it_cannot_connect() -> Result<()> {
             browser.prepare(script).await?;
             let page = Page::open_unconnected(browser, server, "ann").await?;
             let said = "document.body.innerText.includes(args.text)";
-            page.wait_for(expected, said, json!({ "text": expected }))
-                .await?;
+            page.wait_for(expected, said, json!({ "text": expected })).await?;
             page.close().await?;
         }
         Ok(())

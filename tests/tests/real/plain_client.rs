@@ -52,9 +52,7 @@ fn a_client_written_from_the_pages_plays_cubes_and_agrees_with_the_trace() -> Re
     let trace = scratch.path().join("trace");
     let trace_flag = trace.to_str().context("a plain path")?;
     let server = Server::start(&scratch, &["--trace", trace_flag])?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let replica = runtime.block_on(play(server.world))?;
     drop(server);
 
@@ -72,9 +70,7 @@ fn a_client_written_from_the_pages_plays_cubes_and_agrees_with_the_trace() -> Re
         // The last pose is the one at rest.
         let last = object.poses.last().context("an object has a pose")?;
         assert!(last.at_rest, "{id}: {last:?}");
-        let end = truth
-            .position_at(id, f64::INFINITY)
-            .context("it is there")?;
+        let end = truth.position_at(id, f64::INFINITY).context("it is there")?;
         assert!(last.is_near(end), "{id}: {last:?}, and in truth {end:?}");
         if object.is_own {
             let first = object.poses.first().context("an object has a pose")?;
@@ -89,24 +85,16 @@ fn a_client_written_from_the_pages_plays_cubes_and_agrees_with_the_trace() -> Re
 async fn play(server: SocketAddr) -> Result<PlainReplica> {
     let mut lobby = RawClient::connect(server, ALPN_WORLD).await?;
     lobby.hello("ann").await?;
-    let parameters = [
-        ("size", "16x16".to_owned()),
-        ("cubes", CUBES.to_string()),
-        ("seed", "3".to_owned()),
-    ];
+    let parameters =
+        [("size", "16x16".to_owned()), ("cubes", CUBES.to_string()), ("seed", "3".to_owned())];
     let create = CreateRoom {
         name: "plain".into(),
         game: "cubes".into(),
-        parameters: parameters
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect(),
+        parameters: parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         ..CreateRoom::default()
     };
     lobby.request_answer(ask::Body::CreateRoom(create)).await?;
-    lobby
-        .send_request(ask::Body::StartRoom(StartRoom {}))
-        .await?;
+    lobby.send_request(ask::Body::StartRoom(StartRoom {})).await?;
     let ticket = lobby
         .find(|body| match body {
             answer::Body::Ticket(ticket) => Some(ticket),
@@ -129,11 +117,7 @@ async fn play(server: SocketAddr) -> Result<PlainReplica> {
 /// An unspecified address stands for the lobby's.
 fn game_address(ticket: &Ticket, lobby: SocketAddr) -> Result<SocketAddr> {
     let address: SocketAddr = ticket.address.parse()?;
-    let ip = if address.ip().is_unspecified() {
-        lobby.ip()
-    } else {
-        address.ip()
-    };
+    let ip = if address.ip().is_unspecified() { lobby.ip() } else { address.ip() };
     Ok(SocketAddr::new(ip, address.port()))
 }
 
@@ -222,10 +206,9 @@ impl Trace {
     /// The object that was, at all these times, where the client saw it.
     fn find(&self, poses: &[SeenPose]) -> Option<u64> {
         let agrees = |id: &&u64| {
-            poses.iter().all(|pose| {
-                self.position_at(**id, pose.from_ms)
-                    .is_some_and(|at| pose.is_near(at))
-            })
+            poses
+                .iter()
+                .all(|pose| self.position_at(**id, pose.from_ms).is_some_and(|at| pose.is_near(at)))
         };
         let mut found = self.tracks.keys().filter(agrees);
         found.next().filter(|_| found.next().is_none()).copied()

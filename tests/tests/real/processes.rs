@@ -16,9 +16,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.run_command(&format!("create room{index} game=field npcs=5"), "created")?;
         let started = console.run_command("start", "started")?;
-        console.wait_until("the avatar", |event| {
-            event["ev"] == "enter" && event["own"] == true
-        })?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
         consoles.push(console);
         let address = started["address"].as_str().unwrap_or_default();
         addresses.push(address.to_owned());
@@ -34,9 +32,8 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
     for console in &mut consoles {
         console.type_in("move 20 20")?;
     }
-    let bots: Vec<_> = (0..4)
-        .map(|room| bots(&scratch, &server, room, 10))
-        .collect::<Result<_>>()?;
+    let bots: Vec<_> =
+        (0..4).map(|room| bots(&scratch, &server, room, 10)).collect::<Result<_>>()?;
     for console in &mut consoles {
         console.wait_until("a bot", |event| {
             event["ev"] == "enter" && event["kind"] == "avatar" && event["own"] != true
@@ -53,10 +50,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
     for console in &mut consoles {
         let seen = wait_until_in_sight(console)?;
         assert!(
-            !console
-                .events
-                .iter()
-                .any(|event| event["ev"] == "left" || event["ev"] == "error"),
+            !console.events.iter().any(|event| event["ev"] == "left" || event["ev"] == "error"),
             "{seen}"
         );
     }
@@ -88,9 +82,7 @@ fn a_hung_host_is_killed_and_replaced_and_its_rooms_continue() -> Result<()> {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.run_command(&format!("create {name}'s game=field npcs=5"), "created")?;
         console.run_command("start", "started")?;
-        console.wait_until("the avatar", |event| {
-            event["ev"] == "enter" && event["own"] == true
-        })?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
         consoles.push(console);
     }
     let children = server.children();
@@ -106,10 +98,7 @@ fn a_hung_host_is_killed_and_replaced_and_its_rooms_continue() -> Result<()> {
     wait_until_moved(&mut consoles, 1)?;
     for console in &mut consoles {
         let seen = wait_until_in_sight(console)?;
-        assert!(
-            !console.events.iter().any(|event| event["ev"] == "left"),
-            "{seen}"
-        );
+        assert!(!console.events.iter().any(|event| event["ev"] == "left"), "{seen}");
     }
     Ok(())
 }
@@ -117,15 +106,8 @@ fn a_hung_host_is_killed_and_replaced_and_its_rooms_continue() -> Result<()> {
 #[test]
 fn child_hosts_start_on_demand_up_to_the_maximum() -> Result<()> {
     let scratch = ScratchFolder::new("elastic");
-    let server = Server::start(
-        &scratch,
-        &["--hosts", "process:1..3", "--host-capacity", "1"],
-    )?;
-    assert!(
-        server.ready.contains("hosts=process:1..3"),
-        "{}",
-        server.ready
-    );
+    let server = Server::start(&scratch, &["--hosts", "process:1..3", "--host-capacity", "1"])?;
+    assert!(server.ready.contains("hosts=process:1..3"), "{}", server.ready);
     let mut consoles = Vec::new();
     for (name, hosts) in [("ann", 2.0), ("bob", 3.0), ("cat", 3.0)] {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
@@ -167,11 +149,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
             let mut command = Command::new(real::binary("bots"));
             scratch.confine(&mut command);
-            let (count, name, address) = (
-                BOTS_PER_ROOM.to_string(),
-                format!("room{room}"),
-                server.world.to_string(),
-            );
+            let (count, name, address) =
+                (BOTS_PER_ROOM.to_string(), format!("room{room}"), server.world.to_string());
             command.args([
                 "--count",
                 &count,
@@ -195,12 +174,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
                 "--param",
                 "size=60x60",
             ]);
-            crowds.push(
-                command
-                    .stdout(Stdio::piped())
-                    .stderr(Stdio::null())
-                    .spawn()?,
-            );
+            crowds.push(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
         }
         let in_by_now = (ROOMS / 4 * (wave + 1) * BOTS_PER_ROOM) as f64;
         server.wait_for_metrics("a wave of bots", |metrics| {
@@ -213,16 +187,9 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         .filter(|(name, _)| name.starts_with("ambit_rooms_by_host{"))
         .map(|(_, rooms)| *rooms)
         .collect();
-    assert_eq!(
-        by_host,
-        vec![ROOMS as f64 / f64::from(HOSTS); HOSTS as usize],
-        "rooms by host"
-    );
-    let before = (
-        cpu_seconds(&hosts)?,
-        cpu_seconds(&[server.id()])?,
-        metrics["ambit_tick_seconds_count"],
-    );
+    assert_eq!(by_host, vec![ROOMS as f64 / f64::from(HOSTS); HOSTS as usize], "rooms by host");
+    let before =
+        (cpu_seconds(&hosts)?, cpu_seconds(&[server.id()])?, metrics["ambit_tick_seconds_count"]);
     let began = now();
     std::thread::sleep(std::time::Duration::from_secs(5));
     let metrics = server.metrics()?;
@@ -233,11 +200,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
          lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
         ROOMS * BOTS_PER_ROOM,
         cores(cpu_seconds(&hosts)?, before.0),
-        hosts
-            .iter()
-            .map(|host| resident_kib(*host))
-            .sum::<Result<u64>>()?
-            / 1_024,
+        hosts.iter().map(|host| resident_kib(*host)).sum::<Result<u64>>()? / 1_024,
         cores(cpu_seconds(&[server.id()])?, before.1),
         server.resident_kib()? / 1_024,
         (metrics["ambit_tick_seconds_count"] - before.2) / seconds,
@@ -251,10 +214,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
             (&BOTS_PER_ROOM.into(), &0.into()),
             "{summary}"
         );
-        ages.push((
-            summary["age_ms_p50"].as_u64(),
-            summary["age_ms_p99"].as_u64(),
-        ));
+        ages.push((summary["age_ms_p50"].as_u64(), summary["age_ms_p99"].as_u64()));
     }
     ages.sort_unstable();
     println!(
@@ -300,12 +260,7 @@ fn wait_until_in_sight(console: &mut Console) -> Result<Value> {
         // Each iteration waits for an answer, so the console's time limit ends the loop.
         console.type_in("wait 100ms")?;
         let seen = console.run_command("objects", "objects")?;
-        if seen["objects"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .any(|object| object["own"] == true)
-        {
+        if seen["objects"].as_array().into_iter().flatten().any(|object| object["own"] == true) {
             return Ok(seen);
         }
     }
@@ -313,10 +268,7 @@ fn wait_until_in_sight(console: &mut Console) -> Result<Value> {
 
 /// Whether the console's room has changed hosts.
 fn has_moved(console: &Console) -> bool {
-    console
-        .events
-        .iter()
-        .any(|event| event["ev"] == "started" && event["again"] == true)
+    console.events.iter().any(|event| event["ev"] == "started" && event["again"] == true)
 }
 
 /// Starts bots in a room for as long as a test takes.
@@ -328,11 +280,8 @@ fn bots(
 ) -> Result<std::process::Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    let (count, room, server) = (
-        count.to_string(),
-        format!("room{room}"),
-        server.world.to_string(),
-    );
+    let (count, room, server) =
+        (count.to_string(), format!("room{room}"), server.world.to_string());
     command.args([
         "--count",
         &count,
@@ -344,18 +293,13 @@ fn bots(
         "--server",
         &server,
     ]);
-    Ok(command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?)
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?)
 }
 
 fn summary(bots: std::process::Child) -> Result<Value> {
     let output = bots.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(serde_json::from_str(
-        text.lines().last().unwrap_or_default(),
-    )?)
+    Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
 }
 
 /// User and system time of these processes so far.
@@ -363,11 +307,7 @@ fn cpu_seconds(ids: &[u32]) -> Result<f64> {
     let ticks = ids.iter().map(|id| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-        let times = fields
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .map(str::parse::<u64>);
+        let times = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
         times.sum::<Result<u64, _>>().map_err(anyhow::Error::from)
     });
     Ok(ticks.sum::<Result<u64>>()? as f64 / 100.0)
@@ -375,10 +315,7 @@ fn cpu_seconds(ids: &[u32]) -> Result<f64> {
 
 fn resident_kib(id: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 

@@ -20,9 +20,7 @@ fn clients_of_a_killed_server_learn_from_the_next_one_that_it_is_gone() -> Resul
     let mut playing = Console::start(&scratch, server.world, "bob", &[])?;
     playing.run_command("create meadow game=field npcs=0", "created")?;
     playing.run_command("start", "started")?;
-    playing.wait_until("the avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    playing.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     // What the client sends all the time is what a restarted server answers.
     playing.type_in("keys up")?;
 
@@ -33,22 +31,15 @@ fn clients_of_a_killed_server_learn_from_the_next_one_that_it_is_gone() -> Resul
     println!("{} ms: the server is back", killed.elapsed().as_millis());
 
     let is_lost = |code: &str, event: &Value| event["ev"] == "error" && event["code"] == code;
-    let lost = playing.wait_until("the lost game", |event| {
-        is_lost("game_connection_lost", event)
-    })?;
+    let lost =
+        playing.wait_until("the lost game", |event| is_lost("game_connection_lost", event))?;
     println!("{} ms: bob: {lost}", killed.elapsed().as_millis());
-    assert!(
-        lost["message"].as_str().unwrap_or_default().contains(RESET),
-        "{lost}"
-    );
+    assert!(lost["message"].as_str().unwrap_or_default().contains(RESET), "{lost}");
     for (name, console) in [("bob", &mut playing), ("ann", &mut idle)] {
         let lost =
             console.wait_until("the lost lobby", |event| is_lost("connection_lost", event))?;
         println!("{} ms: {name}: {lost}", killed.elapsed().as_millis());
-        assert!(
-            lost["message"].as_str().unwrap_or_default().contains(RESET),
-            "{lost}"
-        );
+        assert!(lost["message"].as_str().unwrap_or_default().contains(RESET), "{lost}");
         console.wait_for("welcome")?;
         println!("{} ms: {name} is back", killed.elapsed().as_millis());
     }

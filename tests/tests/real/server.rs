@@ -24,9 +24,7 @@ fn a_drain_ends_the_hosts_and_their_players_sessions() -> Result<()> {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.run_command(&format!("create {name} game=field"), "created")?;
         console.run_command("start", "started")?;
-        console.wait_until("the avatar", |event| {
-            event["ev"] == "enter" && event["own"] == true
-        })?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
         consoles.push(console);
     }
     assert_eq!(server.terminate()?, Some(0));
@@ -63,9 +61,7 @@ fn health_and_metrics_answer() -> Result<()> {
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     ann.run_command("create meadow game=field", "created")?;
     ann.run_command("start", "started")?;
-    ann.wait_until("her avatar", |event| {
-        event["ev"] == "enter" && event["own"] == true
-    })?;
+    ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     let wanted = [
         "connections",
         "rooms",
@@ -79,9 +75,7 @@ fn health_and_metrics_answer() -> Result<()> {
         "drop",
     ];
     let seen = |metrics: &Metrics| {
-        metrics
-            .iter()
-            .any(|(name, &value)| name.contains("enters") && value > 0.0)
+        metrics.iter().any(|(name, &value)| name.contains("enters") && value > 0.0)
     };
     let metrics = server.wait_for_metrics("her avatar", seen)?;
     for name in wanted {
@@ -108,19 +102,14 @@ fn metrics_count_what_happened() -> Result<()> {
         consoles.push(console);
     }
     for console in &mut consoles {
-        console.wait_until("the avatar", |event| {
-            event["ev"] == "enter" && event["own"] == true
-        })?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     }
     let metrics = server.wait_for_metrics("three avatars", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_enters_total"] >= 3.0
     })?;
-    for (series, expected) in [
-        ("connections", 3.0),
-        ("players", 3.0),
-        ("rooms", 1.0),
-        ("rooms_running", 1.0),
-    ] {
+    for (series, expected) in
+        [("connections", 3.0), ("players", 3.0), ("rooms", 1.0), ("rooms_running", 1.0)]
+    {
         assert_eq!(metrics[&format!("ambit_{series}")], expected, "{series}");
     }
     for direction in ["in", "out"] {
@@ -145,15 +134,10 @@ fn a_flag_overrides_a_variable_and_a_variable_the_file() -> Result<()> {
     let variable = [("AMBIT_MAX_CONNECTIONS", "2")];
     let check = |server: Server, allowed: usize| -> Result<()> {
         let start = |name: &&str| Console::start(&scratch, server.world, name, &[]);
-        let _allowed = ["ann", "bob", "cat"][..allowed]
-            .iter()
-            .map(start)
-            .collect::<Result<Vec<_>>>()?;
+        let _allowed =
+            ["ann", "bob", "cat"][..allowed].iter().map(start).collect::<Result<Vec<_>>>()?;
         let one_more = start(&"dan").err().expect("there are as many as allowed");
-        assert!(
-            format!("{one_more:#}").contains("too_many_connections"),
-            "{one_more:#}"
-        );
+        assert!(format!("{one_more:#}").contains("too_many_connections"), "{one_more:#}");
         Ok(())
     };
     check(Server::start(&scratch, &file)?, 1)?;
@@ -180,10 +164,7 @@ fn a_wrong_option_is_explained_in_one_line() -> Result<()> {
     ] {
         let mut command = std::process::Command::new(binary("world-server"));
         scratch.confine(&mut command);
-        let output = command
-            .args(["--http", "127.0.0.1:0"])
-            .args(&arguments)
-            .output()?;
+        let output = command.args(["--http", "127.0.0.1:0"]).args(&arguments).output()?;
         assert!(!output.status.success());
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(errors.contains(expected), "{arguments:?}: {errors}");
@@ -197,10 +178,7 @@ fn expect_server_closed(console: &mut Console) -> Result<()> {
         ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default())
     })?;
     let text = reason.to_string();
-    assert!(
-        text.contains("drain") || text.contains("room_closed"),
-        "{text}"
-    );
+    assert!(text.contains("drain") || text.contains("room_closed"), "{text}");
     Ok(())
 }
 

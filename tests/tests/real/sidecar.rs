@@ -66,19 +66,13 @@ impl Sidecar {
         let state = Arc::new(Mutex::new(SidecarState {
             is_failing: false,
             game_server: game_server("127.0.0.1", 7_000),
-            counters: ["rooms", "players"]
-                .map(|name| (name.to_owned(), (0, 1)))
-                .into(),
+            counters: ["rooms", "players"].map(|name| (name.to_owned(), (0, 1))).into(),
             accepted: BTreeMap::new(),
         }));
         let (sender, requests) = sync_channel(REQUESTS);
         let (stop, stopped) = oneshot::channel();
-        let router = Router::new()
-            .fallback(answer)
-            .with_state((Arc::clone(&state), sender));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let router = Router::new().fallback(answer).with_state((Arc::clone(&state), sender));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::spawn(move || {
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener)
@@ -89,12 +83,7 @@ impl Sidecar {
                 }
             });
         });
-        Ok(Self {
-            port,
-            requests,
-            state,
-            _stop: stop,
-        })
+        Ok(Self { port, requests, state, _stop: stop })
     }
 
     /// The state, to read or to change.
@@ -118,11 +107,7 @@ impl Sidecar {
 
 /// A `GameServer` as the gateway writes it.
 pub(crate) fn game_server(address: &str, port: u16) -> Value {
-    let ports = if port == 0 {
-        json!([])
-    } else {
-        json!([{ "name": "game", "port": port }])
-    };
+    let ports = if port == 0 { json!([]) } else { json!([{ "name": "game", "port": port }]) };
     json!({
         "object_meta": {
             "name": "hosts-abcde", "namespace": "default", "generation": "1", "labels": {},
@@ -147,20 +132,11 @@ async fn answer(
 ) -> (StatusCode, String) {
     let path = uri.path().to_owned();
     let body = serde_json::from_str(&body).unwrap_or(Value::Null);
-    let result = handle_request(
-        &mut state.lock().expect("no holder panics"),
-        &method,
-        &path,
-        &body,
-    );
+    let result =
+        handle_request(&mut state.lock().expect("no holder panics"), &method, &path, &body);
     let answer = match result {
         Ok(value) => {
-            *state
-                .lock()
-                .expect("no holder panics")
-                .accepted
-                .entry(path)
-                .or_default() += 1;
+            *state.lock().expect("no holder panics").accepted.entry(path).or_default() += 1;
             (StatusCode::OK, value.to_string())
         }
         // The gateway turns an error without a gRPC status into code 2 (unknown) and HTTP 500.
@@ -187,10 +163,8 @@ fn handle_request(
         ("POST", "/ready" | "/health" | "/shutdown") if *body == json!({}) => Ok(json!({})),
         ("PATCH", path) => {
             let name = path.strip_prefix("/v1beta1/counters/").ok_or("Not Found")?;
-            let counter = state
-                .counters
-                .get_mut(name)
-                .ok_or(format!("counter not found: {name}"))?;
+            let counter =
+                state.counters.get_mut(name).ok_or(format!("counter not found: {name}"))?;
             let capacity = number_field(body, "capacity").unwrap_or(counter.1);
             let count = number_field(body, "count").unwrap_or(counter.0);
             if count > capacity {

@@ -117,13 +117,7 @@ impl Terminal {
                 }
             }
         });
-        let mut terminal = Terminal {
-            child,
-            console: 0,
-            keys,
-            output,
-            unread: String::new(),
-        };
+        let mut terminal = Terminal { child, console: 0, keys, output, unread: String::new() };
         terminal.wait_for("pid ")?;
         let number = terminal.wait_for("\r\n")?;
         terminal.console = number.trim().parse().context(number)?;

@@ -23,14 +23,8 @@ const CELL_M: f64 = 10.0;
 #[test]
 fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
     let scratch = ScratchFolder::new("truth");
-    let (trace, dump) = (
-        scratch.path().join("trace"),
-        scratch.path().join("dump.jsonl"),
-    );
-    let server = Server::start(
-        &scratch,
-        &["--trace", trace.to_str().context("a plain path")?],
-    )?;
+    let (trace, dump) = (scratch.path().join("trace"), scratch.path().join("dump.jsonl"));
+    let server = Server::start(&scratch, &["--trace", trace.to_str().context("a plain path")?])?;
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     command.args([
@@ -75,16 +69,10 @@ fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
          the farthest avatar that was followed for long was {farthest:.1} m away",
         followed_ms / 1_000.0
     );
-    assert!(
-        followed_ms > 20_000.0,
-        "the avatars followed each other for too short a time"
-    );
+    assert!(followed_ms > 20_000.0, "the avatars followed each other for too short a time");
     // The outer zone is two cells wide, hysteresis adds less than one cell, and an avatar walks
     // some metres while a message is delayed.
-    assert!(
-        farthest <= 4.0 * CELL_M,
-        "an avatar was followed at a distance of {farthest} m"
-    );
+    assert!(farthest <= 4.0 * CELL_M, "an avatar was followed at a distance of {farthest} m");
     Ok(())
 }
 
@@ -112,19 +100,11 @@ impl Trace {
                 }
                 Some("spawn" | "move") => {
                     let metres = |key: &str| line[key].as_f64().context("a coordinate");
-                    places
-                        .entry(id)
-                        .or_default()
-                        .push((t, metres("x")?, metres("y")?));
+                    places.entry(id).or_default().push((t, metres("x")?, metres("y")?));
                 }
                 Some("hide") => hidden.entry(id).or_default().push((t, f64::INFINITY)),
                 Some("reveal") => {
-                    hidden
-                        .entry(id)
-                        .or_default()
-                        .last_mut()
-                        .context("it was hidden")?
-                        .1 = t;
+                    hidden.entry(id).or_default().last_mut().context("it was hidden")?.1 = t;
                 }
                 _ => {}
             }
@@ -135,19 +115,12 @@ impl Trace {
             .iter()
             .filter_map(|(id, name)| Some((name.clone(), hidden.get(id)?.clone())))
             .collect();
-        Ok(Trace {
-            positions: tracks,
-            hidden,
-        })
+        Ok(Trace { positions: tracks, hidden })
     }
 
     /// A visible avatar that stays within the inner zone must be followed.
     fn check_complete(&self, client: u64, log: &FollowedLog, own: &AvatarTrack) {
-        for (other, track) in self
-            .positions
-            .iter()
-            .filter(|(other, _)| **other != log.name)
-        {
+        for (other, track) in self.positions.iter().filter(|(other, _)| **other != log.name) {
             let mut near_since = None;
             let mut t = log.began + MAX_DELAY_MS;
             while t < log.ended {
@@ -156,16 +129,10 @@ impl Trace {
                 // wherever the borders are.
                 let near = (a.0 - b.0).abs().max((a.1 - b.1).abs()) < CELL_M - 1.0;
                 let hidden = self.hidden.get(other).is_some_and(|spans| {
-                    spans
-                        .iter()
-                        .any(|span| t > span.0 - MAX_DELAY_MS && t < span.1 + MAX_DELAY_MS)
+                    spans.iter().any(|span| t > span.0 - MAX_DELAY_MS && t < span.1 + MAX_DELAY_MS)
                 });
                 let there = track.first().is_some_and(|first| t > first.0);
-                near_since = if near && there && !hidden {
-                    near_since.or(Some(t))
-                } else {
-                    None
-                };
+                near_since = if near && there && !hidden { near_since.or(Some(t)) } else { None };
                 if near_since.is_some_and(|since| t - since > 2.0 * MAX_DELAY_MS) {
                     let spans = log.followed.get(other);
                     let followed = spans

@@ -20,11 +20,7 @@ fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
     let file = file.to_str().expect("a plain path");
     let server = ["world-server", "--http", "off", "--listen", "127.0.0.1:0"];
     for (program, arguments, expected) in [
-        (
-            &server[..],
-            &["--hosts", "cluster", "--nats", "htp:/x"][..],
-            "nats://",
-        ),
+        (&server[..], &["--hosts", "cluster", "--nats", "htp:/x"][..], "nats://"),
         (&server, &["--nats", "nats://a:4222"], "--hosts embedded"),
         (&server, &["--hosts", "cluster"], "--nats"),
         (&server, &["--grace", "-5s"], "--grace"),
@@ -34,11 +30,7 @@ fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
         (&server, &["--hosts", "process:5..2"], "MIN is not above"),
         (&server, &["--peer-listen", "foo"], "expected IP:PORT"),
         (&["game-server"], &["--world", "127.0.0.1:0"], "with a port"),
-        (
-            &["game-server"],
-            &["--world", "127.0.0.1:1"],
-            "--world-cert",
-        ),
+        (&["game-server"], &["--world", "127.0.0.1:1"], "--world-cert"),
         (&["console"], &["--script", folder], "one command a line"),
         (&["console"], &["--name", ""], "1 to 24 characters"),
         (&BOTS, &["--full", "5"], "--full 5"),
@@ -80,11 +72,7 @@ fn a_server_that_is_not_there_is_named_with_status_1() -> Result<()> {
         let output = run(&scratch, program, &["--server", &address], &[])?;
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{errors}");
-        for part in [
-            address.as_str(),
-            "nothing answered within 3.5 s",
-            "Is the server running",
-        ] {
+        for part in [address.as_str(), "nothing answered within 3.5 s", "Is the server running"] {
             assert!(errors.contains(part), "{program:?}: {errors}");
         }
     }
@@ -102,14 +90,9 @@ fn bots_that_were_all_put_out_end_with_status_1() -> Result<()> {
     scratch.confine(&mut command);
     command.args(["--count", "1", "--seconds", "4", "--settle", "1"]);
     command.args(["--room", "den", "--server", &server.world.to_string()]);
-    let mut bots = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut bots = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut lines = OutputLines::read_from(bots.stdout.take().expect("piped"));
-    lines.find("the measured time", |line| {
-        (line == "measuring").then_some(())
-    })?;
+    lines.find("the measured time", |line| (line == "measuring").then_some(()))?;
     // The bots notice within 50 ms that the measured time has begun.
     ann.type_in("wait 1s")?;
     ann.type_in("kick bot-1")?;
@@ -132,10 +115,7 @@ fn run(
     let mut command = Command::new(binary(program[0]));
     scratch.confine(&mut command);
     command.args(&program[1..]).args(arguments);
-    let output = command
-        .envs(variables.iter().copied())
-        .stdin(Stdio::null())
-        .output()?;
+    let output = command.envs(variables.iter().copied()).stdin(Stdio::null()).output()?;
     Ok(output)
 }
 

@@ -12,17 +12,12 @@ fn bots_walk_about_until_their_inviter_leaves() -> Result<()> {
         let server = Server::start(&scratch, &["--hosts", hosts])?;
         let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
         // Small enough to see everybody.
-        ann.run_command(
-            "create den game=field size=40x40 npcs=0 password=x",
-            "created",
-        )?;
+        ann.run_command("create den game=field size=40x40 npcs=0 password=x", "created")?;
         ann.run_command("start", "started")?;
         let invited = ann.run_command("bots 3", "bots")?;
         assert_eq!(invited["count"], 3);
         for _ in 0..3 {
-            ann.wait_until("a bot", |event| {
-                event["ev"] == "enter" && event["own"] == false
-            })?;
+            ann.wait_until("a bot", |event| event["ev"] == "enter" && event["own"] == false)?;
         }
         ann.type_in("watch on")?;
         let mut walking = BTreeSet::new();

@@ -9,29 +9,17 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
     let scratch = ScratchFolder::new("gates");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.run_command(
-        "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
-        "created",
-    )?;
+    ann.run_command("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
     let here = ann.run_command("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
     bob.run_command("join twins", "joined")?;
-    bob.wait_until("ann", |event| {
-        event["ev"] == "enter" && event["own"] == false
-    })?;
+    bob.wait_until("ann", |event| event["ev"] == "enter" && event["own"] == false)?;
 
     ann.type_in("move 29.5 15")?;
     let there = ann.wait_for("started")?;
-    assert_eq!(
-        (&there["map"], &there["room"]),
-        (&1.into(), &here["room"]),
-        "{there}"
-    );
-    assert_ne!(
-        there["address"], here["address"],
-        "each map has a host of its own"
-    );
+    assert_eq!((&there["map"], &there["room"]), (&1.into(), &here["room"]), "{there}");
+    assert_ne!(there["address"], here["address"], "each map has a host of its own");
     let avatar = ann.wait_until("the avatar on the other map", own_avatar)?;
     assert!(is_near(&avatar, 5.0, 15.0), "{avatar}");
     bob.wait_for("leave")?;
@@ -42,36 +30,23 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
     })?;
     let rooms = bob.run_command("rooms", "rooms")?;
     assert_eq!(
-        (
-            rooms["rooms"].as_array().map(Vec::len),
-            &rooms["rooms"][0]["players"]
-        ),
+        (rooms["rooms"].as_array().map(Vec::len), &rooms["rooms"][0]["players"]),
         (Some(1), &2.into()),
         "{rooms}"
     );
 
     ann.type_in("move 0.5 15")?;
     let back = ann.wait_for("started")?;
-    assert_eq!(
-        (&back["map"], &back["address"]),
-        (&0.into(), &here["address"]),
-        "{back}"
-    );
+    assert_eq!((&back["map"], &back["address"]), (&0.into(), &here["address"]), "{back}");
     let avatar = ann.wait_until("the avatar on the first map", own_avatar)?;
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
-    bob.wait_until("ann again", |event| {
-        event["ev"] == "enter" && event["own"] == false
-    })?;
-    let metrics = server.wait_for_metrics("two transfers", |metrics| {
-        metrics["ambit_crossings_total"] == 2.0
-    })?;
+    bob.wait_until("ann again", |event| event["ev"] == "enter" && event["own"] == false)?;
+    let metrics = server
+        .wait_for_metrics("two transfers", |metrics| metrics["ambit_crossings_total"] == 2.0)?;
     assert_eq!(metrics["ambit_rooms_moved_total"], 0.0);
     for console in [&ann, &bob] {
         assert!(
-            !console
-                .events
-                .iter()
-                .any(|event| event["ev"] == "left" || event["ev"] == "error")
+            !console.events.iter().any(|event| event["ev"] == "left" || event["ev"] == "error")
         );
     }
     Ok(())
@@ -82,16 +57,11 @@ fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
     let scratch = ScratchFolder::new("gates-dead");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.run_command(
-        "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
-        "created",
-    )?;
+    ann.run_command("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
     ann.run_command("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     ann.type_in("move 29.5 15")?;
-    ann.wait_until("the other map", |event| {
-        event["ev"] == "started" && event["map"] == 1
-    })?;
+    ann.wait_until("the other map", |event| event["ev"] == "started" && event["map"] == 1)?;
     ann.wait_until("the avatar on the other map", own_avatar)?;
     for (at, child) in server.children().into_iter().enumerate() {
         real::server_signal(child, "KILL")?;
@@ -107,9 +77,7 @@ fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
         }
     }
     ann.type_in("move 0.5 15")?;
-    ann.wait_until("the first map", |event| {
-        event["ev"] == "started" && event["map"] == 0
-    })?;
+    ann.wait_until("the first map", |event| event["ev"] == "started" && event["map"] == 0)?;
     let avatar = ann.wait_until("the avatar on the first map", own_avatar)?;
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
@@ -121,25 +89,18 @@ fn gates_open_again_at_the_next_leader_after_the_leader_died() -> Result<()> {
     let scratch = ScratchFolder::new("gates-leader");
     let mut cluster = Cluster::start(&scratch)?;
     let mut ann = Console::start(&scratch, cluster.leader().world, "ann", &[])?;
-    ann.run_command(
-        "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
-        "created",
-    )?;
+    ann.run_command("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
     ann.run_command("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     ann.type_in("move 29.5 15")?;
-    ann.wait_until("the other map", |event| {
-        event["ev"] == "started" && event["map"] == 1
-    })?;
+    ann.wait_until("the other map", |event| event["ev"] == "started" && event["map"] == 1)?;
     ann.wait_until("the avatar on the other map", own_avatar)?;
     cluster.kill_leader()?;
     let back = ann.wait_for("welcome")?;
     assert_eq!(back["resumed"], true, "{back}");
     cluster.wait_for_new_leader()?;
     ann.type_in("move 0.5 15")?;
-    ann.wait_until("the first map", |event| {
-        event["ev"] == "started" && event["map"] == 0
-    })?;
+    ann.wait_until("the first map", |event| event["ev"] == "started" && event["map"] == 0)?;
     let avatar = ann.wait_until("the avatar on the first map", own_avatar)?;
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
@@ -151,10 +112,7 @@ fn own_avatar(event: &Value) -> bool {
 }
 
 fn is_near(event: &Value, x: f64, y: f64) -> bool {
-    let off = |key: &str, wanted: f64| {
-        event[key]
-            .as_f64()
-            .is_some_and(|is| (is - wanted).abs() <= 3.0)
-    };
+    let off =
+        |key: &str, wanted: f64| event[key].as_f64().is_some_and(|is| (is - wanted).abs() <= 3.0);
     off("x", x) && off("y", y)
 }

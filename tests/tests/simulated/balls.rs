@@ -31,9 +31,7 @@ fn a_game_s_own_physics_is_drawn_right_despite_loss() {
     balls.drawn.clear();
     for second in 0..12 {
         // Ann's ball rolls onto the box in the middle and hops about there.
-        let keys = Keymap::default()
-            .with(PUSH, second % 4 < 2)
-            .with(HOP, second % 3 == 2);
+        let keys = Keymap::default().with(PUSH, second % 4 < 2).with(HOP, second % 3 == 2);
         balls.system.hold_keys(ANN, keys);
         balls.run_for(Duration::from_secs(1));
     }
@@ -46,14 +44,8 @@ fn a_game_s_own_physics_is_drawn_right_despite_loss() {
         "{simulated:?}"
     );
     // The largest error is that of one bounce that nobody was told of in time.
-    assert!(
-        simulated.p99 < interpolated.p99 && simulated.max < 0.3,
-        "{interpolated:?}"
-    );
-    assert!(
-        own.samples > 150 && own.p50 < 0.01 && own.p99 < 0.3,
-        "{own:?}"
-    );
+    assert!(simulated.p99 < interpolated.p99 && simulated.max < 0.3, "{interpolated:?}");
+    assert!(own.samples > 150 && own.p50 < 0.01 && own.p99 < 0.3, "{own:?}");
     let steps = [ANN, BOB].map(|user| balls.client(user).stats().simulation.steps);
     assert!(steps[ANN] > 700 && steps[BOB] == 0, "{steps:?}");
 }
@@ -141,24 +133,11 @@ impl Balls {
             predict: true,
             ..ClientConfig::default()
         };
-        let users = [
-            system.add_user_with(ann, &network),
-            system.add_user("bob", &network),
-        ];
-        let parameters = [
-            ("size", "16x16"),
-            ("tick", "20"),
-            ("delay", "100"),
-            ("kicks", kicks),
-        ];
+        let users = [system.add_user_with(ann, &network), system.add_user("bob", &network)];
+        let parameters = [("size", "16x16"), ("tick", "20"), ("delay", "100"), ("kicks", kicks)];
         let room = system.start_room(&users, BouncingBalls::INFO.name, &parameters);
         let (truth, drawn) = Default::default();
-        Balls {
-            system,
-            room,
-            truth,
-            drawn,
-        }
+        Balls { system, room, truth, drawn }
     }
 
     fn client(&self, user: usize) -> &Client {
@@ -171,12 +150,7 @@ impl Balls {
             ViewEvent::PhysicsMissing { kinds, .. } => Some(kinds.clone()),
             _ => None,
         };
-        self.system
-            .user(user)
-            .events
-            .iter()
-            .filter_map(kinds)
-            .collect()
+        self.system.user(user).events.iter().filter_map(kinds).collect()
     }
 
     fn run_for(&mut self, time: Duration) {
@@ -227,18 +201,10 @@ impl Balls {
         let drawn = |id, is_own| {
             let object = oracle.object_of(viewer.client, id)?;
             let drawn = client.drawn(id, now)?;
-            Some((
-                object,
-                is_own,
-                drawn.room_time,
-                drawn.position,
-                drawn.linear,
-            ))
+            Some((object, is_own, drawn.room_time, drawn.position, drawn.linear))
         };
         let objects = client.objects();
-        objects
-            .filter_map(|seen| drawn(seen.id, seen.is_own()))
-            .collect()
+        objects.filter_map(|seen| drawn(seen.id, seen.is_own())).collect()
     }
 
     /// Checks that everything is at rest, and drawn there to a unit of the grid. Returns the number
@@ -275,11 +241,6 @@ impl Balls {
         let mut errors: Vec<f32> = chosen.filter_map(error).collect();
         errors.sort_by(f32::total_cmp);
         let at = |share: f32| errors[((errors.len() - 1) as f32 * share) as usize];
-        Errors {
-            samples: errors.len(),
-            p50: at(0.5),
-            p99: at(0.99),
-            max: at(1.0),
-        }
+        Errors { samples: errors.len(), p50: at(0.5), p99: at(0.99), max: at(1.0) }
     }
 }

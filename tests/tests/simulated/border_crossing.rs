@@ -13,10 +13,7 @@ use crate::script::{avatar_position, good_network, room_of, walk_to};
 #[test]
 fn a_pair_that_paces_along_borders_causes_few_crossings() {
     let (without_margin, without_margin_m) = pace_along_border(&[("margin", "0")], 0.2);
-    assert!(
-        without_margin >= 20,
-        "without a margin small steps cause crossings: {without_margin}"
-    );
+    assert!(without_margin >= 20, "without a margin small steps cause crossings: {without_margin}");
     assert!(
         without_margin_m / f64::from(without_margin) < 1.5,
         "without a margin crossings cost little walking: {without_margin_m:.1} m for \
@@ -24,10 +21,7 @@ fn a_pair_that_paces_along_borders_causes_few_crossings() {
     );
 
     let (with_margin, with_margin_m) = pace_along_border(&[("margin", "1")], 0.2);
-    assert!(
-        with_margin <= 1,
-        "with a margin small steps cause no crossing: {with_margin}"
-    );
+    assert!(with_margin <= 1, "with a margin small steps cause no crossing: {with_margin}");
     println!(
         "0.2 m steps: margin 0: {without_margin} crossings for {without_margin_m:.1} m; \
          margin 1: {with_margin} for {with_margin_m:.1} m"
@@ -35,10 +29,7 @@ fn a_pair_that_paces_along_borders_causes_few_crossings() {
 
     // Steps that exceed the margin cause crossings, which cost at least 4 m of walking each.
     let (long_steps, long_steps_m) = pace_along_border(&[("margin", "1")], 2.2);
-    assert!(
-        long_steps > 3,
-        "long steps do cause crossings: {long_steps}"
-    );
+    assert!(long_steps > 3, "long steps do cause crossings: {long_steps}");
     assert!(
         long_steps_m / f64::from(long_steps) >= 4.0,
         "{long_steps_m:.1} m for {long_steps} crossings"
@@ -49,16 +40,10 @@ fn a_pair_that_paces_along_borders_causes_few_crossings() {
 #[test]
 fn one_walker_at_a_corner_of_four_cells_causes_no_flicker() {
     for margin in ["0", "1"] {
-        let parameters = [
-            ("size", "60x60"),
-            ("npcs", "0"),
-            ("obstacles", "0"),
-            ("margin", margin),
-        ];
+        let parameters = [("size", "60x60"), ("npcs", "0"), ("obstacles", "0"), ("margin", margin)];
         let (mut system, room) = room_of(3, 4, &good_network(), &parameters);
-        for (user, (x, y)) in [(10.1, 10.1), (25.0, 5.0), (5.0, 25.0), (28.0, 28.0)]
-            .into_iter()
-            .enumerate()
+        for (user, (x, y)) in
+            [(10.1, 10.1), (25.0, 5.0), (5.0, 25.0), (28.0, 28.0)].into_iter().enumerate()
         {
             walk_to(&mut system, room, user, x, y);
         }
@@ -79,12 +64,8 @@ fn one_walker_at_a_corner_of_four_cells_causes_no_flicker() {
 #[test]
 fn bytes_to_a_client_are_proportional_to_the_bytes_it_sends() {
     let (system, room) = {
-        let (mut system, room) = room_of(
-            9,
-            2,
-            &good_network(),
-            &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
-        );
+        let (mut system, room) =
+            room_of(9, 2, &good_network(), &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")]);
         step_to_and_fro(&mut system, room, 0.2, 60);
         (system, room)
     };
@@ -99,11 +80,7 @@ fn bytes_to_a_client_are_proportional_to_the_bytes_it_sends() {
 
 /// Returns the number of crossings that the pair caused, and the metres that both have walked.
 fn pace_along_border(parameters: &[(&str, &str)], step_m: f32) -> (u32, f64) {
-    let parameters = [
-        &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
-        parameters,
-    ]
-    .concat();
+    let parameters = [&[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")], parameters].concat();
     let (mut system, room) = room_of(2, 2, &good_network(), &parameters);
     walk_to(&mut system, room, 0, 10.0 - step_m / 2.0, 25.0);
     walk_to(&mut system, room, 1, 30.0 + 0.1, 25.0);
@@ -123,17 +100,11 @@ fn step_to_and_fro(
     rounds: usize,
 ) -> f64 {
     let mut travelled = 0.0;
-    let mut last = [
-        avatar_position(system, room, 0),
-        avatar_position(system, room, 1),
-    ];
+    let mut last = [avatar_position(system, room, 0), avatar_position(system, room, 1)];
     for round in 0..rounds {
         let inwards = round % 2 == 0;
-        let (viewer_x, object_x) = if inwards {
-            (10.0 + step_m / 2.0, 29.9)
-        } else {
-            (10.0 - step_m / 2.0, 30.1)
-        };
+        let (viewer_x, object_x) =
+            if inwards { (10.0 + step_m / 2.0, 29.9) } else { (10.0 - step_m / 2.0, 30.1) };
         system.act(0, &commands::walk(viewer_x, 25.0));
         system.act(1, &commands::walk(object_x, 25.0));
         for _ in 0..(step_m / 0.2).ceil() as usize + 4 {

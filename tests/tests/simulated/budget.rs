@@ -22,34 +22,14 @@ const MOVING: f64 = 0.02;
 fn nine_hundred_cubes_stay_within_budget_and_every_age_is_bounded() {
     let mut room = MeasuredRoom::new(1, 2, &impairment(), "rolling_cubes", &ROOM_PARAMETERS);
     room.record_traffic();
-    let ages = room.measure_ages(
-        &[0, 1],
-        Duration::from_secs(12),
-        TOLERANCE_UNITS,
-        |_, _, _| false,
-    );
+    let ages =
+        room.measure_ages(&[0, 1], Duration::from_secs(12), TOLERANCE_UNITS, |_, _, _| false);
     for user in 0..2 {
-        let sent = room
-            .system
-            .user(user)
-            .sent_datagrams
-            .as_ref()
-            .expect("recorded");
+        let sent = room.system.user(user).sent_datagrams.as_ref().expect("recorded");
         let (most, all) = (wire::most_in_a_second(sent), wire::bytes(sent));
-        println!(
-            "user {user}: {} bytes in the fullest second, {} on average",
-            most,
-            all / 12
-        );
-        assert!(
-            most <= BUDGET_BYTES,
-            "user {user}: {most} bytes within a second"
-        );
-        assert!(
-            sent.len() >= 12 * 55,
-            "user {user}: {} datagrams in 12 s",
-            sent.len()
-        );
+        println!("user {user}: {} bytes in the fullest second, {} on average", most, all / 12);
+        assert!(most <= BUDGET_BYTES, "user {user}: {most} bytes within a second");
+        assert!(sent.len() >= 12 * 55, "user {user}: {} datagrams in 12 s", sent.len());
     }
     for (class, ages, p99_ms, max_ms) in [
         ("engaged", &ages.shown.engaged, 100, 300),
@@ -80,15 +60,8 @@ fn a_client_is_accurate_one_second_after_a_two_second_outage() {
     }
     let is_accurate = |errors: &ViewErrors| is_accurate(errors, usual_m);
     let before = room.view_errors(0);
-    println!(
-        "before the outage: {}, usually up to {usual_m} m",
-        describe(&before)
-    );
-    assert!(
-        is_accurate(&before) && usual_m < 1.0,
-        "{}",
-        describe(&before)
-    );
+    println!("before the outage: {}, usually up to {usual_m} m", describe(&before));
+    assert!(is_accurate(&before) && usual_m < 1.0, "{}", describe(&before));
     room.system.cut(0, Duration::from_secs(2));
     room.system.run_for(Duration::from_secs(2));
     let cut = room.view_errors(0);

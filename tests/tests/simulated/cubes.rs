@@ -17,11 +17,7 @@ fn a_katamari_of_900_cubes_stays_within_the_budget_and_is_drawn_right() {
     let network: Impairment = "delay=50ms".parse().expect("a valid impairment");
     let run = katamari::run(3, &network, &[("budget", "256")], Duration::from_secs(10));
     println!("{run:?}");
-    assert!(
-        run.samples.0 > 5_000,
-        "{} samples of what interacts",
-        run.samples.0
-    );
+    assert!(run.samples.0 > 5_000, "{} samples of what interacts", run.samples.0);
     assert!(
         run.max_bytes_in_a_second <= BUDGET_BYTES,
         "{} bytes within a second",
@@ -76,10 +72,7 @@ fn a_long_run_keeps_memory_bounded_and_clients_in_sync() {
     assert_eq!(run(7).0, state, "the same seed gives the same states");
     // Tables and queues reach their sizes in the first rounds.
     let grown: i64 = left[2..].iter().map(|(count, ..)| count).sum();
-    assert!(
-        grown < 500,
-        "{grown} more allocations than two rounds before"
-    );
+    assert!(grown < 500, "{grown} more allocations than two rounds before");
 }
 
 #[test]
@@ -104,15 +97,11 @@ fn on_a_wide_floor_a_client_simulates_only_its_area_of_interest() {
     players.release_keys_for(Duration::from_secs(8));
     assert!(players.is_at_rest());
     for user in 0..4 {
-        let known = players
-            .check_drawn_at_rest(user)
-            .expect("objects at rest are drawn right");
+        let known = players.check_drawn_at_rest(user).expect("objects at rest are drawn right");
         assert_eq!(known, wide_floor::client_loads(&players)[user].followed);
     }
 }
 
 fn lossy(percent: u8) -> Impairment {
-    format!("delay=50ms,jitter=5ms,loss={percent}")
-        .parse()
-        .expect("a valid impairment")
+    format!("delay=50ms,jitter=5ms,loss={percent}").parse().expect("a valid impairment")
 }

@@ -10,10 +10,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_tests::cube_players::{CubePlayers, frames_in};
 use ambit_transport::impair::Impairment;
 
-const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 const CUBES: usize = 25;
 
 #[test]
@@ -37,10 +34,7 @@ fn others_see_cubes_attracted_and_repelled_by_a_player() {
             "{sync}: the nearest cubes are {before} m away, \
              attracted {attracted} m, repelled {repelled} m"
         );
-        assert!(
-            attracted < 0.85 * before && repelled > 1.5 * attracted,
-            "{sync}"
-        );
+        assert!(attracted < 0.85 * before && repelled > 1.5 * attracted, "{sync}");
     }
 }
 
@@ -50,19 +44,9 @@ fn a_player_who_joins_late_soon_has_every_pose_right() {
     driven.run_for(5);
     let cid = driven.players.add_player(&impairment());
     let room = driven.players.room;
-    driven.run_until("the lobby", |players| {
-        players.system.user(cid).client.is_connected()
-    });
-    driven.players.system.request(
-        cid,
-        LobbyRequest::JoinRoom {
-            room,
-            password: String::new(),
-        },
-    );
-    driven.run_until("the game", |players| {
-        players.system.user(cid).client.avatar().is_some()
-    });
+    driven.run_until("the lobby", |players| players.system.user(cid).client.is_connected());
+    driven.players.system.request(cid, LobbyRequest::JoinRoom { room, password: String::new() });
+    driven.run_until("the game", |players| players.system.user(cid).client.avatar().is_some());
     driven.run_for(5);
     driven.come_to_rest();
     for user in 0..3 {
@@ -76,18 +60,12 @@ fn the_cube_of_a_player_who_leaves_disappears_for_all_others() {
     driven.run_for(4);
     let cube = driven.players.avatar(1).expect("the user is in the room");
     let is_seen = |players: &CubePlayers, user| {
-        players
-            .drawn_objects(user)
-            .iter()
-            .any(|(object, _)| *object == cube)
+        players.drawn_objects(user).iter().any(|(object, _)| *object == cube)
     };
     assert!([0, 2].iter().all(|&user| is_seen(&driven.players, user)));
     driven.players.system.request(1, LobbyRequest::LeaveRoom);
     driven.run_for(1);
-    assert!(
-        [0, 2].iter().all(|&user| !is_seen(&driven.players, user)),
-        "a second later"
-    );
+    assert!([0, 2].iter().all(|&user| !is_seen(&driven.players, user)), "a second later");
     assert!(
         !driven
             .players
@@ -115,9 +93,7 @@ fn a_player_who_is_cut_off_returns_to_the_same_cube() {
             driven.players.system.drop_connections(1);
         }
         driven.run_for(4);
-        driven.run_until("the return", |players| {
-            players.system.user(1).client.avatar().is_some()
-        });
+        driven.run_until("the return", |players| players.system.user(1).client.avatar().is_some());
         assert_eq!(driven.players.avatar(1), cube);
         driven.run_for(3);
         driven.come_to_rest();
@@ -141,23 +117,18 @@ fn press(players: &mut CubePlayers, control: u8, time_ms: u64) {
 /// Average distance of the nearest four small cubes from a player's cube, as a user draws them.
 fn distance_to(players: &CubePlayers, user: usize, player: ObjectId) -> f32 {
     let drawn = players.drawn_objects(user);
-    let (_, centre) = drawn
-        .iter()
-        .find(|(object, _)| *object == player)
-        .expect("the player's cube is in sight");
+    let (_, centre) =
+        drawn.iter().find(|(object, _)| *object == player).expect("the player's cube is in sight");
     let avatars: Vec<_> = (0..2).filter_map(|user| players.avatar(user)).collect();
     let cubes = drawn.iter().filter(|(object, _)| !avatars.contains(object));
-    let mut distances: Vec<f32> = cubes
-        .map(|(_, drawn)| drawn.position.distance(centre.position))
-        .collect();
+    let mut distances: Vec<f32> =
+        cubes.map(|(_, drawn)| drawn.position.distance(centre.position)).collect();
     distances.sort_unstable_by(f32::total_cmp);
     distances[..4].iter().sum::<f32>() / 4.0
 }
 
 fn impairment() -> Impairment {
-    "delay=40ms,jitter=10ms,loss=5"
-        .parse()
-        .expect("a valid impairment")
+    "delay=40ms,jitter=10ms,loss=5".parse().expect("a valid impairment")
 }
 
 /// Players with random drivers.
@@ -171,9 +142,7 @@ impl DrivenPlayers {
         let players = CubePlayers::start(seed, players, &impairment(), &[("cubes", "25")]);
         DrivenPlayers {
             players,
-            drivers: (0..4)
-                .map(|player| RandomDriver::new(seed, player))
-                .collect(),
+            drivers: (0..4).map(|player| RandomDriver::new(seed, player)).collect(),
         }
     }
 

@@ -38,10 +38,7 @@ fn large_snapshots_on_a_dark_line_cost_no_confirmed_command() {
         trial.system.limit_lines(12_500_000);
         let at = Duration::from_millis(trial.rng.u64(2_500..4_000));
         trial.play_for(at);
-        assert!(
-            trial.confirmed() > 0,
-            "late entries confirm what they carry"
-        );
+        assert!(trial.confirmed() > 0, "late entries confirm what they carry");
         trial.run_into_the_dark();
         all.add(&trial.finish());
     }
@@ -57,10 +54,7 @@ fn after_a_dark_line_everything_is_confirmed_to_the_players() {
         trial.system.darken_line(trial.host(), DARK);
         trial.play_for(DARK);
         let meanwhile = trial.confirmed();
-        assert!(
-            meanwhile - before < 40,
-            "seed {seed}: {before}, {meanwhile}"
-        );
+        assert!(meanwhile - before < 40, "seed {seed}: {before}, {meanwhile}");
         trial.play_for(Duration::from_secs(1));
         trial.pause_for(Duration::from_secs(1));
         assert_eq!(trial.confirmed(), trial.sent(), "seed {seed}");
@@ -111,12 +105,7 @@ impl Trial {
     fn new(seed: u64, ballast_mib: &str) -> Self {
         let registry = ambit_game_server::standard().with(CountingGame::INFO, CountingGame::create);
         let config = LobbyConfig {
-            children: ChildPoolConfig {
-                min: 0,
-                max: 0,
-                spares: 0,
-                ..ChildPoolConfig::default()
-            },
+            children: ChildPoolConfig { min: 0, max: 0, spares: 0, ..ChildPoolConfig::default() },
             ..LobbyConfig::default()
         };
         let mut system = System::with_children(seed, &registry, &config);
@@ -131,11 +120,8 @@ impl Trial {
             system.user_mut(user).is_checked = false;
         }
         system.run_for(Duration::from_millis(500));
-        let room = system.start_room(
-            &users,
-            "counting",
-            &[("tick", "20"), ("ballast", ballast_mib)],
-        );
+        let room =
+            system.start_room(&users, "counting", &[("tick", "20"), ("ballast", ballast_mib)]);
         Trial {
             system,
             rng: Rng::with_seed(seed),
@@ -156,10 +142,7 @@ impl Trial {
     }
 
     fn confirmed(&self) -> usize {
-        self.players
-            .iter()
-            .map(|(_, confirmed)| confirmed.len())
-            .sum()
+        self.players.iter().map(|(_, confirmed)| confirmed.len()).sum()
     }
 
     /// Each player sends a number at each step.
@@ -207,15 +190,10 @@ impl Trial {
     /// The room goes on at the other host, with all confirmed commands, and confirms the rest.
     fn finish(mut self) -> Outcome {
         let (dead, seed) = (self.system.placements(), self.seed);
-        self.system
-            .run_until("a new host", |system| system.placements() > dead);
+        self.system.run_until("a new host", |system| system.placements() > dead);
         self.pause_for(Duration::from_secs(5));
         self.check_confirmed();
-        assert_eq!(
-            self.confirmed(),
-            self.sent(),
-            "seed {seed}: all are confirmed"
-        );
+        assert_eq!(self.confirmed(), self.sent(), "seed {seed}: all are confirmed");
         self.outcome.confirmed = self.confirmed();
         self.outcome
     }
@@ -230,10 +208,7 @@ impl Trial {
             assert_eq!(numbers.duplicates, 0, "seed {seed}, player {user}");
             let lost = confirmed.iter().filter(|number| !numbers.has(**number));
             let lost: Vec<&u32> = lost.collect();
-            assert!(
-                lost.is_empty(),
-                "seed {seed}, player {user}: {lost:?} are lost"
-            );
+            assert!(lost.is_empty(), "seed {seed}, player {user}: {lost:?} are lost");
         }
     }
 }

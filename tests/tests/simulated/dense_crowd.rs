@@ -43,19 +43,10 @@ fn of_600_avatars_in_one_spot_teams_and_targets_stay_fresh() {
             )
         })
         .collect();
-    let parameters = [
-        ("size", "30x30"),
-        ("budget", "64"),
-        ("inner", "3"),
-        ("outer", "3"),
-        ("margin", "0"),
-    ];
+    let parameters =
+        [("size", "30x30"), ("budget", "64"), ("inner", "3"), ("outer", "3"), ("margin", "0")];
     let room = system.start_room(&users, "crowd", &parameters);
-    let mut measured = MeasuredRoom {
-        system,
-        room,
-        clients: AVATARS,
-    };
+    let mut measured = MeasuredRoom { system, room, clients: AVATARS };
     measured.system.run_for(Duration::from_secs(4));
     measured.record_traffic();
     let watched: Vec<usize> = (0..WATCHED).collect();
@@ -63,10 +54,7 @@ fn of_600_avatars_in_one_spot_teams_and_targets_stay_fresh() {
     // is.
     let players: std::collections::BTreeMap<_, u64> = {
         let room = measured.system.room(measured.room).expect("the room runs");
-        room.network()
-            .viewers()
-            .map(|viewer| (viewer.avatar, viewer.player.0))
-            .collect()
+        room.network().viewers().map(|viewer| (viewer.avatar, viewer.player.0)).collect()
     };
     let positions: std::collections::BTreeMap<u64, usize> = players
         .values()
@@ -75,35 +63,20 @@ fn of_600_avatars_in_one_spot_teams_and_targets_stay_fresh() {
         .into_iter()
         .zip(0..)
         .collect();
-    let ages = measured.measure_ages(
-        &watched,
-        Duration::from_secs(6),
-        UNITS,
-        |_, viewer, object| {
+    let ages =
+        measured.measure_ages(&watched, Duration::from_secs(6), UNITS, |_, viewer, object| {
             let (one, other) = (players[&viewer], players[&object]);
             let apart = positions[&one].abs_diff(positions[&other]);
             (one / TEAM_SIZE) as u8 == (other / TEAM_SIZE) as u8
                 || apart == TARGET_OFFSET
                 || apart == AVATARS - TARGET_OFFSET
-        },
-    );
+        });
     for user in 0..AVATARS {
-        assert!(
-            measured.system.user(user).client.is_playing(),
-            "user {user} was disconnected"
-        );
+        assert!(measured.system.user(user).client.is_playing(), "user {user} was disconnected");
         let most = wire::most_in_a_second(
-            measured
-                .system
-                .user(user)
-                .sent_datagrams
-                .as_ref()
-                .expect("recorded"),
+            measured.system.user(user).sent_datagrams.as_ref().expect("recorded"),
         );
-        assert!(
-            most <= BUDGET_BYTES,
-            "user {user}: {most} bytes within a second"
-        );
+        assert!(most <= BUDGET_BYTES, "user {user}: {most} bytes within a second");
     }
     check_ages(&ages.shown);
 }
@@ -124,18 +97,10 @@ fn check_ages(ages: &AgeByClass) {
         of(&ages.far)
     );
     assert!(ages.engaged.count() > 1_000 && ages.far.count() > 1_000);
-    assert!(
-        of(&ages.engaged).1 < 100,
-        "engaged objects are too old: {:?}",
-        of(&ages.engaged)
-    );
+    assert!(of(&ages.engaged).1 < 100, "engaged objects are too old: {:?}", of(&ages.engaged));
     assert!(
         of(&ages.engaged).1 < of(&ages.near).1 && of(&ages.near).1 < of(&ages.far).1,
         "ages are not in the order of the classes"
     );
-    assert!(
-        of(&ages.far).2 < 10_000,
-        "far objects are still updated: {:?}",
-        of(&ages.far)
-    );
+    assert!(of(&ages.far).2 < 10_000, "far objects are still updated: {:?}", of(&ages.far));
 }

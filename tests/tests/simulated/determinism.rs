@@ -8,12 +8,8 @@ use crate::script::{act_randomly, bad_network, room_of};
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let run = |seed: u64| {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut system, _) = room_of(
-            seed,
-            6,
-            &bad_network(),
-            &[("size", "80x80"), ("npcs", "10")],
-        );
+        let (mut system, _) =
+            room_of(seed, 6, &bad_network(), &[("size", "80x80"), ("npcs", "10")]);
         act_randomly(&mut system, &mut rng, 6, 80.0, 40);
         system.traffic()
     };
@@ -24,12 +20,8 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 #[test]
 fn a_recorded_room_can_be_replayed_bit_by_bit() {
     let mut rng = fastrand::Rng::with_seed(8);
-    let (mut system, room) = room_of(
-        8,
-        5,
-        &bad_network(),
-        &[("size", "80x80"), ("npcs", "10"), ("tick", "30")],
-    );
+    let (mut system, room) =
+        room_of(8, 5, &bad_network(), &[("size", "80x80"), ("npcs", "10"), ("tick", "30")]);
     act_randomly(&mut system, &mut rng, 5, 80.0, 40);
     let (recording, outputs) = system.recording(room).expect("the room runs");
     let mut again = std::hash::DefaultHasher::new();

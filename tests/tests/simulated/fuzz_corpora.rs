@@ -35,17 +35,13 @@ fn every_input_of_the_corpora_runs_without_panic() {
         }
     }
     assert!(failed.is_empty(), "{failed:#?}");
-    assert!(
-        bytes <= MAX_CORPUS_BYTES,
-        "{bytes} bytes: tests/fuzz/run minimises them"
-    );
+    assert!(bytes <= MAX_CORPUS_BYTES, "{bytes} bytes: tests/fuzz/run minimises them");
 }
 
 #[test]
 fn changed_inputs_of_each_fuzz_target_run_without_panic() {
-    let count = std::env::var("AMBIT_FUZZ_MUTATIONS").map_or(200, |count| {
-        count.parse().expect("AMBIT_FUZZ_MUTATIONS is a number")
-    });
+    let count = std::env::var("AMBIT_FUZZ_MUTATIONS")
+        .map_or(200, |count| count.parse().expect("AMBIT_FUZZ_MUTATIONS is a number"));
     let mut failed = Vec::new();
     for target in TARGETS {
         let inputs = inputs(&corpora().join(target.name));
@@ -69,9 +65,7 @@ fn change(input: &mut Vec<u8>, rng: &mut fastrand::Rng) {
     let end = (start + rng.usize(..=8)).min(input.len());
     match rng.u8(..4) {
         0 => input[start..end].fill_with(|| rng.u8(..)),
-        1 => input[start..end]
-            .iter_mut()
-            .for_each(|byte| *byte ^= 1 << rng.u8(..8)),
+        1 => input[start..end].iter_mut().for_each(|byte| *byte ^= 1 << rng.u8(..8)),
         2 => drop(input.drain(start..end)),
         _ => {
             let piece = input[start..end].to_vec();
@@ -85,10 +79,8 @@ fn change(input: &mut Vec<u8>, rng: &mut fastrand::Rng) {
 fn the_first_inputs_of_each_fuzz_target_reach_its_goals() {
     let mut missed = Vec::new();
     for target in TARGETS {
-        let reached: BTreeSet<_> = (target.seeds)()
-            .iter()
-            .flat_map(|seed| (target.run)(seed))
-            .collect();
+        let reached: BTreeSet<_> =
+            (target.seeds)().iter().flat_map(|seed| (target.run)(seed)).collect();
         if reached != target.goals.iter().copied().collect() {
             missed.push((target.name, target.goals, reached));
         }
@@ -98,35 +90,24 @@ fn the_first_inputs_of_each_fuzz_target_reach_its_goals() {
 
 #[test]
 fn every_fuzz_target_has_its_file_its_entry_and_its_corpus() {
-    let names: BTreeSet<String> = TARGETS
-        .iter()
-        .map(|target| target.name.to_owned())
-        .collect();
+    let names: BTreeSet<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
     assert_eq!(names.len(), TARGETS.len());
     let folder = corpora().with_file_name("fuzz_targets");
     let files = fs::read_dir(folder).expect("the targets").flatten();
     let files: BTreeSet<String> = files
-        .map(|file| {
-            file.file_name()
-                .to_string_lossy()
-                .trim_end_matches(".rs")
-                .to_owned()
-        })
+        .map(|file| file.file_name().to_string_lossy().trim_end_matches(".rs").to_owned())
         .collect();
     assert_eq!(files, names);
     let manifest = fs::read_to_string(corpora().with_file_name("Cargo.toml")).expect("a manifest");
     for name in &names {
         assert!(
-            manifest.contains(&format!(
-                "\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\""
-            )),
+            manifest.contains(&format!("\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"")),
             "{name}"
         );
     }
     let corpora = fs::read_dir(corpora()).expect("the corpora").flatten();
-    let corpora: BTreeSet<String> = corpora
-        .map(|folder| folder.file_name().to_string_lossy().into_owned())
-        .collect();
+    let corpora: BTreeSet<String> =
+        corpora.map(|folder| folder.file_name().to_string_lossy().into_owned()).collect();
     assert_eq!(corpora, names);
 }
 
@@ -136,17 +117,10 @@ fn corpora() -> PathBuf {
 
 /// Sorted by name, so that the first failure is the same on every machine.
 fn inputs(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    paths
-        .into_iter()
-        .map(|path| (path.clone(), fs::read(path).expect("an input")))
-        .collect()
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).expect("an input"))).collect()
 }
 
 fn write_seeds() {

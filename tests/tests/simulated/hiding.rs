@@ -22,22 +22,12 @@ type HiddenAction = fn(&mut System, usize, usize);
 
 #[test]
 fn actions_of_a_veiled_player_change_no_datagram_of_the_others() {
-    let secrets: [(&str, HiddenAction); 3] = [
-        ("stands still", |_, _, _| {}),
-        ("walks", walk_about),
-        ("heals and walks", heal_and_walk),
-    ];
+    let secrets: [(&str, HiddenAction); 3] =
+        [("stands still", |_, _, _| {}), ("walks", walk_about), ("heals and walks", heal_and_walk)];
     for seed in 0..3 {
-        let runs: Vec<_> = secrets
-            .iter()
-            .map(|&(_, secret)| run(seed, secret))
-            .collect();
+        let runs: Vec<_> = secrets.iter().map(|&(_, secret)| run(seed, secret)).collect();
         for (run, (what, _)) in runs.iter().zip(&secrets) {
-            assert_same_datagrams(
-                &run.others,
-                &runs[0].others,
-                &format!("{what}, seed {seed}"),
-            );
+            assert_same_datagrams(&run.others, &runs[0].others, &format!("{what}, seed {seed}"));
         }
         // The runs do differ for the veiled player itself.
         assert_ne!(runs[0].own, runs[1].own, "seed {seed}");
@@ -54,16 +44,9 @@ fn actions_of_a_veiled_player_change_no_datagram_of_the_others() {
 
 #[test]
 fn a_bolt_that_hits_a_veiled_player_flies_on() {
-    let (mut system, room) = room_of(
-        4,
-        3,
-        &good_network(),
-        &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
-    );
-    for (user, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)]
-        .into_iter()
-        .enumerate()
-    {
+    let (mut system, room) =
+        room_of(4, 3, &good_network(), &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")]);
+    for (user, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)].into_iter().enumerate() {
         crate::script::walk_to(&mut system, room, user, x, y);
     }
     system.act(0, &commands::cast(VEIL, None));
@@ -76,16 +59,8 @@ fn a_bolt_that_hits_a_veiled_player_flies_on() {
         events_before[0] + 1,
         "the veiled player gets its damage event"
     );
-    assert_eq!(
-        damage_events(&system, 1),
-        events_before[1],
-        "the shooter gets no event"
-    );
-    assert_eq!(
-        damage_events(&system, 2),
-        events_before[2],
-        "a bystander gets no event"
-    );
+    assert_eq!(damage_events(&system, 1), events_before[1], "the shooter gets no event");
+    assert_eq!(damage_events(&system, 2), events_before[2], "a bystander gets no event");
     assert!(health(&system, room, 0) < 90.0);
 }
 
@@ -174,28 +149,15 @@ struct Outcome {
 
 impl Story {
     fn new(what: &'static str, end_x: f32, secret: fn(&mut System, usize)) -> Self {
-        Self {
-            what,
-            end_x,
-            is_veiled: true,
-            secret,
-        }
+        Self { what, end_x, is_veiled: true, secret }
     }
 
     fn run(&self) -> StoryRun {
         const WALKER: usize = 0;
         const SHOOTER: usize = 2;
-        let given = [
-            ("maps", "2"),
-            ("size", "60x60"),
-            ("npcs", "0"),
-            ("obstacles", "0"),
-        ];
+        let given = [("maps", "2"), ("size", "60x60"), ("npcs", "0"), ("obstacles", "0")];
         let (mut system, room) = room_of(7, 3, &good_network(), &given);
-        for (user, (x, y)) in [(20.0, 30.0), (16.0, 24.0), (18.0, 36.0)]
-            .into_iter()
-            .enumerate()
-        {
+        for (user, (x, y)) in [(20.0, 30.0), (16.0, 24.0), (18.0, 36.0)].into_iter().enumerate() {
             crate::script::walk_to(&mut system, room, user, x, y);
         }
         system.run_for(Duration::from_secs(20)); // All mana is back.
@@ -234,10 +196,7 @@ impl Story {
                 .any(|event| matches!(event, ViewEvent::Event(event) if &*event.name == "death")),
             is_on_next_map: next_map.is_some_and(|next| next.avatar(player).is_some()),
         };
-        StoryRun {
-            others: (1..3).map(|user| datagrams_to(&mut system, user)).collect(),
-            outcome,
-        }
+        StoryRun { others: (1..3).map(|user| datagrams_to(&mut system, user)).collect(), outcome }
     }
 }
 
@@ -257,14 +216,8 @@ fn assert_same_datagrams(
 
 /// What was sent to a user since the recording began; ends the recording.
 fn datagrams_to(system: &mut System, user: usize) -> Vec<(u64, bytes::Bytes)> {
-    let sent = system
-        .user_mut(user)
-        .sent_datagrams
-        .take()
-        .expect("recorded");
-    sent.into_iter()
-        .map(|(at, bytes)| (at.micros(), bytes))
-        .collect()
+    let sent = system.user_mut(user).sent_datagrams.take().expect("recorded");
+    sent.into_iter().map(|(at, bytes)| (at.micros(), bytes)).collect()
 }
 
 struct Run {
@@ -312,9 +265,7 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
     let ended_at = avatar_position(&system, room, 0);
     let own = datagrams_to(&mut system, 0);
     Run {
-        others: (1..PLAYERS)
-            .map(|user| datagrams_to(&mut system, user))
-            .collect(),
+        others: (1..PLAYERS).map(|user| datagrams_to(&mut system, user)).collect(),
         own,
         ended_at,
         was_seen_before,

@@ -36,18 +36,13 @@ const MAX_SEATLESS_TIME: Duration = Duration::from_secs(6);
 
 #[test]
 fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
-    let number = |name: &str| {
-        std::env::var(name)
-            .ok()
-            .map(|text| text.parse::<u64>().expect("a number"))
-    };
+    let number =
+        |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     if let Some(seed) = number("AMBIT_SOAK_SEED") {
         println!("{:#?}", run_seed(seed));
         return;
     }
-    let runs = number("AMBIT_SOAK_MINUTES")
-        .unwrap_or(TOTAL_MINUTES)
-        .div_ceil(RUN_MINUTES);
+    let runs = number("AMBIT_SOAK_MINUTES").unwrap_or(TOTAL_MINUTES).div_ceil(RUN_MINUTES);
     let mut all = Outcome::default();
     for seed in 1..=runs {
         let run = std::panic::catch_unwind(|| run_seed(seed));
@@ -61,14 +56,9 @@ fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
     }
     println!("{} virtual minutes: {all:#?}", runs * RUN_MINUTES);
     // The runs have enough commands and faults.
+    assert!(all.confirmed > 100 * runs && all.moved > 10 * runs, "{all:?}");
     assert!(
-        all.confirmed > 100 * runs && all.moved > 10 * runs,
-        "{all:?}"
-    );
-    assert!(
-        [all.killed, all.hung, all.woken, all.ended]
-            .iter()
-            .all(|count| *count > runs),
+        [all.killed, all.hung, all.woken, all.ended].iter().all(|count| *count > runs),
         "{all:?}"
     );
 }
@@ -84,15 +74,8 @@ fn the_same_seed_gives_the_same_traffic() {
 #[test]
 fn a_room_larger_than_a_message_goes_on_at_the_next_host() {
     let registry = ambit_game_server::standard().with(CountingGame::INFO, CountingGame::create);
-    let children = ChildPoolConfig {
-        min: 2,
-        max: 2,
-        ..ChildPoolConfig::default()
-    };
-    let config = LobbyConfig {
-        children,
-        ..LobbyConfig::default()
-    };
+    let children = ChildPoolConfig { min: 2, max: 2, ..ChildPoolConfig::default() };
+    let config = LobbyConfig { children, ..LobbyConfig::default() };
     let mut system = System::with_children(3, &registry, &config);
     let ann = system.add_user("ann", &"delay=20ms".parse().expect("a valid impairment"));
     system.run_for(Duration::from_secs(5)); // The children have started.
@@ -107,9 +90,7 @@ fn a_room_larger_than_a_message_goes_on_at_the_next_host() {
         system.act(ann, &count(number));
         // The command is executed, and two lost hosts are not close to each other.
         system.run_for(Duration::from_secs(4));
-        system.run_until("the command", |system| {
-            received(system) == Some(number as usize + 1)
-        });
+        system.run_until("the command", |system| received(system) == Some(number as usize + 1));
         let (host, _) = system.running(room).expect("the room runs");
         system.kill_host(host);
         system.run_until("another host", |system| {
@@ -193,11 +174,7 @@ impl HostFaults {
             spares: 1,
             ..ChildPoolConfig::default()
         };
-        let config = LobbyConfig {
-            children,
-            idle: None,
-            ..LobbyConfig::default()
-        };
+        let config = LobbyConfig { children, idle: None, ..LobbyConfig::default() };
         let mut system = System::with_children(seed, &registry, &config);
         for number in 0..rng.u32(0..=2) {
             system.add_remote(&format!("10.0.0.{number}:7000"));
@@ -219,13 +196,10 @@ impl HostFaults {
     }
 
     fn new_player(&mut self) -> TestPlayer {
-        let network: Impairment = if self.rng.bool() {
-            "delay=10ms"
-        } else {
-            "loss=10,delay=30ms,jitter=20ms,reorder=3"
-        }
-        .parse()
-        .expect("a valid impairment");
+        let network: Impairment =
+            if self.rng.bool() { "delay=10ms" } else { "loss=10,delay=30ms,jitter=20ms,reorder=3" }
+                .parse()
+                .expect("a valid impairment");
         let user = self.system.add_user("player", &network);
         self.system.user_mut(user).is_checked = false;
         TestPlayer {
@@ -267,10 +241,7 @@ impl HostFaults {
             self.step();
         }
         let after = self.surplus_avatars();
-        let lasting: Vec<_> = before
-            .iter()
-            .filter(|(room, _)| after.contains_key(room))
-            .collect();
+        let lasting: Vec<_> = before.iter().filter(|(room, _)| after.contains_key(room)).collect();
         assert!(
             lasting.is_empty(),
             "minute {minute}: hosts have more players than the lobby has seated, by room: \
@@ -283,9 +254,7 @@ impl HostFaults {
         let rooms = self.system.lobby().rooms().into_iter();
         let too_many = rooms.filter_map(|room| {
             let seated = CountingGame::received_in(self.system.room(RoomId(room.id))?).len();
-            seated
-                .checked_sub(room.players as usize + 1)
-                .map(|more| (room.id, more + 1))
+            seated.checked_sub(room.players as usize + 1).map(|more| (room.id, more + 1))
         });
         too_many.collect()
     }
@@ -312,14 +281,9 @@ impl HostFaults {
             let members = &seats[&room.id];
             assert_eq!(room.players as usize, members.len(), "room {}", room.id);
             if room.running {
-                let running = self
-                    .system
-                    .room(RoomId(room.id))
-                    .expect("a running room has a host");
-                let seated: BTreeSet<u64> = CountingGame::received_in(running)
-                    .into_keys()
-                    .map(|player| player.0)
-                    .collect();
+                let running = self.system.room(RoomId(room.id)).expect("a running room has a host");
+                let seated: BTreeSet<u64> =
+                    CountingGame::received_in(running).into_keys().map(|player| player.0).collect();
                 assert_eq!(&seated, members, "room {}", room.id);
             }
         }
@@ -329,20 +293,11 @@ impl HostFaults {
         self.system.run_for(Duration::from_mins(1));
         let stats = self.system.lobby().stats();
         assert_eq!(
-            (
-                stats.connections,
-                stats.players,
-                stats.rooms,
-                stats.rooms_running
-            ),
+            (stats.connections, stats.players, stats.rooms, stats.rooms_running),
             (0, 0, 0, 0),
             "{stats:?}"
         );
-        assert_eq!(
-            self.system.rooms_left(),
-            (0, 0),
-            "rooms left at the shell, and at hosts"
-        );
+        assert_eq!(self.system.rooms_left(), (0, 0), "rooms left at the shell, and at hosts");
         self.outcome.moved = stats.rooms_moved;
         self.outcome.traffic = self.system.traffic();
         self.outcome
@@ -350,9 +305,8 @@ impl HostFaults {
 
     fn step(&mut self) {
         let now = self.system.now();
-        let (due, still_hung) = std::mem::take(&mut self.hung_hosts)
-            .into_iter()
-            .partition(|(at, _)| *at <= now);
+        let (due, still_hung) =
+            std::mem::take(&mut self.hung_hosts).into_iter().partition(|(at, _)| *at <= now);
         self.hung_hosts = still_hung;
         let due: Vec<(LocalTime, HostId)> = due;
         for (_, host) in due {
@@ -378,13 +332,7 @@ impl HostFaults {
             }
             let events = std::mem::take(&mut user.events);
             for event in events {
-                if let ViewEvent::Left {
-                    room,
-                    code,
-                    message,
-                    ..
-                } = event
-                {
+                if let ViewEvent::Left { room, code, message, .. } = event {
                     // A player in a game leaves because of a lost host only if it was the room's
                     // second one in a row.
                     let is_second = message.contains("the second one in a row")
@@ -402,10 +350,7 @@ impl HostFaults {
                     // No other host was there for too long.
                     let is_homeless =
                         code == "server_error" && message.contains("could resume room");
-                    assert!(
-                        known.contains(&code.as_str()) || is_homeless,
-                        "{code}: {message}"
-                    );
+                    assert!(known.contains(&code.as_str()) || is_homeless, "{code}: {message}");
                     *self.outcome.left.entry(code).or_default() += 1;
                 }
             }
@@ -417,11 +362,7 @@ impl HostFaults {
         let rooms = self.system.lobby().rooms();
         let mut numbers_by_player: BTreeMap<u64, BTreeMap<_, ReceivedNumbers>> = BTreeMap::new();
         for room in &rooms {
-            assert!(
-                room.players <= room.capacity,
-                "room {} has more players than seats",
-                room.id
-            );
+            assert!(room.players <= room.capacity, "room {} has more players than seats", room.id);
             if let Some((_, running)) = self.system.running(RoomId(room.id)) {
                 assert!(
                     running.seats_taken() <= running.capacity(),
@@ -433,16 +374,13 @@ impl HostFaults {
         }
         for (index, player) in self.players.iter_mut().enumerate() {
             let client = &self.system.user(player.user).client;
-            let place = client
-                .room()
-                .and_then(|room| Some((room, numbers_by_player.get(&room.0)?)));
+            let place =
+                client.room().and_then(|room| Some((room, numbers_by_player.get(&room.0)?)));
             let Some((room, numbers_by_player)) = place else {
                 player.seatless_since = None;
                 continue;
             };
-            let numbers = client
-                .player()
-                .and_then(|player| numbers_by_player.get(&player));
+            let numbers = client.player().and_then(|player| numbers_by_player.get(&player));
             let Some(numbers) = numbers else {
                 // A player without confirmed commands may still be joining or leaving.
                 if client.is_playing() && !player.confirmed.is_empty() {
@@ -459,11 +397,8 @@ impl HostFaults {
                 numbers.duplicates, 0,
                 "player {index} in {room:?}: a command was executed twice by {now:?}"
             );
-            let lost: Vec<_> = player
-                .confirmed
-                .iter()
-                .filter(|number| !numbers.has(**number))
-                .collect();
+            let lost: Vec<_> =
+                player.confirmed.iter().filter(|number| !numbers.has(**number)).collect();
             assert!(
                 lost.is_empty(),
                 "player {index} in {room:?}: confirmed numbers {lost:?} are missing at {now:?}"
@@ -475,9 +410,7 @@ impl HostFaults {
         if self.rng.u8(..8) > 0 {
             return;
         }
-        let TestPlayer {
-            user, next, sent, ..
-        } = &mut self.players[index];
+        let TestPlayer { user, next, sent, .. } = &mut self.players[index];
         self.system.with_client(*user, |client, now| {
             if let Ok(number) = client.act(now, &count(*next)) {
                 sent.insert(number, *next);
@@ -526,9 +459,7 @@ impl HostFaults {
             30..35 => self.request(user, LobbyRequest::SetReady(true)),
             35..45 => self.system.drop_connections(user),
             45..55 => self.system.drop_game(user),
-            55..60 => self
-                .system
-                .cut(user, Duration::from_millis(self.rng.u64(500..4_000))),
+            55..60 => self.system.cut(user, Duration::from_millis(self.rng.u64(500..4_000))),
             60..62 => {
                 // The client process dies; its seat is kept for the grace period, and a new player
                 // joins the test.
@@ -547,10 +478,7 @@ impl HostFaults {
         let any = (!listed.is_empty() && self.rng.u8(..4) > 0)
             .then(|| listed[self.rng.usize(..listed.len())].id);
         let request = match any {
-            Some(room) => LobbyRequest::JoinRoom {
-                room: RoomId(room),
-                password: String::new(),
-            },
+            Some(room) => LobbyRequest::JoinRoom { room: RoomId(room), password: String::new() },
             None => LobbyRequest::CreateRoom(NewRoom {
                 name: "room".into(),
                 game: "counting".into(),
@@ -566,8 +494,7 @@ impl HostFaults {
     }
 
     fn request(&mut self, user: usize, request: LobbyRequest) {
-        self.system
-            .with_client(user, |client, now| _ = client.request(now, request));
+        self.system.with_client(user, |client, now| _ = client.request(now, request));
     }
 
     /// Kills, hangs or ends a random host.
@@ -596,8 +523,7 @@ impl HostFaults {
                 } else {
                     self.rng.u64(50..6_000)
                 };
-                self.hung_hosts
-                    .push((self.system.now() + Duration::from_millis(ms), host));
+                self.hung_hosts.push((self.system.now() + Duration::from_millis(ms), host));
                 return;
             }
             _ => {

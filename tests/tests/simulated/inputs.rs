@@ -20,11 +20,9 @@ const STEP: Duration = Duration::from_millis(5);
 
 #[test]
 fn no_tap_is_lost_or_doubled_when_half_the_datagrams_are_lost() {
-    for (seed, inputs, tick_hz) in [
-        (1, InputRate::Hz20, "20"),
-        (2, InputRate::Hz60, "20"),
-        (3, InputRate::Hz20, "60"),
-    ] {
+    for (seed, inputs, tick_hz) in
+        [(1, InputRate::Hz20, "20"), (2, InputRate::Hz60, "20"), (3, InputRate::Hz20, "60")]
+    {
         let mut tapping = TappingPlayer::new(seed, inputs, tick_hz, &half_lost_network());
         let pressed = tapping.tap_for(Duration::from_secs(30));
         for _ in 0..600 {
@@ -32,23 +30,13 @@ fn no_tap_is_lost_or_doubled_when_half_the_datagrams_are_lost() {
         }
         for control in 0..TAPPED as u8 {
             let count = |of: fn(&ButtonEdges) -> Keymap| {
-                tapping
-                    .room_edges
-                    .values()
-                    .filter(|edges| of(edges).down(control))
-                    .count()
+                tapping.room_edges.values().filter(|edges| of(edges).down(control)).count()
             };
-            let (downs, ups) = (
-                count(ButtonEdges::just_pressed),
-                count(ButtonEdges::just_released),
-            );
+            let (downs, ups) =
+                (count(ButtonEdges::just_pressed), count(ButtonEdges::just_released));
             let expected = pressed[usize::from(control)];
             assert!(expected > 20, "seed {seed}: {expected} taps of {control}");
-            assert_eq!(
-                (downs, ups),
-                (expected, expected),
-                "seed {seed}, control {control}"
-            );
+            assert_eq!((downs, ups), (expected, expected), "seed {seed}, control {control}");
         }
         tapping.compare_with_client(seed);
     }
@@ -60,10 +48,7 @@ fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
     for _ in 0..100 {
         tapping.step();
     }
-    let before = tapping
-        .system
-        .room_time(tapping.room)
-        .expect("the room runs");
+    let before = tapping.system.room_time(tapping.room).expect("the room runs");
     tapping.hold_keys(Keymap(1));
     tapping.hold_keys(Keymap(0));
     for _ in 0..60 {
@@ -76,18 +61,11 @@ fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
         .expect("the press takes effect");
     assert!(
         edges.just_released().down(0)
-            || tapping
-                .room_edges
-                .range(at..)
-                .nth(1)
-                .is_some_and(|(_, next)| !next.is_unchanged())
+            || tapping.room_edges.range(at..).nth(1).is_some_and(|(_, next)| !next.is_unchanged())
     );
     // The one-way delay, up to a tick, and the local lag.
     let waited = at.since(before);
-    assert!(
-        waited <= Duration::from_millis(20 + 50 + 150 + 10),
-        "{waited:?}"
-    );
+    assert!(waited <= Duration::from_millis(20 + 50 + 150 + 10), "{waited:?}");
     tapping.compare_with_client(4);
 }
 
@@ -99,27 +77,19 @@ fn a_player_who_is_cut_off_holds_no_key_until_reconnected() {
         tapping.step();
     }
     let pressed = |tapping: &TappingPlayer| {
-        tapping
-            .system
-            .room(tapping.room)
-            .expect("the room runs")
-            .world()
-            .pressed(tapping.player, 1)
+        tapping.system.room(tapping.room).expect("the room runs").world().pressed(tapping.player, 1)
     };
     assert!(pressed(&tapping));
     tapping.system.drop_game(tapping.user);
     for _ in 0..2_000 {
         tapping.step();
     }
-    let (downs, ups) = tapping
-        .room_edges
-        .values()
-        .fold((0, 0), |(downs, ups), edges| {
-            (
-                downs + u32::from(edges.just_pressed().down(1)),
-                ups + u32::from(edges.just_released().down(1)),
-            )
-        });
+    let (downs, ups) = tapping.room_edges.values().fold((0, 0), |(downs, ups), edges| {
+        (
+            downs + u32::from(edges.just_pressed().down(1)),
+            ups + u32::from(edges.just_released().down(1)),
+        )
+    });
     assert_eq!(
         (downs, ups),
         (2, 1),
@@ -143,11 +113,7 @@ struct TappingPlayer {
 impl TappingPlayer {
     fn new(seed: u64, inputs: InputRate, tick_hz: &str, network: &Impairment) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
-        let config = ClientConfig {
-            name: "ann".into(),
-            inputs,
-            ..ClientConfig::default()
-        };
+        let config = ClientConfig { name: "ann".into(), inputs, ..ClientConfig::default() };
         let user = system.add_user_with(config, &good_network());
         let room = system.start_room(&[user], "field", &[("npcs", "5"), ("tick", tick_hz)]);
         system.impair(user, network);
@@ -168,11 +134,8 @@ impl TappingPlayer {
     /// at least two samples apart.
     fn tap_for(&mut self, time: Duration) -> [usize; TAPPED] {
         let end = self.system.now() + time;
-        let (mut keys, mut next, mut pressed) = (
-            Keymap(0),
-            [end; TAPPED].map(|_| self.system.now()),
-            [0; TAPPED],
-        );
+        let (mut keys, mut next, mut pressed) =
+            (Keymap(0), [end; TAPPED].map(|_| self.system.now()), [0; TAPPED]);
         while self.system.now() < end {
             for control in 0..TAPPED {
                 if self.system.now() < next[control] {
@@ -200,25 +163,15 @@ impl TappingPlayer {
     fn step(&mut self) {
         self.system.run_for(STEP);
         let world = self.system.room(self.room).expect("the room runs").world();
-        self.room_edges
-            .insert(world.now(), world.button_edges(self.player));
-        self.client_inputs.extend(
-            self.system
-                .user(self.user)
-                .client
-                .own_inputs()
-                .map(|input| (input.at, input)),
-        );
+        self.room_edges.insert(world.now(), world.button_edges(self.player));
+        self.client_inputs
+            .extend(self.system.user(self.user).client.own_inputs().map(|input| (input.at, input)));
     }
 
     /// Checks that the client's record of its inputs and their effects gives the same button edges
     /// as the room, tick by tick.
     fn compare_with_client(&self, seed: u64) {
-        let unknown = self
-            .client_inputs
-            .values()
-            .filter(|input| !input.is_confirmed)
-            .count();
+        let unknown = self.client_inputs.values().filter(|input| !input.is_confirmed).count();
         assert_eq!(unknown, 0, "seed {seed}: of {}", self.client_inputs.len());
         let mut expected = ButtonEdges::default();
         for (&horizon, edges) in &self.room_edges {
@@ -238,7 +191,5 @@ impl TappingPlayer {
 }
 
 fn half_lost_network() -> Impairment {
-    "loss=50,delay=40ms,jitter=15ms,reorder=10,duplicate=10"
-        .parse()
-        .expect("a valid impairment")
+    "loss=50,delay=40ms,jitter=15ms,reorder=10,duplicate=10".parse().expect("a valid impairment")
 }

@@ -41,12 +41,8 @@ fn every_viewer_follows_exactly_its_area_of_interest() {
 fn clients_agree_with_the_room_once_everything_has_arrived() {
     for seed in 10..14 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut system, room) = room_of(
-            seed,
-            8,
-            &bad_network(),
-            &[("size", "90x70"), ("npcs", "25")],
-        );
+        let (mut system, room) =
+            room_of(seed, 8, &bad_network(), &[("size", "90x70"), ("npcs", "25")]);
         act_randomly(&mut system, &mut rng, 8, 70.0, 60);
         for user in 0..8 {
             system.impair(user, &good_network());
@@ -66,10 +62,7 @@ fn after_an_outage_a_client_gets_the_newest_state() {
         system.run_for(Duration::from_secs(2));
         compare_shown_objects(&mut system, room);
         check_events(&system, round);
-        assert!(
-            system.user(round).client.is_playing(),
-            "a short outage disconnects no client"
-        );
+        assert!(system.user(round).client.is_playing(), "a short outage disconnects no client");
     }
 }
 
@@ -86,9 +79,7 @@ fn events_are_delivered_once_on_any_network() {
         act_randomly(&mut system, &mut rng, 8, 40.0, 80);
         system.run_for(Duration::from_secs(5));
         let sent = system.room(room).expect("the room runs").stats().events;
-        let received: u64 = (0..8)
-            .map(|user| system.user(user).client.stats().events)
-            .sum();
+        let received: u64 = (0..8).map(|user| system.user(user).client.stats().events).sum();
         assert!(sent > 200, "seed {seed}: {sent} events");
         assert_eq!(received, sent, "seed {seed}");
     }
@@ -96,16 +87,11 @@ fn events_are_delivered_once_on_any_network() {
 
 #[test]
 fn a_throttled_client_gets_the_newest_state_and_stays_connected() {
-    let throttled: Impairment = "rate=64kbit,delay=40ms,loss=2"
-        .parse()
-        .expect("a valid impairment");
+    let throttled: Impairment =
+        "rate=64kbit,delay=40ms,loss=2".parse().expect("a valid impairment");
     let mut rng = fastrand::Rng::with_seed(13);
-    let (mut system, room) = room_of(
-        13,
-        6,
-        &throttled,
-        &[("size", "60x60"), ("npcs", "60"), ("obstacles", "0")],
-    );
+    let (mut system, room) =
+        room_of(13, 6, &throttled, &[("size", "60x60"), ("npcs", "60"), ("obstacles", "0")]);
     act_randomly(&mut system, &mut rng, 6, 60.0, 60);
     system.run_for(Duration::from_secs(5));
     compare_shown_objects(&mut system, room);
@@ -114,70 +100,41 @@ fn a_throttled_client_gets_the_newest_state_and_stays_connected() {
 
 #[test]
 fn a_late_joiner_gets_the_inner_zone_nearest_first() {
-    let (mut system, room) = room_of(
-        5,
-        1,
-        &good_network(),
-        &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")],
-    );
+    let (mut system, room) =
+        room_of(5, 1, &good_network(), &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")]);
     let late = system.add_user("late", &good_network());
-    system.run_until("the lobby", |system| {
-        system.user(late).client.is_connected()
-    });
+    system.run_until("the lobby", |system| system.user(late).client.is_connected());
     let request = ambit_client_core::client::request::LobbyRequest::JoinRoom {
         room,
         password: String::new(),
     };
     system.request(late, request);
-    system.run_until("the game", |system| {
-        system.user(late).client.avatar().is_some()
-    });
+    system.run_until("the game", |system| system.user(late).client.avatar().is_some());
     let first: Vec<_> = system
         .user(late)
         .events
         .iter()
-        .filter_map(|event| {
-            if let ViewEvent::Enter(enter) = event {
-                Some(enter)
-            } else {
-                None
-            }
-        })
+        .filter_map(|event| if let ViewEvent::Enter(enter) = event { Some(enter) } else { None })
         .collect();
     assert!(first.len() > 15, "{} objects", first.len());
     assert!(first[0].own);
     let own = first[0].position;
-    let distances: Vec<f32> = first
-        .iter()
-        .map(|enter| enter.position.ground_distance(own))
-        .collect();
+    let distances: Vec<f32> =
+        first.iter().map(|enter| enter.position.ground_distance(own)).collect();
     // Objects move between the room's decision and the drawing, so neighbours may swap within a
     // step.
-    assert!(
-        distances.windows(2).all(|pair| pair[0] <= pair[1] + 1.0),
-        "{distances:?}"
-    );
+    assert!(distances.windows(2).all(|pair| pair[0] <= pair[1] + 1.0), "{distances:?}");
 }
 
 #[test]
 fn an_avatar_that_walks_away_and_returns_gets_another_id() {
-    let (mut system, room) = room_of(
-        7,
-        2,
-        &good_network(),
-        &[("size", "100x100"), ("npcs", "0"), ("obstacles", "0")],
-    );
+    let (mut system, room) =
+        room_of(7, 2, &good_network(), &[("size", "100x100"), ("npcs", "0"), ("obstacles", "0")]);
     walk_to(&mut system, room, 0, 5.0, 5.0);
     walk_to(&mut system, room, 1, 8.0, 8.0);
     system.run_for(Duration::from_secs(1));
     let ids = |system: &ambit_tests::sim::System| -> Vec<u32> {
-        system
-            .user(0)
-            .client
-            .objects()
-            .filter(|seen| !seen.is_own())
-            .map(|seen| seen.id)
-            .collect()
+        system.user(0).client.objects().filter(|seen| !seen.is_own()).map(|seen| seen.id).collect()
     };
     let before = ids(&system);
     assert_eq!(before.len(), 1);
@@ -194,15 +151,11 @@ fn an_avatar_that_walks_away_and_returns_gets_another_id() {
 #[test]
 fn two_hundred_clients_are_simulated_faster_than_real_time() {
     let mut rng = fastrand::Rng::with_seed(21);
-    let network: Impairment = "loss=5,delay=40ms,jitter=10ms"
-        .parse()
-        .expect("a valid impairment");
+    let network: Impairment = "loss=5,delay=40ms,jitter=10ms".parse().expect("a valid impairment");
     let (mut system, room) = room_of(21, 200, &network, &[("size", "300x300"), ("npcs", "50")]);
     act_randomly(&mut system, &mut rng, 200, 300.0, 20);
-    let late: f64 = (0..200)
-        .map(|user| system.user(user).client.stats().late_share())
-        .sum::<f64>()
-        / 200.0;
+    let late: f64 =
+        (0..200).map(|user| system.user(user).client.stats().late_share()).sum::<f64>() / 200.0;
     assert!(late < 0.05, "the share of late messages is {late}");
     let stats = system.room(room).expect("the room runs").stats();
     println!(

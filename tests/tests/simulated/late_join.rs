@@ -31,9 +31,7 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
     let (mut measured, late) = full_room();
     join(&mut measured, late);
     let room = measured.room;
-    measured.system.run_until("the host's answer", |system| {
-        system.user(late).client.is_playing()
-    });
+    measured.system.run_until("the host's answer", |system| system.user(late).client.is_playing());
     let admitted = measured.system.now();
     let mut usable = None;
     let mut has_map = None;
@@ -64,22 +62,10 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
          10,000 boxes in {has_map:?}"
     );
     assert!(usable < Duration::from_millis(300), "{usable:?}");
-    let map = measured
-        .system
-        .user(late)
-        .client
-        .map()
-        .expect("the map has arrived");
+    let map = measured.system.user(late).client.map().expect("the map has arrived");
     assert_eq!(
         map.boxes.len(),
-        measured
-            .system
-            .room(room)
-            .expect("the room runs")
-            .world()
-            .statics()
-            .boxes()
-            .len()
+        measured.system.room(room).expect("the room runs").world().statics().boxes().len()
     );
 }
 
@@ -94,14 +80,7 @@ fn a_late_join_changes_no_byte_sent_to_the_others() {
         measured.system.run_for(Duration::from_secs(3));
         assert_eq!(measured.system.user(late).client.is_playing(), joins);
         (0..2)
-            .map(|user| {
-                measured
-                    .system
-                    .user_mut(user)
-                    .sent_datagrams
-                    .take()
-                    .expect("recorded")
-            })
+            .map(|user| measured.system.user_mut(user).sent_datagrams.take().expect("recorded"))
             .collect()
     };
     for (with, without) in run(true).into_iter().zip(run(false)) {
@@ -117,22 +96,14 @@ fn full_room() -> (MeasuredRoom, usize) {
     let network: Impairment = "delay=50ms,rate=8mbit".parse().expect("a valid impairment");
     let mut measured = MeasuredRoom::new(5, 2, &network, "rolling_cubes", &PARAMETERS);
     let late = measured.system.add_user("late", &network);
-    measured.system.run_until("the lobby", |system| {
-        system.user(late).client.is_connected()
-    });
+    measured.system.run_until("the lobby", |system| system.user(late).client.is_connected());
     measured.system.run_for(Duration::from_secs(2));
     (measured, late)
 }
 
 fn join(measured: &mut MeasuredRoom, late: usize) {
     let room = measured.room;
-    measured.system.request(
-        late,
-        LobbyRequest::JoinRoom {
-            room,
-            password: String::new(),
-        },
-    );
+    measured.system.request(late, LobbyRequest::JoinRoom { room, password: String::new() });
 }
 
 /// Whether the client has its avatar and draws the nearest objects.
@@ -142,16 +113,11 @@ fn are_nearest_known(measured: &MeasuredRoom, user: usize) -> bool {
     };
     let room = measured.system.room(measured.room).expect("the room runs");
     let view = &measured.system.user(user).client;
-    let (Some(_), Some(t)) = (
-        view.avatar(),
-        view.room_time(measured.system.local_time(user)),
-    ) else {
+    let (Some(_), Some(t)) = (view.avatar(), view.room_time(measured.system.local_time(user)))
+    else {
         return false;
     };
-    let oracle = measured
-        .system
-        .pose_oracle(measured.room)
-        .expect("the room has ticked");
+    let oracle = measured.system.pose_oracle(measured.room).expect("the room has ticked");
     let here = room.world().position(avatar);
     let shown: std::collections::BTreeMap<_, _> = oracle.shown_objects(client, view).collect();
     let mut near: Vec<_> = room.network().interest().followed(client).collect();
@@ -159,9 +125,7 @@ fn are_nearest_known(measured: &MeasuredRoom, user: usize) -> bool {
         let distance = |object| here.distance(room.world().position(object));
         distance(a).total_cmp(&distance(b))
     });
-    near.iter().take(NEAREST_OBJECTS).all(|object| {
-        shown
-            .get(object)
-            .is_some_and(|seen| seen.position(t).is_some())
-    })
+    near.iter()
+        .take(NEAREST_OBJECTS)
+        .all(|object| shown.get(object).is_some_and(|seen| seen.position(t).is_some()))
 }

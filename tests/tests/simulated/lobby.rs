@@ -9,26 +9,15 @@ use crate::script::{good_network, room_of};
 
 #[test]
 fn a_new_name_shows_on_the_avatar() {
-    let (mut system, _) = room_of(
-        7,
-        2,
-        &good_network(),
-        &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
-    );
+    let (mut system, _) =
+        room_of(7, 2, &good_network(), &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")]);
     system.request(0, LobbyRequest::SetName("Zoë".into()));
     system.run_for(Duration::from_secs(1));
     let names = |system: &ambit_tests::sim::System| -> Vec<String> {
-        let t = system
-            .user(1)
-            .client
-            .room_time(system.local_time(1))
-            .expect("the user is in the room");
+        let t =
+            system.user(1).client.room_time(system.local_time(1)).expect("the user is in the room");
         let name = |value| {
-            if let ComponentValue::Text(name) = value {
-                Some(name)
-            } else {
-                None
-            }
+            if let ComponentValue::Text(name) = value { Some(name) } else { None }
         };
         system
             .user(1)

@@ -24,11 +24,7 @@ fn loss_revives_no_object_and_leaves_no_wrong_baseline() {
             row.ages.not_shown.quantile_ms(0.5),
             row.ages.not_shown.quantile_ms(0.99),
         );
-        assert!(
-            row.compared > 5_000,
-            "{loss} %: {} poses compared",
-            row.compared
-        );
+        assert!(row.compared > 5_000, "{loss} %: {} poses compared", row.compared);
         assert!(
             row.max_bytes_in_a_second <= 32_000,
             "{loss} %: {} bytes within a second",

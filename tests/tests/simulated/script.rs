@@ -23,9 +23,7 @@ pub(crate) fn good_network() -> Impairment {
 
 /// The network of the load runs.
 pub(crate) fn bad_network() -> Impairment {
-    "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2"
-        .parse()
-        .expect("a valid impairment")
+    "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2".parse().expect("a valid impairment")
 }
 
 /// Lets players join one room of a new system.
@@ -36,9 +34,8 @@ pub(crate) fn room_of(
     parameters: &[(&str, &str)],
 ) -> (System, RoomId) {
     let mut system = system(seed);
-    let users: Vec<usize> = (0..players)
-        .map(|number| system.add_user(&format!("player{number}"), network))
-        .collect();
+    let users: Vec<usize> =
+        (0..players).map(|number| system.add_user(&format!("player{number}"), network)).collect();
     let room = system.start_room(&users, "field", parameters);
     (system, room)
 }
@@ -84,8 +81,7 @@ pub(crate) const BLINK: u8 = 3;
 pub(crate) fn avatar_position(system: &System, room: RoomId, user: usize) -> Position {
     let player = system.user(user).client.player().expect("welcomed");
     let room = system.room(room).expect("the room runs");
-    room.world()
-        .position(room.avatar(player).expect("the player has an avatar"))
+    room.world().position(room.avatar(player).expect("the player has an avatar"))
 }
 
 /// Walks a player there and waits until it has arrived.
@@ -127,27 +123,18 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
             continue;
         };
         let client = &system.user(user).client;
-        let t = client
-            .room_time(system.local_time(user))
-            .expect("the user is in the room");
+        let t = client.room_time(system.local_time(user)).expect("the user is in the room");
         let play = client.running_game().expect("the user is in the room");
         let mut shown: BTreeSet<u32> = client.objects().map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
-            let id = viewer
-                .slots
-                .alias(object)
-                .and_then(|alias| play.replica().resolve(alias));
-            let Some(seen) = id
-                .filter(|id| shown.remove(id))
-                .and_then(|id| client.object(id))
+            let id = viewer.slots.alias(object).and_then(|alias| play.replica().resolve(alias));
+            let Some(seen) = id.filter(|id| shown.remove(id)).and_then(|id| client.object(id))
             else {
                 differences.insert(Difference::Missing(user, object));
                 continue;
             };
-            let (drawn, actual) = (
-                seen.position(t).expect("a position"),
-                truth.world().position_at(object, t),
-            );
+            let (drawn, actual) =
+                (seen.position(t).expect("a position"), truth.world().position_at(object, t));
             let apart = drawn.distance(actual);
             assert!(
                 apart < 0.02,
@@ -157,11 +144,7 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
             );
             compared += 1;
         }
-        differences.extend(
-            shown
-                .into_iter()
-                .map(|id| Difference::Superfluous(user, id)),
-        );
+        differences.extend(shown.into_iter().map(|id| Difference::Superfluous(user, id)));
     }
     assert!(compared > 0, "nothing was compared");
     differences
@@ -175,18 +158,11 @@ pub(crate) fn check_events(system: &System, user: usize) -> (usize, usize) {
     for event in &system.user(user).events {
         match event {
             ViewEvent::Enter(enter) => {
-                assert!(
-                    here.insert(enter.id),
-                    "user {user}: {} entered twice",
-                    enter.id
-                );
+                assert!(here.insert(enter.id), "user {user}: {} entered twice", enter.id);
                 enters += 1;
             }
             ViewEvent::Leave { id, .. } => {
-                assert!(
-                    here.remove(id),
-                    "user {user}: {id} left without having entered"
-                );
+                assert!(here.remove(id), "user {user}: {id} left without having entered");
                 leaves += 1;
             }
             ViewEvent::Update(update) => {

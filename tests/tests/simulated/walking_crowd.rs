@@ -34,11 +34,7 @@ fn a_walker_moves_from_waypoint_to_waypoint_without_pausing() {
             assert!(step < 0.21, "{step}");
             *before = after;
         }
-        assert!(
-            walkers(&crowd_world)
-                .iter()
-                .all(|&walker| crowd_world.world.is_moving(walker))
-        );
+        assert!(walkers(&crowd_world).iter().all(|&walker| crowd_world.world.is_moving(walker)));
     }
     // 120 s at 4 m/s, and a mean leg of 0.52 of the map's edge.
     assert!((280..460).contains(&legs), "{legs}");
@@ -52,11 +48,7 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
     for _ in 0..2_400 {
         crowd_world.tick();
         points.extend(
-            crowd_world
-                .world
-                .path(walker)
-                .points()
-                .map(|(time, point)| (time, point.position)),
+            crowd_world.world.path(walker).points().map(|(time, point)| (time, point.position)),
         );
     }
     let points: Vec<_> = points.into_iter().collect();
@@ -99,12 +91,7 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
     }
     assert!((20..1_000).contains(&bounces), "{bounces}");
     // Left and right turns are equally frequent, and so are all angles.
-    assert!(
-        turns[2..15]
-            .iter()
-            .all(|&count| (500..900).contains(&count)),
-        "{turns:?}"
-    );
+    assert!(turns[2..15].iter().all(|&count| (500..900).contains(&count)), "{turns:?}");
 }
 
 #[test]
@@ -116,26 +103,16 @@ fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
         !inside(position.x) || !inside(position.y)
     };
     let share = |crowd_world: &CrowdWorld| {
-        positions(crowd_world)
-            .iter()
-            .filter(|place| at_border(place))
-            .count() as f32
-            / 400.0
+        positions(crowd_world).iter().filter(|place| at_border(place)).count() as f32 / 400.0
     };
     let expected = 1.0 - (1.0 - 2.0 * near / edge).powi(2);
     // Two and a half standard deviations for 400 uniformly distributed walkers.
-    assert!(
-        (share(&crowd_world) - expected).abs() < 0.06,
-        "{} {expected}",
-        share(&crowd_world)
-    );
+    assert!((share(&crowd_world) - expected).abs() < 0.06, "{} {expected}", share(&crowd_world));
     let mut shares = Vec::new();
     for second in 0..180 {
         crowd_world.run(1_000);
         assert!(
-            positions(&crowd_world)
-                .iter()
-                .all(|&place| crowd_world.world.grid().contains(place))
+            positions(&crowd_world).iter().all(|&place| crowd_world.world.grid().contains(place))
         );
         if second >= 120 && second % 10 == 0 {
             shares.push(share(&crowd_world));
@@ -151,17 +128,13 @@ fn waypoint_walkers_start_as_dense_in_the_middle_as_they_stay() {
     let mut crowd_world = crowd(WalkMode::Waypoints, 400, edge, 5);
     let middle = Position::on_ground(edge / 2.0, edge / 2.0);
     let share = |crowd_world: &CrowdWorld| {
-        positions(crowd_world)
-            .iter()
-            .filter(|place| place.distance(middle) < 0.3 * edge)
-            .count() as f32
+        positions(crowd_world).iter().filter(|place| place.distance(middle) < 0.3 * edge).count()
+            as f32
             / 400.0
     };
     let first = share(&crowd_world);
-    let later: f32 = (0..6)
-        .map(|_| (crowd_world.run(15_000), share(&crowd_world)).1)
-        .sum::<f32>()
-        / 6.0;
+    let later: f32 =
+        (0..6).map(|_| (crowd_world.run(15_000), share(&crowd_world)).1).sum::<f32>() / 6.0;
     assert!((first - later).abs() < 0.08, "{first} {later}");
     assert!(later > 0.35, "{later}"); // Evenly it would be 0.28.
 }
@@ -170,9 +143,7 @@ fn waypoint_walkers_start_as_dense_in_the_middle_as_they_stay() {
 fn equal_seeds_give_bit_identical_walks_and_others_differ() {
     let run = |walk, seed| {
         let mut crowd_world = crowd(walk, 20, 40.0, seed);
-        (0..200)
-            .map(|_| (crowd_world.tick(), positions(&crowd_world)).1)
-            .collect::<Vec<_>>()
+        (0..200).map(|_| (crowd_world.tick(), positions(&crowd_world)).1).collect::<Vec<_>>()
     };
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, 6), run(walk, 6));
@@ -183,10 +154,7 @@ fn equal_seeds_give_bit_identical_walks_and_others_differ() {
 #[test]
 fn a_saved_crowd_that_is_restored_walks_on_bit_for_bit() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
-        let config = RoomConfig {
-            seed: 8,
-            ..RoomConfig::default()
-        };
+        let config = RoomConfig { seed: 8, ..RoomConfig::default() };
         let game = || Box::new(WalkingCrowd::new(walk));
         let mut original = Room::new(config.clone(), game());
         let mut joins = (0..20)
@@ -198,9 +166,7 @@ fn a_saved_crowd_that_is_restored_walks_on_bit_for_bit() {
             })
             .collect();
         let mut outputs = Vec::new();
-        let times: Vec<_> = (1..=400)
-            .map(|tick| GameTime::from_millis(50 * tick))
-            .collect();
+        let times: Vec<_> = (1..=400).map(|tick| GameTime::from_millis(50 * tick)).collect();
         for &now in &times[..200] {
             original.tick(now, &mut joins, &mut outputs);
         }
@@ -247,18 +213,11 @@ fn a_steered_walk_is_the_same_on_every_machine() {
     for _ in 0..1_000 {
         crowd_world.tick();
     }
-    let poses: Vec<_> = walkers(&crowd_world)
-        .into_iter()
-        .map(|walker| crowd_world.world.pose(walker))
-        .collect();
-    let reported: Vec<_> = poses
-        .iter()
-        .map(|pose| (pose.at[0], pose.at[1], pose.turn[0]))
-        .collect();
-    assert_eq!(
-        reported,
-        [(1991, 1612, 51), (612, 1638, 213), (953, 3013, 187)]
-    );
+    let poses: Vec<_> =
+        walkers(&crowd_world).into_iter().map(|walker| crowd_world.world.pose(walker)).collect();
+    let reported: Vec<_> =
+        poses.iter().map(|pose| (pose.at[0], pose.at[1], pose.turn[0])).collect();
+    assert_eq!(reported, [(1991, 1612, 51), (612, 1638, 213), (953, 3013, 187)]);
 }
 
 #[test]
@@ -271,12 +230,7 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
         let before = positions(&crowd_world);
         crowd_world.run(60_000);
         assert_eq!(walkers(&crowd_world).len(), 2);
-        assert!(
-            positions(&crowd_world)
-                .iter()
-                .zip(before)
-                .all(|(after, before)| *after != before)
-        );
+        assert!(positions(&crowd_world).iter().zip(before).all(|(after, before)| *after != before));
     }
 }
 
@@ -288,10 +242,7 @@ fn a_direction_is_cosine_and_sine_of_the_heading() {
         let radians = f64::from(angle) / 65_536.0 * std::f64::consts::TAU;
         assert!((f64::from(cos) - radians.cos()).abs() < 1e-7, "{angle}");
         assert!((f64::from(sin) - radians.sin()).abs() < 1e-7, "{angle}");
-        assert!(
-            (f64::from(heading.to_radians()) - radians).abs() < 1e-6,
-            "{angle}"
-        );
+        assert!((f64::from(heading.to_radians()) - radians).abs() < 1e-6, "{angle}");
     }
 }
 
@@ -299,18 +250,10 @@ fn a_direction_is_cosine_and_sine_of_the_heading() {
 fn a_bounce_reverses_only_the_direction_across_the_wall() {
     for angle in (0..=u16::MAX).step_by(77) {
         let (x, y) = Heading(angle).direction();
-        let (mirrored_x, mirrored_y) = (
-            Heading(angle).mirrored_x().direction(),
-            Heading(angle).mirrored_y().direction(),
-        );
-        assert!(
-            (mirrored_x.0 + x).abs() < 1e-6 && (mirrored_x.1 - y).abs() < 1e-6,
-            "{angle}"
-        );
-        assert!(
-            (mirrored_y.0 - x).abs() < 1e-6 && (mirrored_y.1 + y).abs() < 1e-6,
-            "{angle}"
-        );
+        let (mirrored_x, mirrored_y) =
+            (Heading(angle).mirrored_x().direction(), Heading(angle).mirrored_y().direction());
+        assert!((mirrored_x.0 + x).abs() < 1e-6 && (mirrored_x.1 - y).abs() < 1e-6, "{angle}");
+        assert!((mirrored_y.0 - x).abs() < 1e-6 && (mirrored_y.1 + y).abs() < 1e-6, "{angle}");
     }
 }
 
@@ -322,23 +265,13 @@ fn a_turned_heading_wraps_around() {
 
 /// A square map with `count` walkers.
 fn crowd(walk: WalkMode, count: u64, edge: f32, seed: u64) -> CrowdWorld {
-    let config = RoomConfig {
-        width: edge,
-        height: edge,
-        seed,
-        ..RoomConfig::default()
-    };
-    with_players(
-        CrowdWorld::new(WalkingCrowd::new(walk), &config),
-        1..count + 1,
-    )
+    let config = RoomConfig { width: edge, height: edge, seed, ..RoomConfig::default() };
+    with_players(CrowdWorld::new(WalkingCrowd::new(walk), &config), 1..count + 1)
 }
 
 fn with_players(mut crowd_world: CrowdWorld, players: std::ops::Range<u64>) -> CrowdWorld {
     for player in players {
-        crowd_world
-            .game
-            .join(&mut crowd_world.world, PlayerId(player), "player");
+        crowd_world.game.join(&mut crowd_world.world, PlayerId(player), "player");
     }
     crowd_world
 }
@@ -348,10 +281,7 @@ fn walkers(crowd_world: &CrowdWorld) -> Vec<ObjectId> {
 }
 
 fn positions(crowd_world: &CrowdWorld) -> Vec<Position> {
-    walkers(crowd_world)
-        .into_iter()
-        .map(|walker| crowd_world.world.position(walker))
-        .collect()
+    walkers(crowd_world).into_iter().map(|walker| crowd_world.world.position(walker)).collect()
 }
 
 /// Whether the pose is within 22 cm of the map's edge; `edge` in centimetres.

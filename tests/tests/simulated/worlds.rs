@@ -18,15 +18,9 @@ use crate::script::room_of;
 #[test]
 fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
     for seed in 1..=3 {
-        let network: Impairment = "loss=10,delay=40ms,jitter=10ms"
-            .parse()
-            .expect("a valid impairment");
-        let given = [
-            ("maps", "3"),
-            ("size", "40x40"),
-            ("obstacles", "0"),
-            ("npcs", "3"),
-        ];
+        let network: Impairment =
+            "loss=10,delay=40ms,jitter=10ms".parse().expect("a valid impairment");
+        let given = [("maps", "3"), ("size", "40x40"), ("obstacles", "0"), ("npcs", "3")];
         let (mut system, world) = room_of(seed, 6, &network, &given);
         let mut rng = fastrand::Rng::with_seed(seed);
         for _ in 0..90 {
@@ -44,10 +38,7 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
         (0..6).for_each(|user| system.act(user, &commands::walk(20.0, 20.0)));
         system.run_for(Duration::from_secs(8));
         let transfers = system.lobby().stats().transfers_completed;
-        println!(
-            "seed {seed}: {transfers} transfers, {} rooms",
-            system.lobby().stats().rooms
-        );
+        println!("seed {seed}: {transfers} transfers, {} rooms", system.lobby().stats().rooms);
         assert!(transfers > 10, "seed {seed}: {transfers} transfers");
         for user in 0..6 {
             let player = system.user(user).client.player().expect("welcomed");
@@ -58,20 +49,12 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
                 system.user(user).client.avatar().is_some(),
                 "seed {seed}: {player} sees its avatar"
             );
-            let errors: Vec<_> = system
-                .user(user)
-                .events
-                .iter()
-                .filter(|event| is_bad(event))
-                .collect();
+            let errors: Vec<_> =
+                system.user(user).events.iter().filter(|event| is_bad(event)).collect();
             assert!(errors.is_empty(), "seed {seed}: {errors:?}");
         }
         let listed = system.lobby().rooms();
-        assert_eq!(
-            (listed.len(), listed[0].players),
-            (1, 6),
-            "seed {seed}: one world in the list"
-        );
+        assert_eq!((listed.len(), listed[0].players), (1, 6), "seed {seed}: one world in the list");
     }
 }
 

@@ -14,10 +14,7 @@ fn the_bundle_of_the_page_was_made_of_these_sources() {
     let listed = Command::new(web.join("sources")).output();
     let listed = listed.expect("client-core/web/sources can be started");
     let complaint = String::from_utf8_lossy(&listed.stderr);
-    assert!(
-        listed.status.success(),
-        "client-core/web/sources: {complaint}"
-    );
+    assert!(listed.status.success(), "client-core/web/sources: {complaint}");
     let now = digest(&SHA256, &listed.stdout);
     let now = Fingerprint::try_from(now.as_ref()).expect("32 bytes");
     assert_eq!(

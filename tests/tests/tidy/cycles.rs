@@ -52,22 +52,13 @@ impl<'a> Modules<'a> {
             }
             seen
         };
-        let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> = self
-            .files
-            .keys()
-            .map(|module| (module, reach(module)))
-            .collect();
+        let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> =
+            self.files.keys().map(|module| (module, reach(module))).collect();
         let mut cycles = BTreeSet::new();
         for (module, seen) in &reached {
             if seen.contains(module) {
-                let members = seen
-                    .iter()
-                    .filter(|other| reached[**other].contains(*module));
-                cycles.insert(
-                    members
-                        .map(|other| self.files[*other].path.clone())
-                        .collect(),
-                );
+                let members = seen.iter().filter(|other| reached[**other].contains(*module));
+                cycles.insert(members.map(|other| self.files[*other].path.clone()).collect());
             }
         }
         cycles.into_iter().collect()
@@ -142,30 +133,15 @@ impl<'a> Modules<'a> {
 }
 
 fn defines(text: &str, item: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "struct",
-        "enum",
-        "trait",
-        "type",
-        "fn",
-        "const",
-        "static",
-        "union",
-        "macro_rules!",
-    ];
+    const WORDS: [&str; 9] =
+        ["struct", "enum", "trait", "type", "fn", "const", "static", "union", "macro_rules!"];
     text.lines().any(|line| {
         WORDS.iter().any(|word| {
-            line.split_once(&format!("{word} "))
-                .is_some_and(|(before, after)| {
-                    let name: String = after
-                        .chars()
-                        .take_while(|c| c.is_alphanumeric() || *c == '_')
-                        .collect();
-                    name == item
-                        && before
-                            .chars()
-                            .all(|c| c.is_alphanumeric() || " _()".contains(c))
-                })
+            line.split_once(&format!("{word} ")).is_some_and(|(before, after)| {
+                let name: String =
+                    after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                name == item && before.chars().all(|c| c.is_alphanumeric() || " _()".contains(c))
+            })
         })
     })
 }
@@ -176,9 +152,7 @@ fn uses(text: &str) -> Vec<Vec<String>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let code = line.trim_start();
-        let visible = code
-            .strip_prefix("pub")
-            .map(|rest| rest.trim_start_matches("(crate)"));
+        let visible = code.strip_prefix("pub").map(|rest| rest.trim_start_matches("(crate)"));
         let visible = visible.map_or(code, |rest| rest.trim_start_matches("(super)").trim_start());
         if visible.starts_with("use ") {
             let item = &text[start + (line.len() - visible.len()) + 4..];
@@ -196,11 +170,7 @@ fn flatten(tree: &str, prefix: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     if let Some(open) = tree.find('{') {
         let head = tree[..open].trim().trim_end_matches("::");
         let before = prefix.len();
-        prefix.extend(
-            head.split("::")
-                .filter(|word| !word.is_empty())
-                .map(str::to_owned),
-        );
+        prefix.extend(head.split("::").filter(|word| !word.is_empty()).map(str::to_owned));
         let inner = &tree[open + 1..tree.rfind('}').unwrap_or(tree.len())];
         for part in split_top(inner) {
             flatten(&part, prefix, found);

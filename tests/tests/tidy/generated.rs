@@ -10,11 +10,7 @@ use ambit_tests::real::ScratchFolder;
 use crate::source::{read, root};
 
 /// The crate's folder, its `.proto` files, and other crates' packages with their Rust paths.
-type Schema = (
-    &'static str,
-    &'static [&'static str],
-    &'static [(&'static str, &'static str)],
-);
+type Schema = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
 
 const SCHEMAS: [Schema; 3] = [
     ("proto", &["ambit/world.proto", "ambit/game.proto"], &[]),
@@ -29,10 +25,7 @@ const SCHEMAS: [Schema; 3] = [
 #[test]
 fn the_generated_messages_are_those_of_the_proto_files() {
     for (folder, files, packages) in SCHEMAS {
-        let includes = [
-            root().join(folder).join("proto"),
-            root().join("proto/proto"),
-        ];
+        let includes = [root().join(folder).join("proto"), root().join("proto/proto")];
         let descriptors = protox::compile(files, includes).expect("the .proto files compile");
         // The committed files are in `src/generated`; the new ones are written to a scratch folder.
         let scratch = ScratchFolder::new("generated");
@@ -42,9 +35,7 @@ fn the_generated_messages_are_those_of_the_proto_files() {
         for (package, path) in packages {
             config.extern_path(*package, *path);
         }
-        config
-            .compile_fds(descriptors)
-            .expect("messages are generated");
+        config.compile_fds(descriptors).expect("messages are generated");
         let generated = contents(scratch.path());
         let committed_folder = root().join(folder).join("src/generated");
         if std::env::var_os("AMBIT_RENEW_GENERATED").is_some() {
@@ -71,9 +62,7 @@ fn the_generated_messages_are_those_of_the_proto_files() {
 
 /// The texts of the files in a folder, by name.
 fn contents(folder: &Path) -> BTreeMap<String, String> {
-    let entries = fs::read_dir(folder)
-        .expect("the folder can be read")
-        .flatten();
+    let entries = fs::read_dir(folder).expect("the folder can be read").flatten();
     entries
         .map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();

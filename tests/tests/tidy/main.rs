@@ -19,10 +19,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("proto/transport", &["ambit-proto"]),
     ("game-server/room", &["ambit-proto"]),
-    (
-        "game-server/host",
-        &["ambit-proto", "ambit-room", "ambit-transport"],
-    ),
+    ("game-server/host", &["ambit-proto", "ambit-room", "ambit-transport"]),
     (
         "game-server/ambit",
         &[
@@ -39,33 +36,15 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("game-server/games/field", &[]),
     ("game-server/games/cubes", &["ambit-cubes-physics"]),
     ("game-server/games/cubes/physics", &["ambit-proto"]),
-    (
-        "game-server",
-        &["ambit-cubes", "ambit-field", "ambit-host", "ambit-room"],
-    ),
+    ("game-server", &["ambit-cubes", "ambit-field", "ambit-host", "ambit-room"]),
     (
         "world-server",
-        &[
-            "ambit-client-core",
-            "ambit-host",
-            "ambit-proto",
-            "ambit-room",
-            "ambit-transport",
-        ],
+        &["ambit-client-core", "ambit-host", "ambit-proto", "ambit-room", "ambit-transport"],
     ),
-    (
-        "world-server/program",
-        &["ambit-game-server", "ambit-world-server"],
-    ),
+    ("world-server/program", &["ambit-game-server", "ambit-world-server"]),
     ("client-core", &["ambit-proto", "ambit-transport"]),
-    (
-        "client-core/client",
-        &["ambit-client-core", "ambit-proto", "ambit-transport"],
-    ),
-    (
-        "client-core/text",
-        &["ambit-client-core", "ambit-proto", "ambit-transport"],
-    ),
+    ("client-core/client", &["ambit-client-core", "ambit-proto", "ambit-transport"]),
+    ("client-core/text", &["ambit-client-core", "ambit-proto", "ambit-transport"]),
     (
         "client-core/console",
         &[
@@ -88,26 +67,16 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     (
         "client-core/web",
-        &[
-            "ambit-client-core",
-            "ambit-client-text",
-            "ambit-proto",
-            "ambit-web-physics",
-        ],
+        &["ambit-client-core", "ambit-client-text", "ambit-proto", "ambit-web-physics"],
     ),
     ("client-core/web/physics", &["ambit-proto"]),
-    (
-        "client-core/web/physics/cubes",
-        &["ambit-cubes-physics", "ambit-proto", "ambit-web-physics"],
-    ),
+    ("client-core/web/physics/cubes", &["ambit-cubes-physics", "ambit-proto", "ambit-web-physics"]),
 ];
 
 /// The dependencies of a manifest, without those of tests.
 fn dependencies(folder: &str) -> Vec<String> {
     let manifest = read(&root().join(folder).join("Cargo.toml"));
-    let (_, rest) = manifest
-        .split_once("\n[dependencies]\n")
-        .expect("a list of dependencies");
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").expect("a list of dependencies");
     let list = rest.split("\n[").next().unwrap_or_default();
     list.lines()
         .filter_map(|line| line.split(['.', ' ', '=']).next())
@@ -119,10 +88,7 @@ fn dependencies(folder: &str) -> Vec<String> {
 #[test]
 fn dependencies_between_crates_point_one_way() {
     for (folder, allowed) in ALLOWED_DEPENDENCIES {
-        for name in dependencies(folder)
-            .iter()
-            .filter(|name| name.starts_with("ambit-"))
-        {
+        for name in dependencies(folder).iter().filter(|name| name.starts_with("ambit-")) {
             assert!(
                 allowed.contains(&name.as_str()),
                 "{folder} must not depend on {name}; allowed: {allowed:?}"
@@ -159,39 +125,25 @@ fn the_lock_file_of_the_fuzz_targets_has_the_crates_dependencies() {
 }
 
 fn optional_dependencies(manifest: &str) -> impl Iterator<Item = String> {
-    let optional = manifest
-        .lines()
-        .filter(|line| line.contains("optional = true"));
+    let optional = manifest.lines().filter(|line| line.contains("optional = true"));
     optional.filter_map(|line| Some(line.split([' ', '.', '=']).next()?.to_owned()))
 }
 
 /// The direct dependencies of a package in a Cargo.lock, if it has the package. `name` is the
 /// package's line in its manifest.
 fn locked_dependencies(lock: &str, name: &str) -> Option<BTreeSet<String>> {
-    let entry = lock
-        .split("[[package]]\n")
-        .find(|entry| entry.lines().next() == Some(name))?;
-    let list = entry
-        .split_once("dependencies = [")
-        .map_or("", |(_, list)| list);
+    let entry = lock.split("[[package]]\n").find(|entry| entry.lines().next() == Some(name))?;
+    let list = entry.split_once("dependencies = [").map_or("", |(_, list)| list);
     // A line is ` "name",`, or ` "name version",` if there are several versions.
-    let names = list
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix('"')?.split(['"', ' ']).next());
+    let names =
+        list.lines().filter_map(|line| line.trim().strip_prefix('"')?.split(['"', ' ']).next());
     Some(names.map(str::to_owned).collect())
 }
 
 #[test]
 fn the_core_crates_depend_on_no_physics_engine() {
-    for folder in [
-        "proto",
-        "proto/transport",
-        "game-server/room",
-        "game-server/host",
-    ] {
-        let rapier = dependencies(folder)
-            .into_iter()
-            .find(|name| name.starts_with("rapier"));
+    for folder in ["proto", "proto/transport", "game-server/room", "game-server/host"] {
+        let rapier = dependencies(folder).into_iter().find(|name| name.starts_with("rapier"));
         assert_eq!(rapier, None, "{folder} must not depend on a physics engine");
     }
 }
@@ -203,20 +155,14 @@ fn the_files_of_a_crate_form_no_import_cycle() {
     for (folder, _) in ALLOWED_DEPENDENCIES {
         cycles.extend(cycles::Modules::of(&format!("{folder}/src/"), &product).cycles());
     }
-    assert!(
-        cycles.is_empty(),
-        "files that import from each other: {cycles:#?}"
-    );
+    assert!(cycles.is_empty(), "files that import from each other: {cycles:#?}");
 }
 
 #[test]
 fn each_module_has_a_header() {
     for source::Source { path, text } in files(&[".rs"]) {
         let has_header = text.starts_with("//! ") || text.starts_with("#!");
-        assert!(
-            has_header || path.ends_with("/numbers.rs"),
-            "{path} has no header"
-        );
+        assert!(has_header || path.ends_with("/numbers.rs"), "{path} has no header");
     }
 }
 
@@ -241,10 +187,7 @@ fn only_the_listed_files_are_at_the_top() {
         "docs",
         "target",
     ];
-    for entry in fs::read_dir(root())
-        .expect("the project's folder can be read")
-        .flatten()
-    {
+    for entry in fs::read_dir(root()).expect("the project's folder can be read").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         assert!(
             name.starts_with('.') || known.contains(&name.as_str()),
@@ -280,10 +223,7 @@ fn cores_use_no_network_library_and_no_runtime() {
     for source::Source { path, text } in product() {
         if CORES.iter().any(|core| path.starts_with(core)) {
             for word in WORDS {
-                assert!(
-                    !text.contains(word),
-                    "{path} is a core and must not use {word}"
-                );
+                assert!(!text.contains(word), "{path} is a core and must not use {word}");
             }
         }
     }
@@ -291,14 +231,8 @@ fn cores_use_no_network_library_and_no_runtime() {
 
 #[test]
 fn the_client_s_core_needs_no_more_than_these_libraries() {
-    const LIBRARIES: [&str; 6] = [
-        "ambit-proto",
-        "backon",
-        "bytes",
-        "fastrand",
-        "prost",
-        "thiserror",
-    ];
+    const LIBRARIES: [&str; 6] =
+        ["ambit-proto", "backon", "bytes", "fastrand", "prost", "thiserror"];
     let manifest = read(&root().join("client-core/Cargo.toml"));
     let optional: Vec<&str> = manifest
         .lines()
@@ -321,23 +255,13 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn the_architecture_page_is_short() {
     let architecture = read(&root().join("ARCHITECTURE.md"));
-    assert!(
-        architecture.lines().count() <= 200,
-        "ARCHITECTURE.md has at most 200 lines"
-    );
+    assert!(architecture.lines().count() <= 200, "ARCHITECTURE.md has at most 200 lines");
 }
 
 #[test]
 fn files_that_a_page_names_exist() {
-    let folders = [
-        "proto/",
-        "game-server/",
-        "world-server/",
-        "client-core/",
-        "tests/",
-        "docs/",
-        "deploy/",
-    ];
+    let folders =
+        ["proto/", "game-server/", "world-server/", "client-core/", "tests/", "docs/", "deploy/"];
     let mut named = BTreeMap::new();
     for page in files(&[".md"]) {
         // What was removed since is named in the changes.
@@ -346,10 +270,7 @@ fn files_that_a_page_names_exist() {
         }
         for quoted in quoted(&page.text) {
             // Of a command, the program; of a pattern, the folder.
-            let place = quoted
-                .split([' ', '{', '*', '<'])
-                .next()
-                .unwrap_or_default();
+            let place = quoted.split([' ', '{', '*', '<']).next().unwrap_or_default();
             // Made on the spot, and not part of the repository.
             let is_made = place.starts_with("deploy/secrets/");
             if !is_made && folders.iter().any(|folder| place.starts_with(folder)) {
@@ -384,10 +305,8 @@ fn each_invariant_names_tests_that_exist() {
         }
     }
     for page in files(&[".md"]) {
-        let Some((_, rest)) = page
-            .text
-            .split_once("## Invariants")
-            .or_else(|| page.text.split_once("## Promises"))
+        let Some((_, rest)) =
+            page.text.split_once("## Invariants").or_else(|| page.text.split_once("## Promises"))
         else {
             continue;
         };
@@ -395,9 +314,7 @@ fn each_invariant_names_tests_that_exist() {
         let mut named = 0;
         for word in quoted(invariants) {
             let is_name = word.len() > 20
-                && word
-                    .chars()
-                    .all(|c| c.is_lowercase() || "_0123456789".contains(c));
+                && word.chars().all(|c| c.is_lowercase() || "_0123456789".contains(c));
             if is_name {
                 assert!(
                     tests.iter().any(|test| test == word),

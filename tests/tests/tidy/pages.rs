@@ -42,10 +42,8 @@ fn made_parts_of_the_pages_are_up_to_date() {
 #[test]
 fn the_readme_is_short() {
     let readme = read(&root().join("README.md"));
-    let (lines, widest) = (
-        readme.lines().count(),
-        readme.lines().map(|line| line.chars().count()).max(),
-    );
+    let (lines, widest) =
+        (readme.lines().count(), readme.lines().map(|line| line.chars().count()).max());
     assert!(lines <= 150, "README.md has {lines} lines, at most 150");
     assert!(widest <= Some(100), "README.md has a line of {widest:?}");
 }
@@ -72,9 +70,7 @@ fn made(source: &str) -> String {
         parameters_table(ROOM_PARAMETERS)
     } else if let Some(game) = source.strip_prefix("parameters of ") {
         let registry = ambit_game_server::standard();
-        let info = registry
-            .info(game)
-            .unwrap_or_else(|| panic!("no game {game}"));
+        let info = registry.info(game).unwrap_or_else(|| panic!("no game {game}"));
         parameters_table(info.parameters)
     } else {
         code_block(source)
@@ -93,11 +89,8 @@ fn first_difference(old: &str, new: &str) -> String {
 fn code_block(path: &str) -> String {
     let text = read(&root().join(path));
     let code = text.trim_start_matches('\n');
-    let header: usize = code
-        .split_inclusive('\n')
-        .take_while(|line| line.starts_with("//!"))
-        .map(str::len)
-        .sum();
+    let header: usize =
+        code.split_inclusive('\n').take_while(|line| line.starts_with("//!")).map(str::len).sum();
     let language = match path.rsplit('.').next() {
         Some("rs") => "rust,ignore",
         Some(other) => other,
@@ -129,17 +122,12 @@ fn flags_table(help: &str) -> String {
         let text = line.trim();
         if text.starts_with("--") || text.starts_with("-h, ") || text.starts_with("-V, ") {
             let (name, text) = text.split_once("  ").unwrap_or((text, ""));
-            flags.push(Flag {
-                name: name.replace(['<', '>'], ""),
-                text: text.trim().to_owned(),
-            });
+            flags.push(Flag { name: name.replace(['<', '>'], ""), text: text.trim().to_owned() });
             within = true;
         } else if !text.is_empty() && !line.starts_with("        ") {
             within = false;
         } else if let Some(flag) = flags.last_mut().filter(|_| within && !text.is_empty()) {
-            let value = text
-                .strip_prefix("- ")
-                .and_then(|item| item.split_once(": "));
+            let value = text.strip_prefix("- ").and_then(|item| item.split_once(": "));
             let item = value.map_or(text.to_owned(), |(value, meaning)| {
                 format!("`{value}`: {};", meaning.trim())
             });
@@ -206,12 +194,8 @@ fn parameters_table(parameters: &[Parameter]) -> String {
                 quoted.join(", ")
             }
         };
-        writeln!(
-            table,
-            "| `{}` | {default} | {allowed} | {} |",
-            parameter.key, parameter.about
-        )
-        .expect("a String takes all");
+        writeln!(table, "| `{}` | {default} | {allowed} | {} |", parameter.key, parameter.about)
+            .expect("a String takes all");
     }
     table
 }

@@ -13,17 +13,12 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn is_markdown(&self) -> bool {
-        Path::new(&self.path)
-            .extension()
-            .is_some_and(|extension| extension == "md")
+        Path::new(&self.path).extension().is_some_and(|extension| extension == "md")
     }
 }
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the workspace")
-        .to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_path_buf()
 }
 
 pub(crate) fn read(path: &Path) -> String {
@@ -35,14 +30,8 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)
-            .expect("a folder of the project can be read")
-            .flatten()
-        {
-            let (path, name) = (
-                entry.path(),
-                entry.file_name().to_string_lossy().into_owned(),
-            );
+        for entry in fs::read_dir(&folder).expect("a folder of the project can be read").flatten() {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
             if path.is_dir() {
                 if !["target", "node_modules", "generated"].contains(&name.as_str())
                     && !name.starts_with('.')
@@ -56,10 +45,7 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
             }
         }
     }
-    found
-        .into_iter()
-        .map(|(path, text)| Source { path, text })
-        .collect()
+    found.into_iter().map(|(path, text)| Source { path, text }).collect()
 }
 
 /// Whether the whole file is test code, which may repeat type names and is not checked for cycles.
@@ -76,10 +62,7 @@ pub(crate) fn product() -> Vec<Source> {
     files(&[".rs"])
         .into_iter()
         .filter(|source| !is_test(&source.path))
-        .map(|source| Source {
-            text: without_tests(&source.text),
-            path: source.path,
-        })
+        .map(|source| Source { text: without_tests(&source.text), path: source.path })
         .collect()
 }
 

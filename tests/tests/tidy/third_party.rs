@@ -180,10 +180,7 @@ fn quoted_in_list(key: &str) -> BTreeSet<String> {
     let start = format!("\n{key} = [\n");
     let (_, rest) = file.split_once(&start).expect("the list");
     let (list, _) = rest.split_once("\n]").expect("the end of the list");
-    list.lines()
-        .filter_map(|line| line.split('"').nth(1))
-        .map(str::to_owned)
-        .collect()
+    list.lines().filter_map(|line| line.split('"').nth(1)).map(str::to_owned).collect()
 }
 
 /// Name and version of each package in the lock file.

@@ -17,26 +17,14 @@ fn lines_of_code_and_prose_end_at_100_columns() {
                 fenced = !fenced;
             }
             // A row of a table can't be wrapped.
-            let table = line
-                .trim_start()
-                .trim_start_matches("//!")
-                .trim_start()
-                .starts_with('|')
-                || line
-                    .trim_start()
-                    .trim_start_matches("///")
-                    .trim_start()
-                    .starts_with('|');
+            let table = line.trim_start().trim_start_matches("//!").trim_start().starts_with('|')
+                || line.trim_start().trim_start_matches("///").trim_start().starts_with('|');
             if line.chars().count() > WIDTH && !(table || markdown && fenced) {
                 wide.push(format!("{}:{}", source.path, number + 1));
             }
         }
     }
-    assert!(
-        wide.is_empty(),
-        "lines of more than {WIDTH} columns:\n{}",
-        wide.join("\n")
-    );
+    assert!(wide.is_empty(), "lines of more than {WIDTH} columns:\n{}", wide.join("\n"));
 }
 
 #[test]
@@ -66,13 +54,9 @@ fn names_of_tests_end_at_70_characters() {
 /// The facades for authors of games and of clients, and what is written with them. Their users see
 /// only them: the types are the typed forms of those below, and have the same names.
 fn is_facade(source: &source::Source) -> bool {
-    [
-        "game-server/ambit/",
-        "client-core/client/",
-        "docs/template/",
-    ]
-    .iter()
-    .any(|facade| source.path.starts_with(facade))
+    ["game-server/ambit/", "client-core/client/", "docs/template/"]
+        .iter()
+        .any(|facade| source.path.starts_with(facade))
 }
 
 #[test]
@@ -96,11 +80,7 @@ fn no_two_types_have_the_same_name() {
         .filter(|(name, files)| files.len() > 1 && !REPEATED.contains(&name.as_str()))
         .map(|(name, files)| format!("{name}: {}", files.join(", ")))
         .collect();
-    assert!(
-        repeated.is_empty(),
-        "one name, one idea:\n{}",
-        repeated.join("\n")
-    );
+    assert!(repeated.is_empty(), "one name, one idea:\n{}", repeated.join("\n"));
 }
 
 #[test]
@@ -114,17 +94,10 @@ fn no_type_shadows_one_of_the_standard_library() {
     ];
     // `Cell` is the field's term for a square of the map.
     const KEPT: [&str; 1] = ["Cell"];
-    for source in source::product()
-        .into_iter()
-        .filter(|source| !is_facade(source))
-    {
+    for source in source::product().into_iter().filter(|source| !is_facade(source)) {
         for name in source::types(&source.text) {
             let shadows = STANDARD.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
-            assert!(
-                !shadows,
-                "{}: {name} shadows a name of the standard library",
-                source.path
-            );
+            assert!(!shadows, "{}: {name} shadows a name of the standard library", source.path);
         }
     }
 }
@@ -134,11 +107,7 @@ fn retired() -> Vec<String> {
     let glossary = read(&root().join("docs/glossary.md"));
     let mut words = Vec::new();
     for row in glossary.lines().filter(|line| line.starts_with("| ")) {
-        let old = row
-            .trim_end_matches('|')
-            .rsplit('|')
-            .next()
-            .unwrap_or_default();
+        let old = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
         words.extend(old.split('`').skip(1).step_by(2).map(str::to_owned));
     }
     words
@@ -147,10 +116,7 @@ fn retired() -> Vec<String> {
 #[test]
 fn no_old_word_of_the_glossary_comes_back() {
     let retired = retired();
-    assert!(
-        retired.len() > 10,
-        "the glossary names old words: {retired:?}"
-    );
+    assert!(retired.len() > 10, "the glossary names old words: {retired:?}");
     let mut found = Vec::new();
     for source in source::files(&[".rs", ".md", ".proto"]) {
         if matches!(source.path.as_str(), "docs/glossary.md" | "CHANGELOG.md") {
@@ -163,11 +129,7 @@ fn no_old_word_of_the_glossary_comes_back() {
             }
         }
     }
-    assert!(
-        found.is_empty(),
-        "words that docs/glossary.md retires:\n{}",
-        found.join("\n")
-    );
+    assert!(found.is_empty(), "words that docs/glossary.md retires:\n{}", found.join("\n"));
 }
 
 #[test]
@@ -186,11 +148,7 @@ fn headers_cite_only_what_a_reader_can_find() {
         }
         for hidden in HIDDEN {
             let cites = source.text.to_lowercase().contains(hidden);
-            assert!(
-                !cites,
-                "{} cites '{hidden}', which is not in the repository",
-                source.path
-            );
+            assert!(!cites, "{} cites '{hidden}', which is not in the repository", source.path);
         }
     }
 }

@@ -24,14 +24,8 @@ impl Handler<Connect> for WorldServer {
     ) -> Self::Result {
         self.last_conn += 1;
         let (conn, address) = (ConnId(self.last_conn), connection.address());
-        self.clients.insert(
-            conn,
-            ConnectedClient {
-                connection,
-                queue,
-                pending: PendingWrites::default(),
-            },
-        );
+        self.clients
+            .insert(conn, ConnectedClient { connection, queue, pending: PendingWrites::default() });
         self.call_lobby(ctx, |lobby, now| lobby.handle_connect(now, conn, address));
         MessageResult(conn)
     }
@@ -86,22 +80,12 @@ impl Handler<HostConnected> for WorldServer {
 
     fn handle(
         &mut self,
-        HostConnected {
-            commands,
-            origin,
-            instance,
-        }: HostConnected,
+        HostConnected { commands, origin, instance }: HostConnected,
         ctx: &mut Self::Context,
     ) -> Self::Result {
         self.last_host += 1;
         let host = HostId(self.last_host);
-        self.hosts.insert(
-            host,
-            HostLink {
-                commands,
-                pending: PendingWrites::default(),
-            },
-        );
+        self.hosts.insert(host, HostLink { commands, pending: PendingWrites::default() });
         let silence = self.lobby.new_silence(self.clock.now(), origin, &instance);
         self.heard_hosts.add(host, silence);
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));

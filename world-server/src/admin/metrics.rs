@@ -48,14 +48,8 @@ impl Collector for MetricsCollector {
 
 impl MetricsCollector {
     fn encode_lobby(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
-        let Snapshot {
-            lobby, draining, ..
-        } = &self.0;
-        out.encode_gauge(
-            "draining",
-            "1 while the server shuts down",
-            u64::from(*draining),
-        )?;
+        let Snapshot { lobby, draining, .. } = &self.0;
+        out.encode_gauge("draining", "1 while the server shuts down", u64::from(*draining))?;
         out.encode_gauge("connections", "Lobby connections", lobby.connections as u64)?;
         out.encode_counter(
             "connections_made",
@@ -74,11 +68,7 @@ impl MetricsCollector {
         )?;
         out.encode_counter("sessions_resumed", "Sessions resumed", lobby.resumed)?;
         out.encode_gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
-        out.encode_gauge(
-            "rooms_running",
-            "Rooms whose game runs",
-            lobby.rooms_running as u64,
-        )?;
+        out.encode_gauge("rooms_running", "Rooms whose game runs", lobby.rooms_running as u64)?;
         out.encode_counter("rooms_made", "Rooms created", lobby.rooms_made)?;
         out.encode_counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.encode_gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
@@ -121,12 +111,7 @@ impl MetricsCollector {
         out.encode_counter("chats", "Chat messages", lobby.chats)?;
         let named = |(code, count): (&codes::ErrorCode, &u64)| (codes::name(*code), *count);
         let refused = "Requests and connections that the lobby refused";
-        out.encode_counters(
-            "lobby_refused",
-            refused,
-            "code",
-            lobby.refused.iter().map(named),
-        )?;
+        out.encode_counters("lobby_refused", refused, "code", lobby.refused.iter().map(named))?;
         out.encode_counters(
             "lobby_closed",
             "Connections that the lobby closed",
@@ -152,16 +137,8 @@ impl MetricsCollector {
         encode_ticks_of_hosts(&hosts, out)?;
         self.encode_late_rooms(out)?;
         self.encode_each_host(out)?;
-        let refused = hosts
-            .tickets_refused
-            .iter()
-            .map(|(reason, count)| (reason.clone(), *count));
-        out.encode_counters(
-            "tickets_refused",
-            "Tickets refused by hosts",
-            "reason",
-            refused,
-        )?;
+        let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
+        out.encode_counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
         out.encode_drops(self.0.all_drops().iter())
     }
 
@@ -204,16 +181,8 @@ impl MetricsCollector {
 
 /// What `--keep` writes.
 fn encode_kept(kept: KeepStats, out: &mut MetricsEncoder) -> Result<(), Error> {
-    out.encode_counter(
-        "kept_bytes",
-        "Bytes written to keep rooms and sessions",
-        kept.bytes,
-    )?;
-    out.encode_counter(
-        "kept_syncs",
-        "Times that what is kept was synced to the disk",
-        kept.syncs,
-    )?;
+    out.encode_counter("kept_bytes", "Bytes written to keep rooms and sessions", kept.bytes)?;
+    out.encode_counter("kept_syncs", "Times that what is kept was synced to the disk", kept.syncs)?;
     out.encode_counter(
         "kept_failures",
         "Writes that failed; rooms are kept again from their next snapshots on",
@@ -229,11 +198,7 @@ fn encode_kept(kept: KeepStats, out: &mut MetricsEncoder) -> Result<(), Error> {
         "Rooms in `set-aside` of the directory, since the server ended when it restored them",
         kept.set_aside,
     )?;
-    out.encode_gauge(
-        "kept_waiting_bytes",
-        "Bytes that wait to be written",
-        kept.waiting_bytes,
-    )?;
+    out.encode_gauge("kept_waiting_bytes", "Bytes that wait to be written", kept.waiting_bytes)?;
     out.encode_gauge(
         "kept_failing",
         "1 while rooms and sessions are not kept, since the last write failed",
@@ -255,11 +220,7 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
         "direction",
         by_direction(hosts.bytes_in, hosts.bytes_out),
     )?;
-    out.encode_counter(
-        "enters",
-        "Objects that came into a client's view",
-        hosts.enters,
-    )?;
+    out.encode_counter("enters", "Objects that came into a client's view", hosts.enters)?;
     out.encode_counter("leaves", "Objects that left a client's view", hosts.leaves)?;
     out.encode_counter("events", "Events sent, once for each client", hosts.events)?;
     out.encode_counter(
@@ -268,18 +229,10 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
         hosts.late_events,
     )?;
     out.encode_counter("commands", "Commands executed", hosts.commands)?;
-    out.encode_counter(
-        "commands_refused",
-        "Commands that games refused",
-        hosts.commands_refused,
-    )?;
+    out.encode_counter("commands_refused", "Commands that games refused", hosts.commands_refused)?;
     let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client \
         for which that is highest";
-    out.encode_gauge(
-        "amplification_permille",
-        amplification,
-        hosts.amplification_permille.into(),
-    )?;
+    out.encode_gauge("amplification_permille", amplification, hosts.amplification_permille.into())?;
     let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
     out.encode_counters(
         "datagram_bits",
@@ -313,11 +266,7 @@ fn encode_ticks_of_hosts(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<
     )?;
     out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
     let work = "Work of the newest 256 ticks; the worst of all hosts";
-    out.encode_recent(
-        "recent_tick_work_seconds",
-        work,
-        hosts.recent_work.unwrap_or_default(),
-    )?;
+    out.encode_recent("recent_tick_work_seconds", work, hosts.recent_work.unwrap_or_default())?;
     let late = "Delay of the start of the newest 256 ticks; the worst of all hosts";
     out.encode_recent(
         "recent_tick_lateness_seconds",
@@ -332,18 +281,12 @@ struct MetricsEncoder<'a>(DescriptorEncoder<'a>);
 impl MetricsEncoder<'_> {
     fn encode_gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let gauge = ConstGauge::new(value as i64);
-        gauge.encode(
-            self.0
-                .encode_descriptor(name, help, None, MetricType::Gauge)?,
-        )
+        gauge.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
     }
 
     fn encode_counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let counter = ConstCounter::new(value);
-        counter.encode(
-            self.0
-                .encode_descriptor(name, help, None, MetricType::Counter)?,
-        )
+        counter.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
     }
 
     fn encode_counters(
@@ -353,11 +296,7 @@ impl MetricsEncoder<'_> {
         label: &'static str,
         values: impl Iterator<Item = (String, u64)>,
     ) -> Result<(), Error> {
-        self.encode_family(
-            name,
-            help,
-            values.map(|(value, count)| ([(label, value)], count)),
-        )
+        self.encode_family(name, help, values.map(|(value, count)| ([(label, value)], count)))
     }
 
     fn encode_family<const N: usize>(
@@ -366,9 +305,7 @@ impl MetricsEncoder<'_> {
         help: &str,
         values: impl Iterator<Item = ([(&'static str, String); N], u64)>,
     ) -> Result<(), Error> {
-        let mut encoder = self
-            .0
-            .encode_descriptor(name, help, None, MetricType::Counter)?;
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, count) in values {
             ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
         }
@@ -377,14 +314,12 @@ impl MetricsEncoder<'_> {
 
     fn encode_ticks(&mut self, buckets: &[u64], sum_s: f64) -> Result<(), Error> {
         let bounds = TICK_BUCKETS.into_iter().chain([f64::INFINITY]);
-        let buckets: Vec<(f64, u64)> = bounds
-            .zip(buckets.iter().copied().chain(std::iter::repeat(0)))
-            .collect();
+        let buckets: Vec<(f64, u64)> =
+            bounds.zip(buckets.iter().copied().chain(std::iter::repeat(0))).collect();
         let count = buckets.iter().map(|(_, count)| count).sum();
         let help = "Work of one tick of one room";
         let mut encoder =
-            self.0
-                .encode_descriptor("tick_seconds", help, None, MetricType::Histogram)?;
+            self.0.encode_descriptor("tick_seconds", help, None, MetricType::Histogram)?;
         encoder.encode_histogram::<NoLabels>(sum_s, count, &buckets, None)
     }
 
@@ -395,9 +330,7 @@ impl MetricsEncoder<'_> {
         label: &'static str,
         values: impl Iterator<Item = (V, f64)>,
     ) -> Result<(), Error> {
-        let mut encoder = self
-            .0
-            .encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (value, number) in values {
             ConstGauge::new(number)
                 .encode(encoder.encode_family(&[(label, value.to_string())])?)?;
@@ -406,11 +339,7 @@ impl MetricsEncoder<'_> {
     }
 
     fn encode_recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
-        let quantiles = [
-            ("0.5", figures.p50_us),
-            ("0.99", figures.p99_us),
-            ("1", figures.max_us),
-        ];
+        let quantiles = [("0.5", figures.p50_us), ("0.99", figures.p99_us), ("1", figures.max_us)];
         let seconds = quantiles.map(|(quantile, us)| (quantile, f64::from(us) / 1e6));
         self.encode_gauges(name, help, "quantile", seconds.into_iter())
     }
@@ -421,18 +350,14 @@ impl MetricsEncoder<'_> {
     ) -> Result<(), Error> {
         let labelled = drops.map(|(name, count)| {
             let (queue, reason) = name.split_once('/').unwrap_or((name, "other"));
-            (
-                [("queue", queue.to_owned()), ("reason", reason.to_owned())],
-                *count,
-            )
+            ([("queue", queue.to_owned()), ("reason", reason.to_owned())], *count)
         });
         self.encode_family("drops", "Items dropped at bounded queues", labelled)
     }
 
     fn encode_build(&mut self) -> Result<(), Error> {
         let mut encoder =
-            self.0
-                .encode_descriptor("build", "Version of this program", None, MetricType::Info)?;
+            self.0.encode_descriptor("build", "Version of this program", None, MetricType::Info)?;
         encoder.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
     }
 }
@@ -450,10 +375,7 @@ mod tests {
     fn every_line_is_a_comment_or_an_ambit_metric() {
         let text = render(Snapshot::default()).unwrap();
         for line in text.lines() {
-            assert!(
-                line.starts_with("# ") || line.starts_with("ambit_"),
-                "{line}"
-            );
+            assert!(line.starts_with("# ") || line.starts_with("ambit_"), "{line}");
         }
         assert!(text.contains("ambit_build_info{version="), "{text}");
         assert!(text.ends_with("# EOF\n"));
@@ -469,21 +391,13 @@ mod tests {
             datagrams_in: 10,
             bytes_out: 11,
             late_events: 1,
-            recent_work: Some(TickFigures {
-                p50_us: 1_500,
-                p99_us: 2_000,
-                max_us: 3_000,
-            }),
+            recent_work: Some(TickFigures { p50_us: 1_500, p99_us: 2_000, max_us: 3_000 }),
             tickets_refused: [("forged".to_owned(), 6)].into(),
             drops: [("game_inbox/full".to_owned(), 5)].into(),
             ..HostStats::default()
         };
         let host = Host {
-            stats: HostStats {
-                cpu_permille: 1_500,
-                rooms: 3,
-                ..HostStats::default()
-            },
+            stats: HostStats { cpu_permille: 1_500, rooms: 3, ..HostStats::default() },
             ..Host::default()
         };
         snapshot.hosts.push((HostId(2), host));
@@ -502,10 +416,7 @@ mod tests {
             "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
             "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",
         ] {
-            assert!(
-                text.lines().any(|it| it == line),
-                "{line} is missing in\n{text}"
-            );
+            assert!(text.lines().any(|it| it == line), "{line} is missing in\n{text}");
         }
     }
 
@@ -513,16 +424,9 @@ mod tests {
     fn the_histogram_is_cumulative() {
         let mut buckets = vec![0; TICK_BUCKETS.len() + 1];
         (buckets[0], buckets[2], buckets[TICK_BUCKETS.len()]) = (3, 2, 1);
-        let lost = HostStats {
-            tick_buckets: buckets,
-            tick_seconds_sum: 1.5,
-            ..HostStats::default()
-        };
-        let text = render(Snapshot {
-            lost_host_stats: lost,
-            ..Snapshot::default()
-        })
-        .unwrap();
+        let lost =
+            HostStats { tick_buckets: buckets, tick_seconds_sum: 1.5, ..HostStats::default() };
+        let text = render(Snapshot { lost_host_stats: lost, ..Snapshot::default() }).unwrap();
         for line in [
             "ambit_tick_seconds_bucket{le=\"0.0005\"} 3",
             "ambit_tick_seconds_bucket{le=\"0.002\"} 5",
@@ -530,10 +434,7 @@ mod tests {
             "ambit_tick_seconds_count 6",
             "ambit_tick_seconds_sum 1.5",
         ] {
-            assert!(
-                text.lines().any(|it| it == line),
-                "{line} is missing in\n{text}"
-            );
+            assert!(text.lines().any(|it| it == line), "{line} is missing in\n{text}");
         }
     }
 }

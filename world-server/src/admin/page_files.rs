@@ -71,19 +71,14 @@ fn answer(file: &PageFile, tag: &str, request: &HeaderMap) -> Response {
     if knows(request, tag) {
         return (StatusCode::NOT_MODIFIED, cached).into_response();
     }
-    let content = [
-        (header::CONTENT_TYPE, file.content_type),
-        (header::CONTENT_ENCODING, "gzip"),
-    ];
+    let content = [(header::CONTENT_TYPE, file.content_type), (header::CONTENT_ENCODING, "gzip")];
     (cached, content, Bytes::from_static(file.compressed)).into_response()
 }
 
 /// Whether the client has the content with this tag.
 fn knows(request: &HeaderMap, tag: &str) -> bool {
     let known = request.get_all(header::IF_NONE_MATCH).iter();
-    let mut tags = known
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
+    let mut tags = known.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     tags.any(|known| matches!(known.trim(), known if known == "*" || known.ends_with(tag)))
 }
 

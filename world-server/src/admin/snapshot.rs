@@ -39,9 +39,8 @@ impl Snapshot {
             sum.clients += host.stats.clients;
             sum.rooms_late += host.stats.rooms_late;
             sum.cpu_permille += host.stats.cpu_permille;
-            sum.amplification_permille = sum
-                .amplification_permille
-                .max(host.stats.amplification_permille);
+            sum.amplification_permille =
+                sum.amplification_permille.max(host.stats.amplification_permille);
             merge_worst(&mut sum.recent_work, host.stats.recent_work);
             merge_worst(&mut sum.recent_lateness, host.stats.recent_lateness);
         }
@@ -52,11 +51,7 @@ impl Snapshot {
     /// two hosts may have the same room.
     pub(crate) fn late_rooms(&self) -> Vec<LateRoom> {
         let mut by_room = BTreeMap::<u64, LateRoom>::new();
-        for late in self
-            .hosts
-            .iter()
-            .flat_map(|(_, host)| &host.stats.late_rooms)
-        {
+        for late in self.hosts.iter().flat_map(|(_, host)| &host.stats.late_rooms) {
             let sum = by_room.entry(late.room).or_default();
             sum.room = late.room;
             sum.ticks_skipped += late.ticks_skipped;
@@ -159,27 +154,17 @@ mod tests {
             load_level,
             recent_ticks_skipped,
         };
-        let host = |late_rooms| HostStats {
-            rooms_late: 1,
-            late_rooms,
-            ..HostStats::default()
-        };
+        let host = |late_rooms| HostStats { rooms_late: 1, late_rooms, ..HostStats::default() };
         let mut snapshot = Snapshot::default();
         add_stats(&mut snapshot.lost_host_stats, &host(vec![late(9, 9, 9)]));
         let many = (100..200).map(|room| late(room, 1, 0)).collect();
         snapshot.hosts = vec![
             (HostId(2), host_with_stats(host(vec![late(5, 30, 2)]))),
-            (
-                HostId(3),
-                host_with_stats(host(vec![late(7, 50, 0), late(5, 30, 4)])),
-            ),
+            (HostId(3), host_with_stats(host(vec![late(7, 50, 0), late(5, 30, 4)]))),
             (HostId(4), host_with_stats(host(many))),
         ];
         let rooms = snapshot.late_rooms();
-        let of_two_hosts = LateRoom {
-            ticks_skipped: 2 * (1_000 - 30),
-            ..late(5, 60, 4)
-        };
+        let of_two_hosts = LateRoom { ticks_skipped: 2 * (1_000 - 30), ..late(5, 60, 4) };
         assert_eq!(rooms[..3], [of_two_hosts, late(7, 50, 0), late(100, 1, 0)]);
         assert_eq!(rooms.len(), MOST_LATE_ROOMS);
         assert_eq!(snapshot.all_hosts().rooms_late, 3, "of those that run");
@@ -192,9 +177,6 @@ mod tests {
             certificate_sha256: vec![0; 32],
             ..HostReady::default()
         };
-        Host {
-            stats,
-            ..Host::try_from(ready).expect("a host that is ready")
-        }
+        Host { stats, ..Host::try_from(ready).expect("a host that is ready") }
     }
 }

@@ -74,19 +74,12 @@ impl NewestStatus {
 impl StatusPage {
     fn of(snapshot: &Snapshot) -> Self {
         let summary = summary(snapshot);
-        let tables = [
-            rooms(snapshot),
-            hosts(snapshot),
-            maps(snapshot),
-            late(snapshot),
-        ];
+        let tables = [rooms(snapshot), hosts(snapshot), maps(snapshot), late(snapshot)];
         let html = render(&summary, &tables).expect("a String takes everything");
         let rows = tables.map(|table| table.rows);
         Self {
             html: html.into(),
-            json: json!({ "summary": summary, "tables": rows })
-                .to_string()
-                .into(),
+            json: json!({ "summary": summary, "tables": rows }).to_string().into(),
         }
     }
 }
@@ -115,11 +108,7 @@ fn render(summary: &str, tables: &[StatusTable]) -> Result<String, fmt::Error> {
 
 fn summary(snapshot: &Snapshot) -> String {
     let lobby = &snapshot.lobby;
-    let state = if snapshot.draining {
-        "shutting down"
-    } else {
-        "in service"
-    };
+    let state = if snapshot.draining { "shutting down" } else { "in service" };
     format!(
         "{state}: {} connections, {} players, {} rooms of which {} run",
         lobby.connections, lobby.players, lobby.rooms, lobby.rooms_running
@@ -157,9 +146,7 @@ fn hosts(snapshot: &Snapshot) -> StatusTable {
     });
     StatusTable {
         title: "Hosts",
-        columns: &[
-            "id", "what", "build", "address", "rooms", "players", "cores",
-        ],
+        columns: &["id", "what", "build", "address", "rooms", "players", "cores"],
         rows: rows.collect(),
     }
 }
@@ -180,13 +167,7 @@ fn maps(snapshot: &Snapshot) -> StatusTable {
     });
     StatusTable {
         title: "Maps",
-        columns: &[
-            "room",
-            "objects",
-            "players",
-            "changes/s",
-            "in the busiest region",
-        ],
+        columns: &["room", "objects", "players", "changes/s", "in the busiest region"],
         rows: rows.collect(),
     }
 }
@@ -244,15 +225,8 @@ mod tests {
 
     #[test]
     fn player_text_is_escaped() {
-        let room = Room {
-            id: 7,
-            name: "<script>alert('x')</script>".into(),
-            ..Room::default()
-        };
-        let page = html(&Snapshot {
-            rooms: vec![room],
-            ..Snapshot::default()
-        });
+        let room = Room { id: 7, name: "<script>alert('x')</script>".into(), ..Room::default() };
+        let page = html(&Snapshot { rooms: vec![room], ..Snapshot::default() });
         assert!(
             page.contains("<td>7</td><td>&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;</td>"),
             "{page}"
@@ -275,14 +249,9 @@ mod tests {
             ..HostReady::default()
         };
         let mut host = Host::try_from(ready).expect("a host that is ready");
-        host.stats = HostStats {
-            late_rooms: vec![late(7, 0, 1), late(8, 40, 0)],
-            ..HostStats::default()
-        };
-        let page = html(&Snapshot {
-            hosts: vec![(HostId(1), host)],
-            ..Snapshot::default()
-        });
+        host.stats =
+            HostStats { late_rooms: vec![late(7, 0, 1), late(8, 40, 0)], ..HostStats::default() };
+        let page = html(&Snapshot { hosts: vec![(HostId(1), host)], ..Snapshot::default() });
         for row in [
             "<td>7</td><td>0</td><td>0</td><td>level 1 of 7</td>",
             "<td>8</td><td>40</td><td>10</td><td>no</td>",

@@ -29,10 +29,7 @@ pub(super) enum SecuredStream {
 
 impl TlsListener {
     pub(super) fn new(listener: HttpListener, tls: rustls::ServerConfig) -> Self {
-        Self {
-            listener,
-            acceptor: TlsAcceptor::from(Arc::new(tls)),
-        }
+        Self { listener, acceptor: TlsAcceptor::from(Arc::new(tls)) }
     }
 }
 

@@ -37,14 +37,10 @@ pub(super) struct LeaderLink {
 impl LeaderLink {
     /// Keeps the link until it ends. Returns the reason.
     pub(super) async fn run_until_lost(self, servers: &ServerList) -> String {
-        let next = || Sign {
-            web_certificates_sha256: servers.own().web_certificates_sha256,
-        };
+        let next = || Sign { web_certificates_sha256: servers.own().web_certificates_sha256 };
         let why = exchange_heartbeats(self.heartbeat_streams, next, watch::Sender::default()).await;
-        self.endpoint.close(
-            VarInt::from_u32(ErrorCode::ErrorUnspecified as u32),
-            b"the link has ended",
-        );
+        self.endpoint
+            .close(VarInt::from_u32(ErrorCode::ErrorUnspecified as u32), b"the link has ended");
         why
     }
 }
@@ -63,11 +59,7 @@ impl ClusterMember {
             .await?
             .next()
             .context("the leader's address does not resolve")?;
-        let local = if address.is_ipv4() {
-            ([0; 4], 0).into()
-        } else {
-            ([0; 16], 0).into()
-        };
+        let local = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
         let mut endpoint = Endpoint::client(local)?;
         let verifier: Arc<FingerprintVerifier> = FingerprintVerifier::pinned(fingerprint);
         endpoint.set_default_client_config(quic::relay_client_config(ALPN_PEER, verifier));
@@ -90,11 +82,7 @@ impl ClusterMember {
             "the server at the leader's address does not have the key of `--host-key`"
         );
         tracing::debug!(epoch, "the leader accepted this server as a follower");
-        Ok(LeaderLink {
-            connection,
-            endpoint,
-            heartbeat_streams: signs,
-        })
+        Ok(LeaderLink { connection, endpoint, heartbeat_streams: signs })
     }
 }
 
@@ -109,9 +97,7 @@ pub(crate) async fn relay_client(client: PlayerConnection, leader: Connection) {
     let Ok((mut to_leader, mut from_leader)) = leader.open_bi().await else {
         return again("the leading server was lost; connect again");
     };
-    let preamble = encode_frame(&Relay {
-        address: client.remote_address().ip().to_string(),
-    });
+    let preamble = encode_frame(&Relay { address: client.remote_address().ip().to_string() });
     if to_leader.write_all(&preamble).await.is_err() {
         return again("the leading server was lost; connect again");
     }
@@ -138,11 +124,7 @@ pub(crate) async fn relay_client(client: PlayerConnection, leader: Connection) {
         _ = leader.closed() => again("the leading server was lost; connect again"),
         () = discard_probes(&client) => {}
     }
-    let _ = to_leader.reset(if client.has_quit() {
-        VarInt::from_u32(0)
-    } else {
-        CLIENT_LOST
-    });
+    let _ = to_leader.reset(if client.has_quit() { VarInt::from_u32(0) } else { CLIENT_LOST });
 }
 
 /// Reads and discards the client's probe datagrams until the connection ends.

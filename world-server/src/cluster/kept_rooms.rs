@@ -125,9 +125,7 @@ impl KeptRooms {
         let mut read: BTreeMap<RoomId, anyhow::Result<SavedRoom>> = read.collect().await;
         let mut rooms = BTreeMap::new();
         for (room, name) in newest {
-            let saved = read
-                .remove(&room)
-                .unwrap_or_else(|| Err(anyhow::anyhow!("NATS is late")));
+            let saved = read.remove(&room).unwrap_or_else(|| Err(anyhow::anyhow!("NATS is late")));
             match saved {
                 Ok(saved) => drop(rooms.insert(room, saved)),
                 Err(error) => {
@@ -186,9 +184,8 @@ impl KeptRooms {
         done: &mut Vec<RoomId>,
     ) -> anyhow::Result<()> {
         let versions = checkpoints.versions();
-        let changed = versions
-            .iter()
-            .filter(|(room, version)| self.stored.get(*room) != Some(*version));
+        let changed =
+            versions.iter().filter(|(room, version)| self.stored.get(*room) != Some(*version));
         let changed: Vec<RoomId> = changed.map(|(room, _)| *room).collect();
         let (bucket, epoch) = (&self.bucket, self.epoch);
         let stored: Vec<anyhow::Result<Option<(RoomId, u64, usize)>>> =
@@ -202,9 +199,7 @@ impl KeptRooms {
                     let name = StoredRoomName { room, epoch }.to_string();
                     let mut reader = &bytes[..];
                     let put = bucket.put(name.as_str(), &mut reader);
-                    timeout(OBJECT_TIMEOUT, put)
-                        .await
-                        .context("NATS is late")??;
+                    timeout(OBJECT_TIMEOUT, put).await.context("NATS is late")??;
                     anyhow::Ok(Some((room, version, bytes.len())))
                 })
                 .buffer_unordered(OBJECTS_AT_A_TIME)
@@ -225,9 +220,7 @@ impl KeptRooms {
         }
         self.delete_unneeded(&versions).await?;
         if self.has_parts && failure.is_none() {
-            timeout(OBJECT_TIMEOUT, self.delete_parts())
-                .await
-                .context("NATS is late")??;
+            timeout(OBJECT_TIMEOUT, self.delete_parts()).await.context("NATS is late")??;
             self.has_parts = false;
         }
         failure.map_or(Ok(()), Err)
@@ -235,10 +228,7 @@ impl KeptRooms {
 
     /// Deletes the objects of rooms that have ended, and those that have successors.
     async fn delete_unneeded(&mut self, versions: &BTreeMap<RoomId, u64>) -> anyhow::Result<()> {
-        let ended = self
-            .stored
-            .keys()
-            .filter(|room| !versions.contains_key(room));
+        let ended = self.stored.keys().filter(|room| !versions.contains_key(room));
         let ended: Vec<RoomId> = ended.copied().collect();
         for room in ended {
             let epoch = self.epoch;
@@ -260,14 +250,8 @@ impl KeptRooms {
     /// written now.
     async fn delete_parts(&self) -> anyhow::Result<()> {
         // Before the objects: one that is complete by then is among them.
-        let contents = self
-            .stream
-            .info_with_subjects(format!("{CONTENTS}>"))
-            .await?;
-        let contents: Vec<String> = contents
-            .map_ok(|(subject, _)| subject)
-            .try_collect()
-            .await?;
+        let contents = self.stream.info_with_subjects(format!("{CONTENTS}>")).await?;
+        let contents: Vec<String> = contents.map_ok(|(subject, _)| subject).try_collect().await?;
         let mut complete = BTreeSet::new();
         let mut objects = self.bucket.list().await?;
         while let Some(object) = objects.next().await {
@@ -330,12 +314,7 @@ fn segment_of(room: RoomId, saved: &SavedRoom) -> Vec<u8> {
     };
     log::append(SALT, snapshot, &mut bytes);
     for (number, tick) in (1..).zip(&saved.journal) {
-        let tick = KeptEntry::Tick {
-            room,
-            number,
-            at: tick.at,
-            inputs: &tick.inputs,
-        };
+        let tick = KeptEntry::Tick { room, number, at: tick.at, inputs: &tick.inputs };
         log::append(SALT, tick, &mut bytes);
     }
     bytes
@@ -358,17 +337,8 @@ mod tests {
     #[test]
     fn an_object_has_the_room_as_it_was_stored() {
         let saved = SavedRoom {
-            snapshot: RoomSnapshot {
-                at: GameTime::from_millis(50),
-                state: vec![1; 100],
-            },
-            journal: vec![
-                JournalEntry {
-                    at: GameTime::from_millis(100),
-                    inputs: vec![2; 3],
-                };
-                2
-            ],
+            snapshot: RoomSnapshot { at: GameTime::from_millis(50), state: vec![1; 100] },
+            journal: vec![JournalEntry { at: GameTime::from_millis(100), inputs: vec![2; 3] }; 2],
         };
         let bytes = segment_of(RoomId(7), &saved);
         assert_eq!(room_in(RoomId(7), &bytes), Ok(Some(saved)));
@@ -377,11 +347,7 @@ mod tests {
 
     #[test]
     fn only_contents_without_a_complete_object_are_deleted() {
-        let contents = [
-            "$O.AMBIT_ROOMS.C.a",
-            "$O.AMBIT_ROOMS.C.b",
-            "$O.AMBIT_ROOMS.M.c",
-        ];
+        let contents = ["$O.AMBIT_ROOMS.C.a", "$O.AMBIT_ROOMS.C.b", "$O.AMBIT_ROOMS.M.c"];
         let contents = contents.map(str::to_owned);
         let complete = ["b".to_owned()].into();
         let parts: Vec<&String> = parts_of_objects(&contents, &complete).collect();
@@ -391,20 +357,11 @@ mod tests {
     #[test]
     fn the_newest_epoch_of_a_room_comes_last() {
         let names = ["9-1", "10-1", "2-3", "other", "1-x", "10-2"];
-        let names: BTreeSet<StoredRoomName> = names
-            .into_iter()
-            .filter_map(StoredRoomName::parse)
-            .collect();
-        let newest: BTreeMap<RoomId, String> = names
-            .iter()
-            .map(|name| (name.room, name.to_string()))
-            .collect();
+        let names: BTreeSet<StoredRoomName> =
+            names.into_iter().filter_map(StoredRoomName::parse).collect();
+        let newest: BTreeMap<RoomId, String> =
+            names.iter().map(|name| (name.room, name.to_string())).collect();
         let expected = [(1, "10-1"), (2, "10-2"), (3, "2-3")];
-        assert_eq!(
-            newest,
-            expected
-                .map(|(room, name)| (RoomId(room), name.to_owned()))
-                .into()
-        );
+        assert_eq!(newest, expected.map(|(room, name)| (RoomId(room), name.to_owned())).into());
     }
 }

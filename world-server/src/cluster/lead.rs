@@ -82,11 +82,7 @@ async fn prove_follower(connection: &Connection, key: &str) -> Result<ProvedFoll
         let follow: Follow = read_message(&mut signs.1).await?;
         let proof = KeyProof::new(connection, key.as_bytes());
         let proof = proof.context("the connection has ended")?;
-        anyhow::Ok(ProvedFollower {
-            follow,
-            proof,
-            signs,
-        })
+        anyhow::Ok(ProvedFollower { follow, proof, signs })
     };
     let first = first.await;
     let proved = first.map_err(|error| NoProof::Other(format!("{error:#}")))?;
@@ -99,11 +95,7 @@ async fn prove_follower(connection: &Connection, key: &str) -> Result<ProvedFoll
 
 async fn accept_follower(
     connection: &Connection,
-    ProvedFollower {
-        follow,
-        proof,
-        mut signs,
-    }: ProvedFollower,
+    ProvedFollower { follow, proof, mut signs }: ProvedFollower,
     epoch: u64,
 ) -> anyhow::Result<(Server, (quinn::SendStream, quinn::RecvStream))> {
     anyhow::ensure!(
@@ -112,10 +104,7 @@ async fn accept_follower(
         follow.version
     );
     quic::allow_relayed_streams(connection);
-    let lead = Lead {
-        epoch,
-        key_proof: proof.make(LEADER),
-    };
+    let lead = Lead { epoch, key_proof: proof.make(LEADER) };
     signs.0.write_all(&encode_frame(&lead)).await?;
     Ok((
         Server {

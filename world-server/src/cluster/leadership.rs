@@ -120,13 +120,7 @@ impl LeaderRecovery {
 
 impl LeaderElection {
     pub(crate) fn new(address: String) -> Self {
-        Self {
-            address,
-            lookup: None,
-            unchanged: Duration::ZERO,
-            lost: None,
-            tried_at: None,
-        }
+        Self { address, lookup: None, unchanged: Duration::ZERO, lost: None, tried_at: None }
     }
 
     pub(crate) fn note_lookup(&mut self, now: LocalTime, found: LeaderLookup) {
@@ -138,10 +132,7 @@ impl LeaderElection {
         } else {
             self.unchanged = Duration::ZERO;
         }
-        self.lookup = Some(TimedLookup {
-            at: now,
-            lookup: found,
-        });
+        self.lookup = Some(TimedLookup { at: now, lookup: found });
     }
 
     /// The directory did not answer, or a write was refused.
@@ -153,41 +144,27 @@ impl LeaderElection {
     /// A connection attempt to the leader failed, or that server does not lead.
     pub(crate) fn note_failed_connect(&mut self, now: LocalTime, leader: &Leader) {
         self.tried_at = Some(now);
-        if let Some(lost) = self
-            .lost
-            .as_mut()
-            .filter(|lost| lost.process == leader.process)
-        {
+        if let Some(lost) = self.lost.as_mut().filter(|lost| lost.process == leader.process) {
             lost.connect_failed = true;
         }
     }
 
     /// The link to the leader has ended.
     pub(crate) fn note_lost_link(&mut self, leader: &Leader) {
-        self.lost = Some(LostLeader {
-            process: leader.process.clone(),
-            connect_failed: false,
-        });
+        self.lost = Some(LostLeader { process: leader.process.clone(), connect_failed: false });
         (self.lookup, self.unchanged, self.tried_at) = (None, Duration::ZERO, None);
     }
 
     pub(crate) fn next_step(&self, now: LocalTime) -> ElectionStep {
-        let fresh = self
-            .lookup
-            .as_ref()
-            .filter(|reading| now.since(reading.at) <= LOOKUP_LIFETIME);
+        let fresh = self.lookup.as_ref().filter(|reading| now.since(reading.at) <= LOOKUP_LIFETIME);
         let Some(TimedLookup { lookup: found, .. }) = fresh else {
             return ElectionStep::Read;
         };
         let Some(leader) = found.leader.as_ref().filter(|leader| !leader.free) else {
-            return ElectionStep::Take {
-                after: found.last_sequence,
-            };
+            return ElectionStep::Take { after: found.last_sequence };
         };
         if self.is_lost(leader) {
-            return ElectionStep::Take {
-                after: found.last_sequence,
-            };
+            return ElectionStep::Take { after: found.last_sequence };
         }
         match self.tried_at {
             Some(at) if now.since(at) < RETRY_PAUSE => {
@@ -218,30 +195,11 @@ mod tests {
     fn a_free_leadership_is_taken() {
         let mut server = LeaderElection::new("b".into());
         assert_eq!(server.next_step(ms(0)), ElectionStep::Read);
-        server.note_lookup(
-            ms(1),
-            LeaderLookup {
-                last_sequence: 7,
-                leader: None,
-            },
-        );
+        server.note_lookup(ms(1), LeaderLookup { last_sequence: 7, leader: None });
         assert_eq!(server.next_step(ms(1)), ElectionStep::Take { after: 7 });
-        server.note_lookup(
-            ms(2),
-            found(
-                9,
-                Leader {
-                    free: true,
-                    ..leader(3)
-                },
-            ),
-        );
+        server.note_lookup(ms(2), found(9, Leader { free: true, ..leader(3) }));
         assert_eq!(server.next_step(ms(2)), ElectionStep::Take { after: 9 });
-        assert_eq!(
-            server.next_step(ms(500)),
-            ElectionStep::Read,
-            "the lookup is too old"
-        );
+        assert_eq!(server.next_step(ms(500)), ElectionStep::Read, "the lookup is too old");
     }
 
     #[test]
@@ -261,20 +219,8 @@ mod tests {
         server.note_lookup(ms(5_401), found(8, leader(2)));
         assert_eq!(server.next_step(ms(5_401)), ElectionStep::Take { after: 8 });
         // Another process leads now, which this server has not followed yet.
-        server.note_lookup(
-            ms(5_402),
-            found(
-                9,
-                Leader {
-                    process: vec![9],
-                    ..leader(1)
-                },
-            ),
-        );
-        assert!(matches!(
-            server.next_step(ms(5_600)),
-            ElectionStep::Follow(_)
-        ));
+        server.note_lookup(ms(5_402), found(9, Leader { process: vec![9], ..leader(1) }));
+        assert!(matches!(server.next_step(ms(5_600)), ElectionStep::Follow(_)));
     }
 
     #[test]
@@ -289,18 +235,12 @@ mod tests {
             }
             server.next_step(ms(now + 100))
         };
-        assert!(matches!(
-            silent_for(&mut server, 1, 19_000),
-            ElectionStep::Follow(_)
-        ));
+        assert!(matches!(silent_for(&mut server, 1, 19_000), ElectionStep::Follow(_)));
         assert!(
             matches!(silent_for(&mut server, 2, 19_000), ElectionStep::Follow(_)),
             "the record was renewed"
         );
-        assert_eq!(
-            silent_for(&mut server, 2, 2_000),
-            ElectionStep::Take { after: 7 }
-        );
+        assert_eq!(silent_for(&mut server, 2, 2_000), ElectionStep::Take { after: 7 });
     }
 
     #[test]
@@ -310,16 +250,10 @@ mod tests {
         server.note_failed_connect(ms(0), &leader(1));
         server.discard_lookup();
         server.note_lookup(ms(60_000), found(7, leader(1)));
-        assert!(matches!(
-            server.next_step(ms(60_000)),
-            ElectionStep::Follow(_)
-        ));
+        assert!(matches!(server.next_step(ms(60_000)), ElectionStep::Follow(_)));
         // Time in which this process was suspended does not count either.
         server.note_lookup(ms(120_000), found(7, leader(1)));
-        assert!(matches!(
-            server.next_step(ms(120_000)),
-            ElectionStep::Follow(_)
-        ));
+        assert!(matches!(server.next_step(ms(120_000)), ElectionStep::Follow(_)));
     }
 
     #[test]
@@ -338,10 +272,7 @@ mod tests {
         assert_eq!(decide(7, found(9, own.clone())), again, "a lost receipt");
         assert_eq!(decide(9, found(9, own.clone())), again);
         assert_eq!(decide(7, found(9, later)), LeaderRecovery::End);
-        let empty = LeaderLookup {
-            last_sequence: 0,
-            leader: None,
-        };
+        let empty = LeaderLookup { last_sequence: 0, leader: None };
         assert_eq!(decide(7, empty), LeaderRecovery::Restore { after: 0 });
         let backup = LeaderRecovery::Restore { after: 5 };
         assert_eq!(decide(7, found(5, own.clone())), backup);
@@ -373,11 +304,7 @@ mod tests {
     }
 
     fn with_epoch(process: u8, epoch: u64) -> Leader {
-        Leader {
-            process: vec![process],
-            epoch,
-            ..leader(1)
-        }
+        Leader { process: vec![process], epoch, ..leader(1) }
     }
 
     fn ms_ago(millis: u64) -> Duration {
@@ -385,19 +312,11 @@ mod tests {
     }
 
     fn leader(renewals: u64) -> Leader {
-        Leader {
-            process: vec![1],
-            address: "a".into(),
-            renewals,
-            ..Leader::default()
-        }
+        Leader { process: vec![1], address: "a".into(), renewals, ..Leader::default() }
     }
 
     fn found(last_sequence: u64, leader: Leader) -> LeaderLookup {
-        LeaderLookup {
-            last_sequence,
-            leader: Some(leader),
-        }
+        LeaderLookup { last_sequence, leader: Some(leader) }
     }
 
     fn ms(millis: u64) -> LocalTime {

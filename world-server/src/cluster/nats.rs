@@ -126,9 +126,8 @@ impl NatsSettings {
                 .ignore_discovered_servers();
         }
         if let Some((certificate, key)) = &self.certificate {
-            options = options
-                .require_tls(true)
-                .add_client_certificate(certificate.clone(), key.clone());
+            options =
+                options.require_tls(true).add_client_certificate(certificate.clone(), key.clone());
         }
         match self.credentials.clone() {
             Some(Credentials::User { name, password }) => options.user_and_password(name, password),
@@ -235,10 +234,7 @@ fn check_certificates(path: &Path) -> anyhow::Result<()> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .with_context(|| format!("cannot read the certificate {}", path.display()))?;
     if certificates.is_empty() {
-        bail!(
-            "{} holds no certificate: a PEM file is expected",
-            path.display()
-        );
+        bail!("{} holds no certificate: a PEM file is expected", path.display());
     }
     Ok(())
 }
@@ -263,10 +259,7 @@ fn parse_credentials(text: &str) -> Result<Credentials, &'static str> {
             Err("one line is expected: USER:PASSWORD, or a token without a colon")
         }
         Some((name, password)) if !name.is_empty() && !password.is_empty() => {
-            Ok(Credentials::User {
-                name: name.to_owned(),
-                password: password.to_owned(),
-            })
+            Ok(Credentials::User { name: name.to_owned(), password: password.to_owned() })
         }
         Some(_) => Err("the user or the password is missing: USER:PASSWORD is expected"),
         None => Ok(Credentials::Token(text.to_owned())),
@@ -286,14 +279,7 @@ mod tests {
         let parse = |text| parse_credentials(text).ok();
         assert!(parse("ambit:pass:word\n") == Some(user("ambit", "pass:word")));
         assert!(parse("s3cret\r\n") == Some(Credentials::Token("s3cret".to_owned())));
-        for bad in [
-            "",
-            "\n",
-            ":x",
-            "x:",
-            "a:b\nc:d\n",
-            "-----BEGIN NATS USER JWT-----\n",
-        ] {
+        for bad in ["", "\n", ":x", "x:", "a:b\nc:d\n", "-----BEGIN NATS USER JWT-----\n"] {
             assert!(parse(bad).is_none(), "{bad:?}");
         }
     }

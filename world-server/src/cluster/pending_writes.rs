@@ -25,11 +25,7 @@ impl<T> Default for PendingWrites<T> {
 
 impl<T> PendingWrites<T> {
     pub(crate) fn push(&mut self, after: u64, strict: bool, what: T) {
-        self.0.push_back(PendingItem {
-            write_number: after,
-            strict,
-            item: what,
-        });
+        self.0.push_back(PendingItem { write_number: after, strict, item: what });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -101,10 +97,7 @@ mod tests {
         assert_eq!(pending.pop_ready_by_key(4, false, key), ["b1", "c1"]);
         assert_eq!(pending.pop_ready_by_key(4, true, key), ["b2"]);
         pending.retain(|item| *item != "a1");
-        assert_eq!(
-            (pending.pop_ready_by_key(4, false, key), pending.len()),
-            (vec!["a2"], 0)
-        );
+        assert_eq!((pending.pop_ready_by_key(4, false, key), pending.len()), (vec!["a2"], 0));
     }
 
     #[test]

@@ -90,9 +90,7 @@ fn newer(
     one: Option<(u64, RecordsSummary)>,
     other: Option<(u64, RecordsSummary)>,
 ) -> Option<(u64, RecordsSummary)> {
-    one.into_iter()
-        .chain(other)
-        .max_by_key(|(sequence, _)| *sequence)
+    one.into_iter().chain(other).max_by_key(|(sequence, _)| *sequence)
 }
 
 #[derive(Debug)]
@@ -197,9 +195,7 @@ impl RecordsCopy {
 
     pub(crate) fn into_records(self) -> BTreeMap<RecordKey, Vec<u8>> {
         let records = self.records.into_iter();
-        records
-            .filter_map(|(key, version)| Some((key, version.value?)))
-            .collect()
+        records.filter_map(|(key, version)| Some((key, version.value?))).collect()
     }
 }
 
@@ -215,10 +211,7 @@ mod tests {
         written.add(cid, b"cid");
         written.remove(ann, b"old");
         written.add(ann, b"new");
-        assert_eq!(
-            written,
-            RecordsSummary::of([(cid, &b"cid"[..]), (ann, b"new")])
-        );
+        assert_eq!(written, RecordsSummary::of([(cid, &b"cid"[..]), (ann, b"new")]));
 
         let mut copy = RecordsCopy::default();
         assert_eq!(copy.expected(), None);

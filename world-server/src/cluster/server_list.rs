@@ -38,12 +38,7 @@ impl ServerList {
         fingerprint: Fingerprint,
         certificates: Arc<WebCertificates>,
     ) -> Self {
-        Self {
-            address,
-            fingerprint,
-            certificates,
-            followers: Arc::default(),
-        }
+        Self { address, fingerprint, certificates, followers: Arc::default() }
     }
 
     /// This server's entry.
@@ -113,10 +108,7 @@ impl ServerList {
         let mut followers = self.followers.lock().await;
         if change(&mut followers) {
             let servers = followers.values().cloned().chain([self.own()]).collect();
-            let list = Servers {
-                servers,
-                probe_ms: PROBE_INTERVAL.as_millis() as u32,
-            };
+            let list = Servers { servers, probe_ms: PROBE_INTERVAL.as_millis() as u32 };
             let _ = world.send(SetServers(list)).await;
         }
     }

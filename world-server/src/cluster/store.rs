@@ -78,10 +78,8 @@ impl DirectoryStore {
         let client = settings.connect().await?;
         let mut jetstream = jetstream::new(client);
         jetstream.set_timeout(REQUEST_TIMEOUT);
-        let stream = jetstream
-            .get_stream_no_info(STREAM)
-            .await
-            .context("the directory's stream")?;
+        let stream =
+            jetstream.get_stream_no_info(STREAM).await.context("the directory's stream")?;
         Ok(Self {
             jetstream,
             stream,
@@ -158,22 +156,14 @@ impl DirectoryStore {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(LeaderLookup {
-            last_sequence,
-            leader,
-        })
+        Ok(LeaderLookup { last_sequence, leader })
     }
 
     /// Takes the leadership by a write after that sequence number. Returns the write's own sequence
     /// number: the epoch.
     pub(crate) async fn take_lead(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
-        let taken = self
-            .write(
-                after,
-                &[(LEADER.to_owned(), leader.encode_to_vec().into())],
-                None,
-            )
-            .await;
+        let taken =
+            self.write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())], None).await;
         taken.map_err(|failed| anyhow::anyhow!("leadership not taken: {failed}"))
     }
 
@@ -184,11 +174,7 @@ impl DirectoryStore {
         let mut messages = self.deliver(OrderedConfig::default()).await?;
         loop {
             let has_reached_it = copy.newest() >= up_to;
-            let limit = if has_reached_it {
-                MAX_READ_SILENCE
-            } else {
-                REQUEST_TIMEOUT
-            };
+            let limit = if has_reached_it { MAX_READ_SILENCE } else { REQUEST_TIMEOUT };
             let next = match timeout(limit, messages.next()).await {
                 Err(_) if has_reached_it => return Ok(copy),
                 next => next.context("NATS did not deliver the whole directory in time")?,
@@ -218,9 +204,7 @@ impl DirectoryStore {
             copy.newest()
         };
         let config = OrderedConfig {
-            deliver_policy: DeliverPolicy::ByStartSequence {
-                start_sequence: newest + 1,
-            },
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: newest + 1 },
             ..OrderedConfig::default()
         };
         let mut messages = self.deliver(config).await?;
@@ -270,9 +254,8 @@ impl DirectoryStore {
         for part in writes.chunks(MAX_WRITES_IN_FLIGHT) {
             let mut acks = Vec::with_capacity(part.len());
             for (subject, payload) in part {
-                let mut message = PublishMessage::build()
-                    .payload(payload.clone())
-                    .expected_last_sequence(after);
+                let mut message =
+                    PublishMessage::build().payload(payload.clone()).expected_last_sequence(after);
                 left -= 1;
                 if let Some(summary) = summary.filter(|_| left == 0) {
                     message = message.header(SUMMARY_HEADER, summary.to_string());
@@ -282,10 +265,7 @@ impl DirectoryStore {
                 after += 1;
             }
             for ack in acks {
-                after = ack
-                    .await
-                    .map_err(|error| to_write_error(error.kind()))?
-                    .sequence;
+                after = ack.await.map_err(|error| to_write_error(error.kind()))?.sequence;
             }
         }
         Ok(after)
@@ -302,10 +282,7 @@ impl DirectoryStore {
 /// Merges a message of the directory into the copy. Returns how many more there are now.
 fn note_message(copy: &mut RecordsCopy, message: &jetstream::Message) -> anyhow::Result<u64> {
     let info = message.info().map_err(|error| anyhow::anyhow!("{error}"))?;
-    let key = message
-        .subject
-        .strip_prefix(PREFIX)
-        .and_then(|name| name.parse().ok());
+    let key = message.subject.strip_prefix(PREFIX).and_then(|name| name.parse().ok());
     let headers = message.headers.as_ref();
     let summary = headers.and_then(|headers| headers.get(SUMMARY_HEADER)?.as_str().parse().ok());
     copy.note(info.stream_sequence, key, &message.payload, summary);
@@ -436,18 +413,12 @@ pub(crate) async fn run_writer(
             _ = done.changed() => true,
         };
         leader.free = *done.borrow();
-        let WriteBatch {
-            number,
-            records,
-            summary,
-        } = queue.take_all();
+        let WriteBatch { number, records, summary } = queue.take_all();
         let mut writes = ordered_writes(&records);
         if renew {
             leader.renewals += 1;
             // As new as the leader's record, so it cannot be lost alone.
-            let ids = queue
-                .ids()
-                .filter(|_| !records.contains_key(&RecordKey::Ids));
+            let ids = queue.ids().filter(|_| !records.contains_key(&RecordKey::Ids));
             writes.extend(ids.map(|ids| (subject_of(RecordKey::Ids), ids.into())));
             writes.push((LEADER.to_owned(), leader.encode_to_vec().into()));
         }
@@ -464,18 +435,12 @@ pub(crate) async fn run_writer(
         match result {
             Ok(sequence) => {
                 (after, written_at) = (sequence, now());
-                progress.send_replace(WriteProgress {
-                    written: number,
-                    unavailable: false,
-                });
+                progress.send_replace(WriteProgress { written: number, unavailable: false });
                 if leader.free {
                     return;
                 }
                 dead.extend(
-                    records
-                        .iter()
-                        .filter(|(_, value)| value.is_none())
-                        .map(|(key, _)| *key),
+                    records.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| *key),
                 );
                 if dead.len() >= MAX_WRITES_IN_FLIGHT {
                     tokio::spawn({

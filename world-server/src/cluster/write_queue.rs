@@ -53,10 +53,7 @@ impl WriteQueue {
             all,
             ..PendingRecords::default()
         };
-        Self {
-            pending: Mutex::new(pending),
-            wake: Notify::new(),
-        }
+        Self { pending: Mutex::new(pending), wake: Notify::new() }
     }
 
     /// Adds the records of one call of the lobby. Returns the number of this write.
@@ -100,11 +97,7 @@ impl WriteQueue {
                 self.wake.notify_one();
             }
         }
-        WriteBatch {
-            number: waiting.number,
-            records,
-            summary: waiting.summary,
-        }
+        WriteBatch { number: waiting.number, records, summary: waiting.summary }
     }
 
     /// The number of the last write, and all records with it.
@@ -209,10 +202,7 @@ mod tests {
             written.extend(records);
         }
         assert_eq!(written.len(), count);
-        assert_eq!(
-            (&written[&key(3)], &written[&key(4)]),
-            (&Some(vec![2]), &None)
-        );
+        assert_eq!((&written[&key(3)], &written[&key(4)]), (&Some(vec![2]), &None));
         assert_eq!(written[&key(5)], Some(vec![1]));
     }
 
@@ -223,19 +213,12 @@ mod tests {
                 let key: RecordKey = format!("player.{number}").parse().expect("a key");
                 key
             });
-        let queue = WriteQueue::new(
-            [kept, lost, old, changed, removed]
-                .map(|key| (key, vec![1]))
-                .into(),
-        );
+        let queue =
+            WriteQueue::new([kept, lost, old, changed, removed].map(|key| (key, vec![1])).into());
         let (number, expected) = queue.all();
         assert_eq!((number, expected.len()), (0, 5));
         // While the directory is read.
-        queue.enqueue([
-            (changed, Some(vec![2])),
-            (removed, None),
-            (new, Some(vec![1])),
-        ]);
+        queue.enqueue([(changed, Some(vec![2])), (removed, None), (new, Some(vec![1]))]);
         assert_eq!(queue.take_all().records.len(), 3);
         let stored = [
             (kept, vec![1]),
@@ -246,11 +229,7 @@ mod tests {
         ];
         let corrected = (vec![lost, old], vec![removed_before]);
         assert_eq!(queue.correct(&expected, &stored.into()), corrected);
-        let again = [
-            (lost, Some(vec![1])),
-            (old, Some(vec![1])),
-            (removed_before, None),
-        ];
+        let again = [(lost, Some(vec![1])), (old, Some(vec![1])), (removed_before, None)];
         assert_eq!(queue.take_all().records, again.into());
         assert_eq!(queue.correct(&expected, &expected), (vec![], vec![]));
         assert!(queue.take_all().records.is_empty());
@@ -267,12 +246,8 @@ mod tests {
         queue.enqueue([(changed, Some(vec![3]))]);
         assert_eq!(queue.enqueue_all([removed, unknown]), 2);
         let batch = queue.take_all();
-        let expected = [
-            (kept, Some(vec![1])),
-            (changed, Some(vec![3])),
-            (removed, None),
-            (unknown, None),
-        ];
+        let expected =
+            [(kept, Some(vec![1])), (changed, Some(vec![3])), (removed, None), (unknown, None)];
         assert_eq!((batch.number, batch.records), (2, expected.into()));
         assert_eq!(batch.summary.count, 2);
     }

@@ -14,11 +14,7 @@ const CONFIG_ARGUMENT: &str = "config";
 /// Returns the file that the command line or the environment names.
 pub(super) fn find_path(command: &Command, arguments: &[OsString]) -> Option<PathBuf> {
     // The second pass, which knows the file's values, reports the errors.
-    let matches = command
-        .clone()
-        .ignore_errors(true)
-        .try_get_matches_from(arguments)
-        .ok()?;
+    let matches = command.clone().ignore_errors(true).try_get_matches_from(arguments).ok()?;
     matches.get_one::<PathBuf>(CONFIG_ARGUMENT).cloned()
 }
 
@@ -27,19 +23,15 @@ pub(super) fn apply_file(
     command: Command,
     path: &Path,
 ) -> Result<(Command, FileKeys), ConfigError> {
-    let problem = |problem: String| ConfigError::File {
-        path: path.display().to_string(),
-        problem,
-    };
+    let problem = |problem: String| ConfigError::File { path: path.display().to_string(), problem };
     let text = std::fs::read_to_string(path)
         .map_err(|error| problem(format!("cannot read the file: {error}")))?;
     apply_text(command, &text).map_err(problem)
 }
 
 fn apply_text(mut command: Command, text: &str) -> Result<(Command, FileKeys), String> {
-    let table: toml::Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
     let keys = table.keys().cloned().collect();
     for (key, value) in table {
         let argument =
@@ -54,10 +46,7 @@ fn apply_text(mut command: Command, text: &str) -> Result<(Command, FileKeys), S
 /// Finds the argument of a key. Keys are spelled like the flags.
 fn find_argument(command: &Command, key: &str) -> Option<clap::Id> {
     let is_key = |argument: &&clap::Arg| argument.get_long() == Some(key) && key != CONFIG_ARGUMENT;
-    command
-        .get_arguments()
-        .find(is_key)
-        .map(|argument| argument.get_id().clone())
+    command.get_arguments().find(is_key).map(|argument| argument.get_id().clone())
 }
 
 fn unknown_key_problem(command: &Command, key: &str) -> String {
@@ -84,10 +73,7 @@ fn to_flag_text(key: &str, value: toml::Value) -> Result<String, String> {
 /// Checks one value by itself, so that the message names the file's key. The full parse checks what
 /// concerns two flags together.
 fn check_value(command: &Command, key: &str, value: &str) -> Result<(), String> {
-    let alone = command
-        .get_arguments()
-        .find(|argument| argument.get_long() == Some(key))
-        .cloned();
+    let alone = command.get_arguments().find(|argument| argument.get_long() == Some(key)).cloned();
     let alone = alone.expect("a known key").env(None::<&str>);
     let alone = Command::new("file").arg(without_requirements(alone));
     match alone.try_get_matches_from(["file".to_owned(), format!("--{key}={value}")]) {
@@ -135,10 +121,7 @@ mod tests {
     #[test]
     fn a_bad_value_is_reported_with_its_key() {
         let error = parse("grace = 30", &["world-server"]).unwrap_err();
-        assert!(
-            error.contains("'30'") && error.contains("'grace"),
-            "{error}"
-        );
+        assert!(error.contains("'30'") && error.contains("'grace"), "{error}");
         assert!(parse("max-rooms = -1", &["world-server"]).is_err());
         let error = parse("max-rooms = 0", &["world-server"]).unwrap_err();
         assert!(error.contains("'max-rooms"), "{error}");
@@ -148,22 +131,11 @@ mod tests {
 
     #[test]
     fn optional_values_and_pairs_come_from_the_file_too() {
-        let config = parse(
-            "cert = \"c.pem\"\nkey = \"k.pem\"\ntrace = \"t\"",
-            &["world-server"],
-        )
-        .unwrap();
+        let config =
+            parse("cert = \"c.pem\"\nkey = \"k.pem\"\ntrace = \"t\"", &["world-server"]).unwrap();
         assert_eq!(config.trace, Some("t".into()));
-        assert_eq!(
-            (config.cert, config.key),
-            (Some("c.pem".into()), Some("k.pem".into()))
-        );
-        assert!(
-            parse("trace = \"t\"", &["world-server"])
-                .unwrap()
-                .record
-                .is_none()
-        );
+        assert_eq!((config.cert, config.key), (Some("c.pem".into()), Some("k.pem".into())));
+        assert!(parse("trace = \"t\"", &["world-server"]).unwrap().record.is_none());
     }
 
     #[test]
@@ -181,9 +153,7 @@ mod tests {
 
     fn parse(file: &str, arguments: &[&str]) -> Result<Config, String> {
         let (command, keys) = apply_text(Config::command(), file)?;
-        let matches = command
-            .try_get_matches_from(arguments)
-            .map_err(|error| error.to_string())?;
+        let matches = command.try_get_matches_from(arguments).map_err(|error| error.to_string())?;
         Config::from_matches(&matches, &keys).map_err(|error| error.to_string())
     }
 }

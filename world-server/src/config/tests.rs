@@ -12,10 +12,7 @@ fn every_setting_has_a_flag_a_variable_and_a_help_text() {
     for argument in Config::command().get_arguments() {
         let flag = argument.get_long().expect("a flag");
         let variable = format!("AMBIT_{}", flag.replace('-', "_").to_uppercase());
-        assert_eq!(
-            argument.get_env().and_then(|name| name.to_str()),
-            Some(variable.as_str())
-        );
+        assert_eq!(argument.get_env().and_then(|name| name.to_str()), Some(variable.as_str()));
         assert!(argument.get_help().is_some(), "{flag}");
     }
 }
@@ -24,10 +21,7 @@ fn every_setting_has_a_flag_a_variable_and_a_help_text() {
 fn defaults_are_the_documented_ones() {
     let config = Config::from_arguments(["world-server"]).unwrap();
     assert_eq!(config.listen.to_string(), "127.0.0.1:7777");
-    assert_eq!(
-        config.http,
-        HttpListen(Some("127.0.0.1:7780".parse().unwrap()))
-    );
+    assert_eq!(config.http, HttpListen(Some("127.0.0.1:7780".parse().unwrap())));
     assert_eq!(config.hosts, HostingMode::Embedded);
     assert_eq!(config.lobby(Duration::ZERO), LobbyConfig::default());
 }
@@ -46,22 +40,10 @@ fn durations_have_a_unit() {
 #[test]
 fn hosts_are_embedded_or_a_number_of_processes() {
     assert_eq!("embedded".parse(), Ok(HostingMode::Embedded));
-    assert_eq!(
-        "process:2".parse(),
-        Ok(HostingMode::Process { min: 2, max: 2 })
-    );
-    assert_eq!(
-        "process:2..5".parse(),
-        Ok(HostingMode::Process { min: 2, max: 5 })
-    );
-    assert_eq!(
-        HostingMode::Process { min: 2, max: 5 }.to_string(),
-        "process:2..5"
-    );
-    assert_eq!(
-        HostingMode::Process { min: 2, max: 2 }.to_string(),
-        "process:2"
-    );
+    assert_eq!("process:2".parse(), Ok(HostingMode::Process { min: 2, max: 2 }));
+    assert_eq!("process:2..5".parse(), Ok(HostingMode::Process { min: 2, max: 5 }));
+    assert_eq!(HostingMode::Process { min: 2, max: 5 }.to_string(), "process:2..5");
+    assert_eq!(HostingMode::Process { min: 2, max: 2 }.to_string(), "process:2");
     assert_eq!("cluster".parse(), Ok(HostingMode::Cluster));
     for text in [
         "",
@@ -80,16 +62,9 @@ fn hosts_are_embedded_or_a_number_of_processes() {
 
 #[test]
 fn a_maximum_of_0_is_refused_with_a_reason() {
-    for flag in [
-        "--max-connections",
-        "--max-connections-per-address",
-        "--max-rooms",
-    ] {
+    for flag in ["--max-connections", "--max-connections-per-address", "--max-rooms"] {
         let error = error_of(&[flag, "0"]);
-        assert!(
-            error.contains(flag) && error.contains("all of them would be refused"),
-            "{error}"
-        );
+        assert!(error.contains(flag) && error.contains("all of them would be refused"), "{error}");
         assert!(error_of(&[flag, "-1"]).contains(flag));
         assert!(Config::from_arguments(["world-server", flag, "1"]).is_ok());
     }
@@ -135,10 +110,7 @@ fn a_nats_url_has_a_host_and_no_path() {
         assert!(parse_nats_url(bad).is_err(), "{bad:?}");
     }
     let error = error_of(&["--nats", "htp:/x"]);
-    assert!(
-        error.contains("--nats") && error.contains("nats://"),
-        "{error}"
-    );
+    assert!(error.contains("--nats") && error.contains("nats://"), "{error}");
 }
 
 #[test]
@@ -193,9 +165,7 @@ fn a_setting_of_another_way_of_hosting_is_named_by_its_origin() {
     let matches = command.try_get_matches_from(["world-server"]).unwrap();
     let error = Config::from_matches(&matches, &FileKeys::new()).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .starts_with("the environment variable `AMBIT_PEER_ADDRESS` is for"),
+        error.to_string().starts_with("the environment variable `AMBIT_PEER_ADDRESS` is for"),
         "{error}"
     );
 }
@@ -213,18 +183,13 @@ fn rooms_are_kept_in_a_directory_or_in_the_nats_of_a_cluster() {
     let error = in_cluster("/var/rooms").unwrap_err();
     assert!(error.contains("set `--keep nats`"), "{error}");
     let error = parse(&["--keep", "nats"]).unwrap_err();
-    assert!(
-        error.contains("`--keep nats` is for `--hosts cluster`"),
-        "{error}"
-    );
+    assert!(error.contains("`--keep nats` is for `--hosts cluster`"), "{error}");
     let kept = parse(&["--keep", "./nats", "--keep-sync", "250ms"]).unwrap();
     assert_eq!(kept.keep, Some(KeepPlace::Directory("./nats".into())));
     assert_eq!(kept.keep_sync, Duration::from_millis(250));
-    for wrong in [
-        &["--keep-sync", "2s"][..],
-        &["--keep", "x", "--keep-sync", "1ms"],
-        &["--keep", ""],
-    ] {
+    for wrong in
+        [&["--keep-sync", "2s"][..], &["--keep", "x", "--keep-sync", "1ms"], &["--keep", ""]]
+    {
         let error = parse(wrong).unwrap_err();
         assert!(error.contains("--keep"), "{error}");
     }
@@ -238,38 +203,20 @@ fn limits_of_rooms_are_added_to_the_defaults_and_are_for_parameters() {
     };
     assert_eq!(limits(&[]), RoomLimits::default());
     assert_eq!(
-        limits(&[
-            "--room-limit",
-            "tick=30,objects=off",
-            "--room-limit",
-            "field.npcs=9"
-        ])
-        .to_string(),
+        limits(&["--room-limit", "tick=30,objects=off", "--room-limit", "field.npcs=9"])
+            .to_string(),
         "budget=10000,pairs=2000000,tick=30,objects=off,field.npcs=9"
     );
     let error = error_of(&["--room-limit", "tick=fast"]);
-    assert!(
-        error.contains("--room-limit") && error.contains("tick=30"),
-        "{error}"
-    );
+    assert!(error.contains("--room-limit") && error.contains("tick=30"), "{error}");
     let config = Config::from_arguments(["world-server", "--room-limit", "tik=30"]).unwrap();
     let problem = config.check_games(&Registry::default()).unwrap_err();
-    assert!(
-        problem.contains("--room-limit") && problem.contains("tik=30"),
-        "{problem}"
-    );
+    assert!(problem.contains("--room-limit") && problem.contains("tik=30"), "{problem}");
 }
 
 #[test]
 fn a_setting_that_needs_another_one_is_refused_alone() {
-    let cluster = [
-        "--hosts",
-        "cluster",
-        "--nats",
-        "a",
-        "--host-key",
-        "0123456789abcdef",
-    ];
+    let cluster = ["--hosts", "cluster", "--nats", "a", "--host-key", "0123456789abcdef"];
     let cluster = &cluster[..];
     for (flags, missing) in [
         (&["--cert", "a.pem"][..], "--key"),
@@ -287,9 +234,8 @@ fn a_setting_that_needs_another_one_is_refused_alone() {
 
 #[test]
 fn a_bad_value_is_reported_in_one_line_with_its_key() {
-    let error = Config::from_arguments(["world-server", "--hosts", "many"])
-        .unwrap_err()
-        .to_string();
+    let error =
+        Config::from_arguments(["world-server", "--hosts", "many"]).unwrap_err().to_string();
     assert_eq!(
         error,
         "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, \

@@ -100,8 +100,7 @@ impl FromStr for HttpListen {
 
 /// Parses the address of a listener.
 pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| "expected IP:PORT, such as 127.0.0.1:7777 or [::]:7777".to_owned())
+    text.parse().map_err(|_| "expected IP:PORT, such as 127.0.0.1:7777 or [::]:7777".to_owned())
 }
 
 /// A time limit; `None` for `off`.

@@ -90,10 +90,7 @@ impl ChildSupervisor {
             }
             let wanted = *self.wanted.borrow();
             let one_less = |running: u32| (running > wanted).then(|| running - 1);
-            if running
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
-                .is_ok()
-            {
+            if running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok() {
                 return;
             }
             if started.elapsed() >= STABLE_AFTER {
@@ -152,20 +149,12 @@ fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
             command.env_remove(&name);
         }
     }
-    command
-        .spawn()
-        .with_context(|| format!("cannot start {}", program.display()))
+    command.spawn().with_context(|| format!("cannot start {}", program.display()))
 }
 
 fn connect(child: &mut Child, stop: CancellationToken) -> anyhow::Result<WorldEnd> {
-    let output = child
-        .stdin
-        .take()
-        .context("a child process has a standard input")?;
-    let input = child
-        .stdout
-        .take()
-        .context("a child process has a standard output")?;
+    let output = child.stdin.take().context("a child process has a standard input")?;
+    let input = child.stdout.take().context("a child process has a standard output")?;
     let (link, carrying) = world_end_over(input, output);
     tokio::spawn(async move {
         tokio::select! {

@@ -112,11 +112,7 @@ impl RoomCheckpoint {
         saved.snapshot = piece.into();
         saved.journal.clear();
         self.journal_bytes = 0;
-        if is_first {
-            SavedPiece::First
-        } else {
-            SavedPiece::Next
-        }
+        if is_first { SavedPiece::First } else { SavedPiece::Next }
     }
 
     /// Returns whether the tick is kept.
@@ -211,10 +207,7 @@ impl RoomCheckpoints {
         order: HostOrder,
     ) -> Vec<WorldToHost> {
         match order {
-            HostOrder::OpenRoom {
-                assignment,
-                resume_with,
-            } => {
+            HostOrder::OpenRoom { assignment, resume_with } => {
                 let room = assignment.room;
                 let resume = resume_with.map(|members| self.resume(now, room, members));
                 let mut rooms = self.rooms();
@@ -309,10 +302,7 @@ impl RoomCheckpoints {
     }
 
     fn resume(&self, now: LocalTime, room: RoomId, members: Vec<RoomMember>) -> RoomResume {
-        let mut resume = RoomResume {
-            members: Some(members),
-            ..RoomResume::default()
-        };
+        let mut resume = RoomResume { members: Some(members), ..RoomResume::default() };
         if let Some(checkpoint) = self.rooms().get(&room)
             && let Some(saved) = &checkpoint.saved
         {
@@ -339,9 +329,7 @@ impl RoomCheckpoints {
         then: impl FnOnce(&mut RoomCheckpoint) -> T,
     ) -> Option<T> {
         let mut rooms = self.rooms();
-        let checkpoint = rooms
-            .get_mut(&room)
-            .filter(|checkpoint| checkpoint.host == host)?;
+        let checkpoint = rooms.get_mut(&room).filter(|checkpoint| checkpoint.host == host)?;
         checkpoint.received_at = now;
         checkpoint.version += 1;
         Some(then(checkpoint))
@@ -407,14 +395,10 @@ mod tests {
         let checkpoints = RoomCheckpoints::default();
         let unknown = HostToWorld { body: None };
         assert_eq!(checkpoints.receive(NOW, FIRST, unknown), None);
-        let beat = HostToWorld {
-            body: Some(Body::Heartbeat(Heartbeat { number: 5 })),
-        };
+        let beat = HostToWorld { body: Some(Body::Heartbeat(Heartbeat { number: 5 })) };
         assert_eq!(
             checkpoints.receive(NOW, FIRST, beat),
-            Some(HostReport::Message(Body::Heartbeat(Heartbeat {
-                number: 5
-            })))
+            Some(HostReport::Message(Body::Heartbeat(Heartbeat { number: 5 })))
         );
     }
 
@@ -470,10 +454,7 @@ mod tests {
             checkpoints.receive(NOW, FIRST, piece(has_more));
         }
         assert_eq!(checkpoints.saved(ROOM), None);
-        assert!(
-            checkpoints.versions().is_empty(),
-            "what was stored is deleted"
-        );
+        assert!(checkpoints.versions().is_empty(), "what was stored is deleted");
         checkpoints.receive(NOW, FIRST, saved(200, 2));
         assert_eq!(known_ticks(&checkpoints).0, [2]);
         assert_eq!(checkpoints.versions().len(), 1);
@@ -560,16 +541,9 @@ mod tests {
     /// Places the room on `FIRST` and returns what that host gets to resume it; `None` if there is
     /// no checkpoint.
     fn resume_at(checkpoints: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
-        let members = vec![RoomMember {
-            player: PlayerId(3),
-            name: "ann".into(),
-        }];
+        let members = vec![RoomMember { player: PlayerId(3), name: "ann".into() }];
         let messages = checkpoints.prepare_messages(now, FIRST, order(Some(members.clone())));
-        let [
-            WorldToHost {
-                body: Some(world_to_host::Body::OpenRoom(open)),
-            },
-        ] = &messages[..]
+        let [WorldToHost { body: Some(world_to_host::Body::OpenRoom(open)) }] = &messages[..]
         else {
             panic!("{messages:?}")
         };
@@ -579,44 +553,23 @@ mod tests {
     }
 
     fn order(resume_with: Option<Vec<RoomMember>>) -> HostOrder {
-        let assignment = RoomAssignment {
-            room: ROOM,
-            ..RoomAssignment::default()
-        };
-        HostOrder::OpenRoom {
-            assignment,
-            resume_with,
-        }
+        let assignment = RoomAssignment { room: ROOM, ..RoomAssignment::default() };
+        HostOrder::OpenRoom { assignment, resume_with }
     }
 
     fn known_ticks(checkpoints: &RoomCheckpoints) -> (Vec<u8>, Vec<u64>) {
         let resume = resume_at(checkpoints, NOW).expect("a room with a checkpoint");
-        (
-            resume.state,
-            resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect(),
-        )
+        (resume.state, resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect())
     }
 
     fn saved(at_ms: u64, state: u8) -> HostToWorld {
-        let saved = RoomSaved {
-            room: ROOM.0,
-            at_us: at_ms * 1_000,
-            state: vec![state],
-            has_more: false,
-        };
-        HostToWorld {
-            body: Some(Body::RoomSaved(saved)),
-        }
+        let saved =
+            RoomSaved { room: ROOM.0, at_us: at_ms * 1_000, state: vec![state], has_more: false };
+        HostToWorld { body: Some(Body::RoomSaved(saved)) }
     }
 
     fn tick(at_ms: u64) -> HostToWorld {
-        let tick = RoomTick {
-            room: ROOM.0,
-            at_us: at_ms * 1_000,
-            ..RoomTick::default()
-        };
-        HostToWorld {
-            body: Some(Body::RoomTick(tick)),
-        }
+        let tick = RoomTick { room: ROOM.0, at_us: at_ms * 1_000, ..RoomTick::default() };
+        HostToWorld { body: Some(Body::RoomTick(tick)) }
     }
 }

@@ -125,9 +125,7 @@ impl Keeper {
         // A disk that takes nothing is noticed now.
         keeper.write_next(&mut files)?;
         let writer = Arc::clone(&keeper);
-        std::thread::Builder::new()
-            .name("ambit-keep".into())
-            .spawn(move || writer.run(files))?;
+        std::thread::Builder::new().name("ambit-keep".into()).spawn(move || writer.run(files))?;
         let syncer = Arc::clone(&keeper);
         std::thread::Builder::new()
             .name("ambit-keep-sync".into())
@@ -136,10 +134,7 @@ impl Keeper {
     }
 
     pub(crate) fn stats(&self) -> KeepStats {
-        KeepStats {
-            set_aside: self.set_aside.load(Ordering::Relaxed),
-            ..self.planner().stats()
-        }
+        KeepStats { set_aside: self.set_aside.load(Ordering::Relaxed), ..self.planner().stats() }
     }
 
     /// How rooms are to be restored.
@@ -252,9 +247,8 @@ impl Keeper {
         let mut planner = self.planner();
         planner.finish();
         self.wake.notify_all();
-        let waited = self
-            .wake
-            .wait_timeout_while(planner, FINISH_TIMEOUT, |planner| !planner.is_finished());
+        let waited =
+            self.wake.wait_timeout_while(planner, FINISH_TIMEOUT, |planner| !planner.is_finished());
         let timed_out = waited.is_ok_and(|(_, waited)| waited.timed_out());
         if timed_out {
             tracing::warn!("shutdown: the newest changes of rooms were not written in time");
@@ -296,8 +290,7 @@ impl Keeper {
             return Ok(());
         };
         let written = files.carry_out(&work, &self.unsynced);
-        self.planner()
-            .handle_done(self.time(), &work, written.is_ok());
+        self.planner().handle_done(self.time(), &work, written.is_ok());
         self.wake.notify_all();
         written
     }
@@ -407,12 +400,7 @@ impl ThisStart {
         if has_rooms || text.is_some() {
             write_start(directory, noted)?;
         }
-        Ok(Self {
-            plan,
-            before,
-            noted,
-            is_done: !has_rooms,
-        })
+        Ok(Self { plan, before, noted, is_done: !has_rooms })
     }
 }
 
@@ -455,12 +443,7 @@ struct SegmentFiles {
 
 impl SegmentFiles {
     fn new(directory: &Path, salt: LogSalt) -> Self {
-        Self {
-            directory: directory.to_owned(),
-            salt,
-            newest: None,
-            buffer: Vec::new(),
-        }
+        Self { directory: directory.to_owned(), salt, newest: None, buffer: Vec::new() }
     }
 
     fn carry_out(&mut self, work: &KeepWork, unsynced: &Mutex<Vec<Arc<File>>>) -> io::Result<()> {
@@ -666,14 +649,8 @@ mod tests {
         keeper.note_trial(Some(ROOM));
         let keeper = reopen(&directory, keeper);
         assert_eq!(keeper.start_plan().set_aside, Some(ROOM));
-        let header = Header {
-            room: ROOM.0,
-            ..Header::default()
-        };
-        let saved = SavedRoom {
-            snapshot: snapshot(),
-            journal: vec![tick(100)],
-        };
+        let header = Header { room: ROOM.0, ..Header::default() };
+        let saved = SavedRoom { snapshot: snapshot(), journal: vec![tick(100)] };
         keeper.set_aside(&header, &saved).unwrap();
         assert_eq!(keeper.stats().set_aside, 1);
         let recording = fs::read(directory.join("set-aside/room-7.rec")).unwrap();
@@ -709,17 +686,11 @@ mod tests {
     }
 
     fn snapshot() -> RoomSnapshot {
-        RoomSnapshot {
-            at: GameTime::from_millis(50),
-            state: vec![1; 100],
-        }
+        RoomSnapshot { at: GameTime::from_millis(50), state: vec![1; 100] }
     }
 
     fn tick(ms: u64) -> JournalEntry {
-        JournalEntry {
-            at: GameTime::from_millis(ms),
-            inputs: vec![2; 10],
-        }
+        JournalEntry { at: GameTime::from_millis(ms), inputs: vec![2; 10] }
     }
 
     fn scratch(name: &str) -> PathBuf {

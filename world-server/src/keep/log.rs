@@ -162,18 +162,8 @@ fn fields_of(entry: KeptEntry<'_>) -> (u8, u64, u64, GameTime, &[u8]) {
             (4 + kind, id, 0, GameTime::ZERO, &[])
         }
         KeptEntry::RecordsComplete => (9, 0, 0, GameTime::ZERO, &[]),
-        KeptEntry::Snapshot {
-            room,
-            number,
-            at,
-            state,
-        } => (10, room.0, number, at, state),
-        KeptEntry::Tick {
-            room,
-            number,
-            at,
-            inputs,
-        } => (11, room.0, number, at, inputs),
+        KeptEntry::Snapshot { room, number, at, state } => (10, room.0, number, at, state),
+        KeptEntry::Tick { room, number, at, inputs } => (11, room.0, number, at, inputs),
         KeptEntry::RoomGone(room) => (12, room.0, 0, GameTime::ZERO, &[]),
     }
 }
@@ -219,24 +209,11 @@ fn entry_at(salt: LogSalt, bytes: &[u8]) -> FoundEntry<'_> {
     };
     let (room, at) = (RoomId(id), GameTime::from_micros(at));
     let entry = match kind {
-        1..=4 => KeptEntry::Record {
-            key,
-            value: content,
-        },
+        1..=4 => KeptEntry::Record { key, value: content },
         5..=8 => KeptEntry::RecordGone(key),
         9 => KeptEntry::RecordsComplete,
-        10 => KeptEntry::Snapshot {
-            room,
-            number,
-            at,
-            state: content,
-        },
-        11 => KeptEntry::Tick {
-            room,
-            number,
-            at,
-            inputs: content,
-        },
+        10 => KeptEntry::Snapshot { room, number, at, state: content },
+        11 => KeptEntry::Tick { room, number, at, inputs: content },
         12 => KeptEntry::RoomGone(room),
         _ => return FoundEntry::Damaged(whole_length),
     };
@@ -317,30 +294,17 @@ impl KeptState {
                     self.records = records;
                 }
             }
-            KeptEntry::Snapshot {
-                room,
-                number,
-                at,
-                state,
-            } => {
+            KeptEntry::Snapshot { room, number, at, state } => {
                 let state = state.to_vec();
                 let kept = KeptRoom {
-                    saved: SavedRoom {
-                        snapshot: RoomSnapshot { at, state },
-                        journal: Vec::new(),
-                    },
+                    saved: SavedRoom { snapshot: RoomSnapshot { at, state }, journal: Vec::new() },
                     segment,
                     next_number: number.checked_add(1),
                     journal_bytes: 0,
                 };
                 self.rooms.insert(room, kept);
             }
-            KeptEntry::Tick {
-                room,
-                number,
-                at,
-                inputs,
-            } => {
+            KeptEntry::Tick { room, number, at, inputs } => {
                 if let Some(room) = self.rooms.get_mut(&room) {
                     room.add_tick(number, at, inputs);
                 }
@@ -510,10 +474,7 @@ mod tests {
         append(SALT, KeptEntry::Record { key, value }, &mut second);
         let mut partial = state.clone();
         partial.read(2, &second).unwrap();
-        assert_eq!(
-            partial.records, state.records,
-            "the rest is not written yet"
-        );
+        assert_eq!(partial.records, state.records, "the rest is not written yet");
         append(SALT, KeptEntry::RecordsComplete, &mut second);
         state.read(2, &second).unwrap();
         assert_eq!(state.records, [(key, b"2".to_vec())].into());
@@ -560,28 +521,16 @@ mod tests {
     }
 
     fn entry_of_snapshot(number: u64, ms: u64) -> KeptEntry<'static> {
-        KeptEntry::Snapshot {
-            room: ROOM,
-            number,
-            at: GameTime::from_millis(ms),
-            state: b"state",
-        }
+        KeptEntry::Snapshot { room: ROOM, number, at: GameTime::from_millis(ms), state: b"state" }
     }
 
     fn entry_of_tick(number: u64, ms: u64) -> KeptEntry<'static> {
-        KeptEntry::Tick {
-            room: ROOM,
-            number,
-            at: GameTime::from_millis(ms),
-            inputs: b"inputs",
-        }
+        KeptEntry::Tick { room: ROOM, number, at: GameTime::from_millis(ms), inputs: b"inputs" }
     }
 
     fn saved(snapshot_ms: u64, ticks: &[u64]) -> SavedRoom {
-        let tick = |ms: &u64| JournalEntry {
-            at: GameTime::from_millis(*ms),
-            inputs: b"inputs".to_vec(),
-        };
+        let tick =
+            |ms: &u64| JournalEntry { at: GameTime::from_millis(*ms), inputs: b"inputs".to_vec() };
         SavedRoom {
             snapshot: RoomSnapshot {
                 at: GameTime::from_millis(snapshot_ms),

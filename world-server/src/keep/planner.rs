@@ -155,9 +155,7 @@ impl KeepPlanner {
         let records = kept.records.iter();
         Self {
             sync_interval,
-            records: records
-                .map(|(key, value)| (*key, Bytes::copy_from_slice(value)))
-                .collect(),
+            records: records.map(|(key, value)| (*key, Bytes::copy_from_slice(value))).collect(),
             rooms: rooms.collect(),
             gone: BTreeMap::new(),
             waiting: WaitingEntries::default(),
@@ -235,12 +233,7 @@ impl KeepPlanner {
             ..RoomProgress::new(number + 1)
         };
         self.gone.remove(&room);
-        self.waiting.push(QueuedEntry::Snapshot {
-            room,
-            number,
-            at,
-            state: state.into(),
-        });
+        self.waiting.push(QueuedEntry::Snapshot { room, number, at, state: state.into() });
         self.shed();
     }
 
@@ -321,12 +314,8 @@ impl KeepPlanner {
         if self.next_deadline().is_none_or(|at| at > now) {
             return None;
         }
-        let mut work = KeepWork {
-            append: Vec::new(),
-            begin: None,
-            began_at: now,
-            attempt: self.attempt,
-        };
+        let mut work =
+            KeepWork { append: Vec::new(), begin: None, began_at: now, attempt: self.attempt };
         let (mut waiting, snapshots) = self.waiting.take();
         // The waiting entries come before a next segment, but after one that begins anew.
         let mut holder = self.segment;
@@ -383,11 +372,7 @@ impl KeepPlanner {
         }
         let since = self.unsynced_since?;
         let is_last = self.is_finishing && !self.is_writing && !self.has_something_to_write();
-        Some(if is_last {
-            LocalTime::ZERO
-        } else {
-            since + self.sync_interval
-        })
+        Some(if is_last { LocalTime::ZERO } else { since + self.sync_interval })
     }
 
     /// Whether to sync all that was written; [`KeepPlanner::handle_synced`] has to follow.
@@ -428,10 +413,8 @@ impl KeepPlanner {
             }
         }
         let rooms = self.rooms.values();
-        let used: BTreeSet<u64> = rooms
-            .flat_map(|room| [room.segment, room.synced_segment])
-            .flatten()
-            .collect();
+        let used: BTreeSet<u64> =
+            rooms.flat_map(|room| [room.segment, room.synced_segment]).flatten().collect();
         let is_needed = |segment: &u64| *segment >= sync.segment || used.contains(segment);
         let (needed, unneeded) = self.older_segments.iter().partition(|it| is_needed(it));
         self.older_segments = needed;
@@ -482,10 +465,7 @@ impl KeepPlanner {
     fn live_bytes(&self) -> u64 {
         let records = self.records.values().map(Bytes::len);
         let snapshots = self.rooms.values().map(|room| room.snapshot_bytes);
-        records
-            .chain(snapshots)
-            .map(|bytes| log::entry_bytes(bytes) as u64)
-            .sum()
+        records.chain(snapshots).map(|bytes| log::entry_bytes(bytes) as u64).sum()
     }
 
     /// Leaves rooms out while too much waits.

@@ -39,10 +39,7 @@ impl UnfinishedStarts {
             values.next().and_then(|value| value.trim().parse().ok())
         };
         let count = value("starts ").and_then(|count| u32::try_from(count).ok());
-        Self {
-            count: count.unwrap_or(1).max(1),
-            tried: value("room ").map(RoomId),
-        }
+        Self { count: count.unwrap_or(1).max(1), tried: value("room ").map(RoomId) }
     }
 
     /// The text of the file; `None` if there is to be none.
@@ -54,11 +51,7 @@ impl UnfinishedStarts {
 
     /// How this start restores rooms, after these.
     pub(crate) fn plan(self) -> StartPlan {
-        StartPlan {
-            unfinished: self.count,
-            one_at_a_time: self.count > 0,
-            set_aside: self.tried,
-        }
+        StartPlan { unfinished: self.count, one_at_a_time: self.count > 0, set_aside: self.tried }
     }
 
     /// This start begins, after these. The room that is set aside stays noted until it is.
@@ -95,10 +88,7 @@ mod tests {
         // It stays noted until it is set aside.
         assert_eq!(next_start(third.begin()).plan().set_aside, Some(CULPRIT));
         let fourth = next_start(third.begin().trying(None));
-        assert_eq!(
-            (fourth.plan().unfinished, fourth.plan().set_aside),
-            (3, None)
-        );
+        assert_eq!((fourth.plan().unfinished, fourth.plan().set_aside), (3, None));
     }
 
     #[test]

@@ -41,34 +41,15 @@ pub(crate) enum QueuedEntry {
 impl QueuedEntry {
     pub(crate) fn as_entry(&self) -> KeptEntry<'_> {
         match self {
-            Self::Record {
-                key,
-                value: Some(value),
-            } => KeptEntry::Record { key: *key, value },
+            Self::Record { key, value: Some(value) } => KeptEntry::Record { key: *key, value },
             Self::Record { key, value: None } => KeptEntry::RecordGone(*key),
             Self::RecordsComplete => KeptEntry::RecordsComplete,
-            &Self::Snapshot {
-                room,
-                number,
-                at,
-                ref state,
-            } => KeptEntry::Snapshot {
-                room,
-                number,
-                at,
-                state,
-            },
-            &Self::Tick {
-                room,
-                number,
-                at,
-                ref inputs,
-            } => KeptEntry::Tick {
-                room,
-                number,
-                at,
-                inputs,
-            },
+            &Self::Snapshot { room, number, at, ref state } => {
+                KeptEntry::Snapshot { room, number, at, state }
+            }
+            &Self::Tick { room, number, at, ref inputs } => {
+                KeptEntry::Tick { room, number, at, inputs }
+            }
             Self::RoomGone(room) => KeptEntry::RoomGone(*room),
         }
     }

@@ -78,10 +78,7 @@ enum Exhausted {
 
 impl LobbyBudgets {
     pub(super) fn new(config: &LobbyConfig) -> Self {
-        let CostLimit {
-            per_s,
-            per_s_of_address,
-        } = config.chat_deliveries;
+        let CostLimit { per_s, per_s_of_address } = config.chat_deliveries;
         Self {
             deliveries: CostBudget::new(config.chat_deliveries),
             delivery_shares: FairShares::new(per_s, per_s_of_address),
@@ -169,11 +166,7 @@ impl Lobby {
         let address = conn.and_then(|conn| self.connections.get(conn));
         let from = address.map(|connection| SourceNetwork::of(connection.address));
         let cost = u32::try_from(receivers).unwrap_or(u32::MAX);
-        let LobbyBudgets {
-            deliveries: budget,
-            delivery_shares: shares,
-            ..
-        } = &mut self.budgets;
+        let LobbyBudgets { deliveries: budget, delivery_shares: shares, .. } = &mut self.budgets;
         let limit = budget.limit;
         match budget.check(now, network) {
             Ok(()) => budget.charge(now, network, cost),
@@ -219,19 +212,16 @@ impl Lobby {
         }
         let network = self.charged_network(Some(conn));
         let limit = self.config.list_kib;
-        self.budgets
-            .lists
-            .check(now, network)
-            .map_err(|exhausted| match exhausted {
-                Exhausted::OfAddress => {
-                    list_refusal(limit.per_s_of_address, "players at one address together")
-                }
-                Exhausted::OfAll => LobbyRefusal::new(
-                    ErrorCode::TryAgain,
-                    "more lists are asked for than the server can send; try again in a few \
+        self.budgets.lists.check(now, network).map_err(|exhausted| match exhausted {
+            Exhausted::OfAddress => {
+                list_refusal(limit.per_s_of_address, "players at one address together")
+            }
+            Exhausted::OfAll => LobbyRefusal::new(
+                ErrorCode::TryAgain,
+                "more lists are asked for than the server can send; try again in a few \
                      seconds, or subscribe to the list of rooms",
-                ),
-            })
+            ),
+        })
     }
 
     /// Charges an answer by its size, if it is a list.
@@ -264,10 +254,7 @@ impl Lobby {
                 Exhausted::OfAddress => ErrorCode::RateLimited,
                 Exhausted::OfAll => ErrorCode::TryAgain,
             };
-            LobbyRefusal::new(
-                code,
-                "bots were started a moment ago; try again in a few seconds",
-            )
+            LobbyRefusal::new(code, "bots were started a moment ago; try again in a few seconds")
         })
     }
 
@@ -306,10 +293,7 @@ mod tests {
 
     #[test]
     fn an_address_cannot_use_up_the_budget_of_all() {
-        let mut budget = CostBudget::new(CostLimit {
-            per_s: 100,
-            per_s_of_address: 25,
-        });
+        let mut budget = CostBudget::new(CostLimit { per_s: 100, per_s_of_address: 25 });
         let spent = |budget: &mut CostBudget, network| {
             let accepted = (0..1_000).take_while(|_| {
                 let accepted = budget.check(at(0), network).is_ok();
@@ -335,10 +319,7 @@ mod tests {
 
     #[test]
     fn what_is_used_up_makes_no_further_debt() {
-        let mut budget = CostBudget::new(CostLimit {
-            per_s: 100,
-            per_s_of_address: 100,
-        });
+        let mut budget = CostBudget::new(CostLimit { per_s: 100, per_s_of_address: 100 });
         let ann = Some(network(1));
         for _ in 0..1_000 {
             budget.charge(at(0), ann, 300);
@@ -350,10 +331,7 @@ mod tests {
 
     #[test]
     fn the_budget_of_all_is_overdrawn_by_a_second_at_most() {
-        let mut budget = CostBudget::new(CostLimit {
-            per_s: 100,
-            per_s_of_address: 100,
-        });
+        let mut budget = CostBudget::new(CostLimit { per_s: 100, per_s_of_address: 100 });
         budget.charge(at(0), None, 200);
         assert_eq!(budget.check(at(0), None), Err(Exhausted::OfAll));
         assert!(budget.may_overdraw(at(0)));
@@ -368,10 +346,7 @@ mod tests {
 
     #[test]
     fn full_buckets_are_removed_only_when_there_are_many() {
-        let mut budget = CostBudget::new(CostLimit {
-            per_s: 1_000_000,
-            per_s_of_address: 10,
-        });
+        let mut budget = CostBudget::new(CostLimit { per_s: 1_000_000, per_s_of_address: 10 });
         let mut kept_after = |millis, number| {
             budget.charge(at(millis), Some(network(number)), 1);
             budget.by_network.len()
@@ -379,30 +354,20 @@ mod tests {
         assert_eq!(kept_after(0, 0), 1);
         // All are full again long before the next one comes.
         for number in 1..=SPARE_BUCKETS as u32 {
-            assert_eq!(
-                kept_after(1_000 * u64::from(number), number),
-                number as usize + 1
-            );
+            assert_eq!(kept_after(1_000 * u64::from(number), number), number as usize + 1);
         }
         assert_eq!(kept_after(10_000_000, u32::MAX), 1);
     }
 
     #[test]
     fn only_addresses_that_have_spent_something_lately_are_kept() {
-        let mut budget = CostBudget::new(CostLimit {
-            per_s: 1_000_000,
-            per_s_of_address: 10,
-        });
+        let mut budget = CostBudget::new(CostLimit { per_s: 1_000_000, per_s_of_address: 10 });
         for number in 0..20_000_u32 {
             let now = at(u64::from(number));
             budget.charge(now, Some(network(number)), 1);
         }
         // Each is full again after 100 ms.
-        assert!(
-            budget.by_network.len() <= 100 + 2 * SPARE_BUCKETS,
-            "{}",
-            budget.by_network.len()
-        );
+        assert!(budget.by_network.len() <= 100 + 2 * SPARE_BUCKETS, "{}", budget.by_network.len());
     }
 
     fn network(number: u32) -> SourceNetwork {

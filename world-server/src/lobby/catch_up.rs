@@ -43,8 +43,7 @@ impl Lobby {
             let (reported_at, all) = known.or_insert((now, MissedNews::default()));
             all.add(missed);
             self.catch_ups.waiting.insert((*reported_at, conn));
-            self.timers
-                .set_if_unset(Timer::CatchUp, now + CATCH_UP_DELAY);
+            self.timers.set_if_unset(Timer::CatchUp, now + CATCH_UP_DELAY);
         }
         self.advance(now);
     }
@@ -80,9 +79,7 @@ impl Lobby {
     fn missed_state(&mut self, conn: ConnId, missed: MissedNews) -> Vec<Body> {
         let mut bodies = Vec::new();
         if missed.rooms && self.listing.is_subscribed(conn) {
-            bodies.push(Body::RoomList(world::RoomList {
-                rooms: self.newest_rooms(),
-            }));
+            bodies.push(Body::RoomList(world::RoomList { rooms: self.newest_rooms() }));
         }
         let stage = self.connections.open_mut(conn).map(|open| open.stage);
         if let (true, Some(Stage::Player(player))) = (missed.players, stage)
@@ -91,9 +88,7 @@ impl Lobby {
             bodies.push(Body::PlayerList(self.member_list(room)));
         }
         if missed.chats > 0 {
-            bodies.push(Body::MissedNews(world::MissedNews {
-                chats: missed.chats,
-            }));
+            bodies.push(Body::MissedNews(world::MissedNews { chats: missed.chats }));
         }
         bodies
     }

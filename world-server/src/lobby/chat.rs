@@ -25,10 +25,8 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let (channel, to, receivers) = self.chat_recipients(player, say.to)?;
         if !self.players.at_mut(player).chat.take(now) {
-            let message = format!(
-                "at most {} chat messages a second; wait a little",
-                self.config.chat_per_s
-            );
+            let message =
+                format!("at most {} chat messages a second; wait a little", self.config.chat_per_s);
             return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
         }
         self.charge_deliveries(now, player, receivers.len())?;
@@ -52,11 +50,9 @@ impl Lobby {
     ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), LobbyRefusal> {
         match to {
             ChatTarget::Lobby => Ok((world::Channel::Lobby, None, self.players.connected())),
-            ChatTarget::Room => Ok((
-                world::Channel::Room,
-                None,
-                self.member_conns(self.room_of(player)?, None),
-            )),
+            ChatTarget::Room => {
+                Ok((world::Channel::Room, None, self.member_conns(self.room_of(player)?, None)))
+            }
             ChatTarget::Player(to) => {
                 self.whisper_recipients(player, self.players.get(to).map(|to| to.id), || {
                     format!("the id {to}")
@@ -84,10 +80,6 @@ impl Lobby {
             .conn
             .ok_or_else(|| refuse("that player is away at the moment".to_owned()))?;
         let own = self.players.at(player).conn.filter(|own| *own != heard_by);
-        Ok((
-            world::Channel::Whisper,
-            Some(to),
-            own.into_iter().chain([heard_by]).collect(),
-        ))
+        Ok((world::Channel::Whisper, Some(to), own.into_iter().chain([heard_by]).collect()))
     }
 }

@@ -140,24 +140,15 @@ impl Default for LobbyConfig {
             chat_burst: 20,
             bots: 20,
             // A start takes about 10 ms of a core.
-            bot_starts: CostLimit {
-                per_s: 4,
-                per_s_of_address: 1,
-            },
+            bot_starts: CostLimit { per_s: 4, per_s_of_address: 1 },
             server_secret: None,
             // A delivery takes about 10 us of a core, so all together take a fifth of one. With a
             // thousand players that is 20 lines a second, more than anybody reads. An address takes
             // a quarter at most.
-            chat_deliveries: CostLimit {
-                per_s: 20_000,
-                per_s_of_address: 5_000,
-            },
+            chat_deliveries: CostLimit { per_s: 20_000, per_s_of_address: 5_000 },
             // To write 16 MiB takes about a tenth of a core. A list of all players has some 60 KiB
             // where there are two thousand.
-            list_kib: CostLimit {
-                per_s: 16_384,
-                per_s_of_address: 2_048,
-            },
+            list_kib: CostLimit { per_s: 16_384, per_s_of_address: 2_048 },
             list_kib_per_s: 64,
             // The longest list, twice.
             list_kib_burst: 2_048,
@@ -167,9 +158,7 @@ impl Default for LobbyConfig {
 
 /// The addresses of this machine, where operators and their bots are.
 fn loopback() -> Vec<AddressRange> {
-    ["127.0.0.0/8", "::1"]
-        .map(|range| range.parse().expect("a range"))
-        .into()
+    ["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a range")).into()
 }
 
 /// A game that rooms may play: all that the lobby knows of it.

@@ -80,10 +80,7 @@ impl Lobby {
             self.emit_record(RecordKey::Player(id), record);
         }
         for id in rooms {
-            let record = self
-                .rooms
-                .get(id)
-                .map(|room| self.room_record(room).encode_to_vec());
+            let record = self.rooms.get(id).map(|room| self.room_record(room).encode_to_vec());
             self.emit_record(RecordKey::Room(id), record);
         }
         // Last: by then the records say that the host's rooms run elsewhere.
@@ -169,21 +166,14 @@ impl Lobby {
             name: room.name().as_str().to_owned(),
             game: room.game.clone(),
             parameters: room.parameters.clone(),
-            password: room
-                .password
-                .as_ref()
-                .map(StoredPassword::to_record)
-                .unwrap_or_default(),
+            password: room.password.as_ref().map(StoredPassword::to_record).unwrap_or_default(),
             host: room.host.0,
             capacity: room.seats.capacity(),
             seats: room
                 .seats
                 .iter()
                 .filter(|seat| !self.bots.contains(seat.player))
-                .map(|seat| pb::Seat {
-                    player: seat.player.0,
-                    ready: seat.ready,
-                })
+                .map(|seat| pb::Seat { player: seat.player.0, ready: seat.ready })
                 .collect(),
             bans: room.bans.iter().map(ban_record).collect(),
             seed: room.seed,
@@ -289,10 +279,8 @@ impl Lobby {
         }
         self.watch_restored_rooms();
         // Hosts need some time to come, too.
-        let hostless = self
-            .rooms
-            .iter()
-            .filter(|room| room.phase == RoomPhase::Moving { host: None });
+        let hostless =
+            self.rooms.iter().filter(|room| room.phase == RoomPhase::Moving { host: None });
         for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
             let until = now + reconnect_time + self.config.open_timeout;
             self.timers.set(Timer::Opening(id), until);
@@ -347,10 +335,8 @@ impl Lobby {
         };
         host.check().ok()?;
         self.hosts.note_build(&host.build, host_since);
-        self.hosts
-            .expect_back(id, host, HostSilence::fixed(now, reconnect_time));
-        self.timers
-            .set(Timer::HostSilence(id), now + reconnect_time);
+        self.hosts.expect_back(id, host, HostSilence::fixed(now, reconnect_time));
+        self.timers.set(Timer::HostSilence(id), now + reconnect_time);
         Some(())
     }
 
@@ -388,16 +374,9 @@ impl Lobby {
             let phase = self.restored_phase(record.runs_on.map(HostId)?, has_checkpoint)?;
             return self.restore_map(id, identity, record.incarnation, phase, has_checkpoint);
         }
-        let members = || {
-            record
-                .seats
-                .iter()
-                .map(|seat| (PlayerId(seat.player), seat.ready))
-        };
+        let members = || record.seats.iter().map(|seat| (PlayerId(seat.player), seat.ready));
         let free = |player: &PlayerId| {
-            self.players
-                .get(*player)
-                .is_some_and(|player| player.room.is_none())
+            self.players.get(*player).is_some_and(|player| player.room.is_none())
         };
         let seated: Vec<(PlayerId, bool)> = members().filter(|(player, _)| free(player)).collect();
         let &(first, _) = seated.first()?;
@@ -454,15 +433,11 @@ impl Lobby {
     /// need not have received those orders.
     pub(in crate::lobby) fn reattach_host(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
         let mut unopened = Vec::new();
-        for before in self
-            .hosts
-            .with_instance(instance)
-            .filter(|before| *before != id)
-            .collect::<Vec<_>>()
+        for before in
+            self.hosts.with_instance(instance).filter(|before| *before != id).collect::<Vec<_>>()
         {
             if !self.hosts.is_absent(before) {
-                self.outbox
-                    .push(LobbyAction::DisconnectHost { host: before });
+                self.outbox.push(LobbyAction::DisconnectHost { host: before });
             }
             self.timers.cancel(Timer::HostSilence(before));
             self.hosts.remove(before);
@@ -497,10 +472,8 @@ impl Lobby {
     ) {
         for reported in here {
             let id = RoomId(reported.room);
-            let known = self
-                .rooms
-                .get(id)
-                .filter(|room| room.phase == (RoomPhase::Running { host }));
+            let known =
+                self.rooms.get(id).filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 // Ticks may be missing in the checkpoint.
                 self.rooms.at_mut(id).has_checkpoint = false;
@@ -511,16 +484,11 @@ impl Lobby {
                     members: Some(self.members_on_map(id).into()),
                     void_tickets_until: self.counters.tickets,
                 };
-                self.outbox
-                    .send_to_host(host, world_to_host::Body::SyncMembers(roster));
+                self.outbox.send_to_host(host, world_to_host::Body::SyncMembers(roster));
                 self.resend_transfer_orders(id);
             } else {
-                let close = CloseRoom {
-                    room: id.0,
-                    reason: ErrorCode::RoomClosed.into(),
-                };
-                self.outbox
-                    .send_to_host(host, world_to_host::Body::CloseRoom(close));
+                let close = CloseRoom { room: id.0, reason: ErrorCode::RoomClosed.into() };
+                self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
             }
         }
         let runs = |room: &LobbyRoom| {

@@ -58,10 +58,10 @@ impl FairShares {
     /// A connection from this network begins.
     pub(super) fn connect(&mut self, now: LocalTime, network: SourceNetwork) {
         self.earn(now);
-        let share = self.networks.entry(network).or_insert(Share {
-            connections: 0,
-            spent_until: self.earned,
-        });
+        let share = self
+            .networks
+            .entry(network)
+            .or_insert(Share { connections: 0, spent_until: self.earned });
         share.connections += 1;
     }
 
@@ -120,9 +120,7 @@ mod tests {
         assert!(shares.spend(at(1_000), bob, 50));
         assert!(!shares.spend(at(1_000), bob, 1));
         let spent = |shares: &mut FairShares, now, network| {
-            (0..1_000)
-                .take_while(|_| shares.spend(now, network, 1))
-                .count()
+            (0..1_000).take_while(|_| shares.spend(now, network, 1)).count()
         };
         assert_eq!(spent(&mut shares, at(1_500), ann), 25);
         assert_eq!(spent(&mut shares, at(60_000), ann), 100);

@@ -210,10 +210,7 @@ impl OutputQueue {
         request: u64,
         body: Body,
     ) {
-        let message = WorldToClient {
-            request,
-            body: Some(body),
-        };
+        let message = WorldToClient { request, body: Some(body) };
         self.0.insert(place.0, LobbyAction::Send { conn, message });
     }
 
@@ -232,30 +229,20 @@ impl OutputQueue {
             [conn] => self.notify(conn, body),
             _ => self.0.push_back(LobbyAction::Broadcast {
                 conns,
-                message: WorldToClient {
-                    request: 0,
-                    body: Some(body),
-                },
+                message: WorldToClient { request: 0, body: Some(body) },
             }),
         }
     }
 
     /// Sends a goodbye and closes the connection.
     pub(super) fn send_goodbye(&mut self, conn: ConnId, refusal: LobbyRefusal) {
-        let goodbye = Goodbye {
-            code: refusal.code.into(),
-            message: refusal.message.clone(),
-        };
+        let goodbye = Goodbye { code: refusal.code.into(), message: refusal.message.clone() };
         self.notify(conn, Body::Goodbye(goodbye));
         self.close(conn, refusal);
     }
 
     pub(super) fn close(&mut self, conn: ConnId, refusal: LobbyRefusal) {
-        self.0.push_back(LobbyAction::Close {
-            conn,
-            code: refusal.code,
-            message: refusal.message,
-        });
+        self.0.push_back(LobbyAction::Close { conn, code: refusal.code, message: refusal.message });
     }
 
     pub(super) fn push(&mut self, output: LobbyAction) {

@@ -14,9 +14,6 @@ pub(super) struct LobbyRefusal {
 
 impl LobbyRefusal {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
+        Self { code, message: message.into() }
     }
 }

@@ -141,34 +141,22 @@ impl TryFrom<Body> for PlayerRequest {
                     "hello comes once, as the first message",
                 ));
             }
-            Body::ListRooms(list) => Self::ListRooms {
-                subscribe: list.subscribe,
-            },
+            Body::ListRooms(list) => Self::ListRooms { subscribe: list.subscribe },
             Body::CreateRoom(create) => Self::CreateRoom(create.try_into()?),
             Body::JoinRoom(join) => Self::JoinRoom(join.try_into()?),
             Body::LeaveRoom(world::LeaveRoom {}) => Self::LeaveRoom,
             Body::StartRoom(world::StartRoom {}) => Self::StartRoom,
             Body::SetReady(set) => Self::SetReady { ready: set.ready },
-            Body::ListPlayers(list) => Self::ListPlayers {
-                everybody: list.everybody,
-            },
+            Body::ListPlayers(list) => Self::ListPlayers { everybody: list.everybody },
             Body::SetName(set) => Self::SetName(PlayerName::parse(&set.name)?),
             Body::Say(say) => Self::Say(say.try_into()?),
-            Body::Kick(kick) => Self::Kick {
-                player: PlayerId(kick.player),
-            },
+            Body::Kick(kick) => Self::Kick { player: PlayerId(kick.player) },
             Body::RequestTicket(world::RequestTicket {}) => Self::RequestTicket,
-            Body::DescribeGame(describe) => Self::DescribeGame {
-                game: describe.game,
-            },
+            Body::DescribeGame(describe) => Self::DescribeGame { game: describe.game },
             Body::InviteBots(world::InviteBots { count: 0 }) => {
-                return Err(bad_parameter(
-                    "no bots were asked for; 1 is the least".to_owned(),
-                ));
+                return Err(bad_parameter("no bots were asked for; 1 is the least".to_owned()));
             }
-            Body::InviteBots(invite) => Self::InviteBots {
-                count: invite.count,
-            },
+            Body::InviteBots(invite) => Self::InviteBots { count: invite.count },
         })
     }
 }
@@ -186,15 +174,8 @@ impl TryFrom<world::Hello> for HelloRequest {
             );
             return Err(LobbyRefusal::new(ErrorCode::VersionMismatch, message));
         }
-        let name = if hello.name.is_empty() {
-            None
-        } else {
-            Some(PlayerName::parse(&hello.name)?)
-        };
-        Ok(Self {
-            name,
-            resume_token: hello.resume_token,
-        })
+        let name = if hello.name.is_empty() { None } else { Some(PlayerName::parse(&hello.name)?) };
+        Ok(Self { name, resume_token: hello.resume_token })
     }
 }
 
@@ -218,10 +199,7 @@ impl TryFrom<world::JoinRoom> for JoinRoomRequest {
     type Error = LobbyRefusal;
 
     fn try_from(join: world::JoinRoom) -> Result<Self, LobbyRefusal> {
-        Ok(Self {
-            room: RoomId(join.room),
-            password: Password::parse(&join.password)?,
-        })
+        Ok(Self { room: RoomId(join.room), password: Password::parse(&join.password)? })
     }
 }
 
@@ -242,10 +220,7 @@ impl TryFrom<world::Say> for ChatRequest {
                 return Err(LobbyRefusal::new(ErrorCode::Malformed, message));
             }
         };
-        Ok(Self {
-            text: ChatText::parse(&say.text)?,
-            to,
-        })
+        Ok(Self { text: ChatText::parse(&say.text)?, to })
     }
 }
 
@@ -287,9 +262,7 @@ fn check_parameter_bounds(parameters: &BTreeMap<String, String>) -> Result<(), L
             )));
         }
         if name.chars().chain(value.chars()).any(char::is_control) {
-            return Err(bad_parameter(
-                "a parameter may not hold control characters".to_owned(),
-            ));
+            return Err(bad_parameter("a parameter may not hold control characters".to_owned()));
         }
     }
     Ok(())
@@ -307,11 +280,7 @@ mod tests {
 
     #[test]
     fn the_version_of_a_hello_is_checked_first() {
-        let hello = world::Hello {
-            version: 9,
-            name: "\n".into(),
-            ..world::Hello::default()
-        };
+        let hello = world::Hello { version: 9, name: "\n".into(), ..world::Hello::default() };
         let refusal = HelloRequest::try_from(hello).expect_err("a refusal");
         assert_eq!(refusal.code, ErrorCode::VersionMismatch);
         assert!(
@@ -323,21 +292,12 @@ mod tests {
 
     #[test]
     fn a_room_has_1_to_4096_seats_and_64_by_default() {
-        for (asked, given) in [
-            (0, Some(64)),
-            (1, Some(1)),
-            (4_096, Some(4_096)),
-            (4_097, None),
-            (u32::MAX, None),
-        ] {
-            let create = world::CreateRoom {
-                capacity: asked,
-                ..create()
-            };
+        for (asked, given) in
+            [(0, Some(64)), (1, Some(1)), (4_096, Some(4_096)), (4_097, None), (u32::MAX, None)]
+        {
+            let create = world::CreateRoom { capacity: asked, ..create() };
             assert_eq!(
-                CreateRoomRequest::try_from(create)
-                    .ok()
-                    .map(|create| create.capacity),
+                CreateRoomRequest::try_from(create).ok().map(|create| create.capacity),
                 given,
                 "{asked}"
             );
@@ -353,29 +313,19 @@ mod tests {
         assert_eq!(key_of(vec![]), Ok(None));
         assert_eq!(key_of(vec![7; 16]), Ok(Some([7; 16])));
         for length in [1, 15, 17, 1_000] {
-            assert_eq!(
-                key_of(vec![7; length]).expect_err("a refusal").code,
-                ErrorCode::Malformed
-            );
+            assert_eq!(key_of(vec![7; length]).expect_err("a refusal").code, ErrorCode::Malformed);
         }
     }
 
     #[test]
     fn parameters_are_bounded_in_number_and_length() {
         let create_with = |parameters: Vec<(String, String)>| {
-            let create = world::CreateRoom {
-                parameters: parameters.into_iter().collect(),
-                ..create()
-            };
-            CreateRoomRequest::try_from(create)
-                .map(|_| ())
-                .map_err(|refusal| refusal.code)
+            let create =
+                world::CreateRoom { parameters: parameters.into_iter().collect(), ..create() };
+            CreateRoomRequest::try_from(create).map(|_| ()).map_err(|refusal| refusal.code)
         };
-        let numbered = |count: usize| {
-            (0..count)
-                .map(|number| (number.to_string(), String::new()))
-                .collect()
-        };
+        let numbered =
+            |count: usize| (0..count).map(|number| (number.to_string(), String::new())).collect();
         assert_eq!(create_with(numbered(32)), Ok(()));
         assert_eq!(create_with(numbered(33)), Err(ErrorCode::BadParameter));
         for (name, value) in [
@@ -383,45 +333,27 @@ mod tests {
             ("n".into(), "v".repeat(129)),
             ("n".into(), "\n".into()),
         ] {
-            assert_eq!(
-                create_with(vec![(name, value)]),
-                Err(ErrorCode::BadParameter)
-            );
+            assert_eq!(create_with(vec![(name, value)]), Err(ErrorCode::BadParameter));
         }
     }
 
     #[test]
     fn a_channel_that_does_not_exist_is_malformed() {
-        let say = world::Say {
-            channel: 3,
-            text: "hello".into(),
-            ..world::Say::default()
-        };
+        let say = world::Say { channel: 3, text: "hello".into(), ..world::Say::default() };
         assert_eq!(refusal_of(Body::Say(say)).code, ErrorCode::Malformed);
     }
 
     #[test]
     fn the_field_of_an_unknown_body_is_found() {
-        let known = world::ClientToWorld {
-            request: 300,
-            body: Some(Body::LeaveRoom(world::LeaveRoom {})),
-        };
+        let known =
+            world::ClientToWorld { request: 300, body: Some(Body::LeaveRoom(world::LeaveRoom {})) };
         assert_eq!(unknown_body_field(&known.encode_to_vec()), Some(6));
         assert_eq!(
-            unknown_body_field(
-                &world::ClientToWorld {
-                    request: 300,
-                    body: None
-                }
-                .encode_to_vec()
-            ),
+            unknown_body_field(&world::ClientToWorld { request: 300, body: None }.encode_to_vec()),
             None
         );
         // Request 1, then field 99 with 2 bytes in it.
-        assert_eq!(
-            unknown_body_field(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]),
-            Some(99)
-        );
+        assert_eq!(unknown_body_field(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]), Some(99));
         assert_eq!(unknown_body_field(&[0x9a, 0x06, 0x7f]), None);
     }
 

@@ -45,9 +45,6 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_printed() {
-        assert_eq!(
-            format!("{:?}", ServerSecret::new([1; 32])),
-            "ServerSecret(..)"
-        );
+        assert_eq!(format!("{:?}", ServerSecret::new([1; 32])), "ServerSecret(..)");
     }
 }

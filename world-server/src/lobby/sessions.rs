@@ -41,10 +41,7 @@ impl Lobby {
             }
             None => self.open_session(now, conn, hello.name)?,
         };
-        self.connections
-            .open_mut(conn)
-            .expect("a hello came on it")
-            .stage = Stage::Player(player);
+        self.connections.open_mut(conn).expect("a hello came on it").stage = Stage::Player(player);
         self.timers.cancel(Timer::Hello(conn));
         if let Some(idle) = self.config.idle {
             self.timers.set(Timer::Idle(conn), now + idle);
@@ -99,10 +96,8 @@ impl Lobby {
         if due > now {
             self.timers.set(Timer::Idle(conn), due);
         } else {
-            let message = format!(
-                "nothing was asked for {} s; connect again to play",
-                idle.as_secs()
-            );
+            let message =
+                format!("nothing was asked for {} s; connect again to play", idle.as_secs());
             self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::Idle, message));
             self.end_session(now, player);
         }
@@ -124,15 +119,11 @@ impl Lobby {
                 format!("another player is called {text}, or nearly so; choose another name");
             return Err(LobbyRefusal::new(ErrorCode::NameTaken, message));
         }
-        let renamed = world::Renamed {
-            player: player.0,
-            name: text,
-        };
+        let renamed = world::Renamed { player: player.0, name: text };
         if let Some(room) = self.players.at(player).room {
             self.send_rename_to_hosts(room, &renamed);
             let others = self.member_conns(room, Some(player));
-            self.outbox
-                .broadcast(others, Body::Renamed(renamed.clone()));
+            self.outbox.broadcast(others, Body::Renamed(renamed.clone()));
         }
         Ok(RequestOutcome::Immediate(Body::Renamed(renamed)))
     }
@@ -141,13 +132,9 @@ impl Lobby {
     fn send_rename_to_hosts(&mut self, room: RoomId, renamed: &world::Renamed) {
         let player = PlayerId(renamed.player);
         for (room, host) in self.hosts_of_member(room, player) {
-            let rename = RenamePlayer {
-                room: room.0,
-                player: renamed.player,
-                name: renamed.name.clone(),
-            };
-            self.outbox
-                .send_to_host(host, world_to_host::Body::RenamePlayer(rename));
+            let rename =
+                RenamePlayer { room: room.0, player: renamed.player, name: renamed.name.clone() };
+            self.outbox.send_to_host(host, world_to_host::Body::RenamePlayer(rename));
         }
     }
 
@@ -170,9 +157,7 @@ impl Lobby {
             self.end_session(now, longest_away);
         }
         let network = self.network_of(conn);
-        Ok(self
-            .players
-            .add(name, Some(conn), Some(network), &self.config))
+        Ok(self.players.add(name, Some(conn), Some(network), &self.config))
     }
 
     fn network_of(&mut self, conn: ConnId) -> SourceNetwork {
@@ -259,8 +244,7 @@ impl Lobby {
     fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
         self.players.at_mut(player).conn = None;
         self.bots.note_lost(player);
-        self.timers
-            .set(Timer::Grace(player), now + self.config.grace);
+        self.timers.set(Timer::Grace(player), now + self.config.grace);
         if let Some(room) = self.players.at(player).room {
             self.mark_roster_changed(now, room);
         }

@@ -93,11 +93,7 @@ impl Lobby {
             connections: self.connections.len(),
             connections_total: self.connections.total(),
             players: self.players.len(),
-            players_away: self
-                .players
-                .iter()
-                .filter(|player| player.conn.is_none())
-                .count(),
+            players_away: self.players.iter().filter(|player| player.conn.is_none()).count(),
             resumed: self.counters.resumed,
             rooms: self.rooms.len(),
             rooms_running: self.rooms.count_running(),

@@ -82,10 +82,7 @@ impl PlayerName {
     }
 
     pub(super) fn keys(&self) -> NameKeys {
-        NameKeys {
-            folded: NameKey::of(&self.0),
-            skeleton: NameSkeleton::of(&self.0),
-        }
+        NameKeys { folded: NameKey::of(&self.0), skeleton: NameSkeleton::of(&self.0) }
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -320,9 +317,7 @@ mod tests {
             let refusal = PlayerName::parse(&format!("a{forbidden}b")).expect_err("a refusal");
             assert_eq!(refusal.code, ErrorCode::BadName);
             assert!(
-                refusal
-                    .message
-                    .contains(&format!("U+{:04X}", forbidden as u32)),
+                refusal.message.contains(&format!("U+{:04X}", forbidden as u32)),
                 "{}",
                 refusal.message
             );
@@ -371,10 +366,7 @@ mod tests {
     #[test]
     fn spaces_within_a_name_collapse() {
         assert_eq!(parsed("a  \u{a0}\u{3000} b"), Ok("a b".into()));
-        assert_eq!(
-            LobbyRoomName::parse("the   den").map(|name| name.0),
-            Ok("the den".to_owned())
-        );
+        assert_eq!(LobbyRoomName::parse("the   den").map(|name| name.0), Ok("the den".to_owned()));
         assert_eq!(parsed("a\t b"), Err(ErrorCode::BadName));
     }
 
@@ -407,36 +399,16 @@ mod tests {
     #[test]
     fn a_suffix_shortens_the_stem_so_that_it_fits() {
         let name = PlayerName::parse(&"ü".repeat(24)).expect("a name");
-        assert_eq!(
-            name.with_suffix("17").as_str(),
-            format!("{}-17", "ü".repeat(21))
-        );
-        assert_eq!(
-            PlayerName::parse("ann")
-                .expect("a name")
-                .with_suffix("2")
-                .as_str(),
-            "ann-2"
-        );
+        assert_eq!(name.with_suffix("17").as_str(), format!("{}-17", "ü".repeat(21)));
+        assert_eq!(PlayerName::parse("ann").expect("a name").with_suffix("2").as_str(), "ann-2");
     }
 
     #[test]
     fn chat_allows_emoji_but_no_new_lines_or_direction_marks() {
         let family = "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}";
-        assert_eq!(
-            ChatText::parse(family).map(ChatText::into_string),
-            Ok(family.to_owned())
-        );
+        assert_eq!(ChatText::parse(family).map(ChatText::into_string), Ok(family.to_owned()));
         assert!(ChatText::parse(&"x".repeat(500)).is_ok());
-        for text in [
-            "",
-            " ",
-            "a\nb",
-            "\u{1b}[2J",
-            "x\u{202e}y",
-            "x\u{200b}y",
-            &"x".repeat(501),
-        ] {
+        for text in ["", " ", "a\nb", "\u{1b}[2J", "x\u{202e}y", "x\u{200b}y", &"x".repeat(501)] {
             assert_eq!(
                 ChatText::parse(text).expect_err("a refusal").code,
                 ErrorCode::BadText,
@@ -460,14 +432,7 @@ mod tests {
             Ok("den über alles".to_owned())
         );
         assert!(LobbyRoomName::parse(&"ü".repeat(32)).is_ok());
-        for text in [
-            "",
-            "  ",
-            "a\nb",
-            "a\u{202e}b",
-            "a\u{200b}b",
-            &"x".repeat(33),
-        ] {
+        for text in ["", "  ", "a\nb", "a\u{202e}b", "a\u{200b}b", &"x".repeat(33)] {
             assert_eq!(
                 LobbyRoomName::parse(text).expect_err("a refusal").code,
                 ErrorCode::BadName,
@@ -479,16 +444,12 @@ mod tests {
     #[test]
     fn an_empty_password_is_none_and_debug_hides_passwords() {
         assert_eq!(Password::parse(""), Ok(None));
-        let secret = Password::parse("sesame")
-            .expect("fine")
-            .expect("a password");
+        let secret = Password::parse("sesame").expect("fine").expect("a password");
         assert_eq!(format!("{secret:?}"), "Password(..)");
         assert!(Password::parse(&"x".repeat(65)).is_err());
     }
 
     fn parsed(text: &str) -> Result<String, ErrorCode> {
-        PlayerName::parse(text)
-            .map(|name| name.as_str().to_owned())
-            .map_err(|refusal| refusal.code)
+        PlayerName::parse(text).map(|name| name.as_str().to_owned()).map_err(|refusal| refusal.code)
     }
 }

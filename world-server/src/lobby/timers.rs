@@ -100,14 +100,8 @@ mod tests {
         timers.set(Timer::Hello(ConnId(1)), at(10));
         assert_eq!(timers.next_deadline(), Some(at(10)));
         assert_eq!(timers.poll_due(at(9)), None);
-        assert_eq!(
-            timers.poll_due(at(20)),
-            Some((at(10), Timer::Hello(ConnId(1))))
-        );
-        assert_eq!(
-            timers.poll_due(at(20)),
-            Some((at(10), Timer::Hello(ConnId(2))))
-        );
+        assert_eq!(timers.poll_due(at(20)), Some((at(10), Timer::Hello(ConnId(1)))));
+        assert_eq!(timers.poll_due(at(20)), Some((at(10), Timer::Hello(ConnId(2)))));
         assert_eq!(timers.poll_due(at(20)), None);
         assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::Listing)));
         assert_eq!(timers.next_deadline(), None);

@@ -147,10 +147,7 @@ impl Lobby {
         let number = self.bots.free_number();
         let name = PlayerName::parse(&format!("bot-{number}")).expect("a valid name");
         let bot = self.players.add(Some(name), None, None, &self.config);
-        let invited = InvitedBot {
-            number,
-            invited_from,
-        };
+        let invited = InvitedBot { number, invited_from };
         self.bots.bots.insert(bot, invited);
         self.players.at_mut(bot).room = Some(room);
         let seats = &mut self.rooms.at_mut(room).seats;
@@ -158,8 +155,7 @@ impl Lobby {
         seats.set_ready(bot, true);
         self.timers.set(Timer::Grace(bot), now + CONNECT_TIMEOUT);
         let token = self.players.token(bot);
-        self.outbox
-            .push(LobbyAction::StartBot { player: bot, token });
+        self.outbox.push(LobbyAction::StartBot { player: bot, token });
     }
 
     /// Takes a bot out of a room that is full, or whose first map is, for a player who is about to

@@ -128,18 +128,13 @@ impl LobbyRoom {
 
     /// Maximum number of players on one map.
     pub(super) fn map_seats(&self) -> u32 {
-        let given = self
-            .parameters
-            .get(MAP_SEATS)
-            .and_then(|value| value.parse().ok());
+        let given = self.parameters.get(MAP_SEATS).and_then(|value| value.parse().ok());
         given.unwrap_or(u32::MAX).min(self.seats.capacity())
     }
 
     /// Number of players on this map, including those in transfer from it or to it.
     pub(super) fn player_count(&self) -> u32 {
-        let WorldState {
-            places, transfers, ..
-        } = &self.world;
+        let WorldState { places, transfers, .. } = &self.world;
         let elsewhere = places.iter().filter(|(player, place)| {
             let passes = transfers
                 .get(player)
@@ -166,9 +161,7 @@ impl LobbyRoom {
 
     /// The parameters for the game: those of the world with its seed, and the number of the map.
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
-        let map = self
-            .map_identity
-            .map(|identity| (MAP.to_owned(), identity.map.to_string()));
+        let map = self.map_identity.map(|identity| (MAP.to_owned(), identity.map.to_string()));
         let mut parameters = parameters_of_game(&self.parameters);
         self.replace_seed(&mut parameters);
         parameters.extend(map);
@@ -182,10 +175,8 @@ impl Lobby {
     /// not.
     pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, request: &AtGate) {
         let (id, player) = (RoomId(request.room), PlayerId(request.player));
-        let Some(room) = self
-            .rooms
-            .get(id)
-            .filter(|room| room.phase == RoomPhase::Running { host })
+        let Some(room) =
+            self.rooms.get(id).filter(|room| room.phase == RoomPhase::Running { host })
         else {
             return;
         };
@@ -213,11 +204,7 @@ impl Lobby {
     /// Handles a player who has left through a gate, or could not.
     pub(super) fn handle_departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
         let (id, player) = (RoomId(departed.room), PlayerId(departed.player));
-        let Some(room) = self
-            .rooms
-            .get(id)
-            .filter(|room| room.game_host() == Some(host))
-        else {
+        let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
             return;
         };
         let world = room.world_id();
@@ -249,13 +236,9 @@ impl Lobby {
                 LobbyRefusal::new(ErrorCode::ServerError, message),
             );
         }
-        let incarnation = self
-            .avatar_place(world, player)
-            .map_or(0, |(_, incarnation)| incarnation);
-        self.transfer_mut(world, player).step = TransferStep::Arriving {
-            carried,
-            incarnation,
-        };
+        let incarnation =
+            self.avatar_place(world, player).map_or(0, |(_, incarnation)| incarnation);
+        self.transfer_mut(world, player).step = TransferStep::Arriving { carried, incarnation };
         self.rooms.at_mut(world).world.arrivals.remove(&player);
         self.renumber_if_reversed(world, player);
         // Revokes the player's tickets for that map.
@@ -266,11 +249,7 @@ impl Lobby {
     /// Handles a player who has arrived on the target map.
     pub(super) fn handle_arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
         let (id, player) = (RoomId(arrived.room), PlayerId(arrived.player));
-        let Some(room) = self
-            .rooms
-            .get(id)
-            .filter(|room| room.game_host() == Some(host))
-        else {
+        let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
             return;
         };
         let (world, here) = (room.world_id(), room.incarnation);
@@ -295,13 +274,7 @@ impl Lobby {
             let arrival = RecentArrival::new(transfer);
             known.arrivals.insert(player, arrival);
         }
-        known.places.insert(
-            player,
-            MemberPlace {
-                room: id,
-                incarnation_offset: ahead,
-            },
-        );
+        known.places.insert(player, MemberPlace { room: id, incarnation_offset: ahead });
         if from != id {
             self.counters.transfers_completed += 1;
             self.free_map_seat(from, player);
@@ -322,14 +295,12 @@ impl Lobby {
         {
             return None;
         }
-        let place = known.places.get(&player).copied().unwrap_or(MemberPlace {
-            room: world,
-            incarnation_offset: 0,
-        });
-        Some((
-            place.room,
-            self.rooms.at(place.room).incarnation + place.incarnation_offset,
-        ))
+        let place = known
+            .places
+            .get(&player)
+            .copied()
+            .unwrap_or(MemberPlace { room: world, incarnation_offset: 0 });
+        Some((place.room, self.rooms.at(place.room).incarnation + place.incarnation_offset))
     }
 
     /// Whether a host may report about the player in that room: the player is there, or was
@@ -355,31 +326,20 @@ impl Lobby {
 
     /// The members whose avatars are on that map.
     pub(super) fn players_on_map(&self, id: RoomId) -> Vec<PlayerId> {
-        self.rooms
-            .at(id)
-            .seats
-            .players()
-            .filter(|player| self.is_on_map(*player, id))
-            .collect()
+        self.rooms.at(id).seats.players().filter(|player| self.is_on_map(*player, id)).collect()
     }
 
     /// The hosts that know a member, and in which room.
     pub(super) fn hosts_of_member(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
         let rooms = self.rooms_of_member(world, player).into_iter();
-        rooms
-            .filter_map(|id| self.reachable_host(id).map(|host| (id, host)))
-            .collect()
+        rooms.filter_map(|id| self.reachable_host(id).map(|host| (id, host))).collect()
     }
 
     /// The rooms that a member is in, comes from, or is in transfer to.
     fn rooms_of_member(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
-        let WorldState {
-            places, transfers, ..
-        } = &self.rooms.at(world).world;
+        let WorldState { places, transfers, .. } = &self.rooms.at(world).world;
         let place = places.get(&player).map_or(world, |place| place.room);
-        let transfer = transfers
-            .get(&player)
-            .map(|transfer| [transfer.from, transfer.to]);
+        let transfer = transfers.get(&player).map(|transfer| [transfer.from, transfer.to]);
         transfer.into_iter().flatten().chain([place]).collect()
     }
 
@@ -424,21 +384,12 @@ impl Lobby {
     /// Checks that each member of a world is where its seats say, and that no map has too many
     /// players.
     pub(super) fn check_world(&self, world: &LobbyRoom, context: &str) {
-        assert!(
-            world.player_count() <= world.map_seats(),
-            "{context}: an oversold first map"
-        );
+        assert!(world.player_count() <= world.map_seats(), "{context}: an oversold first map");
         for player in world.seats.players() {
-            assert!(
-                self.has_existing_room(world.id, player),
-                "{context}: {player} is nowhere"
-            );
+            assert!(self.has_existing_room(world.id, player), "{context}: {player} is nowhere");
             let rooms = self.rooms_of_member(world.id, player);
             for (map, id) in &world.world.maps {
-                let room = self
-                    .rooms
-                    .get(*id)
-                    .expect("a world lists only existing maps");
+                let room = self.rooms.get(*id).expect("a world lists only existing maps");
                 assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");
                 assert_eq!(
                     room.seats.contains(player),
@@ -447,12 +398,7 @@ impl Lobby {
                 );
             }
         }
-        let WorldState {
-            places,
-            transfers,
-            arrivals,
-            ..
-        } = &world.world;
+        let WorldState { places, transfers, arrivals, .. } = &world.world;
         assert!(
             places
                 .keys()
@@ -467,9 +413,7 @@ impl Lobby {
 /// Checks the world's parameters for the lobby.
 pub(super) fn check_map_seats(parameters: &BTreeMap<String, String>) -> Result<(), String> {
     if parameters.contains_key(MAP) {
-        return Err(format!(
-            "{MAP}= is the server's own: a world begins with its first map"
-        ));
+        return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
     }
     match parameters.get(MAP_SEATS) {
         Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => Err(format!(

@@ -212,18 +212,12 @@ impl ServerComponents {
                 let _ = world.send(StartDrain(drained)).await;
                 let _ = done.await;
             };
-            if tokio::time::timeout(NOTIFY_TIMEOUT, notified)
-                .await
-                .is_err()
-            {
+            if tokio::time::timeout(NOTIFY_TIMEOUT, notified).await.is_err() {
                 tracing::warn!("shutdown: not all players were notified in time");
             }
         }
         let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
-        if tokio::time::timeout(HOSTS_TIMEOUT, all_hosts)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(HOSTS_TIMEOUT, all_hosts).await.is_err() {
             tracing::warn!("shutdown: not all hosts ended in time");
         }
         self.http_stop.cancel();
@@ -231,11 +225,7 @@ impl ServerComponents {
             // Clients of an embedded host read their last messages and close their connections.
             let _ = tokio::time::timeout(IDLE_TIMEOUT, self.wait_idle()).await;
         }
-        let why = if last == ErrorCode::Draining {
-            codes::name(last)
-        } else {
-            String::new()
-        };
+        let why = if last == ErrorCode::Draining { codes::name(last) } else { String::new() };
         for endpoint in &self.endpoints {
             endpoint.close(VarInt::from_u32(last as u32), why.as_bytes());
         }
@@ -311,16 +301,8 @@ async fn start_alone(
         BotRunner::new(for_players.0.world, for_players.0.fingerprint),
         source,
     )?;
-    let embedded = start_hosts(
-        config,
-        registry,
-        for_players,
-        &world,
-        wanted,
-        hosts,
-        hosts_stop,
-    )
-    .await?;
+    let embedded =
+        start_hosts(config, registry, for_players, &world, wanted, hosts, hosts_stop).await?;
     role.send_replace(ClusterRole::Leading { world, epoch: 0 });
     Ok((embedded, ended))
 }

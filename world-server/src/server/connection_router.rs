@@ -50,10 +50,7 @@ impl ConnectionRouter {
                 relay_client(connection, link).await;
             }
             (ALPN_WORLD, ClusterRole::Seeking, ..) => {
-                close(
-                    ErrorCode::TryAgain,
-                    "the servers elect a leader; connect again",
-                );
+                close(ErrorCode::TryAgain, "the servers elect a leader; connect again");
             }
             (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
             (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
@@ -68,22 +65,14 @@ impl ConnectionRouter {
                 close(ErrorCode::TryAgain, &address);
             }
             (ALPN_PEER, ClusterRole::Leading { world, epoch }, _, Some(key)) => {
-                let acceptor = FollowerAcceptor {
-                    key,
-                    epoch,
-                    world,
-                    servers: self.servers,
-                    door: self.door,
-                };
+                let acceptor =
+                    FollowerAcceptor { key, epoch, world, servers: self.servers, door: self.door };
                 acceptor.serve(connection.into_quic(), self.sessions).await;
             }
             (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
             // The handshake refuses unknown protocols. A browser's session names its own later: it
             // may ask for a game where no host is embedded.
-            _ => close(
-                ErrorCode::OutOfState,
-                "this server does not support this protocol",
-            ),
+            _ => close(ErrorCode::OutOfState, "this server does not support this protocol"),
         }
     }
 }

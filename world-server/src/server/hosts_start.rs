@@ -84,10 +84,7 @@ fn child_arguments(config: &Config) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
     add("--world", "stdio".into());
-    add(
-        "--listen",
-        SocketAddr::new(config.listen.ip(), 0).to_string().into(),
-    );
+    add("--listen", SocketAddr::new(config.listen.ip(), 0).to_string().into());
     add("--capacity", config.host_capacity.to_string().into());
     if let Some(Advertise { ip, .. }) = config.advertise {
         add("--advertise", ip.to_string().into());

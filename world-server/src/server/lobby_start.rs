@@ -42,9 +42,7 @@ pub(super) enum LobbySource {
 
 /// Starts the lobby's thread. Must be called on a thread of the actix system.
 pub(super) fn start_lobby_thread() -> anyhow::Result<ArbiterHandle> {
-    Ok(Arbiter::try_new()
-        .context("cannot start the lobby's thread")?
-        .handle())
+    Ok(Arbiter::try_new().context("cannot start the lobby's thread")?.handle())
 }
 
 /// Starts the lobby's actor with a new lobby, or with one that is restored.
@@ -65,34 +63,21 @@ pub(super) fn start_lobby(
     let checker = registry.clone();
     let limits = config.room_limits();
     let games = registry.games();
-    let games = games
-        .map(|game| lobby_game(game, registry, &limits))
-        .collect();
+    let games = games.map(|game| lobby_game(game, registry, &limits)).collect();
     let check = move |game: &str, capacity, parameters: &_| {
-        checker
-            .check_within(&limits, game, capacity, parameters)
-            .map_err(|error| error.to_string())
+        checker.check_within(&limits, game, capacity, parameters).map_err(|error| error.to_string())
     };
     let lobby_config = LobbyConfig {
         server_secret: Some(crate::identity::server_secret(config)?),
         ..config.lobby(epoch_unix)
     };
-    let mut lobby = Lobby::new(
-        lobby_config,
-        games,
-        Box::new(check),
-        Box::new(random_bytes()),
-        signer,
-    );
+    let mut lobby =
+        Lobby::new(lobby_config, games, Box::new(check), Box::new(random_bytes()), signer);
     let (now, mut write_queue) = (clock.now(), None);
     let mut checkpoints = RoomCheckpoints::default();
     match source {
         LobbySource::Nothing => {}
-        LobbySource::Cluster(StoredLobby {
-            write_queue: queue,
-            records,
-            rooms,
-        }) => {
+        LobbySource::Cluster(StoredLobby { write_queue: queue, records, rooms }) => {
             let reconnect_time = LEADER_LEASE + config.host_silence;
             restore(&mut lobby, now, &records, reconnect_time, &rooms);
             let known = rooms.into_iter().filter(|(id, _)| lobby.is_running(*id));
@@ -125,27 +110,13 @@ pub(super) fn start_lobby(
     let (lifeline, ended) = oneshot::channel();
     let checkpoints = Arc::new(checkpoints);
     let of_actor = Arc::clone(&checkpoints);
-    let (record, children) = (
-        config.record.clone(),
-        children.unwrap_or_else(|| watch::Sender::new(0)),
-    );
+    let (record, children) =
+        (config.record.clone(), children.unwrap_or_else(|| watch::Sender::new(0)));
     let world = WorldServer::start_in_arbiter(arbiter, move |_| {
-        WorldServer::new(
-            lobby,
-            clock,
-            children,
-            write_queue,
-            record,
-            of_actor,
-            lifeline,
-        )
-        .with_bots(bots)
+        WorldServer::new(lobby, clock, children, write_queue, record, of_actor, lifeline)
+            .with_bots(bots)
     });
-    Ok(StartedLobby {
-        world,
-        ended,
-        checkpoints,
-    })
+    Ok(StartedLobby { world, ended, checkpoints })
 }
 
 /// Restores the lobby from the records that it has written, and says which rooms were kept.
@@ -174,18 +145,13 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
         join_running: game.join_running,
         has_walk: has_walk(game.name, registry),
         parameters: parameters.collect(),
-        max_capacity: limits
-            .largest(game.name, "capacity")
-            .map_or(u32::MAX, |most| most as u32),
+        max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),
     }
 }
 
 /// Whether a game has what bots need.
 fn has_walk(game: &str, registry: &Registry) -> bool {
-    let header = Header {
-        game: game.to_owned(),
-        ..Header::default()
-    };
+    let header = Header { game: game.to_owned(), ..Header::default() };
     let made = registry.prepare(&header);
     made.is_ok_and(|(_, game)| CommandIds::from_schema(&game.schema()).can_walk())
 }
@@ -224,9 +190,7 @@ fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
     let random = SystemRandom::new();
     move || {
         let mut bytes = [0; 16];
-        random
-            .fill(&mut bytes)
-            .expect("the system's random source worked before");
+        random.fill(&mut bytes).expect("the system's random source worked before");
         bytes
     }
 }
@@ -261,10 +225,7 @@ mod tests {
         assert_eq!(allowed("npcs"), whole(0, 500));
         assert_eq!(allowed("seed"), whole(0, u64::MAX));
         assert_eq!(allowed("map"), None, "only the lobby sets it");
-        let margin = world::DecimalRange {
-            min: 0.0,
-            max: 500.0,
-        };
+        let margin = world::DecimalRange { min: 0.0, max: 500.0 };
         assert_eq!(allowed("margin"), Some(Sent::Decimal(margin)));
         assert_eq!(decimal(0.1).to_bits(), 0.1_f64.to_bits());
     }

@@ -34,11 +34,7 @@ async fn a_client_without_datagrams_gets_an_error_and_keeps_its_ticket() {
         "{}",
         error.message
     );
-    assert!(
-        close_reason(&without.connection)
-            .await
-            .contains("datagrams")
-    );
+    assert!(close_reason(&without.connection).await.contains("datagrams"));
 
     GameClient::join(&ticket).await.expect_joined().await;
     server.end();
@@ -52,10 +48,7 @@ async fn a_game_connection_without_a_join_is_told_why_it_is_closed() {
     let silent = GameClient::connect(&ticket).await;
     let mut half = GameClient::connect(&ticket).await;
     // QUIC announces a stream with its first byte: here a part of a frame's length.
-    half.to_server
-        .write_all(&[0, 0])
-        .await
-        .expect("an open stream");
+    half.to_server.write_all(&[0, 0]).await.expect("an open stream");
     let error = half.next_error().await;
     assert_eq!(error.code(), ErrorCode::Idle);
     assert!(error.message.contains("`Join`"), "{}", error.message);
@@ -84,14 +77,11 @@ async fn what_a_game_drops_is_reported_to_the_client_and_counted() {
             fields: vec![FieldValue::Position(Position::on_ground(1.0, 1.0))],
         };
         let bytes = ambit_proto::wire::encode(&mut command).into();
-        link.send_reliable(now, bytes, None)
-            .expect("an empty queue");
+        link.send_reliable(now, bytes, None).expect("an empty queue");
         let mut datagram = Vec::new();
         link.write_datagram(now, &mut datagram, |_, _| {});
         game.send_datagram(datagram);
-        let received = within(game.connection.read_datagram())
-            .await
-            .expect("the room ticks");
+        let received = within(game.connection.read_datagram()).await.expect("the room ticks");
         now += Duration::from_millis(50);
         link.handle_datagram(now, &received).expect("well formed");
         let messages = std::iter::from_fn(|| link.poll_event());
@@ -115,18 +105,12 @@ async fn what_a_game_drops_is_reported_to_the_client_and_counted() {
     }
     let error = game.next_error().await;
     assert_eq!(error.code(), ErrorCode::Malformed);
-    assert!(
-        error.message.contains("could not be decoded"),
-        "{}",
-        error.message
-    );
+    assert!(error.message.contains("could not be decoded"), "{}", error.message);
     for _ in 0..500 {
         game.send_datagram(vec![0xff; 20]);
     }
     assert_eq!(game.expect_error().await, ErrorCode::RateLimited);
-    within(game.connection.read_datagram())
-        .await
-        .expect("the game goes on");
+    within(game.connection.read_datagram()).await.expect("the game goes on");
 
     let address = server.addresses.http.expect("HTTP is on");
     let counted = |metrics: &str, queue: &str, reason: &str| {
@@ -157,48 +141,28 @@ async fn a_client_that_breaks_the_game_protocol_is_told_what_was_wrong() {
     let mut ann = TestClient::hello(&server, "ann").await;
     let mut ticket = ann.open_room("field").await;
     let unknown = encode_frame(&ClientToGame { body: None });
-    let join = ClientToGame {
-        body: Some(client_to_game::Body::Join(Join::default())),
-    };
+    let join = ClientToGame { body: Some(client_to_game::Body::Join(Join::default())) };
     for (bytes, code, part) in [
-        (
-            encode_frame(&join),
-            ErrorCode::OutOfState,
-            "`Join` is sent once",
-        ),
-        (
-            vec![0, 0, 0, 3, 0xff, 0xff, 0xff].into(),
-            ErrorCode::Malformed,
-            "does not decode",
-        ),
+        (encode_frame(&join), ErrorCode::OutOfState, "`Join` is sent once"),
+        (vec![0, 0, 0, 3, 0xff, 0xff, 0xff].into(), ErrorCode::Malformed, "does not decode"),
         (vec![0xff; 4].into(), ErrorCode::MessageTooLarge, ""),
     ] {
         let mut game = GameClient::join(&ticket).await;
         game.expect_joined().await;
         // Unknown messages are ignored, and reported once.
         for _ in 0..3 {
-            game.to_server
-                .write_all(&unknown)
-                .await
-                .expect("an open stream");
+            game.to_server.write_all(&unknown).await.expect("an open stream");
         }
         assert_eq!(game.expect_error().await, ErrorCode::UnknownMessage);
-        game.to_server
-            .write_all(&bytes)
-            .await
-            .expect("an open stream");
+        game.to_server.write_all(&bytes).await.expect("an open stream");
         let error = game.next_error().await;
         assert_eq!(error.code(), code, "{}", error.message);
         assert!(error.message.contains(part), "{}", error.message);
         let reason = close_reason(&game.connection).await;
         assert!(reason.ends_with(&error.message), "{reason}");
 
-        let again = ann
-            .request(LobbyRequestBody::RequestTicket(RequestTicket {}))
-            .await;
-        let LobbyMessageBody::Ticket(again) = again else {
-            panic!("{again:?}")
-        };
+        let again = ann.request(LobbyRequestBody::RequestTicket(RequestTicket {})).await;
+        let LobbyMessageBody::Ticket(again) = again else { panic!("{again:?}") };
         ticket = again;
     }
     server.end();

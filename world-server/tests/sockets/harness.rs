@@ -46,11 +46,7 @@ impl RunningServer {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let scratch = ScratchDirectory::new();
         let server = Server::start(scratch.config(arguments), registry()).expect("a server");
-        Self {
-            addresses: server.addresses(),
-            server,
-            _scratch: scratch,
-        }
+        Self { addresses: server.addresses(), server, _scratch: scratch }
     }
 
     pub(crate) fn end(self) {
@@ -104,16 +100,9 @@ pub(crate) struct Bomb;
 impl Game for Bomb {
     fn schema(&self) -> Schema {
         let path = ComponentSpec::public("path", Codec::Path);
-        let player = ObjectKind {
-            name: "player".into(),
-            components: vec![path],
-            ..ObjectKind::default()
-        };
-        Schema {
-            game: "bomb".into(),
-            kinds: vec![player],
-            ..Schema::default()
-        }
+        let player =
+            ObjectKind { name: "player".into(), components: vec![path], ..ObjectKind::default() };
+        Schema { game: "bomb".into(), kinds: vec![player], ..Schema::default() }
     }
 
     fn start(&mut self, _: &mut World) {}
@@ -147,9 +136,7 @@ impl TestClient {
         name: &str,
         window_bytes: u32,
     ) -> Self {
-        let Addresses {
-            world, fingerprint, ..
-        } = server.addresses;
+        let Addresses { world, fingerprint, .. } = server.addresses;
         let mut transport = quic::transport_config(Side::Client);
         transport.stream_receive_window(VarInt::from_u32(window_bytes));
         let verifier = FingerprintVerifier::pinned(fingerprint);
@@ -161,12 +148,7 @@ impl TestClient {
     pub(crate) async fn hello_over(connection: Connection, name: &str) -> Self {
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
         let from_server = FrameReader::new(from_server, MAX_FROM_WORLD);
-        let mut client = Self {
-            connection,
-            to_server,
-            from_server,
-            request: 0,
-        };
+        let mut client = Self { connection, to_server, from_server, request: 0 };
         let hello = Hello {
             version: ambit_proto::control::WORLD_VERSION,
             name: name.into(),
@@ -179,14 +161,8 @@ impl TestClient {
 
     pub(crate) async fn request(&mut self, body: LobbyRequestBody) -> LobbyMessageBody {
         self.request += 1;
-        let message = ClientToWorld {
-            request: self.request,
-            body: Some(body),
-        };
-        self.to_server
-            .write_all(&encode_frame(&message))
-            .await
-            .expect("an open stream");
+        let message = ClientToWorld { request: self.request, body: Some(body) };
+        self.to_server.write_all(&encode_frame(&message)).await.expect("an open stream");
         loop {
             let message = self.next().await;
             if message.request == self.request {
@@ -197,28 +173,17 @@ impl TestClient {
 
     /// Creates a room, starts it, and returns the ticket.
     pub(crate) async fn open_room(&mut self, game: &str) -> Ticket {
-        let room = CreateRoom {
-            name: format!("a {game}"),
-            game: game.into(),
-            ..CreateRoom::default()
-        };
+        let room =
+            CreateRoom { name: format!("a {game}"), game: game.into(), ..CreateRoom::default() };
         let created = self.request(LobbyRequestBody::CreateRoom(room)).await;
-        assert!(
-            matches!(created, LobbyMessageBody::RoomCreated(_)),
-            "{created:?}"
-        );
-        let started = self
-            .request(LobbyRequestBody::StartRoom(StartRoom {}))
-            .await;
+        assert!(matches!(created, LobbyMessageBody::RoomCreated(_)), "{created:?}");
+        let started = self.request(LobbyRequestBody::StartRoom(StartRoom {})).await;
         assert!(matches!(started, LobbyMessageBody::Done(_)), "{started:?}");
         find_message!(self, Ticket)
     }
 
     pub(crate) async fn next(&mut self) -> WorldToClient {
-        within(self.from_server.next())
-            .await
-            .expect("a message")
-            .expect("an open stream")
+        within(self.from_server.next()).await.expect("a message").expect("an open stream")
     }
 }
 
@@ -242,11 +207,7 @@ impl GameClient {
         let address = ticket.address.parse().expect("an address");
         let connection = dial_with(address, config).await;
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
-        Self {
-            connection,
-            to_server,
-            from_server: FrameReader::new(from_server, MAX_FROM_GAME),
-        }
+        Self { connection, to_server, from_server: FrameReader::new(from_server, MAX_FROM_GAME) }
     }
 
     pub(crate) async fn join(ticket: &Ticket) -> Self {
@@ -266,25 +227,17 @@ impl GameClient {
 
     pub(crate) async fn send(&mut self, body: client_to_game::Body) {
         let message = ClientToGame { body: Some(body) };
-        self.to_server
-            .write_all(&encode_frame(&message))
-            .await
-            .expect("an open stream");
+        self.to_server.write_all(&encode_frame(&message)).await.expect("an open stream");
     }
 
     pub(crate) fn send_datagram(&self, bytes: Vec<u8>) {
-        self.connection
-            .send_datagram(bytes.into())
-            .expect("an open connection");
+        self.connection.send_datagram(bytes.into()).expect("an open connection");
     }
 
     pub(crate) async fn next(&mut self) -> game_to_client::Body {
         let message: Option<GameToClient> =
             within(self.from_server.next()).await.expect("a message");
-        message
-            .expect("an open stream")
-            .body
-            .expect("a known message")
+        message.expect("an open stream").body.expect("a known message")
     }
 
     pub(crate) async fn expect_joined(&mut self) -> ambit_proto::control::game::Joined {
@@ -318,20 +271,14 @@ pub(crate) async fn connect(addresses: &Addresses, alpn: &[u8]) -> Connection {
 }
 
 pub(crate) async fn dial(address: SocketAddr, pin: Fingerprint, alpn: &[u8]) -> Connection {
-    dial_with(
-        address,
-        quic::client_config(alpn, FingerprintVerifier::pinned(pin)),
-    )
-    .await
+    dial_with(address, quic::client_config(alpn, FingerprintVerifier::pinned(pin))).await
 }
 
 pub(crate) async fn dial_with(address: SocketAddr, config: ClientConfig) -> Connection {
     let mut endpoint =
         Endpoint::client("127.0.0.1:0".parse().expect("an address")).expect("a socket");
     endpoint.set_default_client_config(config);
-    within(endpoint.connect(address, "ambit").expect("a good name"))
-        .await
-        .expect("a connection")
+    within(endpoint.connect(address, "ambit").expect("a good name")).await.expect("a connection")
 }
 
 /// The code with which the server closed the connection.
@@ -355,23 +302,16 @@ pub(crate) async fn close_reason(connection: &Connection) -> String {
 }
 
 pub(crate) async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(STEP_TIMEOUT, future)
-        .await
-        .expect("an answer in time")
+    tokio::time::timeout(STEP_TIMEOUT, future).await.expect("an answer in time")
 }
 
 pub(crate) async fn http(address: SocketAddr, path: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("HTTP");
     let request = format!("GET {path} HTTP/1.1\r\nhost: ambit\r\nconnection: close\r\n\r\n");
-    stream
-        .write_all(request.as_bytes())
-        .await
-        .expect("an open stream");
+    stream.write_all(request.as_bytes()).await.expect("an open stream");
     let mut answer = Vec::new();
-    within(stream.read_to_end(&mut answer))
-        .await
-        .expect("an answer");
+    within(stream.read_to_end(&mut answer)).await.expect("an answer");
     // The page is compressed.
     String::from_utf8_lossy(&answer).into_owned()
 }

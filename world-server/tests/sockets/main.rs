@@ -47,9 +47,7 @@ async fn a_player_moves_from_the_lobby_to_a_game_and_back() {
     let joined = game.expect_joined().await;
     assert_eq!(joined.room, ticket.room);
     assert!(joined.schema.is_some_and(|schema| schema.game == "field"));
-    let datagram = within(game.connection.read_datagram())
-        .await
-        .expect("the first datagram");
+    let datagram = within(game.connection.read_datagram()).await.expect("the first datagram");
     assert!(!datagram.is_empty());
 
     game.send(client_to_game::Body::Leave(Leave {})).await;
@@ -67,24 +65,14 @@ async fn a_ticket_is_valid_once_and_a_second_connection_takes_over() {
     let mut first = GameClient::join(&ticket).await;
     first.expect_joined().await;
 
-    assert_eq!(
-        GameClient::join(&ticket).await.expect_error().await,
-        ErrorCode::TicketUsed
-    );
+    assert_eq!(GameClient::join(&ticket).await.expect_error().await, ErrorCode::TicketUsed);
     let mut forged = ticket.clone();
     // The signature takes 64 bytes; this byte is of what it signs.
     forged.ticket[70] ^= 1;
-    assert_eq!(
-        GameClient::join(&forged).await.expect_error().await,
-        ErrorCode::BadTicket
-    );
+    assert_eq!(GameClient::join(&forged).await.expect_error().await, ErrorCode::BadTicket);
 
-    let again = ann
-        .request(LobbyRequestBody::RequestTicket(RequestTicket {}))
-        .await;
-    let LobbyMessageBody::Ticket(again) = again else {
-        panic!("{again:?}")
-    };
+    let again = ann.request(LobbyRequestBody::RequestTicket(RequestTicket {})).await;
+    let LobbyMessageBody::Ticket(again) = again else { panic!("{again:?}") };
     let mut second = GameClient::join(&again).await;
     second.expect_joined().await;
     assert_eq!(first.expect_removed().await, ErrorCode::TakenOver);
@@ -103,16 +91,11 @@ async fn a_panic_in_a_room_affects_no_other_room() {
     let mut victim = GameClient::join(&bad).await;
     victim.expect_joined().await;
     assert_eq!(victim.expect_removed().await, ErrorCode::RoomCrashed);
-    assert_eq!(
-        closed_with(&victim.connection).await,
-        ErrorCode::RoomCrashed
-    );
+    assert_eq!(closed_with(&victim.connection).await, ErrorCode::RoomCrashed);
     let left = find_message!(ann, RoomLeft);
     assert_eq!(left.reason(), ErrorCode::RoomCrashed);
 
-    within(inside.connection.read_datagram())
-        .await
-        .expect("the other room still ticks");
+    within(inside.connection.read_datagram()).await.expect("the other room still ticks");
     ann.open_room("field").await;
     server.end();
 }
@@ -141,9 +124,7 @@ async fn a_panic_in_a_room_leaves_its_thread_running() {
     for (_, ticket) in &neighbours {
         let mut inside = GameClient::join(ticket).await;
         assert_eq!(inside.expect_joined().await.room, ticket.room);
-        within(inside.connection.read_datagram())
-            .await
-            .expect("the room still ticks");
+        within(inside.connection.read_datagram()).await.expect("the room still ticks");
     }
     server.end();
 }
@@ -152,36 +133,16 @@ async fn a_panic_in_a_room_leaves_its_thread_running() {
 async fn an_invalid_message_is_refused_and_closes_the_connection() {
     let server = RunningServer::start(&[]);
     let mut oversize = TestClient::hello(&server, "ann").await;
-    oversize
-        .to_server
-        .write_all(&(MAX_TO_WORLD as u32 + 1).to_be_bytes())
-        .await
-        .unwrap();
-    assert_eq!(
-        closed_with(&oversize.connection).await,
-        ErrorCode::MessageTooLarge
-    );
+    oversize.to_server.write_all(&(MAX_TO_WORLD as u32 + 1).to_be_bytes()).await.unwrap();
+    assert_eq!(closed_with(&oversize.connection).await, ErrorCode::MessageTooLarge);
 
     let mut nonsense = TestClient::hello(&server, "bob").await;
-    nonsense
-        .to_server
-        .write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff])
-        .await
-        .unwrap();
-    assert_eq!(
-        closed_with(&nonsense.connection).await,
-        ErrorCode::Malformed
-    );
+    nonsense.to_server.write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff]).await.unwrap();
+    assert_eq!(closed_with(&nonsense.connection).await, ErrorCode::Malformed);
 
-    let ticket = TestClient::hello(&server, "cid")
-        .await
-        .open_room("field")
-        .await;
+    let ticket = TestClient::hello(&server, "cid").await.open_room("field").await;
     let mut game = GameClient::connect(&ticket).await;
-    game.to_server
-        .write_all(&(MAX_TO_GAME as u32 + 1).to_be_bytes())
-        .await
-        .unwrap();
+    game.to_server.write_all(&(MAX_TO_GAME as u32 + 1).to_be_bytes()).await.unwrap();
     assert_eq!(game.expect_error().await, ErrorCode::MessageTooLarge);
     TestClient::hello(&server, "dan").await;
     server.end();
@@ -216,10 +177,7 @@ async fn a_client_that_does_not_read_is_closed_and_blocks_no_other_client() {
     assert_eq!(closed_with(&closed).await, ErrorCode::SlowReader);
     let list = LobbyRequestBody::ListRooms(ListRooms::default());
     let answer = reader.request(list).await;
-    assert!(
-        matches!(answer, LobbyMessageBody::RoomList(_)),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, LobbyMessageBody::RoomList(_)), "{answer:?}");
     server.end();
 }
 
@@ -230,10 +188,7 @@ async fn a_client_behind_in_its_news_stays_and_learns_what_it_has_missed() {
     let subscription = LobbyRequestBody::ListRooms(ListRooms { subscribe: true });
     behind.request(subscription).await;
     // It reads nothing now, while 30 players write as much as they may at once.
-    let line = LobbyRequestBody::Say(Say {
-        text: "x".repeat(400),
-        ..Say::default()
-    });
+    let line = LobbyRequestBody::Say(Say { text: "x".repeat(400), ..Say::default() });
     let mut talkers = Vec::new();
     for number in 0..30 {
         let mut talker = TestClient::hello(&server, &format!("talker {number}")).await;
@@ -294,10 +249,7 @@ async fn a_room_that_asks_for_more_than_the_operator_allows_is_refused() {
             parameters: given.collect(),
             ..CreateRoom::default()
         };
-        match (
-            ann.request(LobbyRequestBody::CreateRoom(create)).await,
-            refusal,
-        ) {
+        match (ann.request(LobbyRequestBody::CreateRoom(create)).await, refusal) {
             (LobbyMessageBody::RoomCreated(_), None) => {}
             (LobbyMessageBody::Error(error), Some(reason)) => {
                 assert_eq!(error.code(), ErrorCode::BadParameter);
@@ -324,19 +276,14 @@ async fn a_connection_over_the_limit_and_one_without_a_hello_are_closed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_room_to_which_nobody_connects_is_closed() {
     let server = RunningServer::start(&["--abandoned", "1s", "--grace", "1s"]);
-    let (mut ann, mut bob) = (
-        TestClient::hello(&server, "ann").await,
-        TestClient::hello(&server, "bob").await,
-    );
+    let (mut ann, mut bob) =
+        (TestClient::hello(&server, "ann").await, TestClient::hello(&server, "bob").await);
     let played = ann.open_room("field").await;
     let mut game = GameClient::join(&played).await;
     game.expect_joined().await;
     let unplayed = bob.open_room("field").await;
     let left = find_message!(bob, RoomLeft);
-    assert_eq!(
-        (left.room, left.reason()),
-        (unplayed.room, ErrorCode::RoomClosed)
-    );
+    assert_eq!((left.room, left.reason()), (unplayed.room, ErrorCode::RoomClosed));
     let list = LobbyRequestBody::ListRooms(ListRooms::default());
     let LobbyMessageBody::RoomList(list) = bob.request(list).await else {
         panic!("expected the rooms")
@@ -369,13 +316,7 @@ async fn http_serves_health_and_metrics() {
     assert!(http(address, "/healthz").await.starts_with("HTTP/1.1 200"));
     let metrics = http(address, "/metrics").await;
     assert!(metrics.contains("\nambit_connections 1\n"), "{metrics}");
-    assert_eq!(
-        metrics
-            .matches("queue=\"handshakes\",reason=\"full\"")
-            .count(),
-        1,
-        "{metrics}"
-    );
+    assert_eq!(metrics.matches("queue=\"handshakes\",reason=\"full\"").count(), 1, "{metrics}");
     assert!(http(address, "/").await.contains("content-encoding: gzip"));
     assert!(http(address, "/status").await.contains("Rooms"));
     assert!(http(address, "/nothing").await.starts_with("HTTP/1.1 404"));
@@ -389,9 +330,6 @@ async fn a_taken_port_is_reported_as_an_error() {
     let scratch = ScratchDirectory::new();
     let config = scratch.config(&["--listen", &address.to_string()]);
     let error = Server::start(config, registry()).unwrap_err().to_string();
-    assert!(
-        error.contains(&format!("port {} is taken", address.port())),
-        "{error}"
-    );
+    assert!(error.contains(&format!("port {} is taken", address.port())), "{error}");
     server.end();
 }

@@ -55,13 +55,7 @@ impl CubesBot {
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let until = now + Duration::from_millis(rng.u64(0..*ACTIVITY_MS.start()));
-        CubesBot {
-            rng,
-            activity: CubeActivity::Rest,
-            began: now,
-            until,
-            jump_at: now,
-        }
+        CubesBot { rng, activity: CubeActivity::Rest, began: now, until, jump_at: now }
     }
 
     /// The controls to hold and tap now.
@@ -83,14 +77,7 @@ impl CubesBot {
         if jumps {
             self.jump_at = now + self.random_duration(JUMP_MS);
         }
-        KeyPresses {
-            held,
-            tapped: if jumps {
-                with_control(none, "jump")
-            } else {
-                none
-            },
-        }
+        KeyPresses { held, tapped: if jumps { with_control(none, "jump") } else { none } }
     }
 
     /// Whether a burst repels now.
@@ -119,15 +106,10 @@ impl CubesBot {
                 break directions;
             }
         };
-        [
-            ["left", "right"].get(horizontal),
-            ["up", "down"].get(vertical),
-        ]
-        .into_iter()
-        .flatten()
-        .fold(Keymap::default(), |direction, name| {
-            with_control(direction, name)
-        })
+        [["left", "right"].get(horizontal), ["up", "down"].get(vertical)]
+            .into_iter()
+            .flatten()
+            .fold(Keymap::default(), |direction, name| with_control(direction, name))
     }
 
     fn random_duration(&mut self, range_ms: RangeInclusive<u64>) -> Duration {
@@ -137,10 +119,8 @@ impl CubesBot {
 
 /// Adds the control of this name, one of the console's.
 fn with_control(keys: Keymap, name: &str) -> Keymap {
-    let control = CONTROLS
-        .iter()
-        .position(|&control| control == name)
-        .expect("a control of the console");
+    let control =
+        CONTROLS.iter().position(|&control| control == name).expect("a control of the console");
     keys.with(control as u8, true)
 }
 
@@ -159,11 +139,7 @@ mod tests {
             (6, "attract"),
             (7, "repel"),
         ] {
-            assert_eq!(
-                with_control(Keymap::default(), name),
-                Keymap(1 << control),
-                "{name}"
-            );
+            assert_eq!(with_control(Keymap::default(), name), Keymap(1 << control), "{name}");
         }
     }
 

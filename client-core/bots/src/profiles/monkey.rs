@@ -31,9 +31,7 @@ pub(crate) enum MonkeyAct {
 
 impl MonkeyBot {
     pub(crate) fn new(seed: u64) -> Self {
-        Self {
-            rng: fastrand::Rng::with_seed(seed),
-        }
+        Self { rng: fastrand::Rng::with_seed(seed) }
     }
 
     /// The next act in a game with this schema, a map of this extent, and these objects in sight.
@@ -45,16 +43,13 @@ impl MonkeyBot {
     ) -> MonkeyAct {
         match self.rng.u8(..10) {
             0 => MonkeyAct::Keys(Keymap(self.rng.u32(..) & self.rng.u32(..))),
-            1 => MonkeyAct::Message(
-                (0..self.rng.usize(..MAX_NOISE))
-                    .map(|_| self.byte())
-                    .collect(),
-            ),
+            1 => {
+                MonkeyAct::Message((0..self.rng.usize(..MAX_NOISE)).map(|_| self.byte()).collect())
+            }
             2 | 3 => MonkeyAct::Message(self.any_command(schema)),
-            _ => self.valid_command(schema, map, in_sight).map_or(
-                MonkeyAct::Keys(Keymap(self.rng.u32(..))),
-                MonkeyAct::Command,
-            ),
+            _ => self
+                .valid_command(schema, map, in_sight)
+                .map_or(MonkeyAct::Keys(Keymap(self.rng.u32(..))), MonkeyAct::Command),
         }
     }
 
@@ -69,9 +64,7 @@ impl MonkeyBot {
         let fields = schema.commands[kind].fields.iter();
         Some(GameCommand {
             kind: kind as u8,
-            fields: fields
-                .map(|field| self.value(field, map, in_sight))
-                .collect(),
+            fields: fields.map(|field| self.value(field, map, in_sight)).collect(),
         })
     }
 
@@ -86,11 +79,7 @@ impl MonkeyBot {
             }
             FieldType::Position => {
                 // One in eight is off most maps.
-                let (width, height) = if self.rng.u8(..8) == 0 {
-                    (MAX_XY, MAX_XY)
-                } else {
-                    map
-                };
+                let (width, height) = if self.rng.u8(..8) == 0 { (MAX_XY, MAX_XY) } else { map };
                 let (x, y) = (self.rng.f32() * width, self.rng.f32() * height);
                 FieldValue::Position(Position::on_ground(x, y))
             }
@@ -110,10 +99,9 @@ impl MonkeyBot {
     /// makes no later one outdated.
     fn any_command(&mut self, schema: &Schema) -> Vec<u8> {
         let kind = self.rng.u8(..=schema.commands.len() as u8);
-        let count = schema.command(kind).map_or_else(
-            || self.rng.usize(..=MAX_FIELDS),
-            |command| command.fields.len(),
-        );
+        let count = schema
+            .command(kind)
+            .map_or_else(|| self.rng.usize(..=MAX_FIELDS), |command| command.fields.len());
         wire::encode(&mut Command {
             number: 0,
             kind,
@@ -125,10 +113,7 @@ impl MonkeyBot {
     fn any_value(&mut self) -> FieldValue<Alias> {
         match self.rng.u8(..6) {
             0 => FieldValue::None,
-            1 => FieldValue::Object(Alias {
-                slot: self.rng.u16(..32),
-                epoch: self.rng.u8(..4),
-            }),
+            1 => FieldValue::Object(Alias { slot: self.rng.u16(..32), epoch: self.rng.u8(..4) }),
             2 => {
                 let (x, y) = (self.rng.f32() * MAX_XY, self.rng.f32() * MAX_XY);
                 FieldValue::Position(Position::on_ground(x, y))
@@ -172,10 +157,7 @@ mod tests {
             }
         }
         assert!(used.iter().all(|&used| used > 100), "{used:?}");
-        assert!(
-            seen > 50 && messages > 300 && keys > 100,
-            "{seen} {messages} {keys}"
-        );
+        assert!(seen > 50 && messages > 300 && keys > 100, "{seen} {messages} {keys}");
     }
 
     #[test]

@@ -71,10 +71,7 @@ fn playing() -> Session {
         client: ClientConfig::default(),
     };
     let (handle, _) = shell::start(options, ());
-    let session = Session {
-        handle,
-        inbox: Arc::new(Inbox::new()),
-    };
+    let session = Session { handle, inbox: Arc::new(Inbox::new()) };
     session.read(join_game);
     assert!(session.read(|client, _| client.is_playing()));
     session
@@ -83,20 +80,14 @@ fn playing() -> Session {
 fn join_game(client: &mut ClientCore, now: LocalTime) {
     client.connect(now);
     client.handle_world_connected(now);
-    let room = pb::Room {
-        id: ROOM.0,
-        ..pb::Room::default()
-    };
+    let room = pb::Room { id: ROOM.0, ..pb::Room::default() };
     for body in [
         world_to_client::Body::Welcome(pb::Welcome {
             version: WORLD_VERSION,
             player: 1,
             ..pb::Welcome::default()
         }),
-        world_to_client::Body::RoomJoined(pb::RoomJoined {
-            room: Some(room),
-            players: Vec::new(),
-        }),
+        world_to_client::Body::RoomJoined(pb::RoomJoined { room: Some(room), players: Vec::new() }),
         world_to_client::Body::Ticket(pb::Ticket {
             room: ROOM.0,
             address: "127.0.0.1:1".to_owned(),

@@ -20,14 +20,8 @@ async fn an_answer_goes_to_the_request_that_waits_for_it() {
     inbox.handle(ViewEvent::Done { request: 2 });
     inbox.handle(refused(ErrorSubject::Request(1), "room_full"));
     let refusal = one.await.expect("answered").expect_err("refused");
-    assert_eq!(
-        refusal.code(),
-        Some(ambit_proto::codes::ErrorCode::RoomFull)
-    );
-    assert_eq!(
-        two.await.expect("answered"),
-        Ok(ViewEvent::Done { request: 2 })
-    );
+    assert_eq!(refusal.code(), Some(ambit_proto::codes::ErrorCode::RoomFull));
+    assert_eq!(two.await.expect("answered"), Ok(ViewEvent::Done { request: 2 }));
     assert_eq!(lobby_events(&inbox), []);
 }
 
@@ -36,10 +30,7 @@ async fn an_answer_that_nobody_waits_for_is_an_event() {
     let inbox = Inbox::new();
     drop(ask(&inbox, 1));
     inbox.handle(created(1));
-    let joined = LobbyEvent::Joined {
-        room: room(),
-        players: Vec::new(),
-    };
+    let joined = LobbyEvent::Joined { room: room(), players: Vec::new() };
     assert_eq!(lobby_events(&inbox), [joined]);
 }
 
@@ -105,10 +96,7 @@ fn of_the_lists_that_were_not_read_only_the_newest_is_kept() {
         room: Some(room),
         players: vec![member(); count],
     };
-    let rooms = |count| ViewEvent::Rooms {
-        request: 0,
-        rooms: vec![room(); count],
-    };
+    let rooms = |count| ViewEvent::Rooms { request: 0, rooms: vec![room(); count] };
     let chat = ChatMessage {
         channel: ChatChannel::Room,
         from: PlayerId(1),
@@ -124,15 +112,9 @@ fn of_the_lists_that_were_not_read_only_the_newest_is_kept() {
     }
     let newest = (2 * MAX_LOBBY_EVENTS - 1) % 100;
     let expected = [
-        LobbyEvent::Players {
-            room: RoomId(6),
-            players: vec![member()],
-        },
+        LobbyEvent::Players { room: RoomId(6), players: vec![member()] },
         LobbyEvent::Chat(chat),
-        LobbyEvent::Players {
-            room: ROOM,
-            players: vec![member(); newest],
-        },
+        LobbyEvent::Players { room: ROOM, players: vec![member(); newest] },
         LobbyEvent::Rooms(vec![room(); (2 * MAX_LOBBY_EVENTS - 1) % 10]),
     ];
     assert_eq!(lobby_events(&inbox), expected);
@@ -149,17 +131,11 @@ async fn each_game_has_a_queue_of_its_own_that_ends_with_it() {
     inbox.handle(started(false));
     let second = play(&inbox, Some(ROOM)).await.expect("in the game");
     inbox.handle(leave(9));
-    let ended = GameEvent::Ended {
-        code: "kicked".to_owned(),
-        message: String::new(),
-    };
+    let ended = GameEvent::Ended { code: "kicked".to_owned(), message: String::new() };
     assert_eq!(first.next().await, Some(ended));
     assert_eq!(first.next().await, None);
     assert!(!second.is_closed());
-    assert!(matches!(
-        second.try_next(),
-        Some(GameEvent::Leave { id: 9, .. })
-    ));
+    assert!(matches!(second.try_next(), Some(GameEvent::Leave { id: 9, .. })));
 }
 
 #[tokio::test]
@@ -203,12 +179,7 @@ fn created(request: u64) -> ViewEvent {
 }
 
 fn left(code: &str) -> ViewEvent {
-    ViewEvent::Left {
-        request: 0,
-        room: ROOM,
-        code: code.to_owned(),
-        message: String::new(),
-    }
+    ViewEvent::Left { request: 0, room: ROOM, code: code.to_owned(), message: String::new() }
 }
 
 fn closed(code: &str) -> ViewEvent {
@@ -219,11 +190,7 @@ fn closed(code: &str) -> ViewEvent {
 }
 
 fn refused(subject: ErrorSubject, code: &str) -> ViewEvent {
-    ViewEvent::Error(Failure {
-        subject,
-        code: code.to_owned(),
-        message: String::new(),
-    })
+    ViewEvent::Error(Failure { subject, code: code.to_owned(), message: String::new() })
 }
 
 fn leave(id: u32) -> ViewEvent {

@@ -24,15 +24,10 @@ fn the_next_line_waits_for_the_answer() {
     let mut harness = ScriptHarness::new();
     assert_eq!(
         harness.line("rooms"),
-        [ScriptStep::Request(LobbyRequest::ListRooms {
-            subscribe: false
-        })]
+        [ScriptStep::Request(LobbyRequest::ListRooms { subscribe: false })]
     );
     assert!(!harness.script.wants_line());
-    assert!(harness.answer(|request| ViewEvent::Rooms {
-        request,
-        rooms: Vec::new()
-    }));
+    assert!(harness.answer(|request| ViewEvent::Rooms { request, rooms: Vec::new() }));
     assert!(harness.script.wants_line());
 }
 
@@ -76,10 +71,7 @@ fn commands_wait_until_the_game_has_started() {
             fields: vec![FieldValue::Position(Position::on_ground(1.0, 2.0))],
         })]
     );
-    assert_eq!(
-        harness.line("keys fire"),
-        [ScriptStep::Hold(Keymap(0b1_0000))]
-    );
+    assert_eq!(harness.line("keys fire"), [ScriptStep::Hold(Keymap(0b1_0000))]);
     assert_eq!(harness.line("keys none"), [ScriptStep::Hold(Keymap(0))]);
 }
 
@@ -121,10 +113,9 @@ fn commands_of_the_game_are_parsed_by_its_schema() {
             ],
         })]
     );
-    for (line, hint, code) in [
-        ("cast sing", "bolt, heal", "unknown_command"),
-        ("jump", "'help' lists them all", "usage"),
-    ] {
+    for (line, hint, code) in
+        [("cast sing", "bolt, heal", "unknown_command"), ("jump", "'help' lists them all", "usage")]
+    {
         let steps = harness.line(line);
         assert_eq!(codes(&steps), [code]);
         assert!(
@@ -139,25 +130,14 @@ fn with_do_a_command_of_the_game_is_given_whatever_it_is_called() {
     let mut schema = Schema::example();
     schema.commands[1].name = "ready".to_owned();
     let mut harness = ScriptHarness::in_game_of(schema.clone());
-    let act = ScriptStep::Act(GameCommand {
-        kind: 1,
-        fields: Vec::new(),
-    });
+    let act = ScriptStep::Act(GameCommand { kind: 1, fields: Vec::new() });
     assert_eq!(harness.line("do ready"), [act]);
     assert_eq!(codes(&harness.line("do dance")), ["usage"]);
-    assert_eq!(
-        harness.line("ready"),
-        [ScriptStep::Request(LobbyRequest::SetReady(true))]
-    );
+    assert_eq!(harness.line("ready"), [ScriptStep::Request(LobbyRequest::SetReady(true))]);
     let help = crate::report::help(Some(&schema));
     let usages = help["commands"].as_array().expect("a list").iter();
-    let usages: Vec<_> = usages
-        .filter_map(|command| command["usage"].as_str())
-        .collect();
-    assert!(
-        usages.contains(&"do ready") && !usages.contains(&"ready"),
-        "{usages:?}"
-    );
+    let usages: Vec<_> = usages.filter_map(|command| command["usage"].as_str()).collect();
+    assert!(usages.contains(&"do ready") && !usages.contains(&"ready"), "{usages:?}");
     assert!(usages.contains(&"walk-to X Y"), "{usages:?}");
 }
 
@@ -226,10 +206,7 @@ fn a_wait_that_times_out_is_an_error_and_the_script_continues() {
 
 #[test]
 fn waiting_for_an_unknown_event_is_a_usage_error() {
-    assert_eq!(
-        codes(&ScriptHarness::new().line("wait-for no-such-event")),
-        ["usage"]
-    );
+    assert_eq!(codes(&ScriptHarness::new().line("wait-for no-such-event")), ["usage"]);
 }
 
 #[test]
@@ -248,27 +225,18 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
     let mut harness = ScriptHarness::new();
     harness.line("join den password=x");
     assert!(
-        !harness.answer(|request| ViewEvent::Rooms {
-            request,
-            rooms: rooms()
-        }),
+        !harness.answer(|request| ViewEvent::Rooms { request, rooms: rooms() }),
         "the list is not printed"
     );
     assert_eq!(
         harness.steps(),
-        [ScriptStep::Request(LobbyRequest::JoinRoom {
-            room: RoomId(3),
-            password: "x".into()
-        })]
+        [ScriptStep::Request(LobbyRequest::JoinRoom { room: RoomId(3), password: "x".into() })]
     );
 
     for name in ["lair", "cave"] {
         let mut harness = ScriptHarness::new();
         harness.line(&format!("join {name}"));
-        harness.answer(|request| ViewEvent::Rooms {
-            request,
-            rooms: rooms(),
-        });
+        harness.answer(|request| ViewEvent::Rooms { request, rooms: rooms() });
         assert_eq!(codes(&harness.steps()), ["no_such_room"]);
         assert!(harness.script.wants_line());
     }
@@ -290,10 +258,7 @@ fn a_player_to_kick_is_found_by_name() {
         room: None,
         players: vec![bob]
     }));
-    assert_eq!(
-        harness.steps(),
-        [ScriptStep::Request(LobbyRequest::Kick(PlayerId(9)))]
-    );
+    assert_eq!(harness.steps(), [ScriptStep::Request(LobbyRequest::Kick(PlayerId(9)))]);
 }
 
 #[test]
@@ -301,10 +266,7 @@ fn chat_goes_to_the_room_or_without_a_room_to_the_lobby() {
     let check_audience = |mut harness: ScriptHarness, to: ChatAudience| {
         assert_eq!(
             harness.line("say hello"),
-            [ScriptStep::Request(LobbyRequest::Say {
-                to,
-                text: "hello".into()
-            })]
+            [ScriptStep::Request(LobbyRequest::Say { to, text: "hello".into() })]
         );
     };
     check_audience(ScriptHarness::new(), ChatAudience::Lobby);
@@ -315,13 +277,7 @@ fn chat_goes_to_the_room_or_without_a_room_to_the_lobby() {
 fn the_next_line_waits_for_the_chat_message() {
     let chat = |from| {
         let (channel, from_name, text) = (ChatChannel::Lobby, String::new(), String::new());
-        ViewEvent::Chat(ChatMessage {
-            channel,
-            from: PlayerId(from),
-            from_name,
-            to: None,
-            text,
-        })
+        ViewEvent::Chat(ChatMessage { channel, from: PlayerId(from), from_name, to: None, text })
     };
     let mut harness = ScriptHarness::new();
     harness.line("say hello");
@@ -402,11 +358,7 @@ impl ScriptHarness {
             keys += 1;
             [keys; 16]
         };
-        ScriptHarness {
-            script: Script::new(Box::new(new_key)),
-            now: LocalTime::ZERO,
-            requests: 0,
-        }
+        ScriptHarness { script: Script::new(Box::new(new_key)), now: LocalTime::ZERO, requests: 0 }
     }
 
     fn new() -> Self {
@@ -478,23 +430,12 @@ fn codes(steps: &[ScriptStep]) -> Vec<&'static str> {
 
 fn refused(request: u64) -> ViewEvent {
     let (about, code) = (ErrorSubject::Request(request), "not_in_room".to_owned());
-    ViewEvent::Error(Failure {
-        subject: about,
-        code,
-        message: String::new(),
-    })
+    ViewEvent::Error(Failure { subject: about, code, message: String::new() })
 }
 
 fn welcome(room: Option<RoomId>) -> ViewEvent {
     let (player, name, grace) = (PlayerId(1), "ann".to_owned(), Duration::from_secs(30));
-    ViewEvent::Welcome(Welcome {
-        player,
-        name,
-        resumed: false,
-        room,
-        grace,
-        games: Vec::new(),
-    })
+    ViewEvent::Welcome(Welcome { player, name, resumed: false, room, grace, games: Vec::new() })
 }
 
 fn room(id: u64, name: &str) -> RoomListing {

@@ -42,10 +42,7 @@ impl SharedNames {
     }
 
     fn objects(&self) -> Vec<ObjectName> {
-        self.client
-            .get()
-            .map(|client| client.run(objects))
-            .unwrap_or_default()
+        self.client.get().map(|client| client.run(objects)).unwrap_or_default()
     }
 }
 
@@ -74,10 +71,7 @@ pub(super) struct LineHelper {
 
 impl LineHelper {
     pub(super) fn new(names: Arc<SharedNames>) -> Self {
-        LineHelper {
-            names,
-            columns: DEFAULT_COLUMNS,
-        }
+        LineHelper { names, columns: DEFAULT_COLUMNS }
     }
 
     pub(super) fn set_columns(&mut self, columns: usize) {
@@ -103,10 +97,10 @@ impl Completer for LineHelper {
             known.objects = objects;
             completion::complete(line, cursor, known)
         });
-        let candidates = completion.candidates.into_iter().map(|candidate| Pair {
-            display: candidate.label,
-            replacement: candidate.text,
-        });
+        let candidates = completion
+            .candidates
+            .into_iter()
+            .map(|candidate| Pair { display: candidate.label, replacement: candidate.text });
         Ok((completion.start, candidates.collect()))
     }
 }
@@ -158,10 +152,7 @@ mod tests {
     fn a_hint_never_wraps_the_line() {
         let hint = "cast SPELL [X Y]: Cast a spell.";
         assert_eq!(shown_hint(hint, "cast", 80), Some(format!("   {hint}")));
-        assert_eq!(
-            shown_hint(hint, "cast", 20),
-            Some("   cast SPELL".to_owned())
-        );
+        assert_eq!(shown_hint(hint, "cast", 20), Some("   cast SPELL".to_owned()));
         assert_eq!(shown_hint(hint, "cast", 17), None);
     }
 }

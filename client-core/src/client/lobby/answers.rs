@@ -27,11 +27,7 @@ impl LobbySession {
         let question = self.pending.take_answered(request);
         let is_answer = can_answer(&body);
         // The answer to a question of the client itself is a notification to the views.
-        let request = if matches!(question, Some(LobbyQuestion::Player(_))) {
-            request
-        } else {
-            0
-        };
+        let request = if matches!(question, Some(LobbyQuestion::Player(_))) { request } else { 0 };
         match body {
             LobbyMessageBody::Error(error) if question == Some(LobbyQuestion::Ticket) => {
                 self.outputs.push_back(LobbyOutput::NoTicket(
@@ -40,11 +36,8 @@ impl LobbySession {
                 ));
             }
             LobbyMessageBody::Error(error) => {
-                let about = if request == 0 {
-                    ErrorSubject::Lobby
-                } else {
-                    ErrorSubject::Request(request)
-                };
+                let about =
+                    if request == 0 { ErrorSubject::Lobby } else { ErrorSubject::Request(request) };
                 self.emit_error(about, protocol::name_of_error(&error), error.message);
             }
             LobbyMessageBody::RoomList(list) => {
@@ -63,27 +56,19 @@ impl LobbySession {
                 if room.is_some() && room == self.room {
                     self.roster.clone_from(&players);
                 }
-                self.emit(ViewEvent::Players {
-                    request,
-                    room,
-                    players,
-                });
+                self.emit(ViewEvent::Players { request, room, players });
             }
-            LobbyMessageBody::GameDescription(description) => self.emit(ViewEvent::Game {
-                request,
-                description: description.into(),
-            }),
-            LobbyMessageBody::BotsInvited(invited) => self.emit(ViewEvent::BotsInvited {
-                request,
-                count: invited.count,
-            }),
+            LobbyMessageBody::GameDescription(description) => {
+                self.emit(ViewEvent::Game { request, description: description.into() })
+            }
+            LobbyMessageBody::BotsInvited(invited) => {
+                self.emit(ViewEvent::BotsInvited { request, count: invited.count })
+            }
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
             LobbyMessageBody::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
             LobbyMessageBody::MissedNews(missed) => {
-                self.emit(ViewEvent::ChatMissed {
-                    count: missed.chats,
-                });
+                self.emit(ViewEvent::ChatMissed { count: missed.chats });
             }
             LobbyMessageBody::Done(_) => self.emit(ViewEvent::Done { request }),
             LobbyMessageBody::Ticket(ticket) => self.handle_ticket(ticket),
@@ -107,10 +92,8 @@ impl LobbySession {
             }
             Some(LobbyQuestion::Ticket) => {
                 let message = format!("asked for a ticket, but {UNKNOWN_ANSWER}");
-                self.outputs.push_back(LobbyOutput::NoTicket(
-                    codes::BAD_MESSAGE.to_owned(),
-                    message,
-                ));
+                self.outputs
+                    .push_back(LobbyOutput::NoTicket(codes::BAD_MESSAGE.to_owned(), message));
             }
             Some(LobbyQuestion::Subscription) | None => {}
         }
@@ -140,17 +123,9 @@ impl LobbySession {
     fn handle_joined(&mut self, request: u64, joined: pb::RoomJoined) {
         let room = RoomListing::from(joined.room.unwrap_or_default());
         self.room = Some(room.id);
-        let players: Vec<_> = joined
-            .players
-            .into_iter()
-            .map(PlayerListing::from)
-            .collect();
+        let players: Vec<_> = joined.players.into_iter().map(PlayerListing::from).collect();
         self.roster.clone_from(&players);
-        self.emit(ViewEvent::Joined {
-            request,
-            room,
-            players,
-        });
+        self.emit(ViewEvent::Joined { request, room, players });
     }
 
     /// Views get the whole list, so they need not keep one.
@@ -159,8 +134,7 @@ impl LobbySession {
         if self.room != Some(room) {
             return;
         }
-        self.roster
-            .retain(|player| !change.gone.contains(&player.id.0));
+        self.roster.retain(|player| !change.gone.contains(&player.id.0));
         for player in change.players.into_iter().map(PlayerListing::from) {
             match self.roster.iter().position(|known| known.id == player.id) {
                 Some(index) => self.roster[index] = player,
@@ -189,11 +163,7 @@ impl LobbySession {
         if self.player == Some(player) {
             self.name.clone_from(&renamed.name);
         }
-        self.emit(ViewEvent::Renamed {
-            request,
-            player,
-            name: renamed.name,
-        });
+        self.emit(ViewEvent::Renamed { request, player, name: renamed.name });
     }
 
     fn handle_ticket(&mut self, ticket: pb::Ticket) {
@@ -201,10 +171,9 @@ impl LobbySession {
             // Ignore a ticket for a room that the player has left meanwhile.
             Ok(ticket) if self.room != Some(ticket.room) => {}
             Ok(ticket) => self.outputs.push_back(LobbyOutput::Ticket(ticket)),
-            Err(bad) => self.outputs.push_back(LobbyOutput::NoTicket(
-                codes::BAD_MESSAGE.to_owned(),
-                bad.to_string(),
-            )),
+            Err(bad) => self
+                .outputs
+                .push_back(LobbyOutput::NoTicket(codes::BAD_MESSAGE.to_owned(), bad.to_string())),
         }
     }
 }

@@ -21,14 +21,8 @@ impl<V> RunningGame<V> {
     pub(super) fn poll_link(&mut self, now: LocalTime, out: &mut GameResults) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Pong {
-                    sent,
-                    received_by_peer,
-                    sent_by_peer,
-                    arrived,
-                } => {
-                    self.clock
-                        .handle_pong(sent, received_by_peer, sent_by_peer, arrived);
+                LinkEvent::Pong { sent, received_by_peer, sent_by_peer, arrived } => {
+                    self.clock.handle_pong(sent, received_by_peer, sent_by_peer, arrived);
                 }
                 LinkEvent::MessageAcked(message) => {
                     if let Some(number) = self.sent_commands.handle_acked(now, message) {
@@ -53,14 +47,7 @@ impl<V> RunningGame<V> {
         };
         let per_cent = 100 * received / total.max(1);
         if self.map_progress_reported.replace(per_cent) != Some(per_cent) {
-            emit(
-                out,
-                ViewEvent::MapProgress {
-                    t: self.clock.room_time(now),
-                    received,
-                    total,
-                },
-            );
+            emit(out, ViewEvent::MapProgress { t: self.clock.room_time(now), received, total });
         }
     }
 
@@ -70,14 +57,7 @@ impl<V> RunningGame<V> {
                 let map = Arc::new(map);
                 self.map = Some(map.clone());
                 self.simulated_objects.set_map(map.clone());
-                emit(
-                    out,
-                    ViewEvent::Map {
-                        t: self.clock.room_time(now),
-                        map,
-                        bytes: block.len(),
-                    },
-                );
+                emit(out, ViewEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
             }
             Err(_) => out.stats.malformed += 1,
         }
@@ -90,10 +70,7 @@ impl<V> RunningGame<V> {
         body: Reader<'_>,
         out: &mut GameResults,
     ) -> Result<(), WireError> {
-        let number = self
-            .link
-            .last_received_number()
-            .expect("the link has received a datagram");
+        let number = self.link.last_received_number().expect("the link has received a datagram");
         self.arrivals.handle_number(number);
         let context = BodyContext {
             schema: &self.rules.schema,
@@ -110,11 +87,7 @@ impl<V> RunningGame<V> {
             self.newest_stamp = Some(body.stamp);
             out.note_fresh_data(now);
         }
-        let datagram = ReceivedDatagram {
-            number,
-            stamp: body.stamp,
-            now: room_now,
-        };
+        let datagram = ReceivedDatagram { number, stamp: body.stamp, now: room_now };
         for record in &body.records {
             if let Record::InputEffects(effects) = record {
                 self.uplinks.inputs.handle_effects(effects);
@@ -177,31 +150,20 @@ impl<V> RunningGame<V> {
             return Err(WireError::OutOfRange { what: "event" });
         }
         match notice {
-            Notice::Event {
-                kind,
-                effect,
-                fields,
-            } => {
+            Notice::Event { kind, effect, fields } => {
                 let late = effect < room_now;
                 out.stats.events += 1;
                 out.stats.late_events += u64::from(late);
                 self.uplinks.count_received(1, u64::from(late));
-                let received = ReceivedEvent {
-                    kind,
-                    effect,
-                    fields,
-                };
+                let received = ReceivedEvent { kind, effect, fields };
                 let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
-                self.held_events
-                    .handle(room_now, received, &self.replica, |event| {
-                        emit_game_event(engaged, own, event, out);
-                    });
+                self.held_events.handle(room_now, received, &self.replica, |event| {
+                    emit_game_event(engaged, own, event, out);
+                });
             }
             // The player has given a newer command to move, which overtook this one.
-            Notice::Refused {
-                reason: RefusalReason::Code(code),
-                ..
-            } if i32::from(code) == protocol::ErrorCode::Outdated as i32 => {}
+            Notice::Refused { reason: RefusalReason::Code(code), .. }
+                if i32::from(code) == protocol::ErrorCode::Outdated as i32 => {}
             Notice::Refused { command, reason } => {
                 let (code, text) = match reason {
                     RefusalReason::Code(code) => {

@@ -53,9 +53,8 @@ impl<V> RunningGame<V> {
     pub fn object_age(&self, object: &VisibleObject<'_, V>, t: GameTime) -> Option<Duration> {
         // The host sends nothing about an object at rest until it moves. If it moves here, that is
         // the client's own simulation.
-        let newest_pose = object
-            .newest_pose_stamp()
-            .filter(|_| object.moves(t) && !object.is_reported_at_rest());
+        let newest_pose =
+            object.newest_pose_stamp().filter(|_| object.moves(t) && !object.is_reported_at_rest());
         Some(t.since(newest_pose.or(self.newest_stamp)?))
     }
 

@@ -22,20 +22,11 @@ fn a_falling_cube_is_drawn_falling_without_new_poses() {
     harness.enter(CUBE, &falling());
     harness.run_for(300);
     let seen = harness.replica.get(1).expect("in sight");
-    let (t, drawn) = (
-        ms(harness.now),
-        seen.drawn(ms(harness.now)).expect("it has a pose"),
-    );
+    let (t, drawn) = (ms(harness.now), seen.drawn(ms(harness.now)).expect("it has a pose"));
     let seconds = (harness.now - 1_000 - 150) as f32 / 1_000.0;
     let fallen = 9.81 * seconds * seconds / 2.0;
-    assert!(
-        (drawn.position.z - (8.0 - fallen)).abs() < 0.1,
-        "{drawn:?} after {seconds} s"
-    );
-    assert_eq!(
-        (seen.position(t), drawn.room_time, seen.moves(t)),
-        (Some(drawn.position), t, true)
-    );
+    assert!((drawn.position.z - (8.0 - fallen)).abs() < 0.1, "{drawn:?} after {seconds} s");
+    assert_eq!((seen.position(t), drawn.room_time, seen.moves(t)), (Some(drawn.position), t, true));
     assert_eq!(seen.orientation(t), Some(drawn.quaternion));
     assert!(harness.simulated.next_due().is_some());
 }
@@ -53,13 +44,7 @@ fn a_kind_that_is_not_simulated_is_drawn_as_received() {
             .map(|position| position.z),
         Some(8.0)
     );
-    assert_eq!(
-        (
-            harness.simulated.next_due(),
-            harness.simulated.stats().steps
-        ),
-        (None, 0)
-    );
+    assert_eq!((harness.simulated.next_due(), harness.simulated.stats().steps), (None, 0));
 }
 
 #[test]
@@ -68,11 +53,7 @@ fn other_players_cubes_are_steered_by_received_flags() {
     harness.enter(PLAYER, &standing());
     harness.run_for(300);
     let before = harness.shown_x();
-    let held = Component::Flag(Timeline::starting_with(
-        4,
-        ms(harness.now + 150),
-        StepValue(true),
-    ));
+    let held = Component::Flag(Timeline::starting_with(4, ms(harness.now + 150), StepValue(true)));
     let (index, _) = component::HELD_CONTROLS[1];
     let update = Record::Update {
         alias: ALIAS,
@@ -84,11 +65,7 @@ fn other_players_cubes_are_steered_by_received_flags() {
     harness.run_for(150);
     assert_eq!(harness.shown_x(), before);
     harness.run_for(500);
-    assert!(
-        harness.shown_x() > before + 0.5,
-        "{}",
-        harness.shown_x() - before
-    );
+    assert!(harness.shown_x() > before + 0.5, "{}", harness.shown_x() - before);
 }
 
 #[test]
@@ -100,21 +77,13 @@ fn with_prediction_the_own_cube_responds_at_once() {
         let before = harness.shown_x();
         harness.inputs = vec![harness.pressed(RIGHT)];
         harness.run_for(200);
-        assert_eq!(
-            harness.shown_x() > before + 0.05,
-            predict,
-            "{}",
-            harness.shown_x() - before
-        );
+        assert_eq!(harness.shown_x() > before + 0.05, predict, "{}", harness.shown_x() - before);
         let drawn = harness
             .replica
             .get(1)
             .and_then(|seen| seen.drawn(ms(harness.now)))
             .expect("it has a pose");
-        assert_eq!(
-            drawn.room_time,
-            ms(harness.now + if predict { 190 } else { 0 })
-        );
+        assert_eq!(drawn.room_time, ms(harness.now + if predict { 190 } else { 0 }));
     }
 }
 
@@ -129,22 +98,14 @@ fn kinds_without_physics_are_named_and_drawn_as_received() {
         ..PHYSICS
     };
     let cubes_only = GamePhysics {
-        kinds: &[SimulatedKind {
-            kind: CUBE,
-            format: POSE_FORMAT,
-            held_controls: &[],
-        }],
+        kinds: &[SimulatedKind { kind: CUBE, format: POSE_FORMAT, held_controls: &[] }],
         ..PHYSICS
     };
     for (physics, sync, missing) in [
         (None, PosePresentation::Simulated, &["cube", "player"][..]),
         (None, PosePresentation::Interpolated, &[]),
         (Some(PHYSICS), PosePresentation::Simulated, &[]),
-        (
-            Some(other_grid),
-            PosePresentation::Simulated,
-            &["cube", "player"],
-        ),
+        (Some(other_grid), PosePresentation::Simulated, &["cube", "player"]),
         (Some(cubes_only), PosePresentation::Simulated, &["player"]),
     ] {
         let mut harness = SimulatedHarness::with_physics(physics, sync);
@@ -153,10 +114,7 @@ fn kinds_without_physics_are_named_and_drawn_as_received() {
         harness.run_for(300);
         let is_simulated = sync == PosePresentation::Simulated && missing.is_empty();
         assert_eq!(harness.simulated.bodies(), usize::from(is_simulated));
-        let z = harness
-            .replica
-            .get(1)
-            .and_then(|seen| seen.position(ms(harness.now)));
+        let z = harness.replica.get(1).and_then(|seen| seen.position(ms(harness.now)));
         assert_eq!(z.expect("in sight").z < 8.0, is_simulated);
     }
 }
@@ -244,12 +202,7 @@ impl SimulatedHarness {
             now: GameTime::ZERO,
             delay: DELAY,
             tick_hz: 20,
-            map: MapExtent {
-                width_m,
-                height_m: 32.0,
-                cell_m: 10.0,
-                ..MapExtent::default()
-            },
+            map: MapExtent { width_m, height_m: 32.0, cell_m: 10.0, ..MapExtent::default() },
             schema: Arc::new(schema(sync)),
             coding: PoseCoding::Auto,
         };
@@ -285,11 +238,8 @@ impl SimulatedHarness {
     fn apply_record(&mut self, record: &Record) {
         self.stamp = ms(self.now);
         self.received_until += 1;
-        let datagram = ReceivedDatagram {
-            number: self.received_until,
-            stamp: self.stamp,
-            now: self.stamp,
-        };
+        let datagram =
+            ReceivedDatagram { number: self.received_until, stamp: self.stamp, now: self.stamp };
         self.replica.apply(datagram, record);
         self.replica.finish_datagram(datagram);
     }
@@ -301,12 +251,7 @@ impl SimulatedHarness {
             let presses =
                 PressedKeys::from_inputs(self.inputs.iter().copied(), Duration::from_millis(50));
             let presses = self.simulated.predicts().then_some(&presses);
-            let clocks = SimulationClocks {
-                now: ms(now),
-                one_way,
-                rtt,
-                newest_stamp: self.stamp,
-            };
+            let clocks = SimulationClocks { now: ms(now), one_way, rtt, newest_stamp: self.stamp };
             self.simulated.advance(clocks, presses, &mut self.replica);
         }
         self.now += for_ms;
@@ -314,17 +259,11 @@ impl SimulatedHarness {
 
     /// The player holds these keys from now on; the host applies them at their arrival.
     fn pressed(&self, keys: Keymap) -> OwnInput {
-        OwnInput {
-            at: ms(self.now),
-            keys,
-            effect: ms(self.now + 40 + 150),
-            is_confirmed: false,
-        }
+        OwnInput { at: ms(self.now), keys, effect: ms(self.now + 40 + 150), is_confirmed: false }
     }
 
     fn set_physics(&mut self, physics: Option<GamePhysics>) {
-        self.simulated
-            .set_physics(&self.rules, physics, &mut self.replica);
+        self.simulated.set_physics(&self.rules, physics, &mut self.replica);
     }
 
     fn shown_x(&self) -> f32 {

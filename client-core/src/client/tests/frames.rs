@@ -15,21 +15,13 @@ fn a_frame_shows_all_objects_at_one_time() {
         frame.update(&mut harness.client, harness.now, harness.now);
         let t = harness.client.room_time(harness.now).expect("in a game");
         assert_eq!(frame.time(), Some(t));
-        let shown: Vec<_> = frame
-            .objects()
-            .map(|object| (object.id(), Some(object.position())))
-            .collect();
+        let shown: Vec<_> =
+            frame.objects().map(|object| (object.id(), Some(object.position()))).collect();
         let read = |object: VisibleObject<'_, ()>| (object.id, object.position(t));
-        assert_eq!(
-            shown,
-            harness.client.objects().map(read).collect::<Vec<_>>()
-        );
+        assert_eq!(shown, harness.client.objects().map(read).collect::<Vec<_>>());
         let walker = frame.object(2).expect("in sight");
         let walked = walker.position().x - 5.0;
-        assert!(
-            (walked - 0.07 - step as f32 * 0.007 * 10.0).abs() < 0.05,
-            "{walked}"
-        );
+        assert!((walked - 0.07 - step as f32 * 0.007 * 10.0).abs() < 0.05, "{walked}");
         assert!(walker.moves() && !walker.is_own());
     }
 }
@@ -39,20 +31,10 @@ fn a_frame_has_the_components_by_name() {
     let (mut harness, mut frame) = walking();
     frame.update(&mut harness.client, harness.now, harness.now);
     let avatar = frame.avatar().expect("in sight");
-    assert_eq!(
-        (avatar.kind(), avatar.text("name")),
-        ("avatar", Some("Zoë"))
-    );
+    assert_eq!((avatar.kind(), avatar.text("name")), ("avatar", Some("Zoë")));
     assert_eq!(avatar.number("level"), Some(7));
-    assert_eq!(
-        (avatar.number("name"), avatar.value("no-such")),
-        (None, None)
-    );
-    assert!(
-        avatar
-            .gauge("health")
-            .is_some_and(|health| health.value >= 50.0)
-    );
+    assert_eq!((avatar.number("name"), avatar.value("no-such")), (None, None));
+    assert!(avatar.gauge("health").is_some_and(|health| health.value >= 50.0));
     let names: Vec<_> = avatar.values().map(|(name, _)| name).collect();
     assert_eq!(names, ["health", "level", "name"]);
     assert_eq!(avatar.component(5), Some(FrameValue::Text("Zoë")));

@@ -24,16 +24,9 @@ fn a_ticket_lets_the_client_join_the_game() {
     let Some(ViewEvent::Started(started)) = harness.events().pop() else {
         panic!("expected a start")
     };
+    assert_eq!((started.room, started.is_rejoin, started.tick_hz), (RoomId(ROOM), false, 20));
     assert_eq!(
-        (started.room, started.is_rejoin, started.tick_hz),
-        (RoomId(ROOM), false, 20)
-    );
-    assert_eq!(
-        (
-            started.delay,
-            started.map.cell_m,
-            started.schema.commands.len()
-        ),
+        (started.delay, started.map.cell_m, started.schema.commands.len()),
         (ms(150), 10.0, 4)
     );
     assert!(harness.client.is_playing());
@@ -43,9 +36,7 @@ fn a_ticket_lets_the_client_join_the_game() {
 fn the_join_gives_a_first_estimate_of_room_time() {
     let harness = ClientHarness::playing();
     let estimate = harness.client.room_time(harness.now).expect("in a game");
-    let error = estimate
-        .since(harness.room_time())
-        .max(harness.room_time().since(estimate));
+    let error = estimate.since(harness.room_time()).max(harness.room_time().since(estimate));
     assert!(error <= ms(1), "{error:?}");
 }
 
@@ -53,24 +44,15 @@ fn the_join_gives_a_first_estimate_of_room_time() {
 fn a_view_is_told_of_a_late_room_when_a_player_would_notice() {
     let mut harness = ClientHarness::playing();
     let mut told = |is_late, loses_ticks, load_level| {
-        let late = game_pb::RoomLate {
-            is_late,
-            loses_ticks,
-            load_level,
-            ticks_run: 15,
-            ticks_due: 20,
-        };
+        let late =
+            game_pb::RoomLate { is_late, loses_ticks, load_level, ticks_run: 15, ticks_due: 20 };
         harness.send_game_message(game_pb::game_to_client::Body::Late(late));
         assert_eq!(harness.client.stats().room_lateness, late.into());
         let lateness = |event| match event {
             ViewEvent::RoomLate { lateness, .. } => Some(lateness.loses_ticks),
             _ => None,
         };
-        harness
-            .events()
-            .into_iter()
-            .filter_map(lateness)
-            .collect::<Vec<_>>()
+        harness.events().into_iter().filter_map(lateness).collect::<Vec<_>>()
     };
     assert_eq!(told(true, false, 1), [false]);
     assert_eq!(told(true, true, 3), [true]);
@@ -88,20 +70,12 @@ fn an_object_is_visible_from_its_enter_time_on() {
     assert_eq!(harness.client.objects().count(), 0);
     harness.advance(ms(120));
     let events = harness.events();
-    let [ViewEvent::Enter(entered)] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [ViewEvent::Enter(entered)] = &events[..] else { panic!("{events:?}") };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
     assert_eq!(entered.position, Position::on_ground(5.0, 1.0));
     let id = harness.client.avatar().expect("in sight").id;
-    assert_eq!(
-        harness.client.position(id, harness.now),
-        Some(Position::on_ground(5.0, 1.0))
-    );
-    let health = harness
-        .client
-        .gauge(id, "health", harness.now + ms(1_000))
-        .expect("a gauge");
+    assert_eq!(harness.client.position(id, harness.now), Some(Position::on_ground(5.0, 1.0)));
+    let health = harness.client.gauge(id, "health", harness.now + ms(1_000)).expect("a gauge");
     assert!((52.0..52.1).contains(&health.value), "{health:?}");
 }
 
@@ -113,11 +87,7 @@ fn an_update_is_emitted_on_arrival_with_its_future_value() {
     harness.advance(ms(50));
     harness.events();
     let at = harness.room_time() + ms(110);
-    let walk_path = path(&[
-        (harness.room_time(), 5.0),
-        (at, 5.0),
-        (at + ms(1_000), 10.0),
-    ]);
+    let walk_path = path(&[(harness.room_time(), 5.0), (at, 5.0), (at + ms(1_000), 10.0)]);
     harness.send(&[Record::Update {
         alias: alias(1),
         kind: 0,
@@ -125,15 +95,9 @@ fn an_update_is_emitted_on_arrival_with_its_future_value() {
         components: vec![(0, walk_path)],
     }]);
     let events = harness.events();
-    let [ViewEvent::Update(update)] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
     assert_eq!((update.id, update.at), (1, at.whole_millis()));
-    let ComponentValue::Path {
-        position,
-        to: Some((to, _)),
-    } = update.components[0].value
-    else {
+    let ComponentValue::Path { position, to: Some((to, _)) } = update.components[0].value else {
         panic!("expected a path")
     };
     assert!((position.x - 5.0).abs() < 0.01 && (to.x - 10.0).abs() < 0.01);
@@ -149,12 +113,7 @@ fn a_late_update_is_counted_as_late() {
     harness.advance(ms(500));
     let then = harness.room_time().saturating_sub(ms(200));
     let components = vec![(0, path(&[(then, 5.0), (then + ms(100), 9.0)]))];
-    harness.send(&[Record::Update {
-        alias: alias(1),
-        kind: 0,
-        at: then,
-        components,
-    }]);
+    harness.send(&[Record::Update { alias: alias(1), kind: 0, at: then, components }]);
     assert_eq!(harness.client.stats().late_updates, 1);
     assert_eq!(harness.client.stats().late_share(), 1.0);
 }
@@ -170,10 +129,7 @@ fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
     harness.send_notice(hit(1, effect));
     harness.send(&[]);
     let game_event = only_event(&mut harness);
-    assert_eq!(
-        (&*game_event.name, game_event.effect, game_event.late),
-        ("hit", effect, false)
-    );
+    assert_eq!((&*game_event.name, game_event.effect, game_event.late), ("hit", effect, false));
     assert!(game_event.t < effect);
     let fields = game_event
         .fields
@@ -183,11 +139,7 @@ fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
     let position = FieldValue::Position(Position::on_ground(2.0, 3.0));
     assert_eq!(
         fields,
-        [
-            ("who", FieldValue::Object(1)),
-            ("where", position),
-            ("damage", FieldValue::Number(9))
-        ]
+        [("who", FieldValue::Object(1)), ("where", position), ("damage", FieldValue::Number(9))]
     );
 }
 
@@ -202,13 +154,8 @@ fn an_event_waits_for_the_object_that_it_names() {
     harness.send(&[enter(1, at, 5.0)]);
     harness.advance(ms(70));
     let events = harness.events();
-    assert!(
-        matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1),
-        "{events:?}"
-    );
-    let ViewEvent::Event(game_event) = &events[1] else {
-        panic!("{events:?}")
-    };
+    assert!(matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1), "{events:?}");
+    let ViewEvent::Event(game_event) = &events[1] else { panic!("{events:?}") };
     assert_eq!(
         (game_event.fields[0].value.clone(), game_event.late),
         (FieldValue::Object(1), false)
@@ -223,10 +170,7 @@ fn an_event_whose_object_never_enters_is_emitted_without_it() {
     harness.send(&[]);
     harness.advance(ms(200));
     let game_event = only_event(&mut harness);
-    assert_eq!(
-        (game_event.fields[0].value.clone(), game_event.late),
-        (FieldValue::None, false)
-    );
+    assert_eq!((game_event.fields[0].value.clone(), game_event.late), (FieldValue::None, false));
     assert!(game_event.t >= effect && game_event.t.since(effect) < ms(20));
 }
 
@@ -237,13 +181,7 @@ fn an_event_after_its_effect_time_is_late() {
     harness.send_notice(hit(1, effect));
     harness.send(&[]);
     assert!(only_event(&mut harness).late);
-    assert_eq!(
-        (
-            harness.client.stats().events,
-            harness.client.stats().late_events
-        ),
-        (1, 1)
-    );
+    assert_eq!((harness.client.stats().events, harness.client.stats().late_events), (1, 1));
 }
 
 #[test]
@@ -261,21 +199,13 @@ fn an_event_that_arrives_several_times_is_delivered_once() {
 #[test]
 fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     let mut harness = ClientHarness::playing();
-    let number = harness
-        .client
-        .act(harness.now, &walk_to(3.0, 4.0))
-        .expect("in a game");
+    let number = harness.client.act(harness.now, &walk_to(3.0, 4.0)).expect("in a game");
     let second = harness.client.act(harness.now, &rest()).expect("in a game");
     assert_eq!(second, number + 1);
     harness.advance(ms(100));
     harness.send(&[]);
     assert_eq!(
-        harness
-            .host
-            .commands
-            .iter()
-            .map(|command| command.number)
-            .collect::<Vec<_>>(),
+        harness.host.commands.iter().map(|command| command.number).collect::<Vec<_>>(),
         [number, second]
     );
     harness.send_notice(Notice::Refused {
@@ -298,14 +228,8 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
 #[test]
 fn a_refusal_of_the_game_has_its_name_and_its_text() {
     let mut harness = ClientHarness::playing();
-    let number = harness
-        .client
-        .act(harness.now, &cast(None))
-        .expect("in a game");
-    let refused = |index| Notice::Refused {
-        command: number,
-        reason: RefusalReason::Game(index),
-    };
+    let number = harness.client.act(harness.now, &cast(None)).expect("in a game");
+    let refused = |index| Notice::Refused { command: number, reason: RefusalReason::Game(index) };
     harness.send_notice(refused(0));
     // The schema has no such refusal.
     harness.send_notice(refused(1));
@@ -327,39 +251,18 @@ fn a_command_names_an_object_by_its_alias() {
     harness.send(&[enter(3, now, 5.0)]);
     harness.advance(ms(50));
     let id = harness.client.objects().next().expect("in sight").id;
-    harness
-        .client
-        .act(harness.now, &cast(Some(id)))
-        .expect("in a game");
+    harness.client.act(harness.now, &cast(Some(id))).expect("in a game");
     harness.advance(ms(1_000));
     harness.send(&[]);
-    assert_eq!(
-        harness.host.commands[0].fields[2],
-        FieldValue::Object(alias(3))
-    );
+    assert_eq!(harness.host.commands[0].fields[2], FieldValue::Object(alias(3)));
     for (command, refused) in [
         (cast(Some(id + 1)), CommandError::NoSuchObject),
         (walk_to(-1.0, 0.0), CommandError::BadPosition),
         (walk_to(1.0, 1e30), CommandError::BadPosition),
         (walk_to(16_384.0, 90.0), CommandError::BadPosition),
-        (
-            walk_to_point(Position::new(100.0, 100.0, 192.0)),
-            CommandError::BadPosition,
-        ),
-        (
-            GameCommand {
-                kind: 4,
-                fields: Vec::new(),
-            },
-            CommandError::Undeclared,
-        ),
-        (
-            GameCommand {
-                kind: 0,
-                fields: vec![FieldValue::None],
-            },
-            CommandError::Undeclared,
-        ),
+        (walk_to_point(Position::new(100.0, 100.0, 192.0)), CommandError::BadPosition),
+        (GameCommand { kind: 4, fields: Vec::new() }, CommandError::Undeclared),
+        (GameCommand { kind: 0, fields: vec![FieldValue::None] }, CommandError::Undeclared),
     ] {
         assert_eq!(harness.client.act(harness.now, &command), Err(refused));
     }
@@ -368,14 +271,9 @@ fn a_command_names_an_object_by_its_alias() {
 #[test]
 fn a_position_beside_the_wires_grid_arrives_as_the_nearest_point() {
     let mut harness = ClientHarness::playing();
-    for point in [
-        Position::new(16_383.999, 0.001, 191.999),
-        Position::new(0.0, 16_383.999, -64.0),
-    ] {
-        harness
-            .client
-            .act(harness.now, &walk_to_point(point))
-            .expect("in the wire's space");
+    for point in [Position::new(16_383.999, 0.001, 191.999), Position::new(0.0, 16_383.999, -64.0)]
+    {
+        harness.client.act(harness.now, &walk_to_point(point)).expect("in the wire's space");
         harness.advance(ms(100));
         harness.send(&[]);
         let arrived = harness.host.commands.pop().expect("a command");
@@ -389,9 +287,7 @@ fn an_error_during_the_game_is_reported_and_the_game_goes_on() {
     harness.events();
     let error = ambit_proto::codes::error(pb::ErrorCode::Malformed, "4 datagrams");
     let body = Some(game_pb::game_to_client::Body::Error(error));
-    harness
-        .client
-        .handle_game_message(harness.now, GameToClient { body });
+    harness.client.handle_game_message(harness.now, GameToClient { body });
     harness.advance(ms(100));
     match &harness.events()[..] {
         [ViewEvent::Error(failure)] => assert_eq!(
@@ -418,10 +314,7 @@ fn datagrams_leave_at_a_bounded_rate() {
 #[test]
 fn without_a_game_there_are_no_commands() {
     let mut harness = ClientHarness::welcomed();
-    assert_eq!(
-        harness.client.act(harness.now, &rest()),
-        Err(CommandError::NotPlaying)
-    );
+    assert_eq!(harness.client.act(harness.now, &rest()), Err(CommandError::NotPlaying));
     let mut harness = ClientHarness::playing();
     assert_eq!(
         harness.client.act(harness.now, &walk_to(f32::NAN, 1.0)),
@@ -446,13 +339,7 @@ fn objects_leave_before_the_view_learns_of_the_left_room() {
     );
     let events = harness.events();
     assert!(
-        matches!(
-            events[..2],
-            [
-                ViewEvent::Leave { id: 1, .. },
-                ViewEvent::Leave { id: 2, .. }
-            ]
-        ),
+        matches!(events[..2], [ViewEvent::Leave { id: 1, .. }, ViewEvent::Leave { id: 2, .. }]),
         "{events:?}"
     );
     assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));
@@ -464,32 +351,17 @@ fn objects_leave_before_the_view_learns_of_the_left_room() {
 #[test]
 fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     let mut harness = ClientHarness::playing();
-    let number = harness
-        .client
-        .act(harness.now, &walk_to(1.0, 2.0))
-        .expect("in a game");
+    let number = harness.client.act(harness.now, &walk_to(1.0, 2.0)).expect("in a game");
     assert_eq!(harness.client.take_confirmed().count(), 0);
     harness.advance(ms(100));
     harness.send(&[]);
-    assert_eq!(
-        harness.client.take_confirmed().collect::<Vec<_>>(),
-        [number]
-    );
+    assert_eq!(harness.client.take_confirmed().collect::<Vec<_>>(), [number]);
     assert_eq!(harness.client.take_confirmed().count(), 0);
     // The client does not know whether the host executed the command in time.
-    harness
-        .client
-        .act(harness.now, &walk_to(1.0, 2.0))
-        .expect("in a game");
+    harness.client.act(harness.now, &walk_to(1.0, 2.0)).expect("in a game");
     harness.advance(ms(1_500));
     harness.send(&[]);
-    assert_eq!(
-        (
-            harness.client.take_confirmed().count(),
-            harness.client.stats().confirmed
-        ),
-        (0, 1)
-    );
+    assert_eq!((harness.client.take_confirmed().count(), harness.client.stats().confirmed), (0, 1));
 }
 
 #[test]
@@ -498,14 +370,9 @@ fn a_game_with_an_invalid_schema_is_not_joined() {
     harness.join_room();
     harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
     harness.client.handle_game_connected(harness.now);
-    let joined = game_pb::Joined {
-        schema: None,
-        ..game_pb::Joined::default()
-    };
+    let joined = game_pb::Joined { schema: None, ..game_pb::Joined::default() };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
-    harness
-        .client
-        .handle_game_message(harness.now, GameToClient { body });
+    harness.client.handle_game_message(harness.now, GameToClient { body });
     let last = harness.events().pop();
     let Some(ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })) = last else {
         panic!("{last:?}")
@@ -518,9 +385,7 @@ fn random_datagrams_are_only_counted() {
     let mut harness = ClientHarness::playing();
     let mut rng = fastrand::Rng::with_seed(5);
     for _ in 0..2_000 {
-        let bytes = (0..rng.usize(0..200))
-            .map(|_| rng.u8(..))
-            .collect::<Vec<_>>();
+        let bytes = (0..rng.usize(0..200)).map(|_| rng.u8(..)).collect::<Vec<_>>();
         harness.deliver(&bytes);
     }
     assert!(harness.client.stats().malformed > 1_000);
@@ -542,21 +407,11 @@ fn age_and_gaps_are_those_of_the_newest_datagram() {
     let now = harness.room_time();
     let far = now + ms(60_000);
     let components = vec![(0, path(&[(now, 0.0), (far, 100.0)]))];
-    harness.send(&[Record::Enter {
-        alias: alias(1),
-        kind: 0,
-        at: now,
-        own: false,
-        components,
-    }]);
+    harness.send(&[Record::Enter { alias: alias(1), kind: 0, at: now, own: false, components }]);
     harness.advance(ms(50));
     harness.send(&[]);
     harness.advance(ms(100));
-    let age = harness
-        .client
-        .age(harness.now)
-        .expect("an object moves")
-        .as_millis();
+    let age = harness.client.age(harness.now).expect("an object moves").as_millis();
     assert!((139..=142).contains(&age), "{age}");
     assert_eq!(harness.client.silence(harness.now), Some(ms(100)));
     let gaps = harness.client.stats().gaps;
@@ -590,11 +445,7 @@ fn hit(slot: u16, effect: GameTime) -> Notice {
     Notice::Event {
         kind: 0,
         effect,
-        fields: vec![
-            FieldValue::Object(alias(slot)),
-            position,
-            FieldValue::Number(9),
-        ],
+        fields: vec![FieldValue::Object(alias(slot)), position, FieldValue::Number(9)],
     }
 }
 

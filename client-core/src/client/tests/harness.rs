@@ -49,24 +49,15 @@ pub(super) struct Host {
 
 impl ClientHarness {
     pub(super) fn new() -> Self {
-        Self::with(&ClientConfig {
-            name: "ann".to_owned(),
-            seed: 1,
-            ..ClientConfig::default()
-        })
+        Self::with(&ClientConfig { name: "ann".to_owned(), seed: 1, ..ClientConfig::default() })
     }
 
     pub(super) fn with(config: &ClientConfig) -> Self {
         let mut client = Client::new(config);
         let now = LocalTime::ZERO;
         client.connect(now);
-        let mut harness = ClientHarness {
-            client,
-            now,
-            outputs: Vec::new(),
-            host: Host::new(),
-            asked_coding: -1,
-        };
+        let mut harness =
+            ClientHarness { client, now, outputs: Vec::new(), host: Host::new(), asked_coding: -1 };
         harness.collect();
         harness
     }
@@ -105,10 +96,7 @@ impl ClientHarness {
 
     pub(super) fn advance(&mut self, duration: Duration) {
         let until = self.now + duration;
-        while let Some(deadline) = self
-            .client
-            .next_deadline()
-            .filter(|deadline| *deadline <= until)
+        while let Some(deadline) = self.client.next_deadline().filter(|deadline| *deadline <= until)
         {
             assert!(
                 deadline > self.now || self.now == LocalTime::ZERO,
@@ -147,32 +135,20 @@ impl ClientHarness {
     }
 
     pub(super) fn join_room(&mut self) {
-        let room = Some(pb::Room {
-            id: ROOM,
-            ..pb::Room::default()
-        });
+        let room = Some(pb::Room { id: ROOM, ..pb::Room::default() });
         self.send_lobby_message(
             0,
-            LobbyMessageBody::RoomJoined(pb::RoomJoined {
-                room,
-                players: Vec::new(),
-            }),
+            LobbyMessageBody::RoomJoined(pb::RoomJoined { room, players: Vec::new() }),
         );
     }
 
     /// Answers `ConnectGame` so that the client joins the game, with a one-way delay of 40 ms.
     pub(super) fn join_game(&mut self) {
-        self.outputs
-            .retain(|output| !matches!(output, ClientOutput::CloseGame));
-        assert!(matches!(
-            self.next_output(),
-            Some(ClientOutput::ConnectGame { .. })
-        ));
+        self.outputs.retain(|output| !matches!(output, ClientOutput::CloseGame));
+        assert!(matches!(self.next_output(), Some(ClientOutput::ConnectGame { .. })));
         self.client.handle_game_connected(self.now);
         self.collect();
-        let Some(ClientOutput::Game(join)) = self.next_output() else {
-            panic!("expected a join")
-        };
+        let Some(ClientOutput::Game(join)) = self.next_output() else { panic!("expected a join") };
         let Some(game_pb::client_to_game::Body::Join(join)) = join.body else {
             panic!("expected a join: {join:?}")
         };
@@ -195,8 +171,7 @@ impl ClientHarness {
             coding: join.coding,
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
-        self.client
-            .handle_game_message(self.now, GameToClient { body });
+        self.client.handle_game_message(self.now, GameToClient { body });
         self.collect();
     }
 
@@ -225,22 +200,16 @@ impl ClientHarness {
         let stamp = self.room_time().saturating_sub(ONE_WAY_DELAY);
         self.host.receive(self.now.saturating_sub(ONE_WAY_DELAY));
         let (schema, number) = (schema(), self.host.link.next_number());
-        let context = BodyContext {
-            schema: &schema,
-            delay: LOCAL_LAG,
-            approximate_now: stamp,
-        };
+        let context = BodyContext { schema: &schema, delay: LOCAL_LAG, approximate_now: stamp };
         let mut bytes = Vec::new();
-        self.host
-            .link
-            .write_datagram(stamp.into(), &mut bytes, |writer, _| {
-                let body_base = write_stamp(stamp, writer);
-                for record in records {
-                    write_record(&mut record.clone(), &context, body_base, writer);
-                }
-                end_records(writer);
-                write_poses(&poses(number, body_base), writer);
-            });
+        self.host.link.write_datagram(stamp.into(), &mut bytes, |writer, _| {
+            let body_base = write_stamp(stamp, writer);
+            for record in records {
+                write_record(&mut record.clone(), &context, body_base, writer);
+            }
+            end_records(writer);
+            write_poses(&poses(number, body_base), writer);
+        });
         bytes
     }
 
@@ -258,32 +227,23 @@ impl ClientHarness {
     }
 
     pub(super) fn break_lobby_connection(&mut self) {
-        self.client
-            .handle_world_closed(self.now, CloseReason::Broken("cut".to_owned()));
+        self.client.handle_world_closed(self.now, CloseReason::Broken("cut".to_owned()));
         self.collect();
     }
 
     pub(super) fn break_game_connection(&mut self) {
-        self.client
-            .handle_game_closed(self.now, CloseReason::Broken("cut".to_owned()));
+        self.client.handle_game_closed(self.now, CloseReason::Broken("cut".to_owned()));
         self.collect();
     }
 
     pub(super) fn send_lobby_message(&mut self, request: u64, body: LobbyMessageBody) {
-        self.client.handle_world_message(
-            self.now,
-            WorldToClient {
-                request,
-                body: Some(body),
-            },
-        );
+        self.client.handle_world_message(self.now, WorldToClient { request, body: Some(body) });
         self.collect();
     }
 
     pub(super) fn send_game_message(&mut self, body: game_pb::game_to_client::Body) {
         let body = Some(body);
-        self.client
-            .handle_game_message(self.now, GameToClient { body });
+        self.client.handle_game_message(self.now, GameToClient { body });
         self.collect();
     }
 
@@ -330,20 +290,13 @@ impl ClientHarness {
 impl Host {
     fn new() -> Self {
         let link = Link::new(LinkConfig::default());
-        Host {
-            link,
-            commands: Vec::new(),
-            sent: Vec::new(),
-            datagrams: 0,
-            in_flight: Vec::new(),
-        }
+        Host { link, commands: Vec::new(), sent: Vec::new(), datagrams: 0, in_flight: Vec::new() }
     }
 
     /// Handles the datagrams that have arrived by `now`, on the client's clock.
     pub(super) fn receive(&mut self, now: LocalTime) {
-        for (sent_at, bytes) in self
-            .in_flight
-            .extract_if(.., |(sent_at, _)| *sent_at + ONE_WAY_DELAY <= now)
+        for (sent_at, bytes) in
+            self.in_flight.extract_if(.., |(sent_at, _)| *sent_at + ONE_WAY_DELAY <= now)
         {
             let arrived = sent_at + ONE_WAY_DELAY + ROOM_CLOCK_OFFSET;
             let body = self
@@ -355,16 +308,13 @@ impl Host {
             if let Some(uplink) = read_uplink(body).expect("a body of the client") {
                 self.sent.push((
                     sent_at,
-                    self.link
-                        .last_received_number()
-                        .expect("a datagram was received"),
+                    self.link.last_received_number().expect("a datagram was received"),
                     uplink,
                 ));
             }
             while let Some(event) = self.link.poll_event() {
                 if let LinkEvent::Message(message) = event {
-                    self.commands
-                        .push(wire::decode(&message).expect("a command"));
+                    self.commands.push(wire::decode(&message).expect("a command"));
                 }
             }
         }
@@ -378,37 +328,27 @@ pub(super) fn walk_to(x: f32, y: f32) -> GameCommand<u32> {
 
 /// The same, at any height.
 pub(super) fn walk_to_point(to: Position) -> GameCommand<u32> {
-    GameCommand {
-        kind: 0,
-        fields: vec![FieldValue::Position(to)],
-    }
+    GameCommand { kind: 0, fields: vec![FieldValue::Position(to)] }
 }
 
 /// A command without fields.
 pub(super) fn rest() -> GameCommand<u32> {
-    GameCommand {
-        kind: 1,
-        fields: Vec::new(),
-    }
+    GameCommand { kind: 1, fields: Vec::new() }
 }
 
 /// A command that may name an object.
 pub(super) fn cast(target: Option<u32>) -> GameCommand<u32> {
     let target = target.map_or(FieldValue::None, FieldValue::Object);
-    GameCommand {
-        kind: 2,
-        fields: vec![FieldValue::Choice(0), FieldValue::None, target],
-    }
+    GameCommand { kind: 2, fields: vec![FieldValue::Choice(0), FieldValue::None, target] }
 }
 
 /// The schema of the host's game; it has an event with two objects.
 pub(super) fn schema() -> Schema {
     let mut schema = Schema::example_with_poses();
     let field = |name: &str| FieldSpec::new(name, FieldType::Object);
-    schema.events.push(EventKind {
-        name: "strike".into(),
-        fields: vec![field("by"), field("whom")],
-    });
+    schema
+        .events
+        .push(EventKind { name: "strike".into(), fields: vec![field("by"), field("whom")] });
     schema
 }
 
@@ -435,26 +375,14 @@ pub(super) fn alias(slot: u16) -> Alias {
 
 /// An avatar that stands at `x` from `at` on.
 pub(super) fn enter(slot: u16, at: GameTime, x: f32) -> Record {
-    let components = vec![
-        (0, path(&[(at, x)])),
-        (1, Component::gauge(at, 50.0, 2.0, 100.0)),
-    ];
-    Record::Enter {
-        alias: alias(slot),
-        kind: 0,
-        at,
-        own: slot == 0,
-        components,
-    }
+    let components = vec![(0, path(&[(at, x)])), (1, Component::gauge(at, 50.0, 2.0, 100.0))];
+    Record::Enter { alias: alias(slot), kind: 0, at, own: slot == 0, components }
 }
 
 pub(super) fn path(points: &[(GameTime, f32)]) -> Component {
     let mut path = Timeline::new(16);
     for &(time, x) in points {
-        path.insert(
-            time.whole_millis(),
-            Waypoint::walk(Position::on_ground(x, 1.0)),
-        );
+        path.insert(time.whole_millis(), Waypoint::walk(Position::on_ground(x, 1.0)));
     }
     Component::Path(path)
 }

@@ -31,10 +31,7 @@ fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
     harness.send_lobby_message(number, LobbyMessageBody::RoomList(pb::RoomList::default()));
     assert_eq!(
         harness.events().last(),
-        Some(&ViewEvent::Rooms {
-            request: number,
-            rooms: Vec::new()
-        })
+        Some(&ViewEvent::Rooms { request: number, rooms: Vec::new() })
     );
 }
 
@@ -56,13 +53,7 @@ fn an_answer_carries_its_request_and_an_error_too() {
         code: "not_host".into(),
         message: "no".into(),
     };
-    assert_eq!(
-        harness.events(),
-        [
-            ViewEvent::Error(failure),
-            ViewEvent::Done { request: ready }
-        ]
-    );
+    assert_eq!(harness.events(), [ViewEvent::Error(failure), ViewEvent::Done { request: ready }]);
 }
 
 #[test]
@@ -83,10 +74,7 @@ fn a_refused_hello_ends_the_session_with_the_server_s_code() {
     let mut harness = ClientHarness::new();
     harness.connect_lobby();
     harness.send_lobby_error(1, pb::ErrorCode::VersionMismatch);
-    assert_eq!(
-        closed(&mut harness),
-        ("version_mismatch".to_owned(), "no".to_owned())
-    );
+    assert_eq!(closed(&mut harness), ("version_mismatch".to_owned(), "no".to_owned()));
     assert_eq!(harness.next_output(), Some(ClientOutput::CloseWorld));
 }
 
@@ -111,31 +99,21 @@ fn a_server_that_refuses_the_session_is_passed_over_for_the_others() {
         code: "draining".to_owned(),
         message: message.to_owned(),
     };
-    harness
-        .client
-        .handle_world_closed(harness.now, draining("not c"));
+    harness.client.handle_world_closed(harness.now, draining("not c"));
     assert_eq!(to_dial(&harness), ["b:1"]);
     assert!(!harness.client.is_closed());
     // The last one refuses during the handshake; all are named.
-    harness
-        .client
-        .handle_world_closed(harness.now, draining("not b:1"));
+    harness.client.handle_world_closed(harness.now, draining("not b:1"));
     assert_eq!(
         closed(&mut harness),
-        (
-            "draining".to_owned(),
-            "a:1: no; c:1: not c; not b:1".to_owned()
-        )
+        ("draining".to_owned(), "a:1: no; c:1: not c; not b:1".to_owned())
     );
 }
 
 #[test]
 fn a_server_that_is_full_ends_a_first_attempt_with_its_code() {
     let mut harness = ClientHarness::new();
-    let ending = CloseReason::Busy {
-        code: "too_many_connections".into(),
-        message: "full".into(),
-    };
+    let ending = CloseReason::Busy { code: "too_many_connections".into(), message: "full".into() };
     harness.client.handle_world_closed(harness.now, ending);
     assert_eq!(closed(&mut harness).0, "too_many_connections");
 }
@@ -162,10 +140,7 @@ fn a_broken_connection_is_redialled_with_the_token() {
     harness.welcome(true, None);
     assert!(harness.client.is_connected());
     let events = harness.events();
-    assert_eq!(
-        events[0],
-        ViewEvent::Connection(ConnectionStatus::Connecting { attempt: 2 })
-    );
+    assert_eq!(events[0], ViewEvent::Connection(ConnectionStatus::Connecting { attempt: 2 }));
     assert!(matches!(&events[1], ViewEvent::Welcome(welcome) if welcome.resumed));
 }
 
@@ -192,10 +167,7 @@ fn attempts_continue_with_growing_pauses_until_the_time_limit() {
 #[test]
 fn in_a_cluster_the_next_server_is_dialled() {
     let mut harness = ClientHarness::welcomed();
-    assert_eq!(
-        (harness.client.server(), harness.client.probe_every()),
-        (None, None)
-    );
+    assert_eq!((harness.client.server(), harness.client.probe_every()), (None, None));
     harness.client.note_dialled_address("a:1");
     let server = |address: &str| pb::Server {
         address: address.to_owned(),
@@ -203,50 +175,29 @@ fn in_a_cluster_the_next_server_is_dialled() {
         // Of which one is none.
         web_certificates_sha256: vec![vec![8; 32], vec![9]],
     };
-    let bad = pb::Server {
-        certificate_sha256: vec![7],
-        ..server("x:1")
-    };
-    let servers = pb::Servers {
-        servers: vec![bad, server("a:1"), server("b:1")],
-        probe_ms: 400,
-    };
+    let bad = pb::Server { certificate_sha256: vec![7], ..server("x:1") };
+    let servers = pb::Servers { servers: vec![bad, server("a:1"), server("b:1")], probe_ms: 400 };
     harness.send_lobby_message(0, LobbyMessageBody::Servers(servers));
     assert_eq!(harness.client.probe_every(), Some(ms(400)));
     let dialled = |harness: &mut ClientHarness| {
         harness.advance(ms(5_000));
         assert_eq!(harness.next_output(), Some(ClientOutput::ConnectWorld));
-        let address = harness
-            .client
-            .server()
-            .expect("one of the cluster")
-            .address
-            .clone();
+        let address = harness.client.server().expect("one of the cluster").address.clone();
         harness.client.note_dialled_address(&address);
         address
     };
     harness.break_lobby_connection();
-    assert_eq!(
-        harness.client.probe_every(),
-        None,
-        "no other server is known"
-    );
+    assert_eq!(harness.client.probe_every(), None, "no other server is known");
     assert_eq!(dialled(&mut harness), "b:1");
-    let beside: Vec<String> = harness
-        .client
-        .servers_to_dial()
-        .into_iter()
-        .map(|server| server.address)
-        .collect();
+    let beside: Vec<String> =
+        harness.client.servers_to_dial().into_iter().map(|server| server.address).collect();
     assert_eq!(beside, ["b:1", "a:1"]);
     let server = harness.client.server().expect("one of the cluster");
     assert_eq!(server.web_certificates_sha256, [[8; 32]]);
     harness.break_lobby_connection();
     assert_eq!(dialled(&mut harness), "a:1");
-    let busy = CloseReason::Busy {
-        code: "try_again".to_owned(),
-        message: "no leader yet".to_owned(),
-    };
+    let busy =
+        CloseReason::Busy { code: "try_again".to_owned(), message: "no leader yet".to_owned() };
     harness.client.handle_world_closed(harness.now, busy);
     assert_eq!(
         dialled(&mut harness),
@@ -258,51 +209,33 @@ fn in_a_cluster_the_next_server_is_dialled() {
 #[test]
 fn a_goodbye_is_final() {
     let mut harness = ClientHarness::welcomed();
-    let goodbye = pb::Goodbye {
-        code: pb::ErrorCode::TakenOver.into(),
-        message: "elsewhere".into(),
-    };
+    let goodbye =
+        pb::Goodbye { code: pb::ErrorCode::TakenOver.into(), message: "elsewhere".into() };
     harness.send_lobby_message(0, LobbyMessageBody::Goodbye(goodbye));
     harness.break_lobby_connection();
     harness.advance(ms(60_000));
     assert_eq!(harness.outputs, [ClientOutput::CloseWorld]);
-    assert_eq!(
-        closed(&mut harness),
-        ("taken_over".to_owned(), "elsewhere".to_owned())
-    );
+    assert_eq!(closed(&mut harness), ("taken_over".to_owned(), "elsewhere".to_owned()));
 }
 
 #[test]
 fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
     let mut harness = ClientHarness::welcomed();
-    let room = NewRoom {
-        name: "den".into(),
-        key: [4; 16],
-        ..NewRoom::default()
-    };
+    let room = NewRoom { name: "den".into(), key: [4; 16], ..NewRoom::default() };
     let create = harness
         .client
         .request(harness.now, LobbyRequest::CreateRoom(room))
         .expect("the queue is not full");
     let say = harness
         .client
-        .request(
-            harness.now,
-            LobbyRequest::Say {
-                to: ChatAudience::Lobby,
-                text: "hi".into(),
-            },
-        )
+        .request(harness.now, LobbyRequest::Say { to: ChatAudience::Lobby, text: "hi".into() })
         .expect("the queue is not full");
     harness.break_lobby_connection();
     let error = harness.events().into_iter().find_map(|event| match event {
         ViewEvent::Error(failure) => Some((failure.subject, failure.code)),
         _ => None,
     });
-    assert_eq!(
-        error,
-        Some((ErrorSubject::Request(say), "connection_lost".to_owned()))
-    );
+    assert_eq!(error, Some((ErrorSubject::Request(say), "connection_lost".to_owned())));
     harness.outputs.clear();
     harness.advance(ms(200));
     harness.connect_lobby();
@@ -335,13 +268,7 @@ fn a_subscription_is_renewed_after_a_reconnect() {
         panic!("expected a list request")
     };
     harness.send_lobby_message(number, LobbyMessageBody::RoomList(pb::RoomList::default()));
-    assert_eq!(
-        harness.events().last(),
-        Some(&ViewEvent::Rooms {
-            request: 0,
-            rooms: Vec::new()
-        })
-    );
+    assert_eq!(harness.events().last(), Some(&ViewEvent::Rooms { request: 0, rooms: Vec::new() }));
 }
 
 #[test]
@@ -364,20 +291,12 @@ fn a_lost_seat_is_reported_with_its_reason() {
         harness.connect_lobby();
         harness.welcome(resumed, None);
         let left = harness.events().into_iter().find_map(|event| match event {
-            ViewEvent::Left {
-                room,
-                code,
-                message,
-                ..
-            } => Some((room, code, message)),
+            ViewEvent::Left { room, code, message, .. } => Some((room, code, message)),
             _ => None,
         });
         let (room, code, message) = left.expect("the client left the room");
         assert_eq!((room, &*code), (RoomId(ROOM), "session_expired"));
-        assert!(
-            message.starts_with(expected) && message.contains("join"),
-            "{message}"
-        );
+        assert!(message.starts_with(expected) && message.contains("join"), "{message}");
         assert_eq!(harness.client.room(), None);
     }
 }
@@ -385,14 +304,9 @@ fn a_lost_seat_is_reported_with_its_reason() {
 #[test]
 fn pending_requests_are_bounded() {
     let mut harness = ClientHarness::welcomed();
-    let many = (0..100).map(|_| {
-        harness
-            .client
-            .request(harness.now, LobbyRequest::SetReady(true))
-    });
+    let many = (0..100).map(|_| harness.client.request(harness.now, LobbyRequest::SetReady(true)));
     assert_eq!(
-        many.filter(|number| *number == Err(RequestError::TooMany))
-            .count(),
+        many.filter(|number| *number == Err(RequestError::TooMany)).count(),
         100 - pending_requests::MAX_PENDING
     );
 }
@@ -400,14 +314,8 @@ fn pending_requests_are_bounded() {
 #[test]
 fn a_request_that_is_too_long_is_refused_by_the_client() {
     let mut harness = ClientHarness::welcomed();
-    let say = LobbyRequest::Say {
-        to: ChatAudience::Lobby,
-        text: "x".repeat(20_000),
-    };
-    assert_eq!(
-        harness.client.request(harness.now, say),
-        Err(RequestError::TooLong)
-    );
+    let say = LobbyRequest::Say { to: ChatAudience::Lobby, text: "x".repeat(20_000) };
+    assert_eq!(harness.client.request(harness.now, say), Err(RequestError::TooLong));
     assert_eq!(harness.next_output(), None);
 }
 
@@ -419,13 +327,7 @@ fn an_answer_of_an_unknown_kind_ends_its_request() {
         .request(harness.now, LobbyRequest::ListPlayers { everybody: true })
         .expect("the queue is not full");
     for request in [0, list] {
-        harness.client.handle_world_message(
-            harness.now,
-            WorldToClient {
-                request,
-                body: None,
-            },
-        );
+        harness.client.handle_world_message(harness.now, WorldToClient { request, body: None });
     }
     match &harness.events()[..] {
         [ViewEvent::Error(failure)] => assert_eq!(failure.subject, ErrorSubject::Request(list)),
@@ -444,14 +346,8 @@ fn a_notification_instead_of_an_answer_ends_the_request() {
         LobbyMessageBody::Welcome(pb::Welcome::default()),
     ] {
         let mut harness = ClientHarness::welcomed();
-        let say = LobbyRequest::Say {
-            to: ChatAudience::Lobby,
-            text: "hi".into(),
-        };
-        let number = harness
-            .client
-            .request(harness.now, say)
-            .expect("the queue is not full");
+        let say = LobbyRequest::Say { to: ChatAudience::Lobby, text: "hi".into() };
+        let number = harness.client.request(harness.now, say).expect("the queue is not full");
         // Without a request it is an ordinary notification.
         harness.send_lobby_message(0, body.clone());
         let notified = harness.events();
@@ -477,9 +373,7 @@ fn quitting_leaves_the_room_before_the_connection() {
     harness.client.quit(harness.now);
     harness.advance(ms(0));
     let outputs: Vec<_> = std::iter::from_fn(|| harness.client.poll_output()).collect();
-    let ClientOutput::World(message) = &outputs[0] else {
-        panic!("{outputs:?}")
-    };
+    let ClientOutput::World(message) = &outputs[0] else { panic!("{outputs:?}") };
     assert!(matches!(message.body, Some(LobbyRequestBody::LeaveRoom(_))));
     assert_eq!(outputs[1], ClientOutput::CloseWorld);
     assert_eq!(closed(&mut harness).0, "quit");
@@ -487,10 +381,8 @@ fn quitting_leaves_the_room_before_the_connection() {
 
 #[test]
 fn a_view_that_stops_reading_ends_the_client() {
-    let mut harness = ClientHarness::with(&ClientConfig {
-        max_events: 100,
-        ..ClientConfig::default()
-    });
+    let mut harness =
+        ClientHarness::with(&ClientConfig { max_events: 100, ..ClientConfig::default() });
     harness.connect_lobby();
     harness.welcome(false, None);
     for _ in 0..1_000 {

@@ -33,33 +33,12 @@ fn a_walker_is_interpolated_between_its_poses() {
     assert_eq!(t, stamp + ONE_WAY_DELAY);
     // The newest pose takes effect one local lag after its stamp.
     assert_near(harness.client.shown_at(id, stamp + LOCAL_LAG), 9.0);
-    assert_near(
-        harness
-            .client
-            .shown_at(id, stamp + LOCAL_LAG.saturating_sub(ms(25))),
-        8.9,
-    );
-    assert_near(
-        harness.client.position(id, harness.now),
-        9.0 - 0.2 * 110.0 / 50.0,
-    );
+    assert_near(harness.client.shown_at(id, stamp + LOCAL_LAG.saturating_sub(ms(25))), 8.9);
+    assert_near(harness.client.position(id, harness.now), 9.0 - 0.2 * 110.0 / 50.0);
     let stats = harness.client.stats();
-    assert_eq!(
-        (
-            stats.poses,
-            stats.updates,
-            stats.late_updates,
-            stats.lost_tracks
-        ),
-        (20, 20, 0, 0)
-    );
+    assert_eq!((stats.poses, stats.updates, stats.late_updates, stats.lost_tracks), (20, 20, 0, 0));
     // The view has not subscribed to poses.
-    assert!(
-        !harness
-            .events()
-            .iter()
-            .any(|event| matches!(event, ViewEvent::Update(_)))
-    );
+    assert!(!harness.events().iter().any(|event| matches!(event, ViewEvent::Update(_))));
     harness.client.watch(true);
     walkers.tick(&mut harness, 9.2);
     assert!(matches!(&harness.events()[..], [ViewEvent::Update(update)] if update.id == id));
@@ -79,20 +58,12 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     }
     let (id, now) = (walker(&harness), harness.room_time());
     // 200 ms after it arrived: 240 ms after its stamp, and 90 ms after its room time.
-    assert_eq!(
-        harness.client.shown_time(harness.now),
-        Some(now.saturating_sub(ms(90)))
-    );
-    assert_near(
-        harness.client.position(id, harness.now),
-        9.0 - 0.2 * 200.0 / 50.0,
-    );
+    assert_eq!(harness.client.shown_time(harness.now), Some(now.saturating_sub(ms(90))));
+    assert_near(harness.client.position(id, harness.now), 9.0 - 0.2 * 200.0 / 50.0);
     harness.client.watch(true);
     walkers.tick(&mut harness, 9.2);
     let events = harness.events();
-    let [ViewEvent::Update(update)] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(update.at, harness.room_time() + ms(200));
     let ComponentValue::Pose { position, .. } = update.components[0].value else {
         panic!("{update:?}")
@@ -100,11 +71,7 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     assert!((position.x - 9.2).abs() < 0.02);
     let gauge = harness
         .client
-        .gauge(
-            harness.client.avatar().expect("in sight").id,
-            "health",
-            harness.now,
-        )
+        .gauge(harness.client.avatar().expect("in sight").id, "health", harness.now)
         .expect("the avatar has a gauge");
     assert_eq!(gauge.value, 50.0 + 2.0 * 1.25);
 }
@@ -117,21 +84,10 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
     // The host uses a baseline that never arrived and is older than all known poses.
     let mode = BaselineMode::Old;
     let failed = walkers.tick_as(&mut harness, mode, 5.4);
-    assert_eq!(
-        (
-            harness.client.stats().lost_tracks,
-            harness.client.stats().poses
-        ),
-        (1, 1)
-    );
+    assert_eq!((harness.client.stats().lost_tracks, harness.client.stats().poses), (1, 1));
     deliver_to_host(&mut harness);
     let emitted = |harness: &ClientHarness| {
-        harness
-            .host
-            .sent
-            .iter()
-            .filter_map(|sent| sent.2.lost_track)
-            .collect::<Vec<_>>()
+        harness.host.sent.iter().filter_map(|sent| sent.2.lost_track).collect::<Vec<_>>()
     };
     assert_eq!(emitted(&harness), [failed as u16]);
     // After the notice the host uses none of the earlier poses as a baseline.
@@ -214,20 +170,8 @@ fn a_light_client_acknowledges_datagrams_but_knows_no_poses() {
         let id = walker(&harness);
         let stats = harness.client.stats();
         let shown = harness.client.position(id, harness.now).is_some();
-        let acked = harness
-            .host
-            .link
-            .sent_packets()
-            .acked_set()
-            .expect("a datagram was received");
-        (
-            acked,
-            stats.datagrams_up,
-            stats.pose_datagrams,
-            stats.poses,
-            shown,
-            stats.lost_tracks,
-        )
+        let acked = harness.host.link.sent_packets().acked_set().expect("a datagram was received");
+        (acked, stats.datagrams_up, stats.pose_datagrams, stats.poses, shown, stats.lost_tracks)
     };
     let (light, full) = (run(PoseDecoding::Light), run(PoseDecoding::Full));
     assert_eq!((light.0, light.1, light.2), (full.0, full.1, full.2));
@@ -261,12 +205,8 @@ fn held_keys_are_sent_with_acknowledgements_and_request_none() {
             "{sent:?} at {sent_at:?}"
         );
     }
-    let (newest, _) = harness
-        .host
-        .link
-        .sent_packets()
-        .acked_set()
-        .expect("a datagram was received");
+    let (newest, _) =
+        harness.host.link.sent_packets().acked_set().expect("a datagram was received");
     assert_eq!(harness.host.link.next_number() - newest, 1);
 }
 
@@ -278,12 +218,7 @@ fn a_release_is_sent_until_it_is_confirmed() {
     harness.client.release(harness.now);
     harness.advance(ms(150));
     let held = |harness: &ClientHarness| {
-        harness
-            .host
-            .sent
-            .last()
-            .and_then(|sent| sent.2.input.as_ref())
-            .map(|input| input.keys)
+        harness.host.sent.last().and_then(|sent| sent.2.input.as_ref()).map(|input| input.keys)
     };
     harness.send(&[]);
     assert_eq!(held(&harness), Some(Keymap(0)));
@@ -291,12 +226,8 @@ fn a_release_is_sent_until_it_is_confirmed() {
     harness.host.sent.clear();
     harness.advance(ms(1_000));
     deliver_to_host(&mut harness);
-    let held = harness
-        .host
-        .sent
-        .iter()
-        .filter_map(|sent| sent.2.input.as_ref())
-        .map(|input| input.keys);
+    let held =
+        harness.host.sent.iter().filter_map(|sent| sent.2.input.as_ref()).map(|input| input.keys);
     assert_eq!(held.collect::<Vec<_>>(), []);
 }
 
@@ -309,9 +240,7 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
     harness.advance(ms(60));
     let own: Vec<_> = harness.client.own_inputs().collect();
     assert_eq!(
-        own.iter()
-            .map(|input| (input.keys, input.is_confirmed))
-            .collect::<Vec<_>>(),
+        own.iter().map(|input| (input.keys, input.is_confirmed)).collect::<Vec<_>>(),
         [(UP, false), (Keymap(0), false)]
     );
     // The one-way delay, at most a tick, and the local lag.
@@ -323,12 +252,7 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
     deliver_to_host(&mut harness);
     let emitted = |harness: &ClientHarness| -> Vec<_> {
         let input = |sent: &(_, _, Uplink)| sent.2.input.clone().expect("each uplink has an input");
-        harness
-            .host
-            .sent
-            .iter()
-            .map(|sent| input(sent).samples(own[0].at).count() - 1)
-            .collect()
+        harness.host.sent.iter().map(|sent| input(sent).samples(own[0].at).count() - 1).collect()
     };
     assert_eq!(emitted(&harness)[..2], [1, 2]);
     assert!(
@@ -341,11 +265,8 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
         takes_effect_at: (harness.room_time() + LOCAL_LAG).whole_millis(),
     };
     harness.send(&[Record::InputEffects(vec![effect])]);
-    let known: Vec<_> = harness
-        .client
-        .own_inputs()
-        .map(|input| (input.effect, input.is_confirmed))
-        .collect();
+    let known: Vec<_> =
+        harness.client.own_inputs().map(|input| (input.effect, input.is_confirmed)).collect();
     assert_eq!(known, [(effect.takes_effect_at, true); 2]);
     harness.host.sent.clear();
     harness.advance(ms(200));
@@ -365,28 +286,20 @@ fn ages_count_by_class_from_the_newest_data_of_each_object() {
     let strike = strike_event(3, 0, harness.room_time());
     harness.send_notice(strike);
     let moved = harness.write_with(&[], |number, stamp| {
-        let poses = [
-            (1, pose_at(90.0, 1.0)),
-            (2, pose_at(8.0, 1.0)),
-            (3, pose_at(80.0, 1.0)),
-        ];
+        let poses = [(1, pose_at(90.0, 1.0)), (2, pose_at(8.0, 1.0)), (3, pose_at(80.0, 1.0))];
         absolute(number, stamp, &poses)
     });
     harness.deliver(&moved);
     harness.advance(ms(50));
     let stamp = harness.room_time().saturating_sub(ONE_WAY_DELAY);
-    let near_alone = harness.write_with(&[], |number, stamp| {
-        absolute(number, stamp, &[(2, pose_at(8.1, 1.0))])
-    });
+    let near_alone =
+        harness.write_with(&[], |number, stamp| absolute(number, stamp, &[(2, pose_at(8.1, 1.0))]));
     harness.deliver(&near_alone);
     harness.advance(ms(150));
     harness.client.sample_ages(harness.now);
     let ages = harness.client.stats().ages;
     let newest = harness.room_time().since(stamp).as_millis() as u64;
-    assert_eq!(
-        (ages.near.count(), ages.far.count(), ages.engaged.count()),
-        (1, 1, 2)
-    );
+    assert_eq!((ages.near.count(), ages.far.count(), ages.engaged.count()), (1, 1, 2));
     assert_close(ages.near.quantile_ms(0.5), newest);
     assert_close(ages.far.quantile_ms(0.5), newest + 50);
     // The own avatar is at rest: without new data it is unchanged. The foe moves.
@@ -398,20 +311,12 @@ fn ages_count_by_class_from_the_newest_data_of_each_object() {
 fn the_map_arrives_during_the_game_and_progress_is_reported() {
     let mut harness = ClientHarness::playing();
     let centre = |n: usize| Position::on_ground(n as f32, 5.0);
-    let boxes = (0..1_000)
-        .map(|n| StaticBox {
-            centre: centre(n),
-            half: [1.0, 2.0, 0.5],
-        })
-        .collect();
+    let boxes =
+        (0..1_000).map(|n| StaticBox { centre: centre(n), half: [1.0, 2.0, 0.5] }).collect();
     let map = StaticMap { boxes };
     let block = map.encode();
     let now = harness.room_time().saturating_sub(ONE_WAY_DELAY).into();
-    harness
-        .host
-        .link
-        .send_block(now, block.clone().into())
-        .expect("the queue is not full");
+    harness.host.link.send_block(now, block.clone().into()).expect("the queue is not full");
     let (mut emitted, mut progress) = (None, Vec::new());
     for _ in 0..400 {
         harness.advance(ms(10));
@@ -419,22 +324,14 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
         for event in harness.events() {
             match event {
                 ViewEvent::Map { map, bytes, .. } => emitted = Some((map, bytes)),
-                ViewEvent::MapProgress {
-                    received, total, ..
-                } => progress.push((received, total)),
+                ViewEvent::MapProgress { received, total, .. } => progress.push((received, total)),
                 other => panic!("{other:?}"),
             }
         }
     }
     let (shown, bytes) = emitted.expect("the map has arrived");
-    assert_eq!(
-        (&*shown, bytes, harness.client.map()),
-        (&map, block.len(), Some(&shown))
-    );
-    assert!(
-        progress.is_sorted_by(|a, b| a.0 < b.0) && progress.len() > 3,
-        "{progress:?}"
-    );
+    assert_eq!((&*shown, bytes, harness.client.map()), (&map, block.len(), Some(&shown)));
+    assert!(progress.is_sorted_by(|a, b| a.0 < b.0) && progress.len() > 3, "{progress:?}");
     assert!(progress.iter().all(|(received, total)| received <= total));
 }
 
@@ -442,19 +339,12 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
 fn an_invalid_map_is_counted_and_ignored() {
     let mut harness = ClientHarness::playing();
     let now = harness.room_time().saturating_sub(ONE_WAY_DELAY).into();
-    harness
-        .host
-        .link
-        .send_block(now, vec![0xff; 100].into())
-        .expect("the queue is not full");
+    harness.host.link.send_block(now, vec![0xff; 100].into()).expect("the queue is not full");
     for _ in 0..20 {
         harness.advance(ms(50));
         harness.send(&[]);
     }
-    assert_eq!(
-        (harness.client.stats().malformed, harness.client.map()),
-        (1, None)
-    );
+    assert_eq!((harness.client.stats().malformed, harness.client.map()), (1, None));
 }
 
 fn assert_close(age: Option<u64>, expected: u64) {
@@ -476,13 +366,7 @@ fn deliver_to_host(harness: &mut ClientHarness) {
 
 fn enter_walker(slot: u16, at: GameTime, x: f32) -> Record {
     let components = vec![(0, Component::Pose(pose_at(x, 0.0)))];
-    Record::Enter {
-        alias: alias(slot),
-        kind: WALKER,
-        at,
-        own: false,
-        components,
-    }
+    Record::Enter { alias: alias(slot), kind: WALKER, at, own: false, components }
 }
 
 fn pose_at(x: f32, speed: f32) -> Pose {
@@ -490,9 +374,7 @@ fn pose_at(x: f32, speed: f32) -> Pose {
 }
 
 fn format() -> PoseFormat {
-    *schema().kinds[usize::from(WALKER)]
-        .pose_format()
-        .expect("walkers have poses")
+    *schema().kinds[usize::from(WALKER)].pose_format().expect("walkers have poses")
 }
 
 /// A pose section without baselines.
@@ -501,11 +383,7 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
     let mut writer =
         SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, None));
     for (slot, pose) in poses {
-        writer.write_shared(
-            *slot,
-            BaselineMode::Absolute,
-            &code(&format(), None, stamp, pose),
-        );
+        writer.write_shared(*slot, BaselineMode::Absolute, &code(&format(), None, stamp, pose));
     }
     writer.finish();
     bytes
@@ -515,11 +393,7 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
 fn plain(slot: u16, pose: Pose) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
-    let plain = PlainPose {
-        alias: alias(slot),
-        kind: WALKER,
-        pose,
-    };
+    let plain = PlainPose { alias: alias(slot), kind: WALKER, pose };
     plain.write(&format(), &mut writer);
     end_plain_poses(writer);
     bytes
@@ -527,11 +401,7 @@ fn plain(slot: u16, pose: Pose) -> Vec<u8> {
 
 fn strike_event(by: u16, whom: u16, effect: GameTime) -> Notice {
     let fields = [by, whom].map(|slot| FieldValue::Object(alias(slot)));
-    Notice::Event {
-        kind: 1,
-        effect: effect.whole_millis(),
-        fields: fields.into(),
-    }
+    Notice::Event { kind: 1, effect: effect.whole_millis(), fields: fields.into() }
 }
 
 /// A host with one walker, and the poses that it uses as baselines.
@@ -546,17 +416,11 @@ impl Walkers {
     /// The walker enters at x = 5, beside the avatar.
     fn enter(harness: &mut ClientHarness) -> Self {
         let at = harness.room_time();
-        let (number, stamp) = (
-            harness.host.link.next_number(),
-            at.saturating_sub(ONE_WAY_DELAY),
-        );
+        let (number, stamp) = (harness.host.link.next_number(), at.saturating_sub(ONE_WAY_DELAY));
         harness.send(&[enter(0, at, 1.0), enter_walker(1, at, 5.0)]);
         harness.advance(ms(200));
         harness.events();
-        Walkers {
-            sent: vec![(number, stamp, pose_at(5.0, 0.0))],
-            unusable_until: None,
-        }
+        Walkers { sent: vec![(number, stamp, pose_at(5.0, 0.0))], unusable_until: None }
     }
 
     /// Runs the next tick, with the walker at `x`.
@@ -580,17 +444,12 @@ impl Walkers {
 
     fn write(&mut self, harness: &mut ClientHarness, mode: BaselineMode, x: f32) -> u64 {
         let (acked, pose) = (self.acked(harness), pose_at(x, 4.0));
-        let baseline = self
-            .baseline(acked)
-            .filter(|_| mode != BaselineMode::Absolute)
-            .copied();
+        let baseline = self.baseline(acked).filter(|_| mode != BaselineMode::Absolute).copied();
         let sent = &mut self.sent;
         let datagram = harness.write_with(&[], |number, stamp| {
             let mut bytes = Vec::new();
-            let mut writer = SectionWriter::new(
-                &mut bytes,
-                &SectionHeader::new(Level::Shared, number, acked),
-            );
+            let mut writer =
+                SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
             let baseline = baseline.as_ref().map(|(_, stamp, pose)| (*stamp, pose));
             writer.write_shared(1, mode, &code(&format(), baseline, stamp, &pose));
             writer.finish();
@@ -609,24 +468,15 @@ impl Walkers {
     fn acked(&self, harness: &ClientHarness) -> Option<AckedSet> {
         let (newest, mask) = harness.host.link.sent_packets().acked_set()?;
         let acked = AckedSet { newest, mask };
-        self.unusable_until
-            .map_or(Some(acked), |number| acked.after(number))
+        self.unusable_until.map_or(Some(acked), |number| acked.after(number))
     }
 
     fn baseline(&self, acked: Option<AckedSet>) -> Option<&(u64, GameTime, Pose)> {
-        self.sent
-            .iter()
-            .rev()
-            .find(|sent| acked.is_some_and(|acked| acked.contains(sent.0)))
+        self.sent.iter().rev().find(|sent| acked.is_some_and(|acked| acked.contains(sent.0)))
     }
 }
 
 /// The client's id of the walker.
 fn walker(harness: &ClientHarness) -> u32 {
-    harness
-        .client
-        .objects()
-        .find(|object| !object.is_own())
-        .expect("in sight")
-        .id
+    harness.client.objects().find(|object| !object.is_own()).expect("in sight").id
 }

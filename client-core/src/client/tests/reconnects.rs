@@ -28,10 +28,7 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     harness.break_game_connection();
     let events = harness.events();
     assert!(matches!(events[0], ViewEvent::Leave { id: 1, .. }));
-    assert!(matches!(
-        events[1],
-        ViewEvent::Connection(ConnectionStatus::GameBroken { .. })
-    ));
+    assert!(matches!(events[1], ViewEvent::Connection(ConnectionStatus::GameBroken { .. })));
     harness.advance(ms(200));
     let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
         panic!("expected a request for a ticket")
@@ -40,10 +37,7 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     harness.join_game();
     assert!(matches!(
         &harness.events()[..],
-        [ViewEvent::Started(GameStarted {
-            is_rejoin: true,
-            ..
-        })]
+        [ViewEvent::Started(GameStarted { is_rejoin: true, .. })]
     ));
     let now = harness.room_time();
     harness.send(&[enter(0, now, 5.0)]);
@@ -75,10 +69,7 @@ fn an_unreachable_game_is_closed_and_the_lobby_stays() {
         message: String::new(),
     });
     let last = harness.events().pop().expect("an event");
-    assert_eq!(
-        std::mem::discriminant(&last),
-        std::mem::discriminant(&closed)
-    );
+    assert_eq!(std::mem::discriminant(&last), std::mem::discriminant(&closed));
     assert!(harness.client.is_connected() && !harness.client.is_playing());
 }
 
@@ -120,10 +111,7 @@ fn a_room_that_does_not_run_at_the_moment_is_waited_for() {
     // Another host has opened the room.
     harness.send_lobby_message(
         0,
-        LobbyMessageBody::Ticket(pb::Ticket {
-            incarnation: 2,
-            ..ticket(ROOM)
-        }),
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }),
     );
     harness.join_game();
     assert!(harness.client.is_playing());
@@ -175,80 +163,46 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     let first = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.send_lobby_message(
         0,
-        LobbyMessageBody::Ticket(pb::Ticket {
-            incarnation: 2,
-            ..ticket(ROOM)
-        }),
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }),
     );
     assert!(matches!(
         harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
-    let second = harness
-        .client
-        .act(harness.now, &rest())
-        .expect("the command is queued");
+    let second = harness.client.act(harness.now, &rest()).expect("the command is queued");
     assert_eq!((second, harness.events()), (first + 1, vec![]));
-    assert!(
-        harness.client.avatar().is_some(),
-        "the avatar stays visible"
-    );
+    assert!(harness.client.avatar().is_some(), "the avatar stays visible");
     // A repeated ticket changes nothing.
     harness.send_lobby_message(
         0,
-        LobbyMessageBody::Ticket(pb::Ticket {
-            incarnation: 2,
-            ..ticket(ROOM)
-        }),
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }),
     );
     harness.join_game();
     let events = harness.events();
-    let [
-        ViewEvent::Leave { .. },
-        ViewEvent::Started(GameStarted {
-            is_rejoin: true, ..
-        }),
-    ] = events[..]
+    let [ViewEvent::Leave { .. }, ViewEvent::Started(GameStarted { is_rejoin: true, .. })] =
+        events[..]
     else {
         panic!("{events:?}")
     };
     harness.advance(ms(100));
     harness.send(&[]);
     assert_eq!(
-        harness
-            .host
-            .commands
-            .iter()
-            .map(|command| command.number)
-            .collect::<Vec<_>>(),
+        harness.host.commands.iter().map(|command| command.number).collect::<Vec<_>>(),
         [first, second]
     );
-    assert_eq!(
-        (
-            harness.client.stats().commands,
-            harness.client.stats().moves
-        ),
-        (2, 1)
-    );
+    assert_eq!((harness.client.stats().commands, harness.client.stats().moves), (2, 1));
 }
 
 #[test]
 fn a_command_with_an_object_is_refused_when_the_room_moves() {
     let mut harness = playing_with_an_object();
     let id = harness.client.objects().next().expect("in sight").id;
-    let [lost, kept] = [cast(Some(id)), cast(None)].map(|command| {
-        harness
-            .client
-            .act(harness.now, &command)
-            .expect("in a game")
-    });
+    let [lost, kept] = [cast(Some(id)), cast(None)]
+        .map(|command| harness.client.act(harness.now, &command).expect("in a game"));
     harness.events();
     harness.send_lobby_message(
         0,
-        LobbyMessageBody::Ticket(pb::Ticket {
-            incarnation: 2,
-            ..ticket(ROOM)
-        }),
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }),
     );
     match &harness.events()[..] {
         [ViewEvent::Error(failure)] => assert_eq!(
@@ -257,10 +211,7 @@ fn a_command_with_an_object_is_refused_when_the_room_moves() {
         ),
         other => panic!("{other:?}"),
     }
-    assert_eq!(
-        harness.client.act(harness.now, &cast(Some(id))),
-        Err(CommandError::ChangingHost)
-    );
+    assert_eq!(harness.client.act(harness.now, &cast(Some(id))), Err(CommandError::ChangingHost));
     harness.join_game();
     harness.advance(ms(100));
     harness.send(&[]);
@@ -274,53 +225,32 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     let lost = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.send_lobby_message(
         0,
-        LobbyMessageBody::Ticket(pb::Ticket {
-            incarnation: 2,
-            map: 1,
-            ..ticket(ROOM)
-        }),
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, map: 1, ..ticket(ROOM) }),
     );
     assert!(matches!(
         harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
     assert_eq!(refused(&harness.events()), [lost]);
-    assert_eq!(
-        harness.client.act(harness.now, &rest()),
-        Err(CommandError::ChangingMap)
-    );
-    assert!(
-        harness.client.avatar().is_some(),
-        "the avatar stays visible"
-    );
+    assert_eq!(harness.client.act(harness.now, &rest()), Err(CommandError::ChangingMap));
+    assert!(harness.client.avatar().is_some(), "the avatar stays visible");
     harness.join_game();
     let events = harness.events();
     let [
         ViewEvent::Leave { .. },
-        ViewEvent::Started(GameStarted {
-            is_rejoin: true,
-            map_number: 1,
-            ..
-        }),
+        ViewEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. }),
     ] = events[..]
     else {
         panic!("{events:?}")
     };
     harness.advance(ms(100));
     harness.send(&[]);
-    assert_eq!(
-        harness.host.commands,
-        [],
-        "commands for the other map are not resent"
-    );
+    assert_eq!(harness.host.commands, [], "commands for the other map are not resent");
     // Commands of the new map are sent and confirmed.
     let number = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.advance(ms(100));
     harness.send(&[]);
-    assert_eq!(
-        harness.client.take_confirmed().collect::<Vec<_>>(),
-        [number]
-    );
+    assert_eq!(harness.client.take_confirmed().collect::<Vec<_>>(), [number]);
 }
 
 #[test]
@@ -333,9 +263,7 @@ fn when_both_connections_break_the_game_waits_for_the_lobby() {
     harness.welcome(true, Some(ROOM));
     harness.join_room();
     harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
-    harness
-        .outputs
-        .retain(|output| !matches!(output, ClientOutput::World(_)));
+    harness.outputs.retain(|output| !matches!(output, ClientOutput::World(_)));
     harness.join_game();
     assert!(harness.client.is_playing());
 }
@@ -347,17 +275,10 @@ fn commands_that_a_broken_connection_has_lost_are_refused() {
     harness.advance(ms(100));
     harness.send(&[]);
     assert!(harness.client.take_confirmed().eq([confirmed]));
-    let outdated = harness
-        .client
-        .act(harness.now, &walk_to(3.0, 4.0))
-        .expect("in a game");
+    let outdated = harness.client.act(harness.now, &walk_to(3.0, 4.0)).expect("in a game");
     harness.advance(ms(1_000));
-    let lost = [walk_to(5.0, 6.0), rest(), cast(None)].map(|command| {
-        harness
-            .client
-            .act(harness.now, &command)
-            .expect("in a game")
-    });
+    let lost = [walk_to(5.0, 6.0), rest(), cast(None)]
+        .map(|command| harness.client.act(harness.now, &command).expect("in a game"));
     assert!(!lost.contains(&outdated));
     harness.events();
     harness.break_game_connection();
@@ -368,14 +289,8 @@ fn commands_that_a_broken_connection_has_lost_are_refused() {
         Some(ViewEvent::Connection(ConnectionStatus::GameBroken { .. }))
     ));
     let said = format!("{:?}", events[2]);
-    assert!(
-        said.contains("cast bolt") && said.contains("may or may not"),
-        "{said}"
-    );
-    assert_eq!(
-        harness.client.act(harness.now, &rest()),
-        Err(CommandError::NotPlaying)
-    );
+    assert!(said.contains("cast bolt") && said.contains("may or may not"), "{said}");
+    assert_eq!(harness.client.act(harness.now, &rest()), Err(CommandError::NotPlaying));
 }
 
 #[test]
@@ -394,24 +309,14 @@ fn commands_that_waited_for_another_host_in_vain_are_refused() {
     for map in [None, Some(1)] {
         let mut harness = playing_with_an_object();
         let first = harness.client.act(harness.now, &rest()).expect("in a game");
-        let moved = pb::Ticket {
-            incarnation: 2,
-            ..ticket(ROOM)
-        };
+        let moved = pb::Ticket { incarnation: 2, ..ticket(ROOM) };
         harness.send_lobby_message(0, LobbyMessageBody::Ticket(moved.clone()));
-        let second = harness
-            .client
-            .act(harness.now, &rest())
-            .expect("the command is queued");
+        let second = harness.client.act(harness.now, &rest()).expect("the command is queued");
         assert_eq!(harness.events(), []);
         match map {
             None => harness.break_game_connection(),
             Some(map) => {
-                let ticket = pb::Ticket {
-                    incarnation: 3,
-                    map,
-                    ..moved
-                };
+                let ticket = pb::Ticket { incarnation: 3, map, ..moved };
                 harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket));
             }
         }
@@ -431,11 +336,7 @@ fn a_host_that_removes_the_player_is_not_redialled() {
 
 #[test]
 fn a_connection_that_is_out_while_the_player_is_not_is_replaced() {
-    for reason in [
-        pb::ErrorCode::TakenOver,
-        pb::ErrorCode::SlowReader,
-        pb::ErrorCode::HostDied,
-    ] {
+    for reason in [pb::ErrorCode::TakenOver, pb::ErrorCode::SlowReader, pb::ErrorCode::HostDied] {
         let mut harness = ClientHarness::playing();
         put_out(&mut harness, reason);
         assert!(matches!(
@@ -451,10 +352,7 @@ fn a_connection_that_is_out_while_the_player_is_not_is_replaced() {
         harness.join_game();
         assert!(matches!(
             harness.events()[..],
-            [ViewEvent::Started(GameStarted {
-                is_rejoin: true,
-                ..
-            })]
+            [ViewEvent::Started(GameStarted { is_rejoin: true, .. })]
         ));
     }
 }
@@ -474,20 +372,12 @@ fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
     harness.outputs.clear();
     harness.send_lobby_message(
         0,
-        LobbyMessageBody::Ticket(pb::Ticket {
-            incarnation: 2,
-            map: 1,
-            ..ticket(ROOM)
-        }),
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, map: 1, ..ticket(ROOM) }),
     );
     harness.join_game();
     assert!(matches!(
         harness.events()[..],
-        [ViewEvent::Started(GameStarted {
-            is_rejoin: true,
-            map_number: 1,
-            ..
-        })]
+        [ViewEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. })]
     ));
 }
 
@@ -495,16 +385,11 @@ fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
 fn a_client_whose_session_was_taken_over_does_not_take_the_game_back() {
     let mut harness = ClientHarness::playing();
     put_out(&mut harness, pb::ErrorCode::TakenOver);
-    let goodbye = pb::Goodbye {
-        code: pb::ErrorCode::TakenOver.into(),
-        message: "elsewhere".into(),
-    };
+    let goodbye =
+        pb::Goodbye { code: pb::ErrorCode::TakenOver.into(), message: "elsewhere".into() };
     harness.send_lobby_message(0, LobbyMessageBody::Goodbye(goodbye));
     harness.advance(ms(60_000));
-    assert_eq!(
-        harness.outputs,
-        [ClientOutput::CloseGame, ClientOutput::CloseWorld]
-    );
+    assert_eq!(harness.outputs, [ClientOutput::CloseGame, ClientOutput::CloseWorld]);
     assert!(harness.client.is_closed());
 }
 
@@ -527,10 +412,7 @@ fn a_client_that_is_put_out_again_and_again_gives_up() {
     assert_eq!(joins, ClientConfig::default().game_attempts);
     let last = harness.events().pop();
     assert!(
-        matches!(
-            last,
-            Some(ViewEvent::Connection(ConnectionStatus::GameClosed { .. }))
-        ),
+        matches!(last, Some(ViewEvent::Connection(ConnectionStatus::GameClosed { .. }))),
         "{last:?}"
     );
 }
@@ -543,9 +425,7 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
     harness.client.handle_game_connected(harness.now);
     let error = codes::error(pb::ErrorCode::TicketExpired, "too late");
     let body = Some(game_pb::game_to_client::Body::Error(error));
-    harness
-        .client
-        .handle_game_message(harness.now, GameToClient { body });
+    harness.client.handle_game_message(harness.now, GameToClient { body });
     harness.outputs.clear();
     harness.advance(ms(200));
     let asks = |output: &ClientOutput| match output {
@@ -559,10 +439,7 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
 
 /// Delivers the last message of a host.
 fn put_out(harness: &mut ClientHarness, reason: pb::ErrorCode) {
-    let out = game_pb::Out {
-        reason: reason.into(),
-        message: "out".into(),
-    };
+    let out = game_pb::Out { reason: reason.into(), message: "out".into() };
     harness.send_game_message(game_pb::game_to_client::Body::Out(out));
 }
 

@@ -41,16 +41,12 @@ fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
     harness.enter(1, alias(1, 0), WALKER, 5.0);
     harness.now = 160;
     assert_eq!(
-        harness
-            .section(2, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.0)])
-            .late,
+        harness.section(2, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.0)]).late,
         0
     );
     harness.now = 260;
     assert_eq!(
-        harness
-            .section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 5.0)])
-            .late,
+        harness.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 5.0)]).late,
         0
     );
     harness.now = 400;
@@ -79,20 +75,14 @@ fn a_late_section_after_a_leave_revives_nothing() {
     harness.now = 400;
     assert_eq!(harness.emitted(), ["enter 1 at 5", "leave 1"]);
     let section = harness.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
-    assert_eq!(
-        (section.applied, section.stale, &section.acked_set),
-        (0, 1, &Ok(Some(acked(3))))
-    );
+    assert_eq!((section.applied, section.stale, &section.acked_set), (0, 1, &Ok(Some(acked(3)))));
     // No later datagram may refer to an object that has left.
     let section = harness.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.stale, section.acked_set),
         (0, Err(SectionError::MissingBaseline { slot: 1 }))
     );
-    assert_eq!(
-        (harness.emitted(), harness.replica.visible_objects().count()),
-        (Vec::new(), 0)
-    );
+    assert_eq!((harness.emitted(), harness.replica.visible_objects().count()), (Vec::new(), 0));
 }
 
 #[test]
@@ -105,25 +95,13 @@ fn a_late_section_does_not_move_the_next_object_of_its_slot() {
         harness.leave(5, alias(1, 0));
         harness.now = 600;
         harness.enter(8, alias(1, 1), next, 50.0);
-        let two = [
-            (1, WALKER, BaselineMode::Window, 7.0),
-            (2, WALKER, BaselineMode::Window, 21.0),
-        ];
+        let two = [(1, WALKER, BaselineMode::Window, 7.0), (2, WALKER, BaselineMode::Window, 21.0)];
         let section = harness.section(4, Some(acked(3)), &two);
-        assert_eq!(
-            (section.applied, section.stale, section.acked_set.is_ok()),
-            (1, 1, true)
-        );
-        assert_eq!(
-            (harness.shown_x(3, 900), harness.shown_x(2, 900)),
-            (Some(50.0), Some(21.0))
-        );
+        assert_eq!((section.applied, section.stale, section.acked_set.is_ok()), (1, 1, true));
+        assert_eq!((harness.shown_x(3, 900), harness.shown_x(2, 900)), (Some(50.0), Some(21.0)));
         // A section with the late pose as its baseline.
         let section = harness.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
-        assert_eq!(
-            (section.applied, section.stale, section.acked_set.is_ok()),
-            (0, 1, true)
-        );
+        assert_eq!((section.applied, section.stale, section.acked_set.is_ok()), (0, 1, true));
         assert_eq!(harness.shown_x(3, 900), Some(50.0));
         let section = harness.section(9, Some(acked(8)), &[(1, next, BaselineMode::Window, 51.0)]);
         assert_eq!((section.applied, harness.shown_x(3, 550)), (1, Some(51.0)));
@@ -138,19 +116,13 @@ fn a_pose_without_its_baseline_ends_the_section_but_not_earlier_poses() {
     harness.enter(2, alias(2, 0), WALKER, 20.0);
     // The claimed baseline of slot 2 never arrived.
     harness.assume_received(3, 2, 21.0);
-    let two = [
-        (1, WALKER, BaselineMode::Absolute, 6.0),
-        (2, WALKER, BaselineMode::Window, 22.0),
-    ];
+    let two = [(1, WALKER, BaselineMode::Absolute, 6.0), (2, WALKER, BaselineMode::Window, 22.0)];
     let section = harness.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
     assert_eq!(
         (section.applied, section.acked_set),
         (1, Err(SectionError::MissingBaseline { slot: 2 }))
     );
-    assert_eq!(
-        (harness.shown_x(1, 900), harness.shown_x(2, 900)),
-        (Some(6.0), Some(20.0))
-    );
+    assert_eq!((harness.shown_x(1, 900), harness.shown_x(2, 900)), (Some(6.0), Some(20.0)));
 }
 
 #[test]
@@ -164,24 +136,13 @@ fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
     let section = harness.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     // Sections stay unreadable until the host uses none of these datagrams.
-    let section = harness.section(
-        6,
-        Some(acked(4)),
-        &[(2, WALKER, BaselineMode::Window, 21.0)],
-    );
+    let section = harness.section(6, Some(acked(4)), &[(2, WALKER, BaselineMode::Window, 21.0)]);
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     let acked_later = acked(6).after(6);
-    let two = [
-        (1, WALKER, BaselineMode::Absolute, 8.0),
-        (2, WALKER, BaselineMode::Absolute, 22.0),
-    ];
+    let two = [(1, WALKER, BaselineMode::Absolute, 8.0), (2, WALKER, BaselineMode::Absolute, 22.0)];
     let section = harness.section(8, acked_later, &two);
     assert_eq!((section.applied, section.acked_set), (2, Ok(None)));
-    let section = harness.section(
-        10,
-        acked(8).after(6),
-        &[(1, WALKER, BaselineMode::Window, 9.0)],
-    );
+    let section = harness.section(10, acked(8).after(6), &[(1, WALKER, BaselineMode::Window, 9.0)]);
     assert_eq!((section.applied, harness.shown_x(1, 900)), (1, Some(9.0)));
 }
 
@@ -192,10 +153,7 @@ fn an_older_section_never_overwrites_a_newer_one() {
     harness.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     let section = harness.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.5)]);
     assert_eq!((section.applied, section.shown), (1, 0));
-    assert_eq!(
-        (harness.shown_x(1, 250), harness.shown_x(1, 900)),
-        (Some(6.5), Some(7.0))
-    );
+    assert_eq!((harness.shown_x(1, 250), harness.shown_x(1, 900)), (Some(6.5), Some(7.0)));
 }
 
 #[test]
@@ -214,9 +172,7 @@ fn random_sections_move_no_missing_object() {
     harness.enter(1, alias(1, 0), WALKER, 5.0);
     for number in 2..2_000 {
         let bytes: Vec<u8> = (0..rng.usize(1..40)).map(|_| rng.u8(..)).collect();
-        let section = harness
-            .replica
-            .apply_poses(harness.datagram(number), &bytes);
+        let section = harness.replica.apply_poses(harness.datagram(number), &bytes);
         assert!(section.applied <= 1 && section.stale == 0);
     }
     assert_eq!(harness.replica.visible_objects().count(), 1);
@@ -252,17 +208,10 @@ fn a_pose_can_be_read_as_position_facing_and_value() {
     let position = Position::on_ground(5.0, 1.0);
     assert_eq!(
         seen.value("pose", at(300)),
-        Some(ComponentValue::Pose {
-            position,
-            facing,
-            moves: false
-        })
+        Some(ComponentValue::Pose { position, facing, moves: false })
     );
     assert_eq!(
-        (
-            seen.pose(at(300)).map(|pose| pose.at),
-            seen.newest_pose_stamp()
-        ),
+        (seen.pose(at(300)).map(|pose| pose.at), seen.newest_pose_stamp()),
         (Some([500, 100, 0]), Some(at(50)))
     );
 }
@@ -273,17 +222,8 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     harness.enter(1, alias(1, 0), WALKER, 5.0);
     harness.now = 700;
     harness.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
-    let drawn = |t| {
-        harness
-            .replica
-            .get(1)
-            .and_then(|seen| seen.drawn(at(t)))
-            .expect("drawn")
-    };
-    assert_eq!(
-        (drawn(700).position.x, harness.shown_x(1, 700)),
-        (5.0, Some(5.5))
-    );
+    let drawn = |t| harness.replica.get(1).and_then(|seen| seen.drawn(at(t))).expect("drawn");
+    assert_eq!((drawn(700).position.x, harness.shown_x(1, 700)), (5.0, Some(5.5)));
     let (soon, later) = (drawn(750).position.x, drawn(850).position.x);
     assert!(5.0 < soon && soon < later && later < 5.5, "{soon} {later}");
     assert!(!drawn(850).at_rest);
@@ -337,10 +277,7 @@ fn a_faulty_plain_section_spoils_no_other() {
     let mut harness = ReplicaHarness::plain();
     harness.enter(1, alias(1, 0), WALKER, 5.0);
     let faulty = harness.replica.apply_poses(harness.datagram(3), &[1]);
-    assert_eq!(
-        faulty.acked_set,
-        Err(SectionError::Wire(ambit_proto::wire::WireError::Truncated))
-    );
+    assert_eq!(faulty.acked_set, Err(SectionError::Wire(ambit_proto::wire::WireError::Truncated)));
     let section = harness.plain_section(4, &[(alias(1, 0), WALKER, 6.0)]);
     assert_eq!((section.applied, section.acked_set), (1, Ok(None)));
 }
@@ -356,11 +293,7 @@ struct ReplicaHarness {
 impl ReplicaHarness {
     fn new(mode: PoseDecoding) -> Self {
         let replica = Replica::new(Arc::new(Schema::example_with_poses()), LOCAL_LAG, 0, mode);
-        ReplicaHarness {
-            replica,
-            now: 150,
-            sent: Vec::new(),
-        }
+        ReplicaHarness { replica, now: 150, sent: Vec::new() }
     }
 
     /// Its server sends whole poses.
@@ -386,11 +319,7 @@ impl ReplicaHarness {
     }
 
     fn datagram(&self, number: u64) -> ReceivedDatagram {
-        ReceivedDatagram {
-            number,
-            stamp: at(number * TICK_MS),
-            now: at(self.now),
-        }
+        ReceivedDatagram { number, stamp: at(number * TICK_MS), now: at(self.now) }
     }
 
     fn enter(&mut self, number: u64, alias: Alias, kind: u8, x: f32) {
@@ -409,10 +338,7 @@ impl ReplicaHarness {
     }
 
     fn leave(&mut self, number: u64, alias: Alias) {
-        let leave = Record::Leave {
-            alias,
-            at: at(number * TICK_MS) + LOCAL_LAG,
-        };
+        let leave = Record::Leave { alias, at: at(number * TICK_MS) + LOCAL_LAG };
         self.replica.apply(self.datagram(number), &leave);
     }
 
@@ -429,14 +355,8 @@ impl ReplicaHarness {
         poses: &[(u16, u8, BaselineMode, f32)],
     ) -> SectionOutcome {
         let mut bytes = Vec::new();
-        let mut writer = SectionWriter::new(
-            &mut bytes,
-            &SectionHeader {
-                level: Level::Shared,
-                number,
-                acked,
-            },
-        );
+        let mut writer =
+            SectionWriter::new(&mut bytes, &SectionHeader { level: Level::Shared, number, acked });
         for &(slot, kind, mode, x) in poses {
             let pose = self.pose(kind, x);
             let known = |number: u64| acked.is_some_and(|acked| acked.contains(number));
@@ -449,15 +369,9 @@ impl ReplicaHarness {
                 .filter(|_| mode == BaselineMode::Window)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
-            let format = schema.kinds[usize::from(kind)]
-                .pose_format()
-                .expect("a kind with poses");
+            let format = schema.kinds[usize::from(kind)].pose_format().expect("a kind with poses");
             let baseline = baseline.as_ref().map(|(stamp, pose)| (*stamp, pose));
-            writer.write_shared(
-                slot,
-                mode,
-                &code(format, baseline, at(number * TICK_MS), &pose),
-            );
+            writer.write_shared(slot, mode, &code(format, baseline, at(number * TICK_MS), &pose));
             self.sent.push((number, slot, pose));
         }
         writer.finish();
@@ -474,11 +388,7 @@ impl ReplicaHarness {
     }
 
     fn shown_x(&self, id: u32, t: u64) -> Option<f32> {
-        self.replica
-            .get(id)
-            .expect("in sight")
-            .position(at(t))
-            .map(|position| position.x)
+        self.replica.get(id).expect("in sight").position(at(t)).map(|position| position.x)
     }
 
     fn emitted(&mut self) -> Vec<String> {
@@ -510,10 +420,7 @@ impl ReplicaHarness {
 }
 
 fn acked(newest: u64) -> AckedSet {
-    AckedSet {
-        newest,
-        mask: u32::MAX,
-    }
+    AckedSet { newest, mask: u32::MAX }
 }
 
 fn alias(slot: u16, epoch: u8) -> Alias {

@@ -24,11 +24,7 @@ async fn with_total_loss_nothing_arrives() {
         socket.try_send(&transmit(b"out")).expect("taken");
         wire.push_arrived(b"in", 2);
     }
-    assert!(
-        tokio::time::timeout(Duration::from_secs(10), receive(&socket))
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_secs(10), receive(&socket)).await.is_err());
     assert_eq!(wire.left(), []);
 }
 
@@ -73,11 +69,7 @@ async fn impairment_follows_from_seed_number_and_direction() {
         {
             arrived.extend(packet);
         }
-        let left = wire
-            .left()
-            .into_iter()
-            .flat_map(|(_, packet)| packet)
-            .collect::<Vec<_>>();
+        let left = wire.left().into_iter().flat_map(|(_, packet)| packet).collect::<Vec<_>>();
         (left, arrived)
     };
     let spec = "loss=30,duplicate=10,delay=20ms,jitter=10ms,reorder=10,seed=7";
@@ -99,19 +91,10 @@ async fn waiting_packets_are_bounded() {
 }
 
 fn impaired(spec: &str, number: u64) -> (Arc<ImpairedSocket>, Arc<Wire>) {
-    let impairment = if spec.is_empty() {
-        Impairment::default()
-    } else {
-        spec.parse().expect("a spec")
-    };
-    let wire = Arc::new(Wire {
-        began: instant_now(),
-        state: Mutex::default(),
-    });
-    (
-        Arc::new(ImpairedSocket::new(wire.clone(), impairment, number)),
-        wire,
-    )
+    let impairment =
+        if spec.is_empty() { Impairment::default() } else { spec.parse().expect("a spec") };
+    let wire = Arc::new(Wire { began: instant_now(), state: Mutex::default() });
+    (Arc::new(ImpairedSocket::new(wire.clone(), impairment, number)), wire)
 }
 
 fn transmit(contents: &[u8]) -> Transmit<'_> {
@@ -150,11 +133,7 @@ struct WireState {
 
 impl Wire {
     fn left(&self) -> Vec<(u128, Vec<u8>)> {
-        self.state
-            .lock()
-            .expect("the worker does not panic")
-            .left
-            .clone()
+        self.state.lock().expect("the worker does not panic").left.clone()
     }
 
     fn push_arrived(&self, contents: &[u8], stride: usize) {
@@ -173,11 +152,7 @@ impl AsyncUdpSocket for Wire {
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let left = (self.began.elapsed().as_millis(), transmit.contents.to_vec());
-        self.state
-            .lock()
-            .expect("the worker does not panic")
-            .left
-            .push(left);
+        self.state.lock().expect("the worker does not panic").left.push(left);
         Ok(())
     }
 
@@ -193,11 +168,7 @@ impl AsyncUdpSocket for Wire {
             return Poll::Pending;
         };
         buffers[0][..contents.len()].copy_from_slice(&contents);
-        meta[0] = RecvMeta {
-            len: contents.len(),
-            stride,
-            ..RecvMeta::default()
-        };
+        meta[0] = RecvMeta { len: contents.len(), stride, ..RecvMeta::default() };
         Poll::Ready(Ok(1))
     }
 

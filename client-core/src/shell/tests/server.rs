@@ -66,10 +66,7 @@ impl Server {
                     connection.close(code.into(), b"not now");
                     continue;
                 }
-                connections
-                    .lock()
-                    .expect("the worker does not panic")
-                    .push(connection.clone());
+                connections.lock().expect("the worker does not panic").push(connection.clone());
                 let ticket = LobbyMessageBody::Ticket(pb::Ticket {
                     room: 7,
                     address: format!("0.0.0.0:{port}"),
@@ -112,12 +109,7 @@ impl Server {
     }
 
     pub(super) fn drop_connections(&self, code: u32) {
-        for connection in self
-            .connections
-            .lock()
-            .expect("the worker does not panic")
-            .drain(..)
-        {
+        for connection in self.connections.lock().expect("the worker does not panic").drain(..) {
             connection.close(code.into(), b"");
         }
     }
@@ -144,10 +136,7 @@ pub(super) fn hosts() -> (KnownHosts, impl Drop) {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let directory =
         std::env::temp_dir().join(format!("ambit-shell-{}-{number}", std::process::id()));
-    (
-        KnownHosts::from_path(directory.join("known_hosts")),
-        Scratch(directory),
-    )
+    (KnownHosts::from_path(directory.join("known_hosts")), Scratch(directory))
 }
 
 fn certificate() -> (quinn::ServerConfig, Fingerprint) {
@@ -169,10 +158,7 @@ async fn lobby(connection: Connection, ticket: LobbyMessageBody, sessions: &Atom
         if matches!(body, Some(LobbyRequestBody::Hello(_))) {
             sessions.fetch_add(1, Ordering::Relaxed);
         }
-        let room = Some(pb::Room {
-            id: 7,
-            ..pb::Room::default()
-        });
+        let room = Some(pb::Room { id: 7, ..pb::Room::default() });
         let received = match body {
             Some(LobbyRequestBody::Hello(hello)) => vec![LobbyMessageBody::Welcome(pb::Welcome {
                 name: hello.name,
@@ -183,10 +169,7 @@ async fn lobby(connection: Connection, ticket: LobbyMessageBody, sessions: &Atom
             })],
             Some(LobbyRequestBody::JoinRoom(_)) => {
                 vec![
-                    LobbyMessageBody::RoomJoined(pb::RoomJoined {
-                        room,
-                        players: Vec::new(),
-                    }),
+                    LobbyMessageBody::RoomJoined(pb::RoomJoined { room, players: Vec::new() }),
                     ticket.clone(),
                 ]
             }
@@ -194,14 +177,7 @@ async fn lobby(connection: Connection, ticket: LobbyMessageBody, sessions: &Atom
             _ => vec![LobbyMessageBody::Done(pb::Done {})],
         };
         for body in received {
-            write(
-                &mut out,
-                &WorldToClient {
-                    request,
-                    body: Some(body),
-                },
-            )
-            .await;
+            write(&mut out, &WorldToClient { request, body: Some(body) }).await;
         }
     }
 }
@@ -224,13 +200,7 @@ async fn host(connection: Connection) {
         schema: Some((&schema).into()),
         ..Default::default()
     };
-    write(
-        &mut out,
-        &GameToClient {
-            body: Some(game::game_to_client::Body::Joined(joined)),
-        },
-    )
-    .await;
+    write(&mut out, &GameToClient { body: Some(game::game_to_client::Body::Joined(joined)) }).await;
 
     let mut link = Link::new(LinkConfig::default());
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
@@ -255,40 +225,20 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         let command: Command = wire::decode(&message).expect("a command");
         let effect = GameTime::from_micros(now.micros()) + Duration::from_millis(150);
         let here = FieldValue::Position(Position::on_ground(1.0, 1.0));
-        let fields = vec![
-            FieldValue::None,
-            here,
-            FieldValue::Number(command.number.into()),
-        ];
-        let mut notice = Notice::Event {
-            kind: 0,
-            effect,
-            fields,
-        };
+        let fields = vec![FieldValue::None, here, FieldValue::Number(command.number.into())];
+        let mut notice = Notice::Event { kind: 0, effect, fields };
         link.send_reliable(now, wire::encode(&mut notice).into(), None)
             .expect("the queue is not full");
     }
     let stamp = GameTime::from_micros(now.micros());
-    let components = vec![(
-        0,
-        Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)),
-    )];
+    let components = vec![(0, Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)))];
     let alias = Alias { slot: 0, epoch: 0 };
-    let mut enter = Record::Enter {
-        alias,
-        kind: 0,
-        at: GameTime::ZERO,
-        own: true,
-        components,
-    };
+    let mut enter = Record::Enter { alias, kind: 0, at: GameTime::ZERO, own: true, components };
     let mut bytes = Vec::new();
     link.write_datagram(now, &mut bytes, |writer, _| {
         let base = write_stamp(stamp, writer);
-        let context = BodyContext {
-            schema,
-            delay: Duration::from_millis(150),
-            approximate_now: stamp,
-        };
+        let context =
+            BodyContext { schema, delay: Duration::from_millis(150), approximate_now: stamp };
         write_record(&mut enter, &context, base, writer);
         end_records(writer);
     });

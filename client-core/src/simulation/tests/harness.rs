@@ -11,10 +11,7 @@ use super::super::*;
 use crate::client::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
 use crate::replica::drawing::DrawnObject;
 
-pub(super) const ARENA: Arena = Arena {
-    width_m: 20.0,
-    height_m: 20.0,
-};
+pub(super) const ARENA: Arena = Arena { width_m: 20.0, height_m: 20.0 };
 /// Local lag of the room.
 pub(super) const DELAY: Duration = Duration::from_millis(150);
 /// One-way delay: three frames.
@@ -32,12 +29,7 @@ pub(super) struct PathConditions {
 
 impl Default for PathConditions {
     fn default() -> Self {
-        PathConditions {
-            tick_frames: 1,
-            loss: 0.0,
-            jitter_ms: 0,
-            seed: 1,
-        }
+        PathConditions { tick_frames: 1, loss: 0.0, jitter_ms: 0, seed: 1 }
     }
 }
 
@@ -127,11 +119,7 @@ impl SimulationHarness {
 
     pub(super) fn enter_all(&mut self) {
         for &id in self.bodies.keys() {
-            self.client.enter(
-                id,
-                if id == PLAYER_ID { PLAYER } else { CUBE },
-                id == PLAYER_ID,
-            );
+            self.client.enter(id, if id == PLAYER_ID { PLAYER } else { CUBE }, id == PLAYER_ID);
         }
         self.sent_poses.clear();
     }
@@ -164,11 +152,7 @@ impl SimulationHarness {
     pub(super) fn come_to_rest(&mut self) {
         for _ in 0..10 {
             self.run(300);
-            if self
-                .bodies
-                .values()
-                .all(|&body| self.server.pose(body).flag)
-            {
+            if self.bodies.values().all(|&body| self.server.pose(body).flag) {
                 return self.run(300);
             }
         }
@@ -207,20 +191,10 @@ impl SimulationHarness {
     pub(super) fn frame(&mut self) {
         let player = self.bodies[&PLAYER_ID];
         let previous = self.server.keys(player).previous;
-        self.server.set_keys(
-            player,
-            Keys {
-                previous,
-                current: self.keys,
-            },
-        );
+        self.server.set_keys(player, Keys { previous, current: self.keys });
         self.server.step();
         self.frame += 1;
-        let poses = self
-            .bodies
-            .iter()
-            .map(|(&id, &body)| (id, self.server.pose(body)))
-            .collect();
+        let poses = self.bodies.iter().map(|(&id, &body)| (id, self.server.pose(body))).collect();
         self.truth.push_back((self.frame, poses));
         if self.truth.len() > 60 {
             self.truth.pop_front();
@@ -241,9 +215,8 @@ impl SimulationHarness {
         let now = self.room_now();
         if let Some(driver) = &mut self.driver {
             let place = POSE_FORMAT.position(&self.server.pose(self.bodies[&PLAYER_ID]));
-            self.keys = driver
-                .keys(self.frame, [place.x, place.y], ARENA)
-                .with(control::JUMP, false);
+            self.keys =
+                driver.keys(self.frame, [place.x, place.y], ARENA).with(control::JUMP, false);
         } else {
             self.keys =
                 PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick()).at(now + DELAY);
@@ -260,10 +233,8 @@ impl SimulationHarness {
         let mut poses = Vec::new();
         for (&id, &body) in &self.bodies {
             let pose = self.server.pose(body);
-            let is_known = self
-                .sent_poses
-                .get(&id)
-                .is_some_and(|(sent, arrived)| *sent == pose && *arrived);
+            let is_known =
+                self.sent_poses.get(&id).is_some_and(|(sent, arrived)| *sent == pose && *arrived);
             if !pose.flag || !is_known {
                 poses.push((id, pose));
                 self.sent_poses.insert(id, (pose, false));
@@ -282,17 +253,10 @@ impl SimulationHarness {
 
     fn receive(&mut self) {
         let now = self.room_now();
-        for datagram in self
-            .in_flight
-            .extract_if(.., |datagram| datagram.arrives <= now)
-        {
+        for datagram in self.in_flight.extract_if(.., |datagram| datagram.arrives <= now) {
             for (id, pose) in datagram.poses {
-                self.client
-                    .handle_pose(id, frame_time(datagram.stamp_frame), &pose);
-                if let Some(entry) = self
-                    .sent_poses
-                    .get_mut(&id)
-                    .filter(|(sent, _)| *sent == pose)
+                self.client.handle_pose(id, frame_time(datagram.stamp_frame), &pose);
+                if let Some(entry) = self.sent_poses.get_mut(&id).filter(|(sent, _)| *sent == pose)
                 {
                     entry.1 = true;
                 }
@@ -305,40 +269,23 @@ impl SimulationHarness {
         let shown = self.room_now();
         let flags = &self.flags;
         let keys = |id: u32, _: &SimulatedKind, t: GameTime| {
-            let held = flags
-                .iter()
-                .rev()
-                .find(|(from, _)| id == PLAYER_ID && *from <= t);
+            let held = flags.iter().rev().find(|(from, _)| id == PLAYER_ID && *from <= t);
             held.map_or_else(Keymap::default, |(_, keys)| *keys)
         };
         let presses = PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick());
-        let ahead = PredictionTarget {
-            horizon: shown + ONE_WAY_DELAY + DELAY,
-            presses: &presses,
-        };
-        let times = SimulationTime {
-            shown,
-            received_until: self.received_until,
-            rtt: 2 * ONE_WAY_DELAY,
-        };
-        self.client
-            .advance(times, self.predict.then_some(&ahead), &keys);
-        let Some((_, truth)) = self
-            .truth
-            .iter()
-            .find(|(frame, _)| frame_time(*frame) == shown)
+        let ahead = PredictionTarget { horizon: shown + ONE_WAY_DELAY + DELAY, presses: &presses };
+        let times =
+            SimulationTime { shown, received_until: self.received_until, rtt: 2 * ONE_WAY_DELAY };
+        self.client.advance(times, self.predict.then_some(&ahead), &keys);
+        let Some((_, truth)) = self.truth.iter().find(|(frame, _)| frame_time(*frame) == shown)
         else {
             return;
         };
         for (&id, truth) in truth {
-            if let Some(drawn) = self
-                .client
-                .drawing(id)
-                .and_then(|drawing| drawing.at(shown))
+            if let Some(drawn) = self.client.drawing(id).and_then(|drawing| drawing.at(shown))
                 && !truth.flag
             {
-                self.errors
-                    .add(drawn.position.distance(POSE_FORMAT.position(truth)));
+                self.errors.add(drawn.position.distance(POSE_FORMAT.position(truth)));
             }
         }
     }

@@ -129,15 +129,9 @@ fn the_text_after_the_cursor_stays() {
 fn a_hint_is_the_form_of_the_command_and_its_help() {
     let known = known();
     let hint = |line| hint(line, &known);
-    assert_eq!(
-        hint("cast he").as_deref(),
-        Some("cast SPELL [X Y] [TARGET]: Cast a spell.")
-    );
+    assert_eq!(hint("cast he").as_deref(), Some("cast SPELL [X Y] [TARGET]: Cast a spell."));
     assert_eq!(hint("rest").as_deref(), Some("rest"));
-    assert_eq!(
-        hint("walk-to 1 ").as_deref(),
-        Some("walk-to X Y: Walk to a point.")
-    );
+    assert_eq!(hint("walk-to 1 ").as_deref(), Some("walk-to X Y: Walk to a point."));
     for line in ["", "cas", "jump ", "# cast"] {
         assert_eq!(hint(line), None, "{line}");
     }
@@ -149,23 +143,15 @@ fn a_hint_is_the_form_of_the_command_and_its_help() {
 #[test]
 fn hostile_names_reach_neither_candidates_nor_hints() {
     let mut known = known();
-    for (id, name) in [
-        "\u{1b}[2Jeve",
-        "ev\u{202e}e",
-        "eve\r\nquit",
-        &"e".repeat(500),
-    ]
-    .into_iter()
-    .enumerate()
+    for (id, name) in
+        ["\u{1b}[2Jeve", "ev\u{202e}e", "eve\r\nquit", &"e".repeat(500)].into_iter().enumerate()
     {
         known.handle_event(&chat(100 + id as u32, name));
     }
     for line in ["kick ", "say @", "say @\""] {
         let names = texts(line, line.len(), &known);
         assert!(
-            names
-                .iter()
-                .all(|name| name.contains("ann") || name.contains("guest")),
+            names.iter().all(|name| name.contains("ann") || name.contains("guest")),
             "{names:?}"
         );
     }
@@ -180,33 +166,18 @@ fn hostile_names_reach_neither_candidates_nor_hints() {
                 )],
                 ..CommandKind::default()
             },
-            CommandKind {
-                name: "\u{1b}[Aaim".into(),
-                ..CommandKind::default()
-            },
+            CommandKind { name: "\u{1b}[Aaim".into(), ..CommandKind::default() },
         ],
         ..Schema::default()
     };
     known.schema = Some(Arc::new(schema));
     known.objects[0].label = "\u{1b}[31m".repeat(100);
     assert_eq!(texts("aim ", 4, &known), ["fine"]);
-    assert!(
-        !texts("", 0, &known)
-            .iter()
-            .any(|name| name.contains('\u{1b}'))
-    );
+    assert!(!texts("", 0, &known).iter().any(|name| name.contains('\u{1b}')));
     let hint = hint("aim ", &known).expect("a hint");
-    assert!(
-        hint.chars().all(is_visible) && hint.chars().count() == MAX_HINT_CHARS,
-        "{hint:?}"
-    );
-    let label = candidate("#7", &known.objects[0].label)
-        .expect("a number")
-        .label;
-    assert!(
-        label.chars().all(is_visible) && label.chars().count() == MAX_NAME_CHARS,
-        "{label:?}"
-    );
+    assert!(hint.chars().all(is_visible) && hint.chars().count() == MAX_HINT_CHARS, "{hint:?}");
+    let label = candidate("#7", &known.objects[0].label).expect("a number").label;
+    assert!(label.chars().all(is_visible) && label.chars().count() == MAX_NAME_CHARS, "{label:?}");
 }
 
 #[test]
@@ -214,18 +185,12 @@ fn candidates_and_known_names_are_bounded() {
     let mut known = known();
     for id in 0..1_000 {
         known.handle_event(&chat(id, &format!("player{id}")));
-        known.objects.push(ObjectName {
-            id: 1_000 + id,
-            label: "orc".into(),
-        });
+        known.objects.push(ObjectName { id: 1_000 + id, label: "orc".into() });
     }
     assert_eq!(known.players.len(), MAX_KNOWN);
     assert_eq!(texts("kick ", 5, &known).len(), MAX_CANDIDATES);
     let objects = texts("cast bolt - ", 12, &known);
-    assert_eq!(
-        (objects.len(), objects.last().map(String::as_str)),
-        (MAX_CANDIDATES, Some("-"))
-    );
+    assert_eq!((objects.len(), objects.last().map(String::as_str)), (MAX_CANDIDATES, Some("-")));
 }
 
 #[test]
@@ -246,10 +211,7 @@ fn check(line: &str, expected: &[&str]) {
 
 fn texts(line: &str, cursor: usize, known: &KnownNames) -> Vec<String> {
     let candidates = complete(line, cursor, known).candidates;
-    candidates
-        .into_iter()
-        .map(|candidate| candidate.text)
-        .collect()
+    candidates.into_iter().map(|candidate| candidate.text).collect()
 }
 
 /// Two games, two rooms, two players, the game of [`Schema::example`] with two objects in view.
@@ -275,10 +237,7 @@ fn known() -> KnownNames {
     known.handle_event(&chat(7, "guest 7"));
     known.schema = Some(Arc::new(Schema::example()));
     known.objects = [(7, "avatar bob"), (12, "stone")]
-        .map(|(id, label)| ObjectName {
-            id,
-            label: label.into(),
-        })
+        .map(|(id, label)| ObjectName { id, label: label.into() })
         .into();
     known
 }

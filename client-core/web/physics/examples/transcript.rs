@@ -16,10 +16,7 @@ use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 use ambit_web_physics::{ModuleFailed, PhysicsLink, PhysicsModule, RemotePhysics};
 
-const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 const FRAMES: u64 = 20 * 60;
 const PLAYERS: u64 = 4;
 const CUBES: usize = 100;
@@ -58,20 +55,12 @@ fn main() {
     let world = module.create(ARENA);
     let words = [ARENA.width_m, ARENA.height_m].map(f32::to_bits).to_vec();
     let recorded = Arc::new(Mutex::new(Recorded { module, words }));
-    let link = RecordingLink {
-        world,
-        recorded: recorded.clone(),
-    };
+    let link = RecordingLink { world, recorded: recorded.clone() };
     let steps_ms = play(&mut RemotePhysics::new(link));
     let words = std::mem::take(&mut recorded.lock().expect("one thread").words);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    std::io::stdout()
-        .write_all(&bytes)
-        .expect("standard output is open");
-    eprintln!(
-        "{FRAMES} steps, {:.1} us a step",
-        1_000.0 * steps_ms / FRAMES as f64
-    );
+    std::io::stdout().write_all(&bytes).expect("standard output is open");
+    eprintln!("{FRAMES} steps, {:.1} us a step", 1_000.0 * steps_ms / FRAMES as f64);
 }
 
 /// Plays a game; returns how long all steps took.

@@ -31,21 +31,12 @@ pub fn write(physics: &GamePhysics, words: &mut Vec<u32>) {
             Turning::Free { bits } => (FREE, bits),
         };
         let motion = kind.format.motion.map(|grid| [grid.linear, grid.angular]);
-        words.extend([
-            kind.kind.into(),
-            kind.format.per_metre.into(),
-            turn,
-            bits.into(),
-        ]);
+        words.extend([kind.kind.into(), kind.format.per_metre.into(), turn, bits.into()]);
         words.push(motion.is_some().into());
         words.extend(motion.unwrap_or_default().map(u32::from));
         words.push(kind.held_controls.len() as u32);
         let controls = kind.held_controls.iter();
-        words.extend(
-            controls
-                .flat_map(|&(index, control)| [index, control])
-                .map(u32::from),
-        );
+        words.extend(controls.flat_map(|&(index, control)| [index, control]).map(u32::from));
     }
 }
 
@@ -71,12 +62,7 @@ fn read_fields(words: &[u32], create: CreateWorld) -> Option<GamePhysics> {
     let count = reader.word()?;
     let kinds: Option<Vec<SimulatedKind>> = (0..count).map(|_| read_kind(&mut reader)).collect();
     let kinds = kinds.filter(|_| reader.is_empty())?;
-    Some(GamePhysics {
-        game: game.leak(),
-        kinds: kinds.leak(),
-        reach_m,
-        create,
-    })
+    Some(GamePhysics { game: game.leak(), kinds: kinds.leak(), reach_m, create })
 }
 
 fn read_kind(reader: &mut WordReader<'_>) -> Option<SimulatedKind> {
@@ -89,10 +75,8 @@ fn read_kind(reader: &mut WordReader<'_>) -> Option<SimulatedKind> {
         _ => return None,
     };
     let [has_motion, linear, angular] = reader.words()?;
-    let motion = MotionFormat {
-        linear: linear.try_into().ok()?,
-        angular: angular.try_into().ok()?,
-    };
+    let motion =
+        MotionFormat { linear: linear.try_into().ok()?, angular: angular.try_into().ok()? };
     let format = PoseFormat {
         per_metre: per_metre.try_into().ok()?,
         turn,
@@ -119,10 +103,7 @@ mod tests {
         let mut words = Vec::new();
         write(&PHYSICS, &mut words);
         let read_back = read(&words, PHYSICS.create).expect("it is valid");
-        assert_eq!(
-            (read_back.game, read_back.reach_m),
-            ("cubes", PHYSICS.reach_m)
-        );
+        assert_eq!((read_back.game, read_back.reach_m), ("cubes", PHYSICS.reach_m));
         assert_eq!(read_back.kinds, PHYSICS.kinds);
         for end in 0..words.len() {
             assert!(read(&words[..end], PHYSICS.create).is_err(), "{end}");

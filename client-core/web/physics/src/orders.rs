@@ -101,11 +101,8 @@ impl<'w> WordReader<'w> {
 
     pub(crate) fn pose(&mut self) -> Option<Pose> {
         let [x, y, z, turn @ .., speed, a, b, c] = self.words::<POSE_WORDS>()?;
-        let [
-            (linear_x, linear_y),
-            (linear_z, angular_x),
-            (angular_y, angular_z),
-        ] = [a, b, c].map(halves);
+        let [(linear_x, linear_y), (linear_z, angular_x), (angular_y, angular_z)] =
+            [a, b, c].map(halves);
         let [(t0, t1), (t2, t3)] = turn.map(halves);
         let (speed, flag) = halves(speed);
         Some(Pose {
@@ -122,10 +119,7 @@ impl<'w> WordReader<'w> {
 
     pub(crate) fn order(&mut self) -> Option<PhysicsOrder> {
         Some(match self.word()? {
-            ADD => PhysicsOrder::Add {
-                kind: self.byte()?,
-                pose: self.pose()?,
-            },
+            ADD => PhysicsOrder::Add { kind: self.byte()?, pose: self.pose()? },
             REMOVE => PhysicsOrder::Remove(self.body()?),
             SET_POSE => PhysicsOrder::SetPose(self.body()?, self.pose()?),
             SET_KEYS => {
@@ -137,9 +131,7 @@ impl<'w> WordReader<'w> {
             SET_MAP => {
                 let count = self.word()?;
                 let boxes = (0..count).map(|_| self.static_box());
-                PhysicsOrder::SetMap(StaticMap {
-                    boxes: boxes.collect::<Option<_>>()?,
-                })
+                PhysicsOrder::SetMap(StaticMap { boxes: boxes.collect::<Option<_>>()? })
             }
             EXTRAPOLATE => PhysicsOrder::Extrapolate {
                 kind: self.byte()?,
@@ -210,34 +202,19 @@ mod tests {
             turn: [1, 0x7fff, 0xffff, 3],
             speed: -5,
             flag: true,
-            motion: Motion {
-                linear: [-1, 2, i16::MIN],
-                angular: [i16::MAX, -4, 5],
-            },
+            motion: Motion { linear: [-1, 2, i16::MIN], angular: [i16::MAX, -4, 5] },
         };
         let body = BodyId::new(7, u32::MAX);
-        let keys = Keys {
-            previous: Keymap(3),
-            current: Keymap(u32::MAX),
-        };
-        let wall = StaticBox {
-            centre: Position::new(1.5, -2.0, 0.25),
-            half: [0.5, 8.0, 3.0],
-        };
+        let keys = Keys { previous: Keymap(3), current: Keymap(u32::MAX) };
+        let wall = StaticBox { centre: Position::new(1.5, -2.0, 0.25), half: [0.5, 8.0, 3.0] };
         let orders = [
             PhysicsOrder::Add { kind: 255, pose },
             PhysicsOrder::Remove(body),
             PhysicsOrder::SetPose(body, pose),
             PhysicsOrder::SetKeys(body, keys),
             PhysicsOrder::Step,
-            PhysicsOrder::SetMap(StaticMap {
-                boxes: vec![wall, StaticBox::default()],
-            }),
-            PhysicsOrder::Extrapolate {
-                kind: 1,
-                frames: 9,
-                pose,
-            },
+            PhysicsOrder::SetMap(StaticMap { boxes: vec![wall, StaticBox::default()] }),
+            PhysicsOrder::Extrapolate { kind: 1, frames: 9, pose },
         ];
         let mut words = Vec::new();
         for order in &orders {

@@ -22,12 +22,7 @@ pub struct PhysicsModule {
 impl PhysicsModule {
     /// No worlds yet.
     pub const fn new(game: GamePhysics) -> Self {
-        Self {
-            game,
-            worlds: Vec::new(),
-            orders: Vec::new(),
-            results: Vec::new(),
-        }
+        Self { game, worlds: Vec::new(), orders: Vec::new(), results: Vec::new() }
     }
 
     /// Puts the description of the game into the results; returns their number.

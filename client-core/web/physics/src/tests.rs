@@ -11,10 +11,7 @@ use ambit_proto::space::Position;
 
 use super::*;
 
-const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 
 #[test]
 fn a_remote_physics_gives_the_same_bits_as_the_physics_behind_it() {
@@ -25,11 +22,7 @@ fn a_remote_physics_gives_the_same_bits_as_the_physics_behind_it() {
         let mut both = |call: &mut dyn FnMut(&mut dyn SharedPhysics) -> Option<Pose>| {
             let (a, b) = (call(&mut remote), call(&mut *direct));
             assert_eq!(a, b, "seed {seed}");
-            assert_eq!(
-                remote.changed_bodies(),
-                direct.changed_bodies(),
-                "seed {seed}"
-            );
+            assert_eq!(remote.changed_bodies(), direct.changed_bodies(), "seed {seed}");
             a
         };
         let mut bodies: Vec<(u8, BodyId)> = Vec::new();
@@ -104,19 +97,14 @@ fn a_world_that_fails_moves_bodies_by_the_given_poses_alone() {
     // The module knows no such body, and panics.
     remote.set_pose(BodyId::new(0, 77), &later);
     remote.step();
-    assert_eq!(
-        (remote.pose(body), remote.changed_bodies()),
-        (later, &[][..])
-    );
+    assert_eq!((remote.pose(body), remote.changed_bodies()), (later, &[][..]));
     let other = remote.add(CUBE, &first);
     remote.set_pose(body, &first);
     remote.step();
     assert_eq!((remote.pose(body), remote.pose(other)), (first, first));
     assert_ne!(body, other);
     remote.remove(body);
-    let map = StaticMap {
-        boxes: vec![StaticBox::default()],
-    };
+    let map = StaticMap { boxes: vec![StaticBox::default()] };
     remote.set_map(&map);
     let kind = PHYSICS.kind(CUBE).expect("it is simulated");
     let moved = remote.extrapolate(kind, &later, 3);
@@ -129,10 +117,7 @@ fn a_world_s_number_is_used_again() {
     let mut module = PhysicsModule::new(PHYSICS);
     let numbers = [module.create(ARENA), module.create(ARENA)];
     module.remove(numbers[0]);
-    assert_eq!(
-        (numbers, module.create(ARENA), module.create(ARENA)),
-        ([0, 1], 0, 2)
-    );
+    assert_eq!((numbers, module.create(ARENA), module.create(ARENA)), ([0, 1], 0, 2));
 }
 
 /// Copies words as JavaScript does.
@@ -165,11 +150,7 @@ fn remote() -> RemotePhysics<DirectLink> {
 }
 
 fn random_pose(rng: &mut fastrand::Rng) -> Pose {
-    let at = Position::new(
-        14.0 + 4.0 * rng.f32(),
-        14.0 + 4.0 * rng.f32(),
-        0.5 + 2.0 * rng.f32(),
-    );
+    let at = Position::new(14.0 + 4.0 * rng.f32(), 14.0 + 4.0 * rng.f32(), 0.5 + 2.0 * rng.f32());
     let velocities = (rng.u8(..3) > 0).then(|| {
         let mut velocity = || std::array::from_fn(|_| rng.f32() * 4.0 - 2.0);
         (velocity(), velocity())

@@ -74,12 +74,7 @@ impl WebClient {
 
     /// What the host reported at the join, as JSON (`GameRules` in `ts/game.ts`).
     pub fn rules(&self) -> Option<String> {
-        let Rules {
-            delay,
-            tick_hz,
-            map,
-            ..
-        } = self.client.rules()?;
+        let Rules { delay, tick_hz, map, .. } = self.client.rules()?;
         let json = json!({
             "delay_ms": delay.as_millis() as u64, "tick_hz": tick_hz, "width": map.width_m,
             "height": map.height_m, "cell": map.cell_m, "inner": map.inner, "outer": map.outer,

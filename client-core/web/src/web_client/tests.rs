@@ -38,10 +38,7 @@ fn a_client_says_hello_and_is_welcomed_by_pieces_of_any_size() {
     }
     let welcomed = client.next_event();
     assert_eq!(welcomed["event"]["ev"], "welcome");
-    assert_eq!(
-        (client.player(), client.name()),
-        (Some(3.0), "ann".to_owned())
-    );
+    assert_eq!((client.player(), client.name()), (Some(3.0), "ann".to_owned()));
     assert_eq!(client.resume_token(), [9; 16]);
     assert!(client.is_connected());
 }
@@ -80,10 +77,7 @@ fn a_request_has_the_number_of_its_answer() {
     let answer = lobby_message(number as u64, pb::world_to_client::Body::RoomList(rooms));
     client.handle_world_bytes(4.0, &answer);
     let rooms = client.next_event();
-    assert_eq!(
-        (&rooms["request"], &rooms["of"]),
-        (&json!(number as u64), &json!("lobby"))
-    );
+    assert_eq!((&rooms["request"], &rooms["of"]), (&json!(number as u64), &json!("lobby")));
     assert_eq!(rooms["event"], json!({ "ev": "rooms", "rooms": [] }));
     let short = client.create_room(5.0, r#"{"name": "a", "game": "field"}"#, &[1; 8]);
     assert!(short.expect_err("a short key").contains("bad_option"));
@@ -95,15 +89,7 @@ fn a_frame_is_in_memory_as_its_layout_says() {
     let room_ms = client.draw(200.0, 200.0);
     assert!((room_ms - 100_200.0).abs() < 1.0, "{room_ms}");
     let buffers = &client.buffers;
-    let [
-        count,
-        schema,
-        avatar,
-        generation,
-        room,
-        values,
-        addresses @ ..,
-    ] = *buffers.layout();
+    let [count, schema, avatar, generation, room, values, addresses @ ..] = *buffers.layout();
     assert_eq!((count, schema, avatar, room), (2, 1, 0, 64));
     assert!(generation > 0 && values >= 12 && addresses.iter().all(|address| *address > 0));
     let read = buffers.arrays();
@@ -148,12 +134,7 @@ fn a_command_is_sent_by_its_name_and_a_wrong_one_is_explained() {
         let error = send(name, values).expect_err(name);
         let error: Json = serde_json::from_str(&error).expect("an object");
         assert_eq!(error["code"], code, "{error}");
-        assert!(
-            error["message"]
-                .as_str()
-                .is_some_and(|text| text.contains(why)),
-            "{error}"
-        );
+        assert!(error["message"].as_str().is_some_and(|text| text.contains(why)), "{error}");
     }
     let outside = welcomed().send(3.0, "rest", "[]").expect_err("no game");
     assert!(outside.contains("not_playing"), "{outside}");
@@ -167,8 +148,7 @@ fn a_confirmed_command_has_the_time_of_its_effect() {
         if output == 6 {
             let received = room_time(220).into();
             let datagram = client.output_bytes();
-            host.handle_datagram(received, &datagram)
-                .expect("it is valid");
+            host.handle_datagram(received, &datagram).expect("it is valid");
         }
     }
     discard(&mut client);
@@ -176,10 +156,7 @@ fn a_confirmed_command_has_the_time_of_its_effect() {
     let confirmed = client.next_event();
     assert_eq!(confirmed["of"], "game");
     let event = &confirmed["event"];
-    assert_eq!(
-        (&event["ev"], &event["command"]),
-        (&json!("confirmed"), &json!(number))
-    );
+    assert_eq!((&event["ev"], &event["command"]), (&json!("confirmed"), &json!(number)));
     // The tick that has executed it, and the local lag.
     assert_eq!(event["effect"], room_time(400).millis());
     assert!(client.poll_event().is_none());
@@ -198,14 +175,8 @@ fn the_rules_and_the_line_are_readable() {
     datagram(&mut host, room_time(50), &mut []);
     client.handle_datagram(100.0, &datagram(&mut host, room_time(100), &mut []));
     let stats: Json = serde_json::from_str(&client.stats(100.0)).expect("an object");
-    assert_eq!(
-        (&stats["datagrams_down"], &stats["datagrams_lost"]),
-        (&json!(2), &json!(1))
-    );
-    assert_eq!(
-        (&stats["shown_behind_ms"], &stats["buffer_ms"]),
-        (&json!(0.0), &json!(150.0))
-    );
+    assert_eq!((&stats["datagrams_down"], &stats["datagrams_lost"]), (&json!(2), &json!(1)));
+    assert_eq!((&stats["shown_behind_ms"], &stats["buffer_ms"]), (&json!(0.0), &json!(150.0)));
     assert!(client.stats(100.0).contains("jitter_ms"));
 }
 
@@ -240,14 +211,8 @@ fn playing() -> WebClient {
 /// The same, and the host's end of the link.
 fn playing_with_host() -> (WebClient, Link) {
     let mut client = welcomed();
-    let room = pb::Room {
-        id: 7,
-        ..pb::Room::default()
-    };
-    let joined = pb::RoomJoined {
-        room: Some(room),
-        players: Vec::new(),
-    };
+    let room = pb::Room { id: 7, ..pb::Room::default() };
+    let joined = pb::RoomJoined { room: Some(room), players: Vec::new() };
     let ticket = pb::Ticket {
         room: 7,
         address: "0.0.0.0:7777".to_owned(),
@@ -316,10 +281,7 @@ fn two_enter() -> [Record; 2] {
                 (5, Component::Text("Zoë".to_owned())),
             ],
         ),
-        enter(
-            1,
-            vec![(0, walk), (1, Component::gauge(at, 50.0, 2.0, 100.0))],
-        ),
+        enter(1, vec![(0, walk), (1, Component::gauge(at, 50.0, 2.0, 100.0))]),
     ]
 }
 

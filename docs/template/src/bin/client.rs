@@ -9,9 +9,7 @@ use gather::Command;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let client = ambit_client::connect("127.0.0.1:7777")
-        .name("robin")
-        .await?;
+    let client = ambit_client::connect("127.0.0.1:7777").name("robin").await?;
     let room = client.create_room("wood", "gather").await?;
     let mut game = room.start().await?;
     for _ in 0..30 {

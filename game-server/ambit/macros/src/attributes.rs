@@ -64,10 +64,7 @@ pub(crate) fn variants<'i>(
 ) -> Result<&'i DataEnum> {
     match &input.data {
         Data::Enum(item) => Ok(item),
-        _ => Err(error(
-            &input.ident,
-            format!("{what} are an enum: `{example}`"),
-        )),
+        _ => Err(error(&input.ident, format!("{what} are an enum: `{example}`"))),
     }
 }
 
@@ -76,22 +73,18 @@ pub(crate) fn require_unit(variant: &Variant, what: &str) -> Result<()> {
     if matches!(variant.fields, Fields::Unit) {
         Ok(())
     } else {
-        Err(error(
-            &variant.fields,
-            format!("{what} has no fields: only its name is sent"),
-        ))
+        Err(error(&variant.fields, format!("{what} has no fields: only its name is sent")))
     }
 }
 
 /// The first lines of a documentation comment, joined: a help text. Empty if there is none.
 pub(crate) fn first_paragraph(attributes: &[Attribute]) -> String {
-    let lines = attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("doc"))
-        .filter_map(|attribute| match &attribute.meta {
+    let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(
+        |attribute| match &attribute.meta {
             Meta::NameValue(value) => text_of(&value.value),
             _ => None,
-        });
+        },
+    );
     let mut text = String::new();
     for line in lines {
         let line = line.trim();
@@ -111,15 +104,9 @@ pub(crate) fn first_paragraph(attributes: &[Attribute]) -> String {
 
 /// The documentation of a field, for a method of the same name.
 pub(crate) fn documentation(attributes: &[Attribute], otherwise: &str) -> TokenStream {
-    let lines: Vec<_> = attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("doc"))
-        .collect();
-    if lines.is_empty() {
-        quote!(#[doc = #otherwise])
-    } else {
-        quote!(#(#lines)*)
-    }
+    let lines: Vec<_> =
+        attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
+    if lines.is_empty() { quote!(#[doc = #otherwise]) } else { quote!(#(#lines)*) }
 }
 
 /// A name that an attribute gives, checked; otherwise `default`, checked.
@@ -153,11 +140,7 @@ pub(crate) fn given_name(attributes: &[Attribute], attribute: &str) -> Result<Op
 /// `<TYPE as TRAIT>::ITEM` with the place of the whole type: the compiler reports a bad type once,
 /// however often it is mentioned.
 pub(crate) fn qualified(ty: &Type, role: &TokenStream, item: &TokenStream) -> TokenStream {
-    let spans: Vec<_> = ty
-        .to_token_stream()
-        .into_iter()
-        .map(|token| token.span())
-        .collect();
+    let spans: Vec<_> = ty.to_token_stream().into_iter().map(|token| token.span()).collect();
     let first = spans.first().copied().unwrap_or_else(Span::call_site);
     let last = spans.last().copied().unwrap_or(first);
     let item = item.clone().into_iter().map(|mut token| {
@@ -185,10 +168,7 @@ pub(crate) fn require_at_most(
 
 fn text_of(value: &Expr) -> Option<String> {
     match value {
-        Expr::Lit(ExprLit {
-            lit: Lit::Str(text),
-            ..
-        }) => Some(text.value()),
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
         _ => None,
     }
 }

@@ -18,10 +18,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let item = variants(input, "choices", EXAMPLE)?;
     require_at_most(MAX_CHOICES, item.variants.len(), "choices", &input.ident)?;
     if item.variants.is_empty() {
-        return Err(error(
-            &input.ident,
-            format!("a choice needs a variant: `{EXAMPLE}`"),
-        ));
+        return Err(error(&input.ident, format!("a choice needs a variant: `{EXAMPLE}`")));
     }
     let choice = &input.ident;
     let names = item
@@ -30,11 +27,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .map(|variant| {
             require_unit(variant, "a choice")?;
             let given = given_name(&variant.attrs, "choice")?;
-            checked_name(
-                given,
-                names::kebab_case(&variant.ident),
-                variant.ident.span(),
-            )
+            checked_name(given, names::kebab_case(&variant.ident), variant.ident.span())
         })
         .collect::<Result<Vec<_>>>()?;
     let idents: Vec<_> = item.variants.iter().map(|variant| &variant.ident).collect();

@@ -31,11 +31,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "an enum of commands")?;
     let item = variants(input, "commands", EXAMPLE)?;
     require_at_most(MAX_COMMANDS, item.variants.len(), "commands", &input.ident)?;
-    let commands = item
-        .variants
-        .iter()
-        .map(CommandVariant::read)
-        .collect::<Result<Vec<_>>>()?;
+    let commands = item.variants.iter().map(CommandVariant::read).collect::<Result<Vec<_>>>()?;
     let command = &input.ident;
     let count = commands.len();
     let declarations = commands.iter().map(CommandVariant::declaration);
@@ -93,11 +89,7 @@ impl<'i> CommandVariant<'i> {
         let count = fields.map_or(0, |fields| fields.named.len());
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
         let (mut name, mut key, mut newest_only) = (None, None, false);
-        for attribute in variant
-            .attrs
-            .iter()
-            .filter(|a| a.path().is_ident("command"))
-        {
+        for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("newest_only") {
                     newest_only = true;
@@ -126,12 +118,7 @@ impl<'i> CommandVariant<'i> {
     }
 
     fn declaration(&self) -> TokenStream {
-        let Self {
-            name,
-            help,
-            newest_only,
-            ..
-        } = self;
+        let Self { name, help, newest_only, .. } = self;
         let key = self.key.as_ref().map_or_else(
             || quote!(::core::option::Option::None),
             |key| quote!(::core::option::Option::Some(#key.into())),

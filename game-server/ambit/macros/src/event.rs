@@ -26,10 +26,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let about_ident = about.ident.as_ref().expect("the fields have names");
     let about_type = &about.ty;
     let specs = fields.iter().map(|field| {
-        let (ident, ty) = (
-            field.ident.as_ref().expect("the fields have names"),
-            &field.ty,
-        );
+        let (ident, ty) = (field.ident.as_ref().expect("the fields have names"), &field.ty);
         let name = names::of_field(ident);
         field_spec(ty, &name)
     });
@@ -68,10 +65,7 @@ fn find_about<'f>(input: &DeriveInput, fields: &[&'f Field]) -> syn::Result<&'f 
     let is_marked = |field: &&&Field| field.attrs.iter().any(|a| a.path().is_ident("about"));
     let marked: Vec<_> = fields.iter().filter(is_marked).copied().collect();
     if let Some(second) = marked.get(1) {
-        return Err(error(
-            second,
-            "an event is about one object: mark one field only",
-        ));
+        return Err(error(second, "an event is about one object: mark one field only"));
     }
     let first_object = || fields.iter().find(|field| is_object(&field.ty)).copied();
     marked.first().copied().or_else(first_object).ok_or_else(|| {

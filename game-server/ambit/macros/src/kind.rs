@@ -188,10 +188,7 @@ fn read_audience(attribute: &Attribute) -> Result<TokenStream> {
         Ok(())
     })?;
     audience.ok_or_else(|| {
-        error(
-            attribute,
-            "say which clients receive it: `#[audience(owner)]`, `team` or `public`",
-        )
+        error(attribute, "say which clients receive it: `#[audience(owner)]`, `team` or `public`")
     })
 }
 
@@ -219,10 +216,7 @@ impl KindOptions {
                         self.freshness.push((name.clone(), meta.value()?.parse()?));
                         Ok(())
                     }
-                    _ => Err(unknown_option(
-                        &meta,
-                        "`engaged_ms`, `near_m`, `near_ms`, `far_ms`",
-                    )),
+                    _ => Err(unknown_option(&meta, "`engaged_ms`, `near_m`, `near_ms`, `far_ms`")),
                 }
             })
         } else if path.is_ident("look") {
@@ -290,12 +284,7 @@ impl KindOptions {
 }
 
 fn read_shape(shape: &Ident) -> Result<TokenStream> {
-    let known = [
-        ("disc", "Disc"),
-        ("box", "Box"),
-        ("arrow", "Arrow"),
-        ("point", "Point"),
-    ];
+    let known = [("disc", "Disc"), ("box", "Box"), ("arrow", "Arrow"), ("point", "Point")];
     let found = known.iter().find(|(name, _)| shape == name);
     let (_, variant) =
         found.ok_or_else(|| error(shape, "a shape is one of `disc`, `box`, `arrow`, `point`"))?;
@@ -335,12 +324,7 @@ fn declaration(
 ) -> TokenStream {
     let (kind, reader, editor) = (&input.ident, reader_name(input), editor_name(input));
     let specs = components.iter().map(|component| {
-        let ComponentField {
-            name,
-            audience,
-            codec,
-            ..
-        } = component;
+        let ComponentField { name, audience, codec, .. } = component;
         quote! {
             ::ambit::__private::ComponentSpec {
                 name: #name.into(),
@@ -350,30 +334,17 @@ fn declaration(
         }
     });
     let initial = components.iter().zip(0_u8..).map(|(component, index)| {
-        let ComponentField {
-            ident, ty, role, ..
-        } = component;
+        let ComponentField { ident, ty, role, .. } = component;
         qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
     });
     let interest = options.interest.as_ref().map_or_else(
         || quote!(::core::option::Option::None),
         |radii| quote!(::core::option::Option::Some(#radii)),
     );
-    let presentation = if options.is_simulated {
-        quote!(Simulated)
-    } else {
-        quote!(Interpolated)
-    };
-    let freshness = options
-        .freshness
-        .iter()
-        .map(|(name, value)| quote!(freshness.#name = #value;));
+    let presentation = if options.is_simulated { quote!(Simulated) } else { quote!(Interpolated) };
+    let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
     let look = options.look.iter().map(|(name, value)| {
-        let name = if name == "size" {
-            format_ident!("size_m")
-        } else {
-            name.clone()
-        };
+        let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
         quote!(look.#name = #value;)
     });
     quote! {
@@ -425,42 +396,25 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
     let reader_doc = format!("Reads a [`{kind}`]: a method for each component.");
     let editor_doc = format!("Edits a [`{kind}`]: a method for each component.");
     let methods = |is_editor: bool| {
-        components
-            .iter()
-            .enumerate()
-            .map(move |(index, component)| {
-                let ComponentField {
-                    ident,
-                    ty,
-                    role,
-                    attributes,
-                    ..
-                } = component;
-                let doc = documentation(attributes, &format!("The component `{ident}`."));
-                let index = index as u8;
-                let (receiver, result, value) = if is_editor {
-                    (
-                        quote!(&mut self),
-                        quote!(Mut<'_>),
-                        quote!(editor(self.0.reborrow(), #index)),
-                    )
-                } else {
-                    (
-                        quote!(&self),
-                        quote!(Ref<'w>),
-                        quote!(reader(self.0, #index)),
-                    )
-                };
-                let result = qualified(ty, role, &result);
-                let value = qualified(ty, role, &value);
-                quote! {
-                    #doc
-                    #[allow(dead_code, reason = "a game may use only some components")]
-                    #vis fn #ident(#receiver) -> #result {
-                        #value
-                    }
+        components.iter().enumerate().map(move |(index, component)| {
+            let ComponentField { ident, ty, role, attributes, .. } = component;
+            let doc = documentation(attributes, &format!("The component `{ident}`."));
+            let index = index as u8;
+            let (receiver, result, value) = if is_editor {
+                (quote!(&mut self), quote!(Mut<'_>), quote!(editor(self.0.reborrow(), #index)))
+            } else {
+                (quote!(&self), quote!(Ref<'w>), quote!(reader(self.0, #index)))
+            };
+            let result = qualified(ty, role, &result);
+            let value = qualified(ty, role, &value);
+            quote! {
+                #doc
+                #[allow(dead_code, reason = "a game may use only some components")]
+                #vis fn #ident(#receiver) -> #result {
+                    #value
                 }
-            })
+            }
+        })
     };
     let (readers, editors) = (methods(false), methods(true));
     quote! {

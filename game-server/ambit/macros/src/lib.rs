@@ -40,10 +40,7 @@ fn expand(
 
 /// Declares a kind of object by a struct of components; the first one says where its objects are.
 /// The page of the crate `ambit` lists the attributes.
-#[proc_macro_derive(
-    Kind,
-    attributes(kind, look, interest, freshness, audience, pose, component)
-)]
+#[proc_macro_derive(Kind, attributes(kind, look, interest, freshness, audience, pose, component))]
 pub fn kind(input: TokenStream) -> TokenStream {
     expand(input, kind::expand, kind::stub)
 }

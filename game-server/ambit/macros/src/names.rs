@@ -66,10 +66,7 @@ mod tests {
     #[test]
     fn words_of_a_name_are_separated() {
         assert_eq!(kebab_case(&format_ident!("WalkTo")), "walk-to");
-        assert_eq!(
-            snake_case(&format_ident!("TreasureChest")),
-            "treasure_chest"
-        );
+        assert_eq!(snake_case(&format_ident!("TreasureChest")), "treasure_chest");
         assert_eq!(snake_case(&format_ident!("Npc")), "npc");
         assert_eq!(snake_case(&format_ident!("NPC")), "npc");
         assert_eq!(of_field(&format_ident!("r#type")), "type");

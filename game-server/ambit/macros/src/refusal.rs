@@ -53,11 +53,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         });
     }
     // A match on a reference is exhaustive only if there is an arm.
-    let body = if arms.is_empty() {
-        quote!(match *self {})
-    } else {
-        quote!(match self { #(#arms),* })
-    };
+    let body =
+        if arms.is_empty() { quote!(match *self {}) } else { quote!(match self { #(#arms),* }) };
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Refusal for #refusal {
@@ -103,10 +100,6 @@ fn read(variant: &Variant) -> Result<Reason> {
         return Err(error(&text, message));
     }
     let given = given_name(&variant.attrs, "refusal")?;
-    let name = checked_name(
-        given,
-        names::snake_case(&variant.ident),
-        variant.ident.span(),
-    )?;
+    let name = checked_name(given, names::snake_case(&variant.ident), variant.ident.span())?;
     Ok(Reason::Own { name, text: value })
 }

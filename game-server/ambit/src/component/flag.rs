@@ -93,10 +93,6 @@ impl Attribute for Flag {
 
     fn editor(object: ObjectMut<'_>, index: u8) -> FlagMut<'_> {
         let from = object.world.now();
-        FlagMut {
-            object,
-            index,
-            from,
-        }
+        FlagMut { object, index, from }
     }
 }

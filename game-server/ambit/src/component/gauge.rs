@@ -35,10 +35,7 @@ impl<const MAX: u32> Gauge<MAX> {
     /// finite: constant, with an error in the log.
     #[must_use]
     pub const fn changing(self, rate_per_s: f32) -> Self {
-        Self {
-            rate: rate_per_s,
-            ..self
-        }
+        Self { rate: rate_per_s, ..self }
     }
 }
 
@@ -179,11 +176,7 @@ impl<const MAX: u32> Attribute for Gauge<MAX> {
 
     fn editor(object: ObjectMut<'_>, index: u8) -> GaugeMut<'_> {
         let from = object.world.now();
-        GaugeMut {
-            object,
-            index,
-            from,
-        }
+        GaugeMut { object, index, from }
     }
 }
 

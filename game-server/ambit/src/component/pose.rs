@@ -39,11 +39,7 @@ pub struct YawPose<const PER_METRE: u16 = 256, const BITS: u8 = 8> {
 impl<const PER_METRE: u16, const BITS: u8> YawPose<PER_METRE, BITS> {
     /// At rest, towards x.
     pub const fn at(position: Position) -> Self {
-        Self {
-            position,
-            yaw_rad: 0.0,
-            speed_m_per_s: 0.0,
-        }
+        Self { position, yaw_rad: 0.0, speed_m_per_s: 0.0 }
     }
 
     /// With a heading: the angle from x towards y.
@@ -55,10 +51,7 @@ impl<const PER_METRE: u16, const BITS: u8> YawPose<PER_METRE, BITS> {
     /// With a speed along the heading.
     #[must_use]
     pub const fn moving(self, speed_m_per_s: f32) -> Self {
-        Self {
-            speed_m_per_s,
-            ..self
-        }
+        Self { speed_m_per_s, ..self }
     }
 }
 
@@ -72,11 +65,7 @@ pub struct FreePose<const PER_METRE: u16 = 512, const BITS: u8 = 9>(InitialPose)
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum InitialPose {
     /// In metres and radians, at rest if there are no velocities.
-    Metres {
-        position: Position,
-        quaternion: [f32; 4],
-        velocities: Option<([f32; 3], [f32; 3])>,
-    },
+    Metres { position: Position, quaternion: [f32; 4], velocities: Option<([f32; 3], [f32; 3])> },
     /// On the grid already.
     Exact(Pose),
 }
@@ -89,11 +78,7 @@ impl<const PER_METRE: u16, const BITS: u8> FreePose<PER_METRE, BITS> {
 
     /// At rest, turned by a unit quaternion (x, y, z, w).
     pub const fn turned(position: Position, quaternion: [f32; 4]) -> Self {
-        Self(InitialPose::Metres {
-            position,
-            quaternion,
-            velocities: None,
-        })
+        Self(InitialPose::Metres { position, quaternion, velocities: None })
     }
 
     /// Moving, with velocities in metres and radians a second. Only a format with velocities sends
@@ -104,11 +89,7 @@ impl<const PER_METRE: u16, const BITS: u8> FreePose<PER_METRE, BITS> {
         linear: [f32; 3],
         angular: [f32; 3],
     ) -> Self {
-        Self(InitialPose::Metres {
-            position,
-            quaternion,
-            velocities: Some((linear, angular)),
-        })
+        Self(InitialPose::Metres { position, quaternion, velocities: Some((linear, angular)) })
     }
 
     /// A pose on the grid of its kind, as physics has it that clients share.
@@ -305,11 +286,7 @@ impl<const PER_METRE: u16, const BITS: u8> Place for FreePose<PER_METRE, BITS> {
                 tracing::error!("a game spawns a pose that does not fit {format:?}: ignored");
                 upright_at(Position::default())
             }
-            InitialPose::Metres {
-                position,
-                quaternion,
-                velocities,
-            } => {
+            InitialPose::Metres { position, quaternion, velocities } => {
                 let position = finite_position(position, MOVES).unwrap_or_default();
                 let quaternion = unit(quaternion).unwrap_or(UPRIGHT);
                 format.moving(position, quaternion, velocities.and_then(finite_velocities))
@@ -368,11 +345,7 @@ fn put_at(object: &mut ObjectMut<'_>, position: Position) {
 
 /// The nearest unit quaternion; `None`, with an error in the log, if there is none.
 fn unit(quaternion: [f32; 4]) -> Option<[f32; 4]> {
-    let length = quaternion
-        .iter()
-        .map(|part| part * part)
-        .sum::<f32>()
-        .sqrt();
+    let length = quaternion.iter().map(|part| part * part).sum::<f32>().sqrt();
     // A quaternion that is a unit one already keeps its bits.
     if (length - 1.0).abs() < 1e-4 {
         Some(quaternion)

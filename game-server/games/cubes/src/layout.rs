@@ -29,22 +29,12 @@ pub(super) struct CubeLayout {
 
 impl CubeLayout {
     /// No cubes on the floor of the default size.
-    pub(super) const EMPTY: Self = Self {
-        arena: Arena {
-            width_m: 32.0,
-            height_m: 32.0,
-        },
-        cubes: 0,
-        spacing_m: 1.0,
-    };
+    pub(super) const EMPTY: Self =
+        Self { arena: Arena { width_m: 32.0, height_m: 32.0 }, cubes: 0, spacing_m: 1.0 };
 
     /// A layout of `cubes` cubes, if they fit.
     pub(super) fn new(arena: Arena, cubes: u32, spacing_m: f32) -> Result<Self, BadParameter> {
-        let layout = Self {
-            arena,
-            cubes,
-            spacing_m,
-        };
+        let layout = Self { arena, cubes, spacing_m };
         let extent = spacing_m * layout.columns().saturating_sub(1) as f32 + CUBE_EDGE_M;
         if cubes > 0 && extent > arena.width_m.min(arena.height_m) {
             let Arena { width_m, height_m } = arena;
@@ -52,10 +42,7 @@ impl CubeLayout {
                 "{cubes} of them, {spacing_m} m apart, need a square of {extent} m, but the floor \
                  has {width_m}x{height_m} m: use a larger size or less spacing"
             );
-            return Err(BadParameter::Conflict {
-                key: "cubes",
-                problem,
-            });
+            return Err(BadParameter::Conflict { key: "cubes", problem });
         }
         Ok(layout)
     }
@@ -84,9 +71,7 @@ impl CubeLayout {
     /// The spawn pose of a player's cube, awake. Without a free position it is above all levels in
     /// the middle.
     pub(super) fn free_pose(&self, physics: &Physics) -> Pose {
-        let free = self
-            .places()
-            .find(|&place| physics.is_space_free(PLAYER, place));
+        let free = self.places().find(|&place| physics.is_space_free(PLAYER, place));
         let place = free.unwrap_or_else(|| self.place(0, 0, MAX_LEVELS));
         POSE_FORMAT.moving(place, UPRIGHT, Some(([0.0; 3], [0.0; 3])))
     }
@@ -94,20 +79,12 @@ impl CubeLayout {
     /// All spawn positions, the best ones first: low ones, and of these the nearest to the middle.
     fn places(&self) -> impl Iterator<Item = Position> {
         let offsets = -RINGS..=RINGS;
-        let mut columns: Vec<(i16, i16)> = offsets
-            .clone()
-            .flat_map(|x| offsets.clone().map(move |y| (x, y)))
-            .collect();
+        let mut columns: Vec<(i16, i16)> =
+            offsets.clone().flat_map(|x| offsets.clone().map(move |y| (x, y))).collect();
         columns.sort_by_key(|(x, y)| x * x + y * y);
-        let places = (0..MAX_LEVELS).flat_map(move |height| {
-            columns
-                .clone()
-                .into_iter()
-                .map(move |(x, y)| (x, y, height))
-        });
-        places
-            .map(|(x, y, height)| self.place(x, y, height))
-            .filter(|&place| self.is_inside(place))
+        let places = (0..MAX_LEVELS)
+            .flat_map(move |height| columns.clone().into_iter().map(move |(x, y)| (x, y, height)));
+        places.map(|(x, y, height)| self.place(x, y, height)).filter(|&place| self.is_inside(place))
     }
 
     fn place(&self, x: i16, y: i16, height: u8) -> Position {
@@ -125,10 +102,6 @@ impl CubeLayout {
     /// The side of the smallest square with room for all cubes.
     fn columns(&self) -> u32 {
         let root = self.cubes.isqrt();
-        if root * root < self.cubes {
-            root + 1
-        } else {
-            root
-        }
+        if root * root < self.cubes { root + 1 } else { root }
     }
 }

@@ -49,20 +49,14 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "cubes",
         default: "100",
-        allowed: Allowed::Whole {
-            min: 0,
-            max: 10_000,
-        },
+        allowed: Allowed::Whole { min: 0, max: 10_000 },
         about: "small cubes, in a square in the middle; more take more processor time, and more \
                 bytes when they move",
     },
     Parameter {
         key: "spacing",
         default: "1",
-        allowed: Allowed::Decimal {
-            min: CUBE_EDGE_M,
-            max: 100.0,
-        },
+        allowed: Allowed::Decimal { min: CUBE_EDGE_M, max: 100.0 },
         about: "distance between the centres of neighbouring cubes, in metres",
     },
     Parameter {
@@ -152,8 +146,7 @@ impl CubesGame {
             let pose = schema::pose_to_send(self.sync, self.physics.pose(body));
             world.replace_pose(self.objects[body.slot()], pose);
         }
-        self.players
-            .engage(world, &self.physics, &self.objects, &mut self.near_bodies);
+        self.players.engage(world, &self.physics, &self.objects, &mut self.near_bodies);
         self.settled_until = now;
     }
 
@@ -175,16 +168,9 @@ impl CubesGame {
         let waits = before.pressed(control::JUMP);
         seat.releases_jump = waits && !keys.down(control::JUMP);
         let jumps = waits || tapped.down(control::JUMP);
-        let previous = if jumps {
-            before.previous.with(control::JUMP, false)
-        } else {
-            before.previous
-        };
-        let current = if jumps {
-            keys.with(control::JUMP, true)
-        } else {
-            keys
-        };
+        let previous =
+            if jumps { before.previous.with(control::JUMP, false) } else { before.previous };
+        let current = if jumps { keys.with(control::JUMP, true) } else { keys };
         self.physics.set_keys(seat.body, Keys { previous, current });
         schema::set_key_flags(world, seat.avatar, world.now(), keys);
     }
@@ -218,10 +204,7 @@ impl Game for CubesGame {
         let (width_m, height_m) = parameters.size("size");
         if width_m.max(height_m) > MAX_SIDE_M {
             let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
-            return Err(BadParameter::Conflict {
-                key: "size",
-                problem,
-            });
+            return Err(BadParameter::Conflict { key: "size", problem });
         }
         let arena = Arena { width_m, height_m };
         let layout = CubeLayout::new(
@@ -264,9 +247,7 @@ impl Game for CubesGame {
         let pose = schema::pose_to_send(self.sync, pose);
         let avatar = world.spawn(PlayerCube::new(pose, newcomer.name));
         self.set_object(body, avatar.object());
-        let driver = self
-            .is_driven_by_dice
-            .then(|| self.players.next_driver(world));
+        let driver = self.is_driven_by_dice.then(|| self.players.next_driver(world));
         self.players.join(newcomer.id, body, avatar, driver);
         avatar
     }
@@ -297,20 +278,10 @@ impl Game for CubesGame {
     fn save(&self) -> Option<Vec<u8>> {
         let body = |body: BodyId| {
             let (object, physics) = (self.objects[body.slot()], &self.physics);
-            (
-                object,
-                physics.kind(body),
-                physics.pose(body),
-                physics.keys(body),
-            )
+            (object, physics.kind(body), physics.pose(body), physics.keys(body))
         };
         let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();
-        Some(saved::of(&(
-            bodies,
-            self.players.to_saved(),
-            self.frame,
-            self.settled_until,
-        )))
+        Some(saved::of(&(bodies, self.players.to_saved(), self.frame, self.settled_until)))
     }
 
     fn restore(&mut self, world: &mut CubesWorld, saved: &[u8]) -> Result<(), BadState> {

@@ -23,11 +23,8 @@ const DICE_DOMAIN: u64 = 1;
 
 /// Avatar, driver and pending jump of each player; how many have joined; when engagements were last
 /// renewed.
-pub(super) type SavedCubePlayers = (
-    Vec<(PlayerId, Id<PlayerCube>, Option<RandomDriver>, bool)>,
-    u64,
-    GameTime,
-);
+pub(super) type SavedCubePlayers =
+    (Vec<(PlayerId, Id<PlayerCube>, Option<RandomDriver>, bool)>, u64, GameTime);
 
 #[derive(Debug, Default)]
 pub(super) struct CubePlayers {
@@ -61,25 +58,14 @@ impl CubePlayers {
         driver: Option<RandomDriver>,
     ) {
         self.joined += 1;
-        let seat = CubePlayer {
-            body,
-            avatar,
-            driver,
-            releases_jump: false,
-        };
+        let seat = CubePlayer { body, avatar, driver, releases_jump: false };
         self.players.insert(player, seat);
     }
 
     pub(super) fn to_saved(&self) -> SavedCubePlayers {
         let seats = self.players.iter();
-        let seats = seats.map(|(player, seat)| {
-            (
-                *player,
-                seat.avatar,
-                seat.driver.clone(),
-                seat.releases_jump,
-            )
-        });
+        let seats = seats
+            .map(|(player, seat)| (*player, seat.avatar, seat.driver.clone(), seat.releases_jump));
         (seats.collect(), self.joined, self.engaged_at)
     }
 
@@ -88,24 +74,10 @@ impl CubePlayers {
         (seats, joined, engaged_at): SavedCubePlayers,
         body_of: impl Fn(Id<PlayerCube>) -> Option<BodyId>,
     ) -> Option<Self> {
-        let seated = seats
-            .into_iter()
-            .map(|(player, avatar, driver, releases_jump)| {
-                Some((
-                    player,
-                    CubePlayer {
-                        body: body_of(avatar)?,
-                        avatar,
-                        driver,
-                        releases_jump,
-                    },
-                ))
-            });
-        Some(Self {
-            players: seated.collect::<Option<_>>()?,
-            joined,
-            engaged_at,
-        })
+        let seated = seats.into_iter().map(|(player, avatar, driver, releases_jump)| {
+            Some((player, CubePlayer { body: body_of(avatar)?, avatar, driver, releases_jump }))
+        });
+        Some(Self { players: seated.collect::<Option<_>>()?, joined, engaged_at })
     }
 
     pub(super) fn leave(&mut self, player: PlayerId) -> Option<CubePlayer> {
@@ -113,9 +85,7 @@ impl CubePlayers {
     }
 
     pub(super) fn key_driven_mut(&mut self, player: PlayerId) -> Option<&mut CubePlayer> {
-        self.players
-            .get_mut(&player)
-            .filter(|seat| seat.driver.is_none())
+        self.players.get_mut(&player).filter(|seat| seat.driver.is_none())
     }
 
     /// Releases the jump keys that a step has now seen.
@@ -146,12 +116,7 @@ impl CubePlayers {
             let mut keys = physics.keys(seat.body);
             keys.current = driver.keys(frame, [at.x, at.y], arena);
             physics.set_keys(seat.body, keys);
-            schema::set_key_flags(
-                world,
-                seat.avatar,
-                frame_time(frame).max(settled),
-                keys.current,
-            );
+            schema::set_key_flags(world, seat.avatar, frame_time(frame).max(settled), keys.current);
         }
     }
 

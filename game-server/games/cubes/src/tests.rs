@@ -24,11 +24,7 @@ const BOB: PlayerId = PlayerId(2);
 #[test]
 fn kinds_and_components_agree_with_the_shared_crate() {
     for sync in [PosePresentation::Interpolated, PosePresentation::Simulated] {
-        let schema = Typed(CubesGame {
-            sync,
-            ..CubesGame::default()
-        })
-        .schema();
+        let schema = Typed(CubesGame { sync, ..CubesGame::default() }).schema();
         assert_eq!(schema.check(), Ok(()));
         assert_eq!(
             ["cube", "player"].map(|name| schema.kind_index(name)),
@@ -61,11 +57,7 @@ fn all_sent_poses_belong_to_the_frame_of_the_horizon() {
         assert_eq!(scene.game.0.frame, frame_at(scene.world.now()));
         for body in scene.game.0.physics.bodies() {
             let object = scene.game.0.objects[body.slot()];
-            assert_eq!(
-                scene.world.pose(object),
-                scene.game.0.physics.pose(body),
-                "{object}"
-            );
+            assert_eq!(scene.world.pose(object), scene.game.0.physics.pose(body), "{object}");
         }
     }
 }
@@ -89,10 +81,7 @@ fn the_tick_rate_does_not_change_frames_driven_by_dice() {
         (1..=12).map(|second| 9 + 60 * second).collect::<Vec<_>>()
     );
     for ticks_per_s in ["10", "25", "60"] {
-        assert!(
-            states(ticks_per_s) == twenty,
-            "at {ticks_per_s} ticks a second"
-        );
+        assert!(states(ticks_per_s) == twenty, "at {ticks_per_s} ticks a second");
     }
 }
 
@@ -108,9 +97,7 @@ fn keys_act_from_the_horizon_on_and_set_their_flags() {
         |scene: &Scene| component::HELD_CONTROLS.map(|(flag, _)| scene.world.flag(avatar, flag));
     assert_eq!(flags(&scene), [false, true, false, false, true, false]);
     assert!(
-        !scene
-            .world
-            .flag_at(avatar, 2, frame_end(frame_at(since) - 1)),
+        !scene.world.flag_at(avatar, 2, frame_end(frame_at(since) - 1)),
         "the flag is not set before the next step"
     );
     assert!(
@@ -132,11 +119,7 @@ fn each_press_of_the_jump_key_causes_a_jump() {
     for _ in 0..2 {
         scene.hold(ANN, &[control::JUMP]);
         scene.ticks(6);
-        assert!(
-            scene.place(avatar).z > PLAYER_EDGE_M,
-            "{:?}",
-            scene.place(avatar)
-        );
+        assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
         scene.hold(ANN, &[]);
         scene.ticks(60);
     }
@@ -154,22 +137,14 @@ fn a_jump_pressed_and_released_within_a_tick_is_not_lost() {
     assert!(scene.place(avatar).z < PLAYER_EDGE_M);
     scene.receive_keys(ANN, &[&[], &[control::JUMP]]);
     scene.ticks(6);
-    assert!(
-        scene.place(avatar).z > PLAYER_EDGE_M,
-        "{:?}",
-        scene.place(avatar)
-    );
+    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
     // The key is pressed and released within one tick.
     scene.receive_keys(ANN, &[&[]]);
     scene.ticks(60);
     scene.receive_keys(ANN, &[&[control::JUMP], &[]]);
     scene.receive_keys(ANN, &[]);
     scene.ticks(5);
-    assert!(
-        scene.place(avatar).z > PLAYER_EDGE_M,
-        "{:?}",
-        scene.place(avatar)
-    );
+    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
     scene.ticks(60);
     assert!(
         scene.world.pose(avatar).flag,
@@ -185,16 +160,9 @@ fn a_tap_waits_for_the_next_step_if_ticks_outpace_frames() {
     let frame = scene.game.0.frame;
     scene.hold(ANN, &[control::JUMP]);
     scene.hold(ANN, &[]);
-    assert_eq!(
-        scene.game.0.frame, frame,
-        "there is no step between press and release"
-    );
+    assert_eq!(scene.game.0.frame, frame, "there is no step between press and release");
     scene.ticks(6);
-    assert!(
-        scene.place(avatar).z > PLAYER_EDGE_M,
-        "{:?}",
-        scene.place(avatar)
-    );
+    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
     scene.ticks(60);
     assert!(scene.world.pose(avatar).flag, "the key is no longer held");
 }
@@ -203,9 +171,7 @@ fn a_tap_waits_for_the_next_step_if_ticks_outpace_frames() {
 fn a_new_player_spawns_apart_from_others_and_lands_near_the_middle() {
     for cubes in ["0", "100", "900"] {
         let mut scene = Scene::new(&[("cubes", cubes)]);
-        let avatars: Vec<ObjectId> = (1..=12)
-            .map(|player| scene.join(PlayerId(player)))
-            .collect();
+        let avatars: Vec<ObjectId> = (1..=12).map(|player| scene.join(PlayerId(player))).collect();
         for (index, &one) in avatars.iter().enumerate() {
             let place = scene.place(one);
             assert!((place.x - 16.0).hypot(place.y - 16.0) < 6.0, "{place:?}");
@@ -231,10 +197,7 @@ fn a_later_player_spawns_on_the_floor_beside_an_earlier_one() {
     scene.ticks(10);
     let bob = scene.join(BOB);
     assert!(scene.place(ann).distance(scene.place(bob)) > 1.5);
-    assert!(
-        scene.place(bob).z < PLAYER_EDGE_M,
-        "the player spawns on the floor"
-    );
+    assert!(scene.place(bob).z < PLAYER_EDGE_M, "the player spawns on the floor");
 }
 
 #[test]
@@ -247,11 +210,7 @@ fn when_a_player_leaves_its_cube_is_removed_and_cubes_on_it_fall() {
     scene.leave(ANN);
     assert!(!scene.world.contains(ann));
     scene.ticks(100);
-    let highest = scene
-        .world
-        .objects()
-        .map(|object| scene.place(object).z)
-        .fold(0.0, f32::max);
+    let highest = scene.world.objects().map(|object| scene.place(object).z).fold(0.0, f32::max);
     assert!(highest < 1.5, "{highest}");
     assert_eq!(scene.game.0.physics.changed_bodies().len(), 0);
     assert_eq!(scene.game.0.physics.bodies().count(), 100);
@@ -299,11 +258,7 @@ fn cubes_that_a_player_touches_or_attracts_are_engaged() {
     assert_eq!(engaged(&scene), BTreeMap::new());
     scene.hold(ANN, &[control::ATTRACT]);
     scene.ticks(4);
-    assert_eq!(
-        engaged(&scene).get(&ann),
-        Some(&4),
-        "all four are within two metres"
-    );
+    assert_eq!(engaged(&scene).get(&ann), Some(&4), "all four are within two metres");
 }
 
 #[test]
@@ -316,9 +271,7 @@ fn interpolated_cubes_use_the_coarse_grid_and_no_velocities_at_rest() {
         for object in scene.world.active_objects().iter().copied() {
             let pose = scene.world.pose(object);
             let metres = SNAPSHOT_POSE_FORMAT.position(&pose);
-            let inside = [metres.x, metres.y, metres.z]
-                .iter()
-                .all(|at| (0.0..32.0).contains(at));
+            let inside = [metres.x, metres.y, metres.z].iter().all(|at| (0.0..32.0).contains(at));
             assert!(inside, "{metres:?}");
             if pose.flag {
                 assert_eq!(pose.motion, ambit_proto::pose::Motion::default());
@@ -328,10 +281,7 @@ fn interpolated_cubes_use_the_coarse_grid_and_no_velocities_at_rest() {
             }
         }
     }
-    assert!(
-        moving > 500 && resting > 10,
-        "{moving} sent in motion, {resting} at rest"
-    );
+    assert!(moving > 500 && resting > 10, "{moving} sent in motion, {resting} at rest");
 }
 
 #[test]
@@ -365,26 +315,15 @@ fn saved_bodies_must_be_of_the_kinds_of_their_objects() {
 #[test]
 fn the_game_overrides_defaults_of_room_parameters() {
     let config = |given: &[(&str, &str)]| {
-        prepare(given)
-            .map(|(config, _)| config)
-            .map_err(|error| error.to_string())
+        prepare(given).map(|(config, _)| config).map_err(|error| error.to_string())
     };
     let usual = config(&[]).expect("the defaults are consistent");
-    assert_eq!(
-        (usual.width, usual.height, usual.inner, usual.outer),
-        (32.0, 32.0, 3, 4)
-    );
+    assert_eq!((usual.width, usual.height, usual.inner, usual.outer), (32.0, 32.0, 3, 4));
     let given =
         config(&[("size", "40x50"), ("inner", "1"), ("outer", "2")]).expect("valid parameters");
-    assert_eq!(
-        (given.width, given.height, given.inner, given.outer),
-        (40.0, 50.0, 1, 2)
-    );
+    assert_eq!((given.width, given.height, given.inner, given.outer), (40.0, 50.0, 1, 2));
     let error = config(&[("size", "5000x100")]).unwrap_err();
-    assert_eq!(
-        error,
-        "size does not fit: the floor of cubes has at most 4096 m on each side"
-    );
+    assert_eq!(error, "size does not fit: the floor of cubes has at most 4096 m on each side");
 }
 
 /// The number of objects with which each avatar was engaged since `changes` was cleared.
@@ -395,25 +334,14 @@ fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
             pairs.entry(*viewer).or_default().insert(*object);
         }
     }
-    pairs
-        .into_iter()
-        .map(|(viewer, objects)| (viewer, objects.len()))
-        .collect()
+    pairs.into_iter().map(|(viewer, objects)| (viewer, objects.len())).collect()
 }
 
 /// Prepares a room with these parameters, as the registry does.
 fn prepare(given: &[(&str, &str)]) -> Result<(RoomConfig, Box<dyn RoomGame>), OpenRoomError> {
-    let parameters = given
-        .iter()
-        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    let header = Header {
-        game: "cubes".into(),
-        seed: 7,
-        capacity: 64,
-        parameters,
-        ..Header::default()
-    };
+    let parameters = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let header =
+        Header { game: "cubes".into(), seed: 7, capacity: 64, parameters, ..Header::default() };
     Registry::from(Games::new().with::<CubesGame>()).prepare(&header)
 }
 
@@ -431,23 +359,14 @@ impl Scene {
     /// A room with these parameters, after its first tick.
     fn new(given: &[(&str, &str)]) -> Self {
         let (config, _) = prepare(given).expect("valid parameters");
-        let given = given
-            .iter()
-            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, CubesGame::INFO.parameters])
             .expect("valid parameters");
         let mut game = Typed(CubesGame::default());
         game.0.configure(&parameters).expect("valid parameters");
         let world = World::new(&config, game.schema());
-        let mut scene = Self {
-            game,
-            world,
-            config,
-            room_time: GameTime::ZERO,
-            ticks: 0,
-            changes: Vec::new(),
-        };
+        let mut scene =
+            Self { game, world, config, room_time: GameTime::ZERO, ticks: 0, changes: Vec::new() };
         scene.world.begin_tick(GameTime::ZERO + scene.config.delay);
         scene.game.start(&mut scene.world);
         scene.end_tick();
@@ -469,9 +388,7 @@ impl Scene {
 
     /// Sets the held controls at the horizon of the last tick, as if it had not ended.
     fn hold(&mut self, player: PlayerId, controls: &[u8]) {
-        let keys = controls
-            .iter()
-            .fold(Keymap(0), |keys, &control| keys.with(control, true));
+        let keys = controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true));
         let world = CubesWorld::of_room_mut(&mut self.world);
         self.game.0.hold_keys(world, player, keys, Keymap(0));
     }
@@ -486,17 +403,12 @@ impl Scene {
         for controls in held {
             self.world.hold_controls(
                 player,
-                controls
-                    .iter()
-                    .fold(Keymap(0), |keys, &control| keys.with(control, true)),
+                controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true)),
             );
         }
         let mut applied = Vec::new();
         self.world.apply_inputs(&mut applied);
-        if applied
-            .iter()
-            .any(|applied| applied.player == player && applied.changed)
-        {
+        if applied.iter().any(|applied| applied.player == player && applied.changed) {
             let pressed = self.world.button_edges(player).pressed();
             self.game.input(&mut self.world, player, pressed);
         }
@@ -538,12 +450,7 @@ impl Scene {
     }
 
     fn poses(&self) -> Vec<Pose> {
-        self.game
-            .0
-            .physics
-            .bodies()
-            .map(|body| self.game.0.physics.pose(body))
-            .collect()
+        self.game.0.physics.bodies().map(|body| self.game.0.physics.pose(body)).collect()
     }
 }
 

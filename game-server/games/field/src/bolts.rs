@@ -65,16 +65,9 @@ impl FieldGame {
         let (bolt, arrival) = schema::spawn_bolt(world, from, to);
         let hidden = self.creatures.is_veiled(caster, starts);
         let ends = arrival.max(starts + TIME_STEP);
-        self.bolts.flying.insert(
-            bolt,
-            BoltFlight {
-                caster,
-                hidden,
-                starts,
-                ends,
-                passed_through: Vec::new(),
-            },
-        );
+        self.bolts
+            .flying
+            .insert(bolt, BoltFlight { caster, hidden, starts, ends, passed_through: Vec::new() });
     }
 
     /// Moves all bolts from `since` up to now.
@@ -85,15 +78,13 @@ impl FieldGame {
             self.apply_hit(world, strike, since);
         }
         self.bolts.hits = strikes;
-        self.bolts
-            .flying
-            .retain(|&bolt, &mut BoltFlight { ends, .. }| {
-                let is_flying = world.now() < ends;
-                if !is_flying {
-                    world.despawn_at(bolt, ends);
-                }
-                is_flying
-            });
+        self.bolts.flying.retain(|&bolt, &mut BoltFlight { ends, .. }| {
+            let is_flying = world.now() < ends;
+            if !is_flying {
+                world.despawn_at(bolt, ends);
+            }
+            is_flying
+        });
     }
 
     fn find_hits(&mut self, world: &FieldWorld, since: GameTime, strikes: &mut Vec<BoltHit>) {
@@ -110,11 +101,7 @@ impl FieldGame {
                     first_contact(bolt, target, span, BOLT_REACH_M)
                 };
                 if let Some(at) = may_hit.then(contact).flatten() {
-                    strikes.push(BoltHit {
-                        at,
-                        bolt: id,
-                        target,
-                    });
+                    strikes.push(BoltHit { at, bolt: id, target });
                 }
             }
         }
@@ -174,21 +161,13 @@ pub(super) fn end_of_flight(
     let range = BOLT_RANGE_M * inside;
     let end = from.lerp(towards, range / distance);
     let free = world.statics().sweep(from, end, BOLT_RADIUS_M);
-    Some(if free < range {
-        from.lerp(towards, free / distance)
-    } else {
-        end
-    })
+    Some(if free < range { from.lerp(towards, free / distance) } else { end })
 }
 
 /// The share of the distance between two coordinates that lies between 0 and `edge`.
 fn share_inside(from: f32, to: f32, edge: f32) -> f32 {
     let border = if to < from { 0.0 } else { edge };
-    if (0.0..=edge).contains(&to) {
-        1.0
-    } else {
-        ((border - from) / (to - from)).clamp(0.0, 1.0)
-    }
+    if (0.0..=edge).contains(&to) { 1.0 } else { ((border - from) / (to - from)).clamp(0.0, 1.0) }
 }
 
 /// Replaces `near` by the objects that may be within reach of the bolt during the span, oldest
@@ -208,16 +187,8 @@ fn find_near(
     // farther away.
     let walked = FASTEST_M_PER_S * world.now().since(span.0).as_secs_f32();
     let reach = BOLT_REACH_M + walked + 0.01;
-    let low = Position {
-        x: start.x.min(end.x) - reach,
-        y: start.y.min(end.y) - reach,
-        ..start
-    };
-    let high = Position {
-        x: start.x.max(end.x) + reach,
-        y: start.y.max(end.y) + reach,
-        ..start
-    };
+    let low = Position { x: start.x.min(end.x) - reach, y: start.y.min(end.y) - reach, ..start };
+    let high = Position { x: start.x.max(end.x) + reach, y: start.y.max(end.y) + reach, ..start };
     world.find_any_in_rectangle(low, high, near);
     near.retain(|&object| !world.is::<Bolt>(object));
 }

@@ -48,18 +48,12 @@ impl Creatures {
     }
 
     pub(super) fn add_npc(&mut self, npc: ObjectId, rng: Rng) {
-        let role = CreatureRole::Npc {
-            wanders_at: GameTime::ZERO,
-        };
+        let role = CreatureRole::Npc { wanders_at: GameTime::ZERO };
         self.add(npc, rng, role);
     }
 
     fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
-        let state = Creature {
-            rng,
-            dead: false,
-            role,
-        };
+        let state = Creature { rng, dead: false, role };
         self.creatures.insert(creature, state);
     }
 
@@ -78,20 +72,14 @@ impl Creatures {
     /// The effects of earlier casts; the default for a creature that cannot cast.
     pub(super) fn cast_state(&self, object: ObjectId) -> CastState {
         match self.get(object) {
-            Some(Creature {
-                role: CreatureRole::Avatar(mage),
-                ..
-            }) => *mage,
+            Some(Creature { role: CreatureRole::Avatar(mage), .. }) => *mage,
             _ => CastState::default(),
         }
     }
 
     pub(super) fn cast_state_mut(&mut self, object: ObjectId) -> Option<&mut CastState> {
         match self.get_mut(object) {
-            Some(Creature {
-                role: CreatureRole::Avatar(mage),
-                ..
-            }) => Some(mage),
+            Some(Creature { role: CreatureRole::Avatar(mage), .. }) => Some(mage),
             _ => None,
         }
     }

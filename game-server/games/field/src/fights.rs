@@ -35,10 +35,8 @@ impl FieldGame {
             let position = world.position(*target);
             position.map_or(f32::INFINITY, |position| position.distance(at))
         };
-        let nearest = near
-            .iter()
-            .copied()
-            .min_by(|one, other| distance(one).total_cmp(&distance(other)));
+        let nearest =
+            near.iter().copied().min_by(|one, other| distance(one).total_cmp(&distance(other)));
         self.bolts.near = near;
         if let Some(target) = nearest {
             self.engage(world, caster.object(), target);

@@ -29,10 +29,7 @@ struct AvatarTransferState {
 /// Where avatars arrive on one map: at the west gate, then at the east gate.
 pub(super) fn arrival_points(world: &FieldWorld) -> [Position; 2] {
     let (width, middle) = (world.width(), world.height() / 2.0);
-    [
-        Position::on_ground(ARRIVAL_M, middle),
-        Position::on_ground(width - ARRIVAL_M, middle),
-    ]
+    [Position::on_ground(ARRIVAL_M, middle), Position::on_ground(width - ARRIVAL_M, middle)]
 }
 
 /// The gates of this map in a row of `maps` maps.
@@ -113,9 +110,5 @@ impl FieldGame {
 }
 
 fn remaining_ms(now: GameTime, until: GameTime) -> u32 {
-    if until > now {
-        until.since(now).as_millis() as u32
-    } else {
-        0
-    }
+    if until > now { until.since(now).as_millis() as u32 } else { 0 }
 }

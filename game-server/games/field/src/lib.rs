@@ -44,19 +44,13 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "obstacles",
         default: "40",
-        allowed: Allowed::Whole {
-            min: 0,
-            max: 20_000,
-        },
+        allowed: Allowed::Whole { min: 0, max: 20_000 },
         about: "boxes and walls; at most one for 8 square metres of the map",
     },
     Parameter {
         key: "npcs",
         default: "20",
-        allowed: Allowed::Whole {
-            min: 0,
-            max: 20_000,
-        },
+        allowed: Allowed::Whole { min: 0, max: 20_000 },
         about: "wanderers; more take more processor time, and more bytes where they are dense",
     },
     Parameter {
@@ -93,13 +87,8 @@ pub mod commands {
 
     fn without_objects<O>(command: FieldCommand) -> GameCommand<O> {
         let GameCommand { kind, fields } = command.into_command();
-        let fields = fields
-            .iter()
-            .filter_map(|field| field.rename_object(|_| None));
-        GameCommand {
-            kind,
-            fields: fields.collect(),
-        }
+        let fields = fields.iter().filter_map(|field| field.rename_object(|_| None));
+        GameCommand { kind, fields: fields.collect() }
     }
 }
 
@@ -128,12 +117,7 @@ pub struct FieldGame {
 impl FieldGame {
     /// A game with these numbers of obstacles and wanderers; players move their avatars.
     pub fn new(obstacles: u32, npcs: u32) -> Self {
-        Self {
-            obstacles,
-            npcs,
-            maps: 1,
-            ..Self::default()
-        }
+        Self { obstacles, npcs, maps: 1, ..Self::default() }
     }
 
     /// The same game as one of several maps.
@@ -164,25 +148,17 @@ impl Game for FieldGame {
 
     fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
         let (width, height) = parameters.size("size");
-        let (obstacles, most) = (
-            parameters.whole("obstacles") as u32,
-            map::max_obstacles(width, height),
-        );
+        let (obstacles, most) =
+            (parameters.whole("obstacles") as u32, map::max_obstacles(width, height));
         if obstacles > most && parameters.is_given("obstacles") {
             let problem =
                 format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
-            return Err(BadParameter::Conflict {
-                key: "obstacles",
-                problem,
-            });
+            return Err(BadParameter::Conflict { key: "obstacles", problem });
         }
         let (map, maps) = (parameters.whole("map"), parameters.whole("maps"));
         if map >= maps {
             let problem = format!("maps={maps} has no map {map}: they are counted from 0");
-            return Err(BadParameter::Conflict {
-                key: "map",
-                problem,
-            });
+            return Err(BadParameter::Conflict { key: "map", problem });
         }
         self.obstacles = obstacles.min(most);
         self.npcs = parameters.whole("npcs") as u32;
@@ -196,11 +172,8 @@ impl Game for FieldGame {
 
     fn start(&mut self, world: &mut FieldWorld) {
         let mut rng = world.rng_for(RngDomain::Map as u64, 0);
-        let arrivals = if self.maps > 1 {
-            gates::arrival_points(world).to_vec()
-        } else {
-            Vec::new()
-        };
+        let arrivals =
+            if self.maps > 1 { gates::arrival_points(world).to_vec() } else { Vec::new() };
         map::add_obstacles(world, self.obstacles, &arrivals, &mut rng);
         self.spawn_npcs(world, self.npcs);
         self.settled_until = world.now();

@@ -90,11 +90,7 @@ fn half_extent(rng: &mut Rng) -> (f32, f32) {
         return (0.5 + rng.f32() * 2.5, 0.5 + rng.f32() * 2.5);
     }
     let (length, thickness) = (4.0 + rng.f32() * 6.0, 0.25);
-    if rng.bool() {
-        (length, thickness)
-    } else {
-        (thickness, length)
-    }
+    if rng.bool() { (length, thickness) } else { (thickness, length) }
 }
 
 /// A random free position of the map.
@@ -119,11 +115,7 @@ pub(super) fn place_near(world: &FieldWorld, at: Position, rng: &mut Rng) -> Pos
         let (x, y) = in_unit_circle(rng);
         Position::on_ground(at.x + x * ARRIVAL_RADIUS_M, at.y + y * ARRIVAL_RADIUS_M)
     });
-    if near.ground_distance(at) <= 2.0 * ARRIVAL_RADIUS_M {
-        near
-    } else {
-        at
-    }
+    if near.ground_distance(at) <= 2.0 * ARRIVAL_RADIUS_M { near } else { at }
 }
 
 fn spawn_radius(crowd: usize) -> f32 {
@@ -142,9 +134,7 @@ fn first_free(
     mut place: impl FnMut(&mut Rng) -> Position,
 ) -> Position {
     let mut places = (0..MAX_TRIES).map(|_| place(rng).quantised());
-    places
-        .find(|&position| is_free(world, position))
-        .unwrap_or_else(|| world.centre())
+    places.find(|&position| is_free(world, position)).unwrap_or_else(|| world.centre())
 }
 
 /// Without trigonometry, whose last bits differ between platforms.
@@ -204,9 +194,7 @@ mod tests {
         let mut rng = Rng::with_seed(1);
         let random_position =
             |rng: &mut Rng| Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
-        let free = (0..2_000)
-            .filter(|_| is_free(of(&world), random_position(&mut rng)))
-            .count();
+        let free = (0..2_000).filter(|_| is_free(of(&world), random_position(&mut rng))).count();
         assert!(free > 700, "{free} of 2000");
     }
 
@@ -216,19 +204,11 @@ mod tests {
         let mut rng = Rng::with_seed(1);
         let places: Vec<_> = (0..500).map(|_| free_place(of(&world), &mut rng)).collect();
         assert!(
-            places
-                .iter()
-                .all(|&place| is_free(of(&world), place) && place == place.quantised())
+            places.iter().all(|&place| is_free(of(&world), place) && place == place.quantised())
         );
         let quarter = |place: &Position| (place.x > 100.0, place.y > 50.0);
         for wanted in [(false, false), (false, true), (true, false), (true, true)] {
-            assert!(
-                places
-                    .iter()
-                    .filter(|place| quarter(place) == wanted)
-                    .count()
-                    > 80
-            );
+            assert!(places.iter().filter(|place| quarter(place) == wanted).count() > 80);
         }
     }
 
@@ -241,11 +221,7 @@ mod tests {
         let cell = |place: &Position| world.grid().cell_at(*place);
         for place in &places {
             assert!(is_free(of(&world), *place));
-            assert!(
-                places
-                    .iter()
-                    .all(|other| cell(other).distance(cell(place)) <= 1)
-            );
+            assert!(places.iter().all(|other| cell(other).distance(cell(place)) <= 1));
         }
         assert!(places.windows(2).all(|pair| pair[0] != pair[1]));
     }
@@ -256,9 +232,7 @@ mod tests {
         let far = |crowd| {
             let places = (0..400)
                 .map(|player| spawn_place(of(&world), crowd, &mut world.rng_for(1, player)));
-            places
-                .map(|place| place.distance(world.middle()))
-                .fold(0.0, f32::max)
+            places.map(|place| place.distance(world.middle())).fold(0.0, f32::max)
         };
         assert!(far(8) < far(32) && far(32) < far(100));
         assert!(far(10_000) <= MAX_SPAWN_RADIUS_M + 0.01);
@@ -272,11 +246,7 @@ mod tests {
     }
 
     fn map(width: f32, height: f32, count: u32, seed: u64) -> RoomWorld {
-        let config = RoomConfig {
-            width,
-            height,
-            ..RoomConfig::default()
-        };
+        let config = RoomConfig { width, height, ..RoomConfig::default() };
         let mut world = RoomWorld::new(&config, Typed::<FieldGame>::declared_schema());
         let field = FieldWorld::of_room_mut(&mut world);
         add_obstacles(field, count, &[], &mut Rng::with_seed(seed));

@@ -150,10 +150,7 @@ pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &st
 }
 
 pub(super) fn spawn_npc(world: &mut FieldWorld, position: Position) -> Id<Npc> {
-    world.spawn(Npc {
-        path: Path::at(position),
-        health: Gauge::full().changing(HEALTH_PER_S),
-    })
+    world.spawn(Npc { path: Path::at(position), health: Gauge::full().changing(HEALTH_PER_S) })
 }
 
 /// Creates a bolt that flies from one point to another. Returns also its time of arrival.
@@ -164,9 +161,7 @@ pub(super) fn spawn_bolt(
 ) -> (Id<Bolt>, GameTime) {
     let path = Path::at(from);
     let bolt = world.spawn(Bolt { path });
-    let arrival = world
-        .edit(bolt)
-        .map(|mut bolt| bolt.path().walk_to(to, BOLT_M_PER_S));
+    let arrival = world.edit(bolt).map(|mut bolt| bolt.path().walk_to(to, BOLT_M_PER_S));
     (bolt, arrival.unwrap_or(world.now()))
 }
 
@@ -187,10 +182,7 @@ pub(super) fn set_health(
     health: f32,
     rate_per_s: f32,
 ) {
-    if let Some(mut avatar) = world
-        .cast(creature)
-        .and_then(|id: Id<Avatar>| world.edit(id))
-    {
+    if let Some(mut avatar) = world.cast(creature).and_then(|id: Id<Avatar>| world.edit(id)) {
         avatar.health().effective(at).set_both(health, rate_per_s);
     } else if let Some(mut npc) = world.cast(creature).and_then(|id: Id<Npc>| world.edit(id)) {
         npc.health().effective(at).set_both(health, rate_per_s);
@@ -203,10 +195,7 @@ pub(super) fn edit_path(
     creature: ObjectId,
     edit: impl FnOnce(ambit::component::PathMut),
 ) {
-    if let Some(mut avatar) = world
-        .cast(creature)
-        .and_then(|id: Id<Avatar>| world.edit(id))
-    {
+    if let Some(mut avatar) = world.cast(creature).and_then(|id: Id<Avatar>| world.edit(id)) {
         edit(avatar.path());
     } else if let Some(mut npc) = world.cast(creature).and_then(|id: Id<Npc>| world.edit(id)) {
         edit(npc.path());

@@ -26,11 +26,7 @@ impl FieldGame {
         let from = world.avatar(player).position();
         let distance_m = from.distance(target);
         let free = world.statics().sweep(from, target, BODY_RADIUS_M);
-        let end = if free < distance_m {
-            from.lerp(target, free / distance_m)
-        } else {
-            target
-        };
+        let end = if free < distance_m { from.lerp(target, free / distance_m) } else { target };
         world.avatar(player).path().walk_to(end, WALK_M_PER_S);
         Ok(())
     }

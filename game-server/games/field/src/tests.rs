@@ -65,13 +65,7 @@ impl Scene {
         let game = Typed(game);
         let world = World::new(config, game.schema());
         let tick = Duration::from_secs(1) / config.tick_hz;
-        let mut scene = Self {
-            game,
-            world,
-            tick,
-            avatars: BTreeMap::new(),
-            changes: Vec::new(),
-        };
+        let mut scene = Self { game, world, tick, avatars: BTreeMap::new(), changes: Vec::new() };
         scene.world.begin_tick(GameTime::ZERO + config.delay);
         scene.game.start(&mut scene.world);
         scene.world.finish_tick();
@@ -188,10 +182,7 @@ impl Scene {
 
     /// All objects of a kind.
     fn of_kind(&self, kind: u8) -> Vec<ObjectId> {
-        self.world
-            .objects()
-            .filter(|&object| self.world.kind(object) == kind)
-            .collect()
+        self.world.objects().filter(|&object| self.world.kind(object) == kind).collect()
     }
 }
 
@@ -202,12 +193,9 @@ fn refused(refusal: impl Into<Refusal>) -> Result<(), Refusal> {
 /// The events of one kind among the changes: their objects and times.
 fn events(changes: &[WorldChange], wanted: u8) -> Vec<(ObjectId, u64)> {
     let event = |change: &WorldChange| match *change {
-        WorldChange::Event {
-            kind,
-            about,
-            effect,
-            ..
-        } if kind == wanted => Some((about, effect.millis())),
+        WorldChange::Event { kind, about, effect, .. } if kind == wanted => {
+            Some((about, effect.millis()))
+        }
         _ => None,
     };
     changes.iter().filter_map(event).collect()
@@ -227,10 +215,7 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     assert_eq!(kinds, [0, NPC, BOLT_KIND].map(Some));
     let component = |name| schema.kinds[0].component_index(name);
     let names = ["health", "mana", "name", "alive", "veiled"];
-    assert_eq!(
-        names.map(component),
-        [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some)
-    );
+    assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some));
     assert_eq!(schema.kinds[1].component_index("health"), Some(HEALTH));
     let events =
         ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_index(name));
@@ -241,17 +226,7 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     for (index, name) in (0..).zip(["bolt", "heal", "veil", "blink"]) {
         assert_eq!(spell.choice_index(name), Some(index));
     }
-    let refusals: Vec<_> = schema
-        .refusals
-        .iter()
-        .map(|refusal| refusal.name.as_str())
-        .collect();
-    let codes = [
-        "not_enough_mana",
-        "on_cooldown",
-        "dead",
-        "out_of_range",
-        "blocked",
-    ];
+    let refusals: Vec<_> = schema.refusals.iter().map(|refusal| refusal.name.as_str()).collect();
+    let codes = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
     assert_eq!(refusals, codes);
 }

@@ -63,10 +63,9 @@ impl FieldGame {
         body.dead = false;
         set_alive(world, target, now, true);
         let (place, health) = match body.role {
-            CreatureRole::Avatar(_) => (
-                map::spawn_place(world, avatars, &mut body.rng),
-                AVATAR_HEALTH,
-            ),
+            CreatureRole::Avatar(_) => {
+                (map::spawn_place(world, avatars, &mut body.rng), AVATAR_HEALTH)
+            }
             CreatureRole::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
         };
         schema::edit_path(world, target, |mut path| path.teleport(place));

@@ -56,10 +56,7 @@ impl HostLoad {
             FleetCounter::Rooms => (self.rooms, self.capacity),
             FleetCounter::Players => (self.players, self.seats),
         };
-        CounterValue {
-            count,
-            capacity: capacity.max(count),
-        }
+        CounterValue { count, capacity: capacity.max(count) }
     }
 }
 
@@ -188,12 +185,7 @@ struct CallSchedule {
 
 impl CallSchedule {
     fn due(due: LocalTime) -> Self {
-        Self {
-            due,
-            in_flight: false,
-            backoffs: BACKOFFS.build(),
-            is_failing: false,
-        }
+        Self { due, in_flight: false, backoffs: BACKOFFS.build(), is_failing: false }
     }
 }
 
@@ -331,10 +323,8 @@ impl AgonesReporter {
 
     /// When to poll again, if nothing goes in before.
     pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
-        let waiting = self
-            .schedules
-            .values()
-            .filter(|turn| !turn.in_flight && turn.due != LocalTime::MAX);
+        let waiting =
+            self.schedules.values().filter(|turn| !turn.in_flight && turn.due != LocalTime::MAX);
         waiting.map(|turn| turn.due).min()
     }
 
@@ -352,10 +342,8 @@ impl AgonesReporter {
             CallKind::Shutdown => SidecarCall::Shutdown,
             CallKind::Count(counter) => {
                 let figures = self.load?.counter_value(counter);
-                let known = self
-                    .reported
-                    .get(&counter)
-                    .is_some_and(|(reported, _)| *reported == figures);
+                let known =
+                    self.reported.get(&counter).is_some_and(|(reported, _)| *reported == figures);
                 return (!known).then_some(SidecarCall::Count(counter, figures));
             }
         })
@@ -364,10 +352,7 @@ impl AgonesReporter {
     fn handle_success(&mut self, now: LocalTime, call: SidecarCall, answer: &SidecarAnswer) {
         match call {
             SidecarCall::GetGameServer => {
-                let SidecarAnswer::GameServer {
-                    has_address: placed,
-                    health_period,
-                } = *answer
+                let SidecarAnswer::GameServer { has_address: placed, health_period } = *answer
                 else {
                     return;
                 };
@@ -388,9 +373,7 @@ impl AgonesReporter {
             }
             SidecarCall::Count(counter, figures) => {
                 self.reported.insert(counter, (figures, now));
-                let changed = self
-                    .load
-                    .is_some_and(|load| load.counter_value(counter) != figures);
+                let changed = self.load.is_some_and(|load| load.counter_value(counter) != figures);
                 self.schedule_mut(CallKind::Count(counter)).due = LocalTime::MAX;
                 if changed {
                     self.set_due(CallKind::Count(counter), now + COUNTER_INTERVAL);
@@ -412,11 +395,7 @@ impl AgonesReporter {
             _ => LAST_BACKOFF,
         };
         let turn = self.schedule_mut(kind);
-        let backoff = turn
-            .backoffs
-            .next()
-            .expect("backoffs have no end")
-            .min(most);
+        let backoff = turn.backoffs.next().expect("backoffs have no end").min(most);
         turn.due = LocalTime::MAX;
         self.set_due(kind, now + backoff);
     }
@@ -433,9 +412,7 @@ impl AgonesReporter {
     }
 
     fn schedule_mut(&mut self, kind: CallKind) -> &mut CallSchedule {
-        self.schedules
-            .get_mut(&kind)
-            .expect("there is a schedule for each kind")
+        self.schedules.get_mut(&kind).expect("there is a schedule for each kind")
     }
 }
 

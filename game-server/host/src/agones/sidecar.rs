@@ -123,10 +123,9 @@ impl Sidecar {
     async fn request(&self, call: SidecarCall) -> Result<Bytes, CallError> {
         match tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(call)).await {
             Ok(result) => result,
-            Err(_) => Err(CallError::Refused(format!(
-                "no answer within {} s",
-                ANSWER_TIMEOUT.as_secs()
-            ))),
+            Err(_) => {
+                Err(CallError::Refused(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))
+            }
         }
     }
 
@@ -246,15 +245,9 @@ mod tests {
     fn counter_values_are_sent_as_json_strings() {
         let (method, path, body) = request_parts(SidecarCall::Count(
             FleetCounter::Rooms,
-            CounterValue {
-                count: 3,
-                capacity: 8,
-            },
+            CounterValue { count: 3, capacity: 8 },
         ));
-        assert_eq!(
-            (method, path.as_str()),
-            (Method::PATCH, "/v1beta1/counters/rooms")
-        );
+        assert_eq!((method, path.as_str()), (Method::PATCH, "/v1beta1/counters/rooms"));
         assert_eq!(body, r#"{"count":"3","capacity":"8"}"#);
     }
 

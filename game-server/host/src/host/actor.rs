@@ -126,22 +126,12 @@ impl RoomActor {
         self.setup.clock.room_time(self.setup.shared.clock.now())
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the duration of a tick is measured here"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the duration of a tick is measured here")]
     fn tick(&mut self, due: GameTime) {
         let late = self.now().since(due);
         self.gather();
         self.note_kept(due);
-        let RoomSetup {
-            id,
-            room,
-            files,
-            ticks,
-            shared,
-            ..
-        } = &mut self.setup;
+        let RoomSetup { id, room, files, ticks, shared, .. } = &mut self.setup;
         if room.is_over() {
             return room.tick(due);
         }
@@ -219,11 +209,7 @@ impl RoomActor {
                         self.send(&to, Control::Last(message(body), code));
                     }
                 }
-                RoomHostOutput::Disconnect {
-                    client,
-                    code,
-                    reason,
-                } => {
+                RoomHostOutput::Disconnect { client, code, reason } => {
                     if let Some(to) = self.connections.remove(&client) {
                         control_stream::close(&to.connection, code, reason);
                     }
@@ -241,21 +227,14 @@ impl RoomActor {
                 }
             }
         }
-        let RoomSetup {
-            room,
-            outlet,
-            shared,
-            ..
-        } = &mut self.setup;
+        let RoomSetup { room, outlet, shared, .. } = &mut self.setup;
         let (now, after) = (shared.clock.now(), room.release_after());
         outlet.flush(now, after, &shared.counters);
     }
 
     /// Tells the room what it may confirm at the coming tick.
     fn note_kept(&mut self, due: GameTime) {
-        let RoomSetup {
-            id, room, shared, ..
-        } = &mut self.setup;
+        let RoomSetup { id, room, shared, .. } = &mut self.setup;
         let (was_late, has_lease) = (room.is_confirming_late(), shared.lease().has_lease());
         room.note_kept(shared.clock.now(), shared.journal_kept(*id), has_lease);
         let may_log = |at| due.since(at) >= LOG_INTERVAL;
@@ -309,22 +288,14 @@ impl RoomActor {
     }
 
     fn end(&self, ctx: &mut Context<Self>) {
-        let RoomSetup {
-            id,
-            incarnation,
-            ticks,
-            shared,
-            ..
-        } = &self.setup;
+        let RoomSetup { id, incarnation, ticks, shared, .. } = &self.setup;
         ticks.stop();
         shared.remove_room(*id, *incarnation);
         ctx.stop();
     }
 
     fn report(&mut self) {
-        let RoomSetup {
-            id, room, shared, ..
-        } = &mut self.setup;
+        let RoomSetup { id, room, shared, .. } = &mut self.setup;
         let room = room.room();
         let stats = room.stats();
         shared.counters.advance(&self.reported, stats);

@@ -123,18 +123,10 @@ fn check_datagrams(largest: Option<usize>) -> Result<(), Error> {
 
 async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
     match from_client.next::<ClientToGame>().await {
-        Ok(Some(ClientToGame {
-            body: Some(client_to_game::Body::Join(join)),
-        })) => Ok(join),
-        Ok(
-            Some(ClientToGame {
-                body: Some(client_to_game::Body::Leave(_)),
-            })
-            | None,
-        ) => Err(codes::error(
-            ErrorCode::OutOfState,
-            "the first message has to be `Join`",
-        )),
+        Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(join)) })) => Ok(join),
+        Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) }) | None) => {
+            Err(codes::error(ErrorCode::OutOfState, "the first message has to be `Join`"))
+        }
         Ok(Some(ClientToGame { body: None })) => Err(codes::error(
             ErrorCode::UnknownMessage,
             "this message is not known here; the first one has to be `Join`",
@@ -149,26 +141,15 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
 fn admit(shared: &Shared, join: &Join) -> Result<(AdmittedClient, Arc<RoomInlet>), Error> {
     let admitted = shared.core().admit(shared.time(), join)?;
     // The room may have ended meanwhile.
-    let Some(inlet) = shared
-        .rooms
-        .get(&admitted.ticket.room)
-        .map(|inlet| Arc::clone(&inlet))
+    let Some(inlet) = shared.rooms.get(&admitted.ticket.room).map(|inlet| Arc::clone(&inlet))
     else {
-        return Err(codes::error(
-            ErrorCode::RoomNotRunning,
-            "the room does not run any more",
-        ));
+        return Err(codes::error(ErrorCode::RoomNotRunning, "the room does not run any more"));
     };
     Ok((admitted, inlet))
 }
 
 async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: TicketHolder) {
-    let TicketHolder {
-        admitted,
-        inlet,
-        from_client,
-        to_client,
-    } = holder;
+    let TicketHolder { admitted, inlet, from_client, to_client } = holder;
     let client = inlet.next_client();
     let (control, queue) = mpsc::channel(control_stream::QUEUE);
     tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
@@ -176,10 +157,7 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
     let attach = Attach {
         client,
         admitted,
-        connection: GameConnection {
-            connection: connection.clone(),
-            control,
-        },
+        connection: GameConnection { connection: connection.clone(), control },
     };
     // These wait while the mailbox is full: each connection has one message in it at most. After
     // this one the answer to the `Join` is in the queue, so all reports follow it.
@@ -211,9 +189,7 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
 /// Puts a message into the client's queue. `false` if the room has ended the connection already, or
 /// the client does not read and is about to be closed for it.
 fn report(reports: &Reports, message: Control) -> bool {
-    reports
-        .upgrade()
-        .is_some_and(|control| control.try_send(message).is_ok())
+    reports.upgrade().is_some_and(|control| control.try_send(message).is_ok())
 }
 
 /// Ends with the connection.
@@ -252,17 +228,13 @@ async fn read_control(
     let mut is_reported = false;
     loop {
         match from_client.next::<ClientToGame>().await {
-            Ok(Some(ClientToGame {
-                body: Some(client_to_game::Body::Leave(_)),
-            })) => {
+            Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) })) => {
                 // Posted, since a client that leaves may close the connection at once. Nothing is
                 // read after that: a client that goes on must not fill the room's queue.
                 let _ = inlet.post(ClientLeft(client));
                 return std::future::pending().await;
             }
-            Ok(Some(ClientToGame {
-                body: Some(client_to_game::Body::Join(_)),
-            })) => {
+            Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(_)) })) => {
                 let message = "this connection has joined already; `Join` is sent once";
                 return codes::error(ErrorCode::OutOfState, message);
             }
@@ -292,10 +264,7 @@ mod tests {
     #[test]
     fn a_client_without_long_enough_datagrams_is_refused_with_a_reason() {
         assert_eq!(check_datagrams(Some(MAX_DATAGRAM)), Ok(()));
-        for (largest, part) in [
-            (None, "does not accept"),
-            (Some(1_149), "at most 1149 bytes"),
-        ] {
+        for (largest, part) in [(None, "does not accept"), (Some(1_149), "at most 1149 bytes")] {
             let error = check_datagrams(largest).expect_err("too short");
             assert_eq!(error.code(), ErrorCode::Unsupported);
             assert!(error.message.contains(part), "{}", error.message);

@@ -204,11 +204,7 @@ impl<'a> ControlShell<'a> {
                     self.send(HostMessage::Stats(stats));
                 }
                 Some(HostOutput::MakeRoom(plan)) => self.make(*plan),
-                Some(HostOutput::StartRoom {
-                    room,
-                    incarnation,
-                    clock,
-                }) => {
+                Some(HostOutput::StartRoom { room, incarnation, clock }) => {
                     if let Some(parts) = self.made.remove(&room) {
                         start_room(self.shared, room, incarnation, clock, *parts);
                     }
@@ -243,8 +239,7 @@ impl<'a> ControlShell<'a> {
     }
 
     fn lose_link(&self) {
-        self.shared
-            .with_lease(|core, now, lease| core.handle_link_lost(now, lease));
+        self.shared.with_lease(|core, now, lease| core.handle_link_lost(now, lease));
     }
 
     fn order(&mut self, room: RoomId, order: RoomOrder) {
@@ -271,20 +266,14 @@ impl<'a> ControlShell<'a> {
     }
 
     fn take_made(&mut self, made: Made) {
-        let Made {
-            room,
-            incarnation,
-            result,
-        } = made;
+        let Made { room, incarnation, result } = made;
         let now = self.shared.time();
         let result = result.map(|mut parts| {
             let snapshot = parts.new.snapshot.take();
             self.made.insert(room, parts);
             snapshot
         });
-        self.shared
-            .core()
-            .handle_made(now, room, incarnation, result);
+        self.shared.core().handle_made(now, room, incarnation, result);
     }
 
     fn stats(&mut self) -> HostStats {
@@ -326,14 +315,8 @@ impl<'a> ControlShell<'a> {
 
     /// The loads of the rooms with the most changes.
     fn room_loads(&self) -> Vec<RoomLoad> {
-        let loads = self
-            .shared
-            .rooms
-            .iter()
-            .map(|inlet| (*inlet.key(), inlet.load()));
-        let mut loads: Vec<_> = loads
-            .filter(|(_, regions)| !regions.loads.is_empty())
-            .collect();
+        let loads = self.shared.rooms.iter().map(|inlet| (*inlet.key(), inlet.load()));
+        let mut loads: Vec<_> = loads.filter(|(_, regions)| !regions.loads.is_empty()).collect();
         loads.sort_by_key(|(room, regions)| {
             let total = regions.total();
             (Reverse((total.changes, total.objects)), *room)

@@ -113,9 +113,7 @@ pub(crate) fn close(connection: &PlayerConnection, code: ErrorCode, reason: &str
 }
 
 fn error_message(error: Error) -> GameToClient {
-    GameToClient {
-        body: Some(game_to_client::Body::Error(error)),
-    }
+    GameToClient { body: Some(game_to_client::Body::Error(error)) }
 }
 
 /// Why the connection ends, as the last message says it.

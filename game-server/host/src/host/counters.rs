@@ -53,20 +53,14 @@ pub(crate) enum DropReason {
 impl DropReason {
     const ALL: [(DropReason, &'static str); 14] = [
         (DropReason::InboxFull, "game_inbox/full"),
-        (
-            DropReason::SendBufferFull,
-            "game_datagrams/send_buffer_full",
-        ),
+        (DropReason::SendBufferFull, "game_datagrams/send_buffer_full"),
         (DropReason::SendBehind, "game_datagrams/network_behind"),
         (DropReason::SendTooLarge, "game_datagrams/too_large"),
         (DropReason::SendClosed, "game_datagrams/closed"),
         (DropReason::ControlFull, "game_control/slow_reader"),
         (DropReason::ControlUnknown, "game_control/unknown"),
         (DropReason::GreetingFull, "game_greeting/full"),
-        (
-            DropReason::GreetingAddressFull,
-            "game_greeting/address_full",
-        ),
+        (DropReason::GreetingAddressFull, "game_greeting/address_full"),
         (DropReason::PostsFull, "room_posts/full"),
         (DropReason::FilesFailed, "room_files/failed"),
         (DropReason::FilesNotMade, "room_files/not_made"),
@@ -112,9 +106,7 @@ const ROOM_DROPS: [Named; 7] = [
     ("game_datagrams/stale", |stats| stats.datagrams_stale),
     ("game_commands/malformed", |stats| stats.commands_malformed),
     ("game_commands/outdated", |stats| stats.commands_outdated),
-    ("game_commands/rate_limited", |stats| {
-        stats.commands_over_rate
-    }),
+    ("game_commands/rate_limited", |stats| stats.commands_over_rate),
     ("game_inputs/rate_limited", |stats| stats.samples_over_rate),
     ("game_notices/full", |stats| stats.notices_dropped),
 ];
@@ -132,10 +124,7 @@ const SUMS: [Summed; 10] = [
     (|room| room.events, |host| &mut host.events),
     (|room| room.late_events, |host| &mut host.late_events),
     (|room| room.commands, |host| &mut host.commands),
-    (
-        |room| room.commands_refused,
-        |host| &mut host.commands_refused,
-    ),
+    (|room| room.commands_refused, |host| &mut host.commands_refused),
 ];
 
 #[derive(Debug, Default)]
@@ -208,8 +197,7 @@ impl Counters {
         for (sum, (_, of)) in named.chain(self.room_drops.iter().zip(ROOM_DROPS)) {
             add(sum, of);
         }
-        self.amplification_permille
-            .fetch_max(now.amplification_permille, Relaxed);
+        self.amplification_permille.fetch_max(now.amplification_permille, Relaxed);
     }
 
     /// The sums so far; rooms, players, tickets and processor time are the caller's.
@@ -221,11 +209,7 @@ impl Counters {
             clients: self.clients.load(Relaxed),
             amplification_permille: self.amplification_permille.swap(0, Relaxed),
             ticks_skipped: self.ticks_skipped.load(Relaxed),
-            tick_buckets: self
-                .tick_buckets
-                .iter()
-                .map(|bucket| bucket.load(Relaxed))
-                .collect(),
+            tick_buckets: self.tick_buckets.iter().map(|bucket| bucket.load(Relaxed)).collect(),
             tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
             drops: self.read_drops(),
             bits: read_named(&self.bits, &BITS),
@@ -246,11 +230,7 @@ impl Counters {
             DropReason::ALL
                 .map(|(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed))),
         );
-        drops.extend(
-            self.acceptance
-                .drops()
-                .map(|(name, count)| (name.to_owned(), count)),
-        );
+        drops.extend(self.acceptance.drops().map(|(name, count)| (name.to_owned(), count)));
         drops
     }
 }
@@ -302,16 +282,8 @@ mod tests {
     #[test]
     fn a_room_adds_only_the_difference_to_its_last_stats() {
         let counters = Counters::default();
-        let first = RoomStats {
-            enters: 3,
-            bytes_out: 1_000,
-            ..RoomStats::default()
-        };
-        let second = RoomStats {
-            enters: 5,
-            bytes_out: 1_500,
-            ..RoomStats::default()
-        };
+        let first = RoomStats { enters: 3, bytes_out: 1_000, ..RoomStats::default() };
+        let second = RoomStats { enters: 5, bytes_out: 1_500, ..RoomStats::default() };
         counters.advance(&RoomStats::default(), &first);
         counters.advance(&first, &second);
         let stats = counters.read();

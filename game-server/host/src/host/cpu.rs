@@ -18,10 +18,7 @@ pub(crate) struct CpuMeter {
 impl CpuMeter {
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> Self {
-        Self {
-            used: process_time(),
-            at: Instant::now(),
-        }
+        Self { used: process_time(), at: Instant::now() }
     }
 
     /// The share of one core since the last call.

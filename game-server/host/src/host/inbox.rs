@@ -43,12 +43,7 @@ pub(crate) struct Slot {
 impl Inbox {
     /// For the datagrams of one client: limits how many wait here.
     pub(crate) fn slot(self: &Arc<Self>, client: ClientId) -> Slot {
-        Slot {
-            inbox: Arc::clone(self),
-            client,
-            used: 0,
-            taken: 0,
-        }
+        Slot { inbox: Arc::clone(self), client, used: 0, taken: 0 }
     }
 
     /// Exchanges what has arrived for `empty`, so that both keep their memory.
@@ -90,23 +85,15 @@ mod tests {
         let drain = |inbox: &Inbox| {
             let mut datagrams = Vec::new();
             inbox.swap(&mut datagrams);
-            datagrams
-                .iter()
-                .map(|(client, _, bytes)| (client.0, bytes[0]))
-                .collect::<Vec<_>>()
+            datagrams.iter().map(|(client, _, bytes)| (client.0, bytes[0])).collect::<Vec<_>>()
         };
         let datagram = |byte: u8| Bytes::from(vec![byte]);
-        let accepted = (0..200)
-            .filter(|_| flooding.push(GameTime::ZERO, datagram(7)))
-            .count();
+        let accepted = (0..200).filter(|_| flooding.push(GameTime::ZERO, datagram(7))).count();
         assert_eq!(accepted, SHARE as usize);
         assert!(quiet.push(GameTime::ZERO, datagram(8)));
         let first = drain(&inbox);
         assert_eq!((first.len(), first[0], first[64]), (65, (1, 7), (2, 8)));
-        assert!(
-            flooding.push(GameTime::ZERO, datagram(9)),
-            "each tick has a new share"
-        );
+        assert!(flooding.push(GameTime::ZERO, datagram(9)), "each tick has a new share");
         assert_eq!(drain(&inbox), [(1, 9)]);
         assert_eq!(drain(&inbox), []);
     }

@@ -93,10 +93,7 @@ impl RoomInlet {
 
     /// What the parts of the map cost, about a second ago.
     pub(crate) fn load(&self) -> RegionLoads {
-        self.load
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.load.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set_load(&self, load: RegionLoads) {

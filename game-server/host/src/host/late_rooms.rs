@@ -82,11 +82,7 @@ impl LateRooms {
 impl LateRoom {
     /// Which of two rooms is later: that with the higher rank.
     pub fn rank(&self) -> (u64, u32, u64) {
-        (
-            self.recent_ticks_skipped,
-            self.load_level,
-            self.ticks_skipped,
-        )
+        (self.recent_ticks_skipped, self.load_level, self.ticks_skipped)
     }
 }
 
@@ -98,17 +94,13 @@ mod tests {
     fn rooms_that_lose_ticks_now_come_before_those_that_have_lost_more() {
         let mut list = LateRooms::default();
         let mut report = |at_s: u64, rooms: &[(u64, u64, u8)]| {
-            let rooms = rooms
-                .iter()
-                .map(|&(room, ticks_skipped, load_level)| TickLosses {
-                    room,
-                    ticks_skipped,
-                    load_level,
-                });
+            let rooms = rooms.iter().map(|&(room, ticks_skipped, load_level)| TickLosses {
+                room,
+                ticks_skipped,
+                load_level,
+            });
             let listed = list.list(LocalTime::from_millis(1_000 * at_s), rooms);
-            let figures = listed
-                .iter()
-                .map(|late| (late.room, late.recent_ticks_skipped));
+            let figures = listed.iter().map(|late| (late.room, late.recent_ticks_skipped));
             figures.collect::<Vec<_>>()
         };
         assert_eq!(report(0, &[(1, 0, 0), (2, 900, 0)]), [(2, 900)]);
@@ -130,11 +122,7 @@ mod tests {
             ticks_skipped: 1_000,
             load_level: 0,
         });
-        let new = TickLosses {
-            room: 99,
-            ticks_skipped: 1,
-            load_level: 1,
-        };
+        let new = TickLosses { room: 99, ticks_skipped: 1, load_level: 1 };
         for at_s in [0, 10, 20_u64] {
             list.list(LocalTime::from_millis(1_000 * at_s), old.clone());
         }

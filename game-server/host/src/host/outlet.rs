@@ -54,10 +54,7 @@ impl Outlet {
     pub(crate) fn new(shared: Arc<Shared>, room: RoomId) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
         tokio::spawn(carry(to_send, shared, room));
-        Self {
-            batch: Vec::new(),
-            batches,
-        }
+        Self { batch: Vec::new(), batches }
     }
 
     /// Adds a datagram to the tick's batch.
@@ -72,11 +69,7 @@ impl Outlet {
             return;
         }
         let next = Vec::with_capacity(self.batch.len());
-        let batch = Batch {
-            datagrams: std::mem::replace(&mut self.batch, next),
-            after,
-            written,
-        };
+        let batch = Batch { datagrams: std::mem::replace(&mut self.batch, next), after, written };
         if let Err(refused) = self.batches.try_send(batch) {
             let (TrySendError::Full(batch) | TrySendError::Closed(batch)) = refused;
             counters.dropped_many(DropReason::SendBehind, batch.datagrams.len() as u64);
@@ -86,16 +79,9 @@ impl Outlet {
 
 async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>, room: RoomId) {
     let mut gate = BatchGate::new(&shared, room);
-    while let Some(Batch {
-        mut datagrams,
-        after,
-        written,
-    }) = batches.recv().await
-    {
+    while let Some(Batch { mut datagrams, after, written }) = batches.recv().await {
         if !gate.pass(&shared, written, after).await {
-            shared
-                .counters
-                .dropped_many(DropReason::SendBehind, datagrams.len() as u64);
+            shared.counters.dropped_many(DropReason::SendBehind, datagrams.len() as u64);
             continue;
         }
         for (index, (connection, bytes)) in datagrams.drain(..).enumerate() {

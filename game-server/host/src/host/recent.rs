@@ -52,16 +52,9 @@ fn figures(values: &mut [u32]) -> TickFigures {
     values.sort_unstable();
     let at = |share: f64| {
         let rank = (values.len() as f64 * share).ceil() as usize;
-        values
-            .get(rank.saturating_sub(1))
-            .copied()
-            .unwrap_or_default()
+        values.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     };
-    TickFigures {
-        p50_us: at(0.5),
-        p99_us: at(0.99),
-        max_us: at(1.0),
-    }
+    TickFigures { p50_us: at(0.5), p99_us: at(0.99), max_us: at(1.0) }
 }
 
 fn whole_us(time: Duration) -> u32 {
@@ -75,18 +68,12 @@ mod tests {
     #[test]
     fn only_the_newest_ticks_count() {
         let recent = RecentTicks::default();
-        assert_eq!(
-            recent.read(),
-            (TickFigures::default(), TickFigures::default())
-        );
+        assert_eq!(recent.read(), (TickFigures::default(), TickFigures::default()));
         let ms = Duration::from_millis;
         (0..1_000).for_each(|_| recent.add(ms(900), ms(800)));
         (1..=TICKS as u64).for_each(|n| recent.add(ms(n), Duration::ZERO));
         let (work, late) = recent.read();
-        assert_eq!(
-            (work.p50_us, work.p99_us, work.max_us),
-            (128_000, 254_000, 256_000)
-        );
+        assert_eq!((work.p50_us, work.p99_us, work.max_us), (128_000, 254_000, 256_000));
         assert_eq!(late, TickFigures::default());
     }
 }

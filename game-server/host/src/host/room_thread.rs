@@ -26,14 +26,12 @@ impl RoomThread {
         // Only runs the actor: the network has a runtime of its own.
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let (start, starting) = sync_channel(1);
-        thread::Builder::new()
-            .name(format!("room {room}"))
-            .spawn(move || {
-                if let Ok((actor, messages)) = starting.recv() {
-                    let room = Context::with_receiver(messages).into_future(actor);
-                    LocalSet::new().block_on(&runtime, room);
-                }
-            })?;
+        thread::Builder::new().name(format!("room {room}")).spawn(move || {
+            if let Ok((actor, messages)) = starting.recv() {
+                let room = Context::with_receiver(messages).into_future(actor);
+                LocalSet::new().block_on(&runtime, room);
+            }
+        })?;
         Ok(Self { start })
     }
 

@@ -48,11 +48,7 @@ impl CheckpointSender {
     /// For a room that is about to tick here, with the first snapshot; that is `None` if it is too
     /// large. No sender if the game does not support snapshots.
     pub fn new(id: RoomId, room: &Room) -> Option<(Self, Option<RoomSnapshot>)> {
-        let mut sender = Self {
-            next_at: GameTime::ZERO,
-            has_begun: false,
-            restarts: false,
-        };
+        let mut sender = Self { next_at: GameTime::ZERO, has_begun: false, restarts: false };
         room.save()?;
         let first = sender.snapshot(id, room, room.last_tick().unwrap_or_default());
         if first.is_none() {
@@ -67,8 +63,7 @@ impl CheckpointSender {
     /// The journal entry of the room's last tick, to be sent before anything of the tick is
     /// confirmed to a player; `None` before the first snapshot.
     pub fn journal(&self, room: &Room, now: GameTime) -> Option<JournalEntry> {
-        self.has_begun
-            .then(|| JournalEntry::new(now, room.journal()))
+        self.has_begun.then(|| JournalEntry::new(now, room.journal()))
     }
 
     /// Makes the next snapshot due.
@@ -90,20 +85,13 @@ impl CheckpointSender {
         }
         let is_first = !self.has_begun;
         self.has_begun &= !std::mem::take(&mut self.restarts);
-        let Some(state) = room
-            .save()
-            .filter(|state| state.len() <= MAX_ROOM_STATE_BYTES)
-        else {
+        let Some(state) = room.save().filter(|state| state.len() <= MAX_ROOM_STATE_BYTES) else {
             self.next_at = now + EVERY;
             return None;
         };
         self.has_begun = true;
         let turn = Duration::from_millis(id.0 % 20 * 50);
-        self.next_at = if is_first {
-            now + turn + EVERY / 2
-        } else {
-            now + EVERY
-        };
+        self.next_at = if is_first { now + turn + EVERY / 2 } else { now + EVERY };
         Some(RoomSnapshot { at: now, state })
     }
 }
@@ -143,16 +131,11 @@ pub fn restore_room(
 
 /// The inputs that make a room's members these ones.
 pub fn member_changes(room: &Room, members: &[RoomMember]) -> Vec<RoomInput> {
-    let names: BTreeMap<PlayerId, &String> = members
-        .iter()
-        .map(|member| (member.player, &member.name))
-        .collect();
+    let names: BTreeMap<PlayerId, &String> =
+        members.iter().map(|member| (member.player, &member.name)).collect();
     let change = |(player, name): (PlayerId, &str)| match names.get(&player) {
         None => Some(RoomInput::Remove { player }),
-        Some(now) if *now != name => Some(RoomInput::Rename {
-            player,
-            name: (*now).clone(),
-        }),
+        Some(now) if *now != name => Some(RoomInput::Rename { player, name: (*now).clone() }),
         Some(_) => None,
     };
     room.seated().filter_map(change).collect()

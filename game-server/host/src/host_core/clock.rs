@@ -17,9 +17,7 @@ impl RoomClock {
 
     /// A clock that shows `time` at `now`.
     pub fn showing(now: LocalTime, time: GameTime) -> Self {
-        Self {
-            ahead_us: time.micros().cast_signed() - now.micros().cast_signed(),
-        }
+        Self { ahead_us: time.micros().cast_signed() - now.micros().cast_signed() }
     }
 
     /// The room's time at a time of the host's clock.

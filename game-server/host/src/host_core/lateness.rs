@@ -111,10 +111,8 @@ mod tests {
             let changes = lateness.note_tick(now, work, std::mem::take(&mut skipped));
             told.extend(changes.news.map(|news| (tick * 50, news)));
         }
-        let states: Vec<_> = told
-            .iter()
-            .map(|(_, news)| (news.is_late, news.loses_ticks))
-            .collect();
+        let states: Vec<_> =
+            told.iter().map(|(_, news)| (news.is_late, news.loses_ticks)).collect();
         assert_eq!(states[..2], [(true, false), (true, true)]);
         assert!(told[1].0 - told[0].0 < 1_000, "{told:?}");
         assert!(told[1].1.ticks_run < told[1].1.ticks_due, "{told:?}");
@@ -135,11 +133,7 @@ mod tests {
             let now = GameTime::from_millis(tick * 50);
             lateness.note_tick(now, Duration::from_millis(60), 0);
         }
-        let expected = RoomLate {
-            is_late: true,
-            load_level: 1,
-            ..RoomLate::default()
-        };
+        let expected = RoomLate { is_late: true, load_level: 1, ..RoomLate::default() };
         assert_eq!(lateness.told(), Some(expected));
     }
 }

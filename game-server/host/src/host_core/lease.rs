@@ -54,9 +54,7 @@ impl ServingLease {
     /// without a lease is given up. Zero if it does not apply.
     pub fn configure(&mut self, now: LocalTime, longest: Duration, silence: Duration) {
         self.begin(now, longest);
-        let longest_stop = silence
-            .saturating_sub(2 * HEARTBEAT_INTERVAL)
-            .max(silence / 2);
+        let longest_stop = silence.saturating_sub(2 * HEARTBEAT_INTERVAL).max(silence / 2);
         self.longest_stop = (!silence.is_zero()).then_some(longest_stop);
         (self.checked_at, self.has_stalled) = (None, false);
     }
@@ -145,11 +143,7 @@ mod tests {
     fn the_lease_counts_from_when_an_acknowledged_heartbeat_was_sent() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
-        assert_eq!(
-            lease.until(),
-            Some(BEGIN),
-            "no heartbeat is acknowledged yet"
-        );
+        assert_eq!(lease.until(), Some(BEGIN), "no heartbeat is acknowledged yet");
         assert!(!lease.may_serve(BEGIN));
         let first = lease.next_heartbeat(BEGIN);
         let second = lease.next_heartbeat(at(250));
@@ -195,11 +189,7 @@ mod tests {
         let old = lease.next_heartbeat(BEGIN);
         lease.configure(at(5_000), LENGTH, Duration::ZERO);
         lease.acknowledge(at(5_001), old, LENGTH);
-        assert_eq!(
-            lease.until(),
-            Some(BEGIN),
-            "the heartbeat was sent on another link"
-        );
+        assert_eq!(lease.until(), Some(BEGIN), "the heartbeat was sent on another link");
         let new = lease.next_heartbeat(at(5_002));
         lease.acknowledge(at(5_003), new, LENGTH);
         assert_eq!(lease.until(), Some(at(5_002) + LENGTH));
@@ -220,10 +210,7 @@ mod tests {
     fn a_host_without_a_lease_may_always_serve() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, Duration::ZERO, Duration::ZERO);
-        assert_eq!(
-            (lease.until(), lease.silence(at(9_000))),
-            (None, Duration::ZERO)
-        );
+        assert_eq!((lease.until(), lease.silence(at(9_000))), (None, Duration::ZERO));
         assert!(lease.may_serve(BEGIN) && lease.may_serve(at(100_000)));
     }
 

@@ -51,10 +51,7 @@ impl RoomPlan {
         clock: impl Fn() -> LocalTime,
     ) -> Result<PreparedRoom, Error> {
         let (config, game) = registry.prepare(&self.header)?;
-        let config = RoomConfig {
-            trace: has_trace,
-            ..config
-        };
+        let config = RoomConfig { trace: has_trace, ..config };
         let room = match &self.resume {
             None => Room::new(config, game),
             Some((room_clock, resume)) => {
@@ -96,15 +93,10 @@ impl PreparedRoom {
         let id = RoomId(room);
         if self.plan.resume.is_none() {
             before_tick(GameTime::ZERO);
-            self.room
-                .tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+            self.room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         }
-        let (checkpoints, snapshot) = self
-            .plan
-            .is_saved
-            .then(|| CheckpointSender::new(id, &self.room))
-            .flatten()
-            .unzip();
+        let (checkpoints, snapshot) =
+            self.plan.is_saved.then(|| CheckpointSender::new(id, &self.room)).flatten().unzip();
         MadeRoom {
             host: RoomHost::new(id, capacity, self.room, checkpoints),
             snapshot: snapshot.flatten(),

@@ -148,11 +148,7 @@ impl OverloadGovernor {
         };
         // A rush that is over in the same moment must not count.
         let saves_coding = upper.is_coding_shared() && !upper.lowered().is_coding_shared();
-        let most = if saves_coding {
-            MOST_FOR_CODING_PERCENT
-        } else {
-            MOST_PERCENT
-        };
+        let most = if saves_coding { MOST_FOR_CODING_PERCENT } else { MOST_PERCENT };
         self.cost_below_percent[upper.index()] = Some((100 * high / low.max(1)).min(most));
     }
 
@@ -192,11 +188,7 @@ impl OverloadGovernor {
             (*self.level_since.get_or_insert(now), self.try_after)
         };
         if now.since(since) >= wait && self.trial.is_none() {
-            self.trial = Some(LevelTrial {
-                from: self.level,
-                since: now,
-                is_doubtful: !fits,
-            });
+            self.trial = Some(LevelTrial { from: self.level, since: now, is_doubtful: !fits });
             self.level = self.level.lowered();
         }
     }

@@ -33,10 +33,9 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
             let (assignment, resume) = assignment(order);
             WorldOrder::OpenRoom(assignment, resume)
         }
-        world_to_host::Body::CloseRoom(order) => WorldOrder::CloseRoom {
-            room: RoomId(order.room),
-            reason: order.reason(),
-        },
+        world_to_host::Body::CloseRoom(order) => {
+            WorldOrder::CloseRoom { room: RoomId(order.room), reason: order.reason() }
+        }
         world_to_host::Body::RemovePlayer(order) => WorldOrder::Room(
             RoomId(order.room),
             RoomOrder::RemovePlayer {
@@ -54,10 +53,7 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
         ),
         world_to_host::Body::RenamePlayer(order) => input(
             order.room,
-            RoomInput::Rename {
-                player: PlayerId(order.player),
-                name: order.name,
-            },
+            RoomInput::Rename { player: PlayerId(order.player), name: order.name },
         ),
         world_to_host::Body::ReleaseForTransfer(order) => input(
             order.room,
@@ -66,12 +62,9 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 transfer: TransferId(order.number),
             },
         ),
-        world_to_host::Body::RefuseTransfer(order) => input(
-            order.room,
-            RoomInput::RefuseTransfer {
-                player: PlayerId(order.player),
-            },
-        ),
+        world_to_host::Body::RefuseTransfer(order) => {
+            input(order.room, RoomInput::RefuseTransfer { player: PlayerId(order.player) })
+        }
         world_to_host::Body::Admit(order) => input(
             order.room,
             RoomInput::AdmitTransfer(TransferArrival {
@@ -120,19 +113,13 @@ fn assignment(order: pb::OpenRoom) -> (RoomAssignment, Option<RoomResume>) {
 
 impl From<pb::RoomSaved> for RoomSnapshot {
     fn from(saved: pb::RoomSaved) -> Self {
-        Self {
-            at: GameTime::from_micros(saved.at_us),
-            state: saved.state,
-        }
+        Self { at: GameTime::from_micros(saved.at_us), state: saved.state }
     }
 }
 
 impl From<pb::RoomTick> for JournalEntry {
     fn from(tick: pb::RoomTick) -> Self {
-        Self {
-            at: GameTime::from_micros(tick.at_us),
-            inputs: tick.inputs,
-        }
+        Self { at: GameTime::from_micros(tick.at_us), inputs: tick.inputs }
     }
 }
 
@@ -146,29 +133,20 @@ fn resume(resume: pb::Resume) -> RoomResume {
 
 fn saved_room(state: Vec<u8>, ticks: Vec<pb::RoomTick>) -> SavedRoom {
     SavedRoom {
-        snapshot: RoomSnapshot {
-            at: GameTime::default(),
-            state,
-        },
+        snapshot: RoomSnapshot { at: GameTime::default(), state },
         journal: ticks.into_iter().map(JournalEntry::from).collect(),
     }
 }
 
 fn members(members: pb::Members) -> Vec<RoomMember> {
-    let member = |member: pb::Member| RoomMember {
-        player: PlayerId(member.player),
-        name: member.name,
-    };
+    let member =
+        |member: pb::Member| RoomMember { player: PlayerId(member.player), name: member.name };
     members.members.into_iter().map(member).collect()
 }
 
 impl From<RoomResume> for pb::Resume {
     fn from(resume: RoomResume) -> Self {
-        let RoomResume {
-            saved,
-            now,
-            members,
-        } = resume;
+        let RoomResume { saved, now, members } = resume;
         let tick = |entry: JournalEntry| pb::RoomTick {
             at_us: entry.at.micros(),
             inputs: entry.inputs,
@@ -185,13 +163,8 @@ impl From<RoomResume> for pb::Resume {
 
 impl From<Vec<RoomMember>> for pb::Members {
     fn from(members: Vec<RoomMember>) -> Self {
-        let member = |member: RoomMember| pb::Member {
-            player: member.player.0,
-            name: member.name,
-        };
-        Self {
-            members: members.into_iter().map(member).collect(),
-        }
+        let member = |member: RoomMember| pb::Member { player: member.player.0, name: member.name };
+        Self { members: members.into_iter().map(member).collect() }
     }
 }
 
@@ -275,9 +248,7 @@ pub fn messages_of(message: HostMessage) -> Vec<HostToWorld> {
 
 impl From<HostMessage> for HostToWorld {
     fn from(message: HostMessage) -> Self {
-        Self {
-            body: Some(body_of(message)),
-        }
+        Self { body: Some(body_of(message)) }
     }
 }
 
@@ -285,80 +256,62 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
     match message {
         HostMessage::Ready(ready) => host_to_world::Body::Ready(ready),
         HostMessage::RoomOpened { room, error } => {
-            host_to_world::Body::RoomOpened(pb::RoomOpened {
+            host_to_world::Body::RoomOpened(pb::RoomOpened { room: room.0, error })
+        }
+        HostMessage::RoomClosed { room, reason, message } => {
+            host_to_world::Body::RoomClosed(pb::RoomClosed {
                 room: room.0,
-                error,
+                reason: reason.into(),
+                message,
             })
         }
-        HostMessage::RoomClosed {
-            room,
-            reason,
-            message,
-        } => host_to_world::Body::RoomClosed(pb::RoomClosed {
-            room: room.0,
-            reason: reason.into(),
-            message,
-        }),
-        HostMessage::PlayerOut {
-            room,
-            player,
-            reason,
-        } => host_to_world::Body::PlayerOut(pb::PlayerOut {
-            room: room.0,
-            player: player.0,
-            reason: reason.into(),
-        }),
-        HostMessage::AtGate {
-            room,
-            player,
-            map,
-            at,
-            from,
-        } => host_to_world::Body::AtGate(pb::AtGate {
-            room: room.0,
-            player: player.0,
-            map,
-            x: at.x,
-            y: at.y,
-            from_x: from.x,
-            from_y: from.y,
-        }),
-        HostMessage::Departed {
-            room,
-            player,
-            transfer,
-            carried,
-        } => host_to_world::Body::Departed(pb::Departed {
-            room: room.0,
-            player: player.0,
-            number: transfer.0,
-            carried,
-        }),
-        HostMessage::Arrived {
-            room,
-            player,
-            transfer,
-        } => host_to_world::Body::Arrived(pb::Arrived {
-            room: room.0,
-            player: player.0,
-            number: transfer.0,
-        }),
+        HostMessage::PlayerOut { room, player, reason } => {
+            host_to_world::Body::PlayerOut(pb::PlayerOut {
+                room: room.0,
+                player: player.0,
+                reason: reason.into(),
+            })
+        }
+        HostMessage::AtGate { room, player, map, at, from } => {
+            host_to_world::Body::AtGate(pb::AtGate {
+                room: room.0,
+                player: player.0,
+                map,
+                x: at.x,
+                y: at.y,
+                from_x: from.x,
+                from_y: from.y,
+            })
+        }
+        HostMessage::Departed { room, player, transfer, carried } => {
+            host_to_world::Body::Departed(pb::Departed {
+                room: room.0,
+                player: player.0,
+                number: transfer.0,
+                carried,
+            })
+        }
+        HostMessage::Arrived { room, player, transfer } => {
+            host_to_world::Body::Arrived(pb::Arrived {
+                room: room.0,
+                player: player.0,
+                number: transfer.0,
+            })
+        }
         HostMessage::Snapshot(room, snapshot) => host_to_world::Body::RoomSaved(pb::RoomSaved {
             room: room.0,
             at_us: snapshot.at.micros(),
             state: snapshot.state,
             has_more: false,
         }),
-        HostMessage::Journal {
-            room,
-            entry,
-            number,
-        } => host_to_world::Body::RoomTick(pb::RoomTick {
-            room: room.0,
-            at_us: entry.at.micros(),
-            inputs: entry.inputs,
-            serial: number,
-        }),
+        HostMessage::Journal { room, entry, number } => {
+            host_to_world::Body::RoomTick(pb::RoomTick {
+                room: room.0,
+                at_us: entry.at.micros(),
+                inputs: entry.inputs,
+                serial: number,
+            })
+        }
         HostMessage::Heartbeat(number) => host_to_world::Body::Heartbeat(pb::Heartbeat { number }),
         HostMessage::Stats(stats) => host_to_world::Body::Stats(*stats),
     }

@@ -65,17 +65,9 @@ pub fn check_release(
             return Release::Wait(None);
         }
         let late_at = written + KEPT_WITHIN;
-        return if now < late_at {
-            Release::Wait(Some(late_at))
-        } else {
-            Release::Never
-        };
+        return if now < late_at { Release::Wait(Some(late_at)) } else { Release::Never };
     }
-    if lease.may_serve(now) {
-        Release::Now
-    } else {
-        Release::Wait(None)
-    }
+    if lease.may_serve(now) { Release::Now } else { Release::Wait(None) }
 }
 
 /// Which of its ticks a room may confirm to its players.
@@ -109,11 +101,7 @@ impl RoomConfirmations {
         while let Some(entry) = self.waiting.pop_front_if(|entry| entry.number <= kept) {
             self.kept_until = entry.at;
         }
-        let may_wait = if self.is_limited {
-            KEPT_AGAIN_WITHIN
-        } else {
-            KEPT_WITHIN
-        };
+        let may_wait = if self.is_limited { KEPT_AGAIN_WITHIN } else { KEPT_WITHIN };
         let oldest = self.waiting.front();
         self.is_limited = oldest.is_some_and(|entry| now.since(entry.sent) >= may_wait);
         self.is_limited.then_some(self.kept_until)
@@ -122,11 +110,7 @@ impl RoomConfirmations {
     /// After a tick: its entry leaves now, with this number.
     pub fn note_entry(&mut self, now: LocalTime, at: GameTime, number: u64) {
         self.after = if self.is_limited { 0 } else { number };
-        let entry = WaitingEntry {
-            number,
-            at,
-            sent: now,
-        };
+        let entry = WaitingEntry { number, at, sent: now };
         let is_full = self.waiting.len() == MOST_WAITING;
         match self.waiting.back_mut().filter(|_| is_full) {
             Some(newest) => (newest.number, newest.at) = (number, at),
@@ -225,9 +209,7 @@ mod tests {
             room.note_entry(now, GameTime::from_millis(50 * number), number);
             assert!(room.waiting.len() <= MOST_WAITING);
         }
-        let limit = room
-            .limit(at(50_050), 999, true)
-            .expect("one entry is late");
+        let limit = room.limit(at(50_050), 999, true).expect("one entry is late");
         assert_eq!(limit, GameTime::from_millis(63 * 50));
         assert_eq!(room.limit(at(50_100), 1_000, true), None);
         room.note_entry(at(50_100), GameTime::from_millis(50_100), 1_001);

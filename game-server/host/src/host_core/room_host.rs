@@ -57,10 +57,7 @@ pub enum RoomHostOutput {
     /// Send this to a client, or drop it.
     Datagram { client: ClientId, bytes: Bytes },
     /// Send this on a client's control stream.
-    Message {
-        client: ClientId,
-        body: game_to_client::Body,
-    },
+    Message { client: ClientId, body: game_to_client::Body },
     /// Send this on a client's control stream, and close the connection.
     LastMessage {
         client: ClientId,
@@ -166,9 +163,8 @@ impl RoomHost {
             RoomInput::Join { player, .. } => Some(*player),
             _ => None,
         });
-        let new: BTreeSet<PlayerId> = new
-            .filter(|player| self.room.avatar(*player).is_none())
-            .collect();
+        let new: BTreeSet<PlayerId> =
+            new.filter(|player| self.room.avatar(*player).is_none()).collect();
         self.room.stats().players + new.len() as u32
     }
 
@@ -186,12 +182,7 @@ impl RoomHost {
     /// A client has come, with a ticket that the host has checked.
     pub fn handle_join(&mut self, now: GameTime, client: ClientId, admitted: AdmittedClient) {
         let AdmittedClient { ticket, coding } = admitted;
-        let Ticket {
-            player,
-            name,
-            serial,
-            ..
-        } = ticket;
+        let Ticket { player, name, serial, .. } = ticket;
         if self.has_ended {
             return self.refuse(client, ErrorCode::RoomClosed, "the room was closed");
         }
@@ -204,21 +195,11 @@ impl RoomHost {
             return self.refuse(client, ErrorCode::RoomFull, message);
         }
         let joined = game_to_client::Body::Joined(self.joined(now, coding));
-        self.outputs.push_back(RoomHostOutput::Message {
-            client,
-            body: joined,
-        });
+        self.outputs.push_back(RoomHostOutput::Message { client, body: joined });
         let late = self.lateness.told();
-        self.outputs
-            .extend(late.map(|late| late_message(client, late)));
-        self.clients
-            .insert(client, ConnectedPlayer { player, serial });
-        self.inputs.push(RoomInput::Join {
-            client,
-            player,
-            name,
-            coding,
-        });
+        self.outputs.extend(late.map(|late| late_message(client, late)));
+        self.clients.insert(client, ConnectedPlayer { player, serial });
+        self.inputs.push(RoomInput::Join { client, player, name, coding });
     }
 
     /// A client's connection is gone.
@@ -245,18 +226,13 @@ impl RoomHost {
             return;
         }
         match order {
-            RoomOrder::RemovePlayer {
-                player,
-                reason,
-                revoked_until,
-            } => {
+            RoomOrder::RemovePlayer { player, reason, revoked_until } => {
                 self.revoked.revoke(now, player, revoked_until);
                 self.remove_unless_back(player, reason, revoked_until);
             }
-            RoomOrder::SyncMembers {
-                members,
-                revoked_until,
-            } => self.sync_members(&members, revoked_until),
+            RoomOrder::SyncMembers { members, revoked_until } => {
+                self.sync_members(&members, revoked_until)
+            }
             RoomOrder::Input(input) => self.inputs.push(input),
             // This WorldServer is a new one, and learns from the room itself that it has ended.
             RoomOrder::SendSnapshot if self.is_over => self.finish_game(),
@@ -310,12 +286,9 @@ impl RoomHost {
         if self.is_over {
             return self.finish_once_kept();
         }
-        self.room
-            .tick(now, &mut self.inputs, &mut self.room_outputs);
-        let journal = self
-            .checkpoints
-            .as_ref()
-            .and_then(|checkpoints| checkpoints.journal(&self.room, now));
+        self.room.tick(now, &mut self.inputs, &mut self.room_outputs);
+        let journal =
+            self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.journal(&self.room, now));
         let mut is_saved = false;
         if let Some(entry) = journal {
             let bytes = entry.inputs.len();
@@ -344,14 +317,12 @@ impl RoomHost {
         for output in room_outputs.drain(..) {
             match output {
                 RoomOutput::Datagram { client, bytes } => {
-                    self.outputs
-                        .push_back(RoomHostOutput::Datagram { client, bytes });
+                    self.outputs.push_back(RoomHostOutput::Datagram { client, bytes });
                 }
                 // Of a client that a newer connection supersedes at this tick there may be some.
                 RoomOutput::Report { client, error } if self.clients.contains_key(&client) => {
                     let body = game_to_client::Body::Error(error);
-                    self.outputs
-                        .push_back(RoomHostOutput::Message { client, body });
+                    self.outputs.push_back(RoomHostOutput::Message { client, body });
                 }
                 RoomOutput::Report { .. } => {}
                 RoomOutput::Unresponsive { client } => self.put_out(
@@ -385,18 +356,11 @@ impl RoomHost {
         }
         self.room_outputs = room_outputs;
         let (id, room) = (self.id, &self.room);
-        let snapshot = self
-            .checkpoints
-            .as_mut()
-            .and_then(|checkpoints| checkpoints.snapshot(id, room, now));
+        let snapshot =
+            self.checkpoints.as_mut().and_then(|checkpoints| checkpoints.snapshot(id, room, now));
         let snapshot = snapshot.map(|snapshot| HostMessage::Snapshot(id, snapshot));
         let transfers = transfers.into_iter().filter_map(|it| transfer_of(id, it));
-        self.outputs.extend(
-            snapshot
-                .into_iter()
-                .chain(transfers)
-                .map(RoomHostOutput::World),
-        );
+        self.outputs.extend(snapshot.into_iter().chain(transfers).map(RoomHostOutput::World));
         self.disconnect_moved_away(now);
         if is_finished && is_saved {
             self.is_over = true;
@@ -411,11 +375,8 @@ impl RoomHost {
         if self.has_ended {
             return;
         }
-        let LatenessChanges {
-            level,
-            loses_ticks,
-            news,
-        } = self.lateness.note_tick(now, work, skipped);
+        let LatenessChanges { level, loses_ticks, news } =
+            self.lateness.note_tick(now, work, skipped);
         if let Some(level) = level {
             self.inputs.push(RoomInput::SetLoadLevel(level));
             self.outputs.push_back(RoomHostOutput::LoadLevel(level));
@@ -426,18 +387,14 @@ impl RoomHost {
         }
         if let Some(late) = news {
             let clients = self.clients.keys();
-            self.outputs
-                .extend(clients.map(|client| late_message(*client, late)));
+            self.outputs.extend(clients.map(|client| late_message(*client, late)));
         }
     }
 
     /// The game's code has panicked: the room ends, and touches it no more.
     pub fn handle_panic(&mut self) {
         self.outputs.clear();
-        self.finish(
-            ErrorCode::RoomCrashed,
-            "the room crashed; this is a fault of the game's code",
-        );
+        self.finish(ErrorCode::RoomCrashed, "the room crashed; this is a fault of the game's code");
     }
 
     /// The game's code has panicked while the room was handed over: the WorldServer has the last
@@ -492,10 +449,8 @@ impl RoomHost {
     }
 
     fn remove(&mut self, player: PlayerId, reason: ErrorCode, message: &str) {
-        while let Some((&client, _)) = self
-            .clients
-            .iter()
-            .find(|(_, client)| client.player == player)
+        while let Some((&client, _)) =
+            self.clients.iter().find(|(_, client)| client.player == player)
         {
             self.put_out(client, reason, message);
         }
@@ -506,8 +461,7 @@ impl RoomHost {
         self.room.send_final_updates(&mut self.room_outputs);
         for output in self.room_outputs.drain(..) {
             if let RoomOutput::Datagram { client, bytes } = output {
-                self.outputs
-                    .push_back(RoomHostOutput::Datagram { client, bytes });
+                self.outputs.push_back(RoomHostOutput::Datagram { client, bytes });
             }
         }
         if let (Some(checkpoints), Some(last)) = (&mut self.checkpoints, self.room.last_tick()) {
@@ -535,12 +489,11 @@ impl RoomHost {
 
     /// The room ends by itself.
     fn finish(&mut self, reason: ErrorCode, message: &str) {
-        self.outputs
-            .push_back(RoomHostOutput::World(HostMessage::RoomClosed {
-                room: self.id,
-                reason,
-                message: message.into(),
-            }));
+        self.outputs.push_back(RoomHostOutput::World(HostMessage::RoomClosed {
+            room: self.id,
+            reason,
+            message: message.into(),
+        }));
         self.close(reason, message);
     }
 
@@ -557,28 +510,23 @@ impl RoomHost {
     /// Sends a client its last message and removes it.
     fn put_out(&mut self, client: ClientId, code: ErrorCode, message: &str) {
         if self.clients.remove(&client).is_some() {
-            let body = game_to_client::Body::Out(Out {
-                reason: code.into(),
-                message: message.into(),
-            });
-            self.outputs
-                .push_back(RoomHostOutput::LastMessage { client, body, code });
+            let body =
+                game_to_client::Body::Out(Out { reason: code.into(), message: message.into() });
+            self.outputs.push_back(RoomHostOutput::LastMessage { client, body, code });
         }
     }
 
     fn refuse(&mut self, client: ClientId, code: ErrorCode, message: impl Into<String>) {
         let body = game_to_client::Body::Error(codes::error(code, message));
-        self.outputs
-            .push_back(RoomHostOutput::LastMessage { client, body, code });
+        self.outputs.push_back(RoomHostOutput::LastMessage { client, body, code });
     }
 
     fn send_player_out(&mut self, player: PlayerId, reason: ErrorCode) {
-        self.outputs
-            .push_back(RoomHostOutput::World(HostMessage::PlayerOut {
-                room: self.id,
-                player,
-                reason,
-            }));
+        self.outputs.push_back(RoomHostOutput::World(HostMessage::PlayerOut {
+            room: self.id,
+            player,
+            reason,
+        }));
     }
 
     /// Clients that have not closed the connection by themselves.
@@ -609,8 +557,7 @@ struct RevokedTickets {
 
 impl RevokedTickets {
     fn revoke(&mut self, now: GameTime, player: PlayerId, serial: u64) {
-        self.players
-            .retain(|_, (_, since)| now.since(*since) < REVOKED_FOR);
+        self.players.retain(|_, (_, since)| now.since(*since) < REVOKED_FOR);
         self.players.insert(player, (serial, now));
     }
 
@@ -636,33 +583,13 @@ fn late_message(client: ClientId, late: RoomLate) -> RoomHostOutput {
 
 fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
     Some(match output {
-        RoomOutput::AtGate {
-            player,
-            map,
-            at,
-            from,
-        } => HostMessage::AtGate {
-            room,
-            player,
-            map,
-            at,
-            from,
-        },
-        RoomOutput::Departed {
-            player,
-            transfer,
-            carried,
-        } => HostMessage::Departed {
-            room,
-            player,
-            transfer,
-            carried,
-        },
-        RoomOutput::Arrived { player, transfer } => HostMessage::Arrived {
-            room,
-            player,
-            transfer,
-        },
+        RoomOutput::AtGate { player, map, at, from } => {
+            HostMessage::AtGate { room, player, map, at, from }
+        }
+        RoomOutput::Departed { player, transfer, carried } => {
+            HostMessage::Departed { room, player, transfer, carried }
+        }
+        RoomOutput::Arrived { player, transfer } => HostMessage::Arrived { room, player, transfer },
         _ => return None,
     })
 }

@@ -32,10 +32,7 @@ impl RoomPieces {
     pub(super) fn add(&mut self, room: RoomId, incarnation: u32, piece: SavedRoom) {
         let gathered = self.rooms.entry(room).or_default();
         if gathered.incarnation != incarnation {
-            *gathered = GatheredRoom {
-                incarnation,
-                ..GatheredRoom::default()
-            };
+            *gathered = GatheredRoom { incarnation, ..GatheredRoom::default() };
         }
         gathered.journal_bytes += bytes_of(&piece.journal);
         let state_bytes = gathered.saved.snapshot.state.len() + piece.snapshot.state.len();
@@ -66,10 +63,7 @@ impl RoomPieces {
         if !gathered.is_too_large {
             append(&mut gathered.saved, last.saved);
         }
-        RoomResume {
-            saved: gathered.saved,
-            ..last
-        }
+        RoomResume { saved: gathered.saved, ..last }
     }
 
     /// The link is a new one: no more will come of what came over the last one.
@@ -129,14 +123,8 @@ mod tests {
         for (second, kept) in [(half, &[1, 1, 9][..]), (half + 1, &[])] {
             let mut pieces = RoomPieces::default();
             for bytes in [half, second] {
-                let entry = JournalEntry {
-                    inputs: vec![0; bytes],
-                    ..JournalEntry::default()
-                };
-                let piece = SavedRoom {
-                    journal: vec![entry],
-                    ..state(&[1])
-                };
+                let entry = JournalEntry { inputs: vec![0; bytes], ..JournalEntry::default() };
+                let piece = SavedRoom { journal: vec![entry], ..state(&[1]) };
                 pieces.add(ROOM, 1, piece);
             }
             assert_eq!(complete(&mut pieces, 1), kept);
@@ -152,23 +140,13 @@ mod tests {
     }
 
     fn complete(pieces: &mut RoomPieces, incarnation: u32) -> Vec<u8> {
-        let last = RoomResume {
-            saved: state(&[9]),
-            ..RoomResume::default()
-        };
-        pieces
-            .complete(ROOM, incarnation, last)
-            .saved
-            .snapshot
-            .state
+        let last = RoomResume { saved: state(&[9]), ..RoomResume::default() };
+        pieces.complete(ROOM, incarnation, last).saved.snapshot.state
     }
 
     fn state(bytes: &[u8]) -> SavedRoom {
         SavedRoom {
-            snapshot: RoomSnapshot {
-                state: bytes.to_vec(),
-                ..RoomSnapshot::default()
-            },
+            snapshot: RoomSnapshot { state: bytes.to_vec(), ..RoomSnapshot::default() },
             journal: Vec::new(),
         }
     }

@@ -23,11 +23,8 @@ fn a_room_starts_before_it_is_reported_and_gets_orders_that_waited() {
     let mut host = Host::configured(Duration::ZERO);
     host.order(WorldOrder::OpenRoom(assignment(1), None));
     assert!(matches!(host.poll()[..], [HostOutput::MakeRoom(_)]));
-    let remove = RoomOrder::RemovePlayer {
-        player: ANN,
-        reason: ErrorCode::Kicked,
-        revoked_until: 3,
-    };
+    let remove =
+        RoomOrder::RemovePlayer { player: ANN, reason: ErrorCode::Kicked, revoked_until: 3 };
     host.order(WorldOrder::Room(ROOM, remove.clone()));
     assert_eq!(host.poll(), [], "the room is not created yet");
     host.made(1, Ok(Some(RoomSnapshot::default())));
@@ -35,15 +32,8 @@ fn a_room_starts_before_it_is_reported_and_gets_orders_that_waited() {
     assert_eq!(
         host.poll(),
         [
-            HostOutput::StartRoom {
-                room: ROOM,
-                incarnation: 1,
-                clock
-            },
-            HostOutput::World(HostMessage::RoomOpened {
-                room: ROOM,
-                error: None
-            }),
+            HostOutput::StartRoom { room: ROOM, incarnation: 1, clock },
+            HostOutput::World(HostMessage::RoomOpened { room: ROOM, error: None }),
             HostOutput::World(HostMessage::Snapshot(ROOM, RoomSnapshot::default())),
             HostOutput::Room(ROOM, remove),
         ]
@@ -53,10 +43,7 @@ fn a_room_starts_before_it_is_reported_and_gets_orders_that_waited() {
 #[test]
 fn a_restored_room_s_clock_runs_from_the_time_of_the_order() {
     let mut host = Host::configured(Duration::ZERO);
-    let resume = RoomResume {
-        now: GameTime::from_millis(60_000),
-        ..RoomResume::default()
-    };
+    let resume = RoomResume { now: GameTime::from_millis(60_000), ..RoomResume::default() };
     host.order(WorldOrder::OpenRoom(assignment(2), Some(resume)));
     let ordered_at = host.now();
     host.wait(700);
@@ -77,10 +64,7 @@ fn a_room_is_refused_if_it_runs_already_or_the_host_is_full() {
     host.order(WorldOrder::OpenRoom(assignment(2), None));
     assert_eq!(host.refusals(), [ErrorCode::AlreadyRunning]);
     for room in [8, 9] {
-        let other = RoomAssignment {
-            room: RoomId(room),
-            ..assignment(1)
-        };
+        let other = RoomAssignment { room: RoomId(room), ..assignment(1) };
         host.order(WorldOrder::OpenRoom(other, None));
     }
     assert_eq!(host.refusals(), [ErrorCode::NoHostAvailable]);
@@ -90,10 +74,7 @@ fn a_room_is_refused_if_it_runs_already_or_the_host_is_full() {
 fn a_room_that_was_closed_during_its_creation_does_not_start() {
     let mut host = Host::configured(Duration::ZERO);
     host.order(WorldOrder::OpenRoom(assignment(1), None));
-    host.order(WorldOrder::CloseRoom {
-        room: ROOM,
-        reason: ErrorCode::RoomClosed,
-    });
+    host.order(WorldOrder::CloseRoom { room: ROOM, reason: ErrorCode::RoomClosed });
     host.poll();
     host.made(1, Ok(None));
     assert_eq!(host.poll(), [HostOutput::DiscardRoom(ROOM)]);
@@ -122,10 +103,7 @@ fn a_room_whose_link_was_lost_during_its_creation_does_not_start() {
 fn the_late_end_of_a_room_does_not_end_its_next_incarnation() {
     let mut host = Host::configured(Duration::ZERO);
     host.open(1);
-    host.order(WorldOrder::CloseRoom {
-        room: ROOM,
-        reason: ErrorCode::RoomClosed,
-    });
+    host.order(WorldOrder::CloseRoom { room: ROOM, reason: ErrorCode::RoomClosed });
     host.open(2);
     host.core.handle_room_ended(ROOM, 1);
     assert!(host.core.has_rooms());
@@ -139,26 +117,13 @@ fn a_revoked_ticket_is_refused_and_a_newer_one_admitted() {
     host.open(1);
     host.order(WorldOrder::Room(
         ROOM,
-        RoomOrder::RemovePlayer {
-            player: ANN,
-            reason: ErrorCode::Kicked,
-            revoked_until: 5,
-        },
+        RoomOrder::RemovePlayer { player: ANN, reason: ErrorCode::Kicked, revoked_until: 5 },
     ));
     assert_eq!(host.join(ANN, 5), Err(ErrorCode::NotInRoom));
     assert_eq!(host.join(ANN, 6), Ok(ANN));
     assert_eq!(host.join(BOB, 1), Ok(BOB));
-    let members = vec![RoomMember {
-        player: ANN,
-        name: "ann".into(),
-    }];
-    host.order(WorldOrder::Room(
-        ROOM,
-        RoomOrder::SyncMembers {
-            members,
-            revoked_until: 9,
-        },
-    ));
+    let members = vec![RoomMember { player: ANN, name: "ann".into() }];
+    host.order(WorldOrder::Room(ROOM, RoomOrder::SyncMembers { members, revoked_until: 9 }));
     assert_eq!(host.join(BOB, 9), Err(ErrorCode::NotInRoom));
     assert_eq!(host.join(ANN, 9), Ok(ANN));
     assert_eq!(host.join(BOB, 10), Ok(BOB));
@@ -172,22 +137,13 @@ fn a_ticket_needs_a_running_room_and_is_used_once() {
     assert_eq!(host.join(ANN, 2), Err(ErrorCode::BadTicket));
     host.open(1);
     let join = host.ticket(ANN, 3);
-    let unknown_coding = Join {
-        coding: 4,
-        ..join.clone()
-    };
+    let unknown_coding = Join { coding: 4, ..join.clone() };
     assert_eq!(host.admit(&unknown_coding), Err(ErrorCode::Unsupported));
     assert!(host.admit(&join).is_ok());
     assert_eq!(host.admit(&join), Err(ErrorCode::TicketUsed));
-    let old = Join {
-        version: message::VERSION - 1,
-        ..host.ticket(ANN, 4)
-    };
+    let old = Join { version: message::VERSION - 1, ..host.ticket(ANN, 4) };
     assert_eq!(host.admit(&old), Err(ErrorCode::VersionMismatch));
-    host.order(WorldOrder::CloseRoom {
-        room: ROOM,
-        reason: ErrorCode::RoomClosed,
-    });
+    host.order(WorldOrder::CloseRoom { room: ROOM, reason: ErrorCode::RoomClosed });
     assert_eq!(host.join(ANN, 5), Err(ErrorCode::BadTicket));
 }
 
@@ -213,10 +169,7 @@ fn rooms_end_with_the_link_unless_there_is_a_lease() {
         HostOutput::World(HostMessage::Ready(ready)) => Some(ready.rooms),
         _ => None,
     });
-    let here = RoomHere {
-        room: ROOM.0,
-        incarnation: 1,
-    };
+    let here = RoomHere { room: ROOM.0, incarnation: 1 };
     assert_eq!(ready, Some(vec![here]));
     remote.configure(LEASE);
     let snapshot = HostOutput::Room(ROOM, RoomOrder::SendSnapshot);
@@ -273,10 +226,7 @@ fn heartbeats_and_figures_are_sent_when_they_are_due() {
 fn what_a_pause_has_missed_is_skipped() {
     let at = LocalTime::from_millis;
     let next = |now| next_after(at(1_000), HEARTBEAT_INTERVAL, at(now));
-    assert_eq!(
-        [1_000, 1_249, 1_250, 2_010].map(next),
-        [1_250, 1_250, 1_500, 2_250].map(at)
-    );
+    assert_eq!([1_000, 1_249, 1_250, 2_010].map(next), [1_250, 1_250, 1_500, 2_250].map(at));
 }
 
 #[test]
@@ -325,10 +275,7 @@ fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
     host.stop();
     assert_eq!(
         host.poll(),
-        [
-            HostOutput::Room(ROOM, RoomOrder::HandOver),
-            HostOutput::End(HostEnding::HandedOver)
-        ]
+        [HostOutput::Room(ROOM, RoomOrder::HandOver), HostOutput::End(HostEnding::HandedOver)]
     );
     // Messages that the rooms send now are passed on until the link is closed.
     let last = HostMessage::Snapshot(ROOM, RoomSnapshot::default());
@@ -362,10 +309,7 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
     host.order(acknowledge(heartbeat.expect("a heartbeat")));
     assert_eq!(
         host.poll(),
-        [
-            HostOutput::Room(ROOM, RoomOrder::HandOver),
-            HostOutput::End(HostEnding::HandedOver)
-        ]
+        [HostOutput::Room(ROOM, RoomOrder::HandOver), HostOutput::End(HostEnding::HandedOver)]
     );
 }
 
@@ -394,21 +338,15 @@ fn a_world_server_of_another_version_is_refused() {
         version: crate::protocol::VERSION + 1,
         ..settings(Duration::ZERO)
     }));
-    assert!(matches!(
-        &host.poll()[..],
-        [HostOutput::End(HostEnding::Refused(_))]
-    ));
+    assert!(matches!(&host.poll()[..], [HostOutput::End(HostEnding::Refused(_))]));
 }
 
 #[test]
 fn a_new_world_server_has_a_room_from_its_first_entry_after_a_snapshot() {
     let mut host = Host::configured(LEASE);
     host.open(1);
-    let entry = |number| HostMessage::Journal {
-        room: ROOM,
-        entry: JournalEntry::default(),
-        number,
-    };
+    let entry =
+        |number| HostMessage::Journal { room: ROOM, entry: JournalEntry::default(), number };
     host.core.handle_room_message(entry(1));
     assert_eq!(host.core.saved_from(ROOM), 0);
     host.lose_link();
@@ -428,15 +366,9 @@ fn a_new_world_server_has_a_room_from_its_first_entry_after_a_snapshot() {
 
 #[test]
 fn only_stats_and_heartbeats_are_expendable() {
-    let expendable = [
-        HostMessage::Heartbeat(1),
-        HostMessage::Stats(Box::default()),
-    ];
+    let expendable = [HostMessage::Heartbeat(1), HostMessage::Stats(Box::default())];
     assert!(expendable.iter().all(HostMessage::is_expendable));
-    let opened = HostMessage::RoomOpened {
-        room: ROOM,
-        error: None,
-    };
+    let opened = HostMessage::RoomOpened { room: ROOM, error: None };
     assert!(!opened.is_expendable());
 }
 
@@ -444,27 +376,16 @@ fn only_stats_and_heartbeats_are_expendable() {
 fn orders_and_messages_survive_the_conversion() {
     let resume = RoomResume {
         saved: SavedRoom {
-            snapshot: RoomSnapshot {
-                at: GameTime::ZERO,
-                state: vec![1, 2],
-            },
+            snapshot: RoomSnapshot { at: GameTime::ZERO, state: vec![1, 2] },
             journal: vec![JournalEntry::new(GameTime::from_millis(50), &[])],
         },
         now: GameTime::from_millis(70),
-        members: Some(vec![RoomMember {
-            player: ANN,
-            name: "ann".into(),
-        }]),
+        members: Some(vec![RoomMember { player: ANN, name: "ann".into() }]),
     };
-    let order = RoomAssignment {
-        parameters: [("npcs".into(), "3".into())].into(),
-        ..assignment(4)
-    };
+    let order =
+        RoomAssignment { parameters: [("npcs".into(), "3".into())].into(), ..assignment(4) };
     let messages = protobuf::open_room(order.clone(), Some(resume.clone()));
-    let converted: Vec<_> = messages
-        .into_iter()
-        .filter_map(protobuf::order_of)
-        .collect();
+    let converted: Vec<_> = messages.into_iter().filter_map(protobuf::order_of).collect();
     assert_eq!(converted, [WorldOrder::OpenRoom(order, Some(resume))]);
     let journal = HostMessage::Journal {
         room: ROOM,
@@ -472,9 +393,7 @@ fn orders_and_messages_survive_the_conversion() {
         number: 9,
     };
     let sent = crate::protocol::messages::HostToWorld::from(journal);
-    let Some(host_to_world::Body::RoomTick(tick)) = sent.body else {
-        panic!("{sent:?}")
-    };
+    let Some(host_to_world::Body::RoomTick(tick)) = sent.body else { panic!("{sent:?}") };
     assert_eq!((tick.room, tick.at_us, tick.serial), (7, 50_000, 9));
 }
 
@@ -504,26 +423,18 @@ fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
         Some(world_to_host::Body::RoomPiece(piece)) => piece.state.capacity(),
         _ => 0,
     });
-    assert!(
-        held.sum::<usize>() < 25_000_000,
-        "pieces hold no more than they send"
-    );
+    assert!(held.sum::<usize>() < 25_000_000, "pieces hold no more than they send");
     let mut host = Host::configured(Duration::ZERO);
     for message in messages {
         host.order(protobuf::order_of(message).expect("a known order"));
     }
-    let [HostOutput::MakeRoom(plan)] = &host.poll()[..] else {
-        panic!("the room is to be made")
-    };
+    let [HostOutput::MakeRoom(plan)] = &host.poll()[..] else { panic!("the room is to be made") };
     let (_, restored) = plan.resume.as_ref().expect("it goes on");
     assert!(*restored == resume, "another room");
 }
 
 fn acknowledge(number: u64) -> WorldOrder {
-    WorldOrder::AcknowledgeHeartbeat {
-        number,
-        lease: LEASE,
-    }
+    WorldOrder::AcknowledgeHeartbeat { number, lease: LEASE }
 }
 
 /// A host core with its time and its lease.
@@ -548,10 +459,7 @@ impl Host {
         Host {
             core: HostCore::new(profile),
             lease: ServingLease::default(),
-            time: HostTime {
-                local: LocalTime::from_millis(5_000),
-                ticket_unix_s: 1_000_000,
-            },
+            time: HostTime { local: LocalTime::from_millis(5_000), ticket_unix_s: 1_000_000 },
             signer: TicketSigner::from_seed(&[7; 32]),
         }
     }
@@ -612,11 +520,7 @@ impl Host {
             serial,
             nonce: u128::from(serial * 100 + player.0).to_le_bytes(),
         };
-        Join {
-            version: message::VERSION,
-            ticket: self.signer.sign(&ticket),
-            coding: 0,
-        }
+        Join { version: message::VERSION, ticket: self.signer.sign(&ticket), coding: 0 }
     }
 
     fn join(&mut self, player: PlayerId, serial: u64) -> Result<PlayerId, ErrorCode> {
@@ -626,9 +530,7 @@ impl Host {
 
     fn admit(&mut self, join: &Join) -> Result<PlayerId, ErrorCode> {
         let admitted = self.core.admit(self.time, join);
-        admitted
-            .map(|admitted| admitted.ticket.player)
-            .map_err(|error| error.code())
+        admitted.map(|admitted| admitted.ticket.player).map_err(|error| error.code())
     }
 
     fn refusals(&mut self) -> Vec<ErrorCode> {
@@ -663,11 +565,7 @@ fn settings(lease: Duration) -> HostSettings {
         grace_ms: 30_000,
         saves_rooms: true,
         lease,
-        silence: if lease.is_zero() {
-            Duration::from_secs(2)
-        } else {
-            Duration::ZERO
-        },
+        silence: if lease.is_zero() { Duration::from_secs(2) } else { Duration::ZERO },
     }
 }
 

@@ -104,28 +104,21 @@ impl Parameters {
         tables: &[&'static [Parameter]],
     ) -> Result<Self, BadParameter> {
         let declared = || tables.iter().copied().flatten();
-        if let Some(key) = given
-            .keys()
-            .find(|key| declared().all(|parameter| parameter.key != key.as_str()))
+        if let Some(key) =
+            given.keys().find(|key| declared().all(|parameter| parameter.key != key.as_str()))
         {
             let keys = declared().map(|parameter| parameter.key);
             let mut known: Vec<_> = keys.filter(|key| *key != LOBBY_ONLY_KEY).collect();
             known.sort_unstable();
             known.dedup();
-            return Err(BadParameter::Unknown {
-                key: shortened(key),
-                known: known.join(", "),
-            });
+            return Err(BadParameter::Unknown { key: shortened(key), known: known.join(", ") });
         }
         let mut values = BTreeMap::new();
         for parameter in declared() {
             let text = given.get(parameter.key).map(String::as_str);
             values.insert(
                 parameter.key,
-                ParameterEntry {
-                    value: parameter.parse(text)?,
-                    given: text.is_some(),
-                },
+                ParameterEntry { value: parameter.parse(text)?, given: text.is_some() },
             );
         }
         Ok(Self { values })
@@ -137,8 +130,7 @@ impl Parameters {
     /// If `key` is not declared as a whole number with a default, like the other readers: a bug of
     /// the game.
     pub fn whole(&self, key: &str) -> u64 {
-        self.whole_if_given(key)
-            .unwrap_or_else(|| panic!("the parameter {key} has no default"))
+        self.whole_if_given(key).unwrap_or_else(|| panic!("the parameter {key} has no default"))
     }
 
     /// A declared whole number without a default.
@@ -199,9 +191,7 @@ impl Parameters {
     }
 
     fn entry(&self, key: &str) -> &ParameterEntry {
-        self.values
-            .get(key)
-            .unwrap_or_else(|| panic!("no table declares the parameter {key}"))
+        self.values.get(key).unwrap_or_else(|| panic!("no table declares the parameter {key}"))
     }
 }
 
@@ -234,15 +224,11 @@ impl Allowed {
         match self {
             Self::Whole { min, max } => {
                 let number = text.parse().ok()?;
-                (min..=max)
-                    .contains(&number)
-                    .then_some(ParameterValue::Whole(number))
+                (min..=max).contains(&number).then_some(ParameterValue::Whole(number))
             }
             Self::Decimal { min, max } => {
                 let number = text.parse().ok()?;
-                (min..=max)
-                    .contains(&number)
-                    .then_some(ParameterValue::Decimal(number))
+                (min..=max).contains(&number).then_some(ParameterValue::Decimal(number))
             }
             Self::Size { min, max } => {
                 let (width, height) = text.split_once(['x', 'X'])?;
@@ -250,10 +236,9 @@ impl Allowed {
                 let fits = (min..=max).contains(&width) && (min..=max).contains(&height);
                 fits.then_some(ParameterValue::Size(width, height))
             }
-            Self::Word(words) => words
-                .iter()
-                .find(|&&word| word == text)
-                .map(|&word| ParameterValue::Word(word)),
+            Self::Word(words) => {
+                words.iter().find(|&&word| word == text).map(|&word| ParameterValue::Word(word))
+            }
         }
     }
 }
@@ -272,9 +257,7 @@ impl fmt::Display for Allowed {
 
 /// A number as people write a length: `57.5`, but neither `1e3` nor `inf`.
 fn plain_number(text: &str) -> Option<f32> {
-    let plain = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if plain { text.parse().ok() } else { None }
 }
 
@@ -304,26 +287,14 @@ mod tests {
     fn alternatives_are_joined_like_in_a_sentence() {
         assert_eq!(Allowed::Word(&["one"]).to_string(), "one");
         assert_eq!(Allowed::Word(&["one", "two"]).to_string(), "one or two");
-        assert_eq!(
-            Allowed::Word(&["one", "two", "three"]).to_string(),
-            "one, two or three"
-        );
+        assert_eq!(Allowed::Word(&["one", "two", "three"]).to_string(), "one, two or three");
     }
 
     #[test]
     fn a_length_is_written_with_digits_and_a_point() {
         assert_eq!(
             ["57.5", "10", ".5", "1e3", "inf", "", "-1", "1.2.3"].map(plain_number),
-            [
-                Some(57.5),
-                Some(10.0),
-                Some(0.5),
-                None,
-                None,
-                None,
-                None,
-                None
-            ]
+            [Some(57.5), Some(10.0), Some(0.5), None, None, None, None, None]
         );
     }
 }

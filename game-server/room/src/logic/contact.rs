@@ -102,29 +102,16 @@ impl RelativeMotion {
         end: GameTime,
     ) -> Option<Self> {
         let length = end.since(start).as_secs_f64();
-        let apart = difference(
-            one.waypoint_at(start)?.position,
-            other.waypoint_at(start)?.position,
-        );
+        let apart =
+            difference(one.waypoint_at(start)?.position, other.waypoint_at(start)?.position);
         let before_end = difference(
             position_before_jump(one, start, end)?,
             position_before_jump(other, start, end)?,
         );
-        let velocity = if length > 0.0 {
-            (before_end - apart) / length
-        } else {
-            DVec3::ZERO
-        };
-        let offset_at_end = difference(
-            one.waypoint_at(end)?.position,
-            other.waypoint_at(end)?.position,
-        );
-        Some(Self {
-            offset: apart,
-            velocity,
-            duration_s: length,
-            offset_at_end,
-        })
+        let velocity = if length > 0.0 { (before_end - apart) / length } else { DVec3::ZERO };
+        let offset_at_end =
+            difference(one.waypoint_at(end)?.position, other.waypoint_at(end)?.position);
+        Some(Self { offset: apart, velocity, duration_s: length, offset_at_end })
     }
 
     /// Seconds from the start to the first contact.
@@ -220,10 +207,7 @@ mod tests {
     #[test]
     fn a_posed_object_is_met_on_its_segment_of_the_tick_and_at_rest() {
         let post = path(&[(0, 5.0, 0.0)]);
-        let (start, end) = (
-            Position::on_ground(0.0, 0.0),
-            Position::on_ground(10.0, 0.0),
-        );
+        let (start, end) = (Position::on_ground(0.0, 0.0), Position::on_ground(10.0, 0.0));
         let motion = ObjectMotion::Straight {
             from: (GameTime::from_millis(100), start),
             to: (GameTime::from_millis(200), end),
@@ -248,16 +232,10 @@ mod tests {
     fn a_jump_makes_contact_only_where_it_ends() {
         let stone = path(&[(0, 5.0, 0.0)]);
         let mut over = path(&[(0, 0.0, 0.0)]);
-        over.insert(
-            GameTime::from_millis(500),
-            Waypoint::jump(Position::on_ground(10.0, 0.0)),
-        );
+        over.insert(GameTime::from_millis(500), Waypoint::jump(Position::on_ground(10.0, 0.0)));
         assert_eq!(contact(&stone, &over, 0, 1_000), None);
         let mut onto = path(&[(0, 0.0, 0.0)]);
-        onto.insert(
-            GameTime::from_millis(500),
-            Waypoint::jump(Position::on_ground(5.0, 0.0)),
-        );
+        onto.insert(GameTime::from_millis(500), Waypoint::jump(Position::on_ground(5.0, 0.0)));
         assert_eq!(contact(&stone, &onto, 0, 1_000), Some(500_000));
     }
 
@@ -269,21 +247,15 @@ mod tests {
             let exact = contact(&one, &other, 0, 2_000);
             let distance = |micros: u64| {
                 let at = |path: &Timeline<Waypoint>| {
-                    path.value_at(GameTime::from_micros(micros))
-                        .expect("a point")
-                        .position
+                    path.value_at(GameTime::from_micros(micros)).expect("a point").position
                 };
                 at(&one).distance(at(&other))
             };
-            let stepped = (0..=20_000)
-                .map(|step| step * 100)
-                .find(|&micros| distance(micros) <= REACH);
+            let stepped =
+                (0..=20_000).map(|step| step * 100).find(|&micros| distance(micros) <= REACH);
             match (exact, stepped) {
                 (Some(exact), Some(stepped)) => {
-                    assert!(
-                        stepped.abs_diff(exact) <= 200,
-                        "case {case}: {exact} {stepped}"
-                    );
+                    assert!(stepped.abs_diff(exact) <= 200, "case {case}: {exact} {stepped}");
                 }
                 (Some(exact), None) => {
                     assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}");
@@ -308,18 +280,14 @@ mod tests {
     fn path(points: &[(u64, f32, f32)]) -> Timeline<Waypoint> {
         let mut path = Timeline::new(8);
         for &(millis, x, y) in points {
-            path.insert(
-                GameTime::from_millis(millis),
-                Waypoint::walk(Position::on_ground(x, y)),
-            );
+            path.insert(GameTime::from_millis(millis), Waypoint::walk(Position::on_ground(x, y)));
         }
         path
     }
 
     fn random_path(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
-        let points: Vec<_> = (0..4)
-            .map(|leg| (leg * 600, rng.f32() * 6.0, rng.f32() * 6.0))
-            .collect();
+        let points: Vec<_> =
+            (0..4).map(|leg| (leg * 600, rng.f32() * 6.0, rng.f32() * 6.0)).collect();
         path(&points)
     }
 }

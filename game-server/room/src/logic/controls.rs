@@ -80,10 +80,7 @@ impl Controls {
         let at = sample.at.min(now + MAX_CLOCK_LEAD);
         // Samples too far ahead count as taken at the same time: the client's own times decide
         // which is newer.
-        if self
-            .newest_at
-            .is_some_and(|newest| (at, sample.at) <= newest)
-        {
+        if self.newest_at.is_some_and(|newest| (at, sample.at) <= newest) {
             return SampleOutcome::Known;
         }
         if self.samples_used >= SAMPLE_BURST {
@@ -92,10 +89,7 @@ impl Controls {
         self.samples_used += 1;
         self.newest_at = Some((at, sample.at));
         if sample.keys != std::mem::replace(&mut self.sampled_keys, sample.keys) {
-            self.enqueue(QueuedChange {
-                at: Some(sample.at),
-                keys: sample.keys,
-            });
+            self.enqueue(QueuedChange { at: Some(sample.at), keys: sample.keys });
         }
         SampleOutcome::Taken
     }
@@ -171,10 +165,7 @@ mod tests {
             (Some(ms(30)), (1, 1, 0))
         );
         receive(&mut controls, &[(30, 2), (40, 1)]);
-        assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
-            (None, (1, 0, 0))
-        );
+        assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (1, 0, 0)));
     }
 
     #[test]
@@ -194,32 +185,11 @@ mod tests {
     #[test]
     fn a_sample_time_far_ahead_delays_later_samples_only_briefly() {
         let mut controls = Controls::default();
-        controls.receive_sample(
-            ms(1_000),
-            KeySample {
-                at: ms(9_000_000),
-                keys: Keymap(1),
-            },
-        );
+        controls.receive_sample(ms(1_000), KeySample { at: ms(9_000_000), keys: Keymap(1) });
         controls.begin_tick();
-        controls.receive_sample(
-            ms(1_500),
-            KeySample {
-                at: ms(1_480),
-                keys: Keymap(0),
-            },
-        );
-        assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
-            (None, (1, 0, 0))
-        );
-        controls.receive_sample(
-            ms(2_050),
-            KeySample {
-                at: ms(2_010),
-                keys: Keymap(0),
-            },
-        );
+        controls.receive_sample(ms(1_500), KeySample { at: ms(1_480), keys: Keymap(0) });
+        assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (1, 0, 0)));
+        controls.receive_sample(ms(2_050), KeySample { at: ms(2_010), keys: Keymap(0) });
         assert_eq!(
             (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(2_010)), (0, 0, 1))
@@ -230,21 +200,11 @@ mod tests {
     fn changes_too_far_ahead_are_each_applied() {
         let mut controls = Controls::default();
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
-            controls.receive_sample(
-                ms(1_000),
-                KeySample {
-                    at: ms(at),
-                    keys: Keymap(keys),
-                },
-            );
+            controls.receive_sample(ms(1_000), KeySample { at: ms(at), keys: Keymap(keys) });
         }
         controls.begin_tick();
         controls.begin_tick();
-        assert_eq!(
-            pressed_and_edges(&controls).0,
-            0,
-            "a released control is not held"
-        );
+        assert_eq!(pressed_and_edges(&controls).0, 0, "a released control is not held");
     }
 
     #[test]
@@ -254,10 +214,7 @@ mod tests {
         controls.begin_tick();
         controls.hold(Keymap(6));
         receive(&mut controls, &[(20, 1)]);
-        assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
-            (None, (6, 6, 1))
-        );
+        assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (6, 6, 1)));
         receive(&mut controls, &[(30, 3)]);
         assert_eq!(
             (controls.begin_tick(), pressed_and_edges(&controls)),
@@ -298,10 +255,8 @@ mod tests {
         let mut taken = 0;
         for tick in 0..100_u64 {
             for step in 0..2_000 {
-                let sample = KeySample {
-                    at: ms(1 + tick * 2_000 + step),
-                    keys: Keymap((step % 2) as u32),
-                };
+                let sample =
+                    KeySample { at: ms(1 + tick * 2_000 + step), keys: Keymap((step % 2) as u32) };
                 let outcome = controls.receive_sample(ms(1_000_000), sample);
                 taken += u64::from(outcome == SampleOutcome::Taken);
                 let again = controls.receive_sample(ms(1_000_000), sample);
@@ -309,10 +264,7 @@ mod tests {
             }
             controls.begin_tick();
         }
-        assert_eq!(
-            taken,
-            u64::from(SAMPLE_BURST) + 99 * u64::from(SAMPLES_PER_TICK)
-        );
+        assert_eq!(taken, u64::from(SAMPLE_BURST) + 99 * u64::from(SAMPLES_PER_TICK));
     }
 
     /// A client samples and repeats over a link that loses, duplicates and reorders; the ticks
@@ -333,10 +285,7 @@ mod tests {
                     link.reported[control], link.sampled[control],
                     "seed {seed}, control {control}"
                 );
-                assert!(
-                    link.sampled[control].len() > 5,
-                    "seed {seed}, control {control}"
-                );
+                assert!(link.sampled[control].len() > 5, "seed {seed}, control {control}");
             }
         }
     }
@@ -404,13 +353,8 @@ mod tests {
             let control = self.rng.usize(..4);
             self.keys.0 ^= 1 << control;
             self.sampled[control].push(self.keys.0 >> control & 1 == 1);
-            self.unconfirmed.push((
-                KeySample {
-                    at: ms(self.now),
-                    keys: self.keys,
-                },
-                self.seq.next(),
-            ));
+            self.unconfirmed
+                .push((KeySample { at: ms(self.now), keys: self.keys }, self.seq.next()));
         }
 
         fn send(&mut self) {
@@ -430,10 +374,8 @@ mod tests {
 
         fn deliver(&mut self) {
             let now = self.now;
-            let mut arrived: Vec<_> = self
-                .in_flight
-                .extract_if(.., |datagram| datagram.0 <= now)
-                .collect();
+            let mut arrived: Vec<_> =
+                self.in_flight.extract_if(.., |datagram| datagram.0 <= now).collect();
             self.rng.shuffle(&mut arrived);
             for (_, seq, input) in arrived {
                 for sample in input.samples(ms(now)) {
@@ -458,10 +400,8 @@ mod tests {
             let edges = self.controls.edges();
             for control in 0..4_u8 {
                 let reported = &mut self.reported[usize::from(control)];
-                let (down, up) = (
-                    edges.just_pressed().down(control),
-                    edges.just_released().down(control),
-                );
+                let (down, up) =
+                    (edges.just_pressed().down(control), edges.just_released().down(control));
                 let held = edges.held().down(control);
                 if down && !held || up && held {
                     reported.push(!held);
@@ -476,24 +416,14 @@ mod tests {
 
     fn receive(controls: &mut Controls, samples: &[(u64, u32)]) {
         for &(at, keys) in samples {
-            controls.receive_sample(
-                ms(at),
-                KeySample {
-                    at: ms(at),
-                    keys: Keymap(keys),
-                },
-            );
+            controls.receive_sample(ms(at), KeySample { at: ms(at), keys: Keymap(keys) });
         }
     }
 
     /// The pressed controls, and those pressed and released in this tick.
     fn pressed_and_edges(controls: &Controls) -> (u32, u32, u32) {
         let edges = controls.edges();
-        (
-            edges.pressed().0,
-            edges.just_pressed().0,
-            edges.just_released().0,
-        )
+        (edges.pressed().0, edges.just_pressed().0, edges.just_released().0)
     }
 
     fn ms(ms: u64) -> GameTime {

@@ -23,11 +23,7 @@ impl ExecutedCommands {
     pub(crate) fn insert(&mut self, number: u32) {
         let ahead = number.wrapping_sub(self.newest);
         if self.bits == 0 || (1..1 << 31).contains(&ahead) {
-            let shifted = if self.bits == 0 {
-                None
-            } else {
-                self.bits.checked_shl(ahead)
-            };
+            let shifted = if self.bits == 0 { None } else { self.bits.checked_shl(ahead) };
             (self.newest, self.bits) = (number, shifted.unwrap_or(0) | 1);
         } else if let Some(bit) = self.bit_of(number) {
             self.bits |= bit;

@@ -379,22 +379,13 @@ impl GameInfo {
     /// A game of this name, with a line for users. One player can start it, others may join while
     /// it runs, and it has no parameters of its own.
     pub const fn new(name: &'static str, description: &'static str) -> Self {
-        Self {
-            name,
-            description,
-            min_players: 1,
-            join_running: true,
-            parameters: &[],
-        }
+        Self { name, description, min_players: 1, join_running: true, parameters: &[] }
     }
 
     /// The number of players needed to start.
     #[must_use]
     pub const fn min_players(self, min_players: u32) -> Self {
-        Self {
-            min_players,
-            ..self
-        }
+        Self { min_players, ..self }
     }
 
     /// The game's own parameters.
@@ -406,9 +397,6 @@ impl GameInfo {
     /// No player may join while the game runs.
     #[must_use]
     pub const fn closed_while_running(self) -> Self {
-        Self {
-            join_running: false,
-            ..self
-        }
+        Self { join_running: false, ..self }
     }
 }

@@ -73,15 +73,9 @@ impl Registry {
     /// every room has and changes more than its default. Both are bugs of the game.
     #[must_use]
     pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
-        assert!(
-            self.info(info.name).is_none(),
-            "a game {:?} is registered already",
-            info.name
-        );
+        assert!(self.info(info.name).is_none(), "a game {:?} is registered already", info.name);
         for parameter in info.parameters {
-            let common = ROOM_PARAMETERS
-                .iter()
-                .find(|common| common.key == parameter.key);
+            let common = ROOM_PARAMETERS.iter().find(|common| common.key == parameter.key);
             let fits = common
                 .is_none_or(|common| *parameter == override_default(common.key, parameter.default));
             assert!(
@@ -123,11 +117,8 @@ impl Registry {
         game: &str,
         parameters: &BTreeMap<String, String>,
     ) -> Result<(), OpenRoomError> {
-        let header = Header {
-            game: game.to_owned(),
-            parameters: parameters.clone(),
-            ..Header::default()
-        };
+        let header =
+            Header { game: game.to_owned(), parameters: parameters.clone(), ..Header::default() };
         self.prepare(&header).map(|_| ())
     }
 
@@ -164,42 +155,29 @@ impl Registry {
         let parameters =
             Parameters::parse(&header.parameters, &[ROOM_PARAMETERS, info.parameters])?;
         let grace = Duration::from_millis(header.grace_ms.into());
-        let config = RoomConfig::new(
-            RoomId(header.room),
-            header.seed,
-            header.capacity,
-            grace,
-            &parameters,
-        )?;
+        let config =
+            RoomConfig::new(RoomId(header.room), header.seed, header.capacity, grace, &parameters)?;
         Ok((config, make(&parameters)?))
     }
 
     /// The room that a header describes, before its first tick.
     pub fn create_room(&self, header: &Header) -> Result<Room, OpenRoomError> {
-        self.prepare(header)
-            .map(|(config, game)| Room::new(config, game))
+        self.prepare(header).map(|(config, game)| Room::new(config, game))
     }
 
     fn find(&self, game: &str) -> Result<&(GameInfo, MakeGame), OpenRoomError> {
-        self.games
-            .iter()
-            .find(|(info, _)| info.name == game)
-            .ok_or_else(|| OpenRoomError::UnknownGame {
+        self.games.iter().find(|(info, _)| info.name == game).ok_or_else(|| {
+            OpenRoomError::UnknownGame {
                 game: game.chars().take(40).collect(),
-                known: self
-                    .games()
-                    .map(|info| info.name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })
+                known: self.games().map(|info| info.name).collect::<Vec<_>>().join(", "),
+            }
+        })
     }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.games().map(|info| info.name))
-            .finish()
+        f.debug_list().entries(self.games().map(|info| info.name)).finish()
     }
 }
 

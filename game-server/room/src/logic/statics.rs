@@ -88,10 +88,7 @@ impl Obstacle {
     /// A box that stands on the ground.
     pub fn on_ground(x: f32, y: f32, half_x: f32, half_y: f32, height: f32) -> Self {
         let half = [half_x, half_y, height / 2.0];
-        Self {
-            centre: Position::new(x, y, half[2]),
-            half,
-        }
+        Self { centre: Position::new(x, y, half[2]), half }
     }
 
     /// Metres along the ground from `position` to the nearest point of the box; 0 inside.
@@ -108,17 +105,11 @@ impl Statics {
     /// # Panics
     /// If there are more boxes than clients can receive ([`MAX_BOXES`]): a bug of the game.
     pub fn add_box(&mut self, block: Obstacle) {
-        assert!(
-            self.boxes.len() < MAX_BOXES,
-            "a map has at most {MAX_BOXES} boxes"
-        );
+        assert!(self.boxes.len() < MAX_BOXES, "a map has at most {MAX_BOXES} boxes");
         let [x, y, z] = block.half;
-        let (pose, cuboid) = (
-            Pose::from_translation(vector(block.centre)),
-            Cuboid::new(Vector::new(x, y, z)),
-        );
-        self.tree
-            .insert(cuboid.compute_aabb(&pose), self.cuboids.len() as u32);
+        let (pose, cuboid) =
+            (Pose::from_translation(vector(block.centre)), Cuboid::new(Vector::new(x, y, z)));
+        self.tree.insert(cuboid.compute_aabb(&pose), self.cuboids.len() as u32);
         self.cuboids.push((pose, cuboid));
         self.boxes.push(block);
     }
@@ -133,15 +124,8 @@ impl Statics {
         if self.boxes.is_empty() {
             return Bytes::new();
         }
-        let boxes = self
-            .boxes
-            .iter()
-            .map(|&Obstacle { centre, half }| StaticBox { centre, half });
-        StaticMap {
-            boxes: boxes.collect(),
-        }
-        .encode()
-        .into()
+        let boxes = self.boxes.iter().map(|&Obstacle { centre, half }| StaticBox { centre, half });
+        StaticMap { boxes: boxes.collect() }.encode().into()
     }
 
     /// Metres from `from` along `direction` (of any length above zero) to the first obstacle, if
@@ -235,9 +219,7 @@ impl Statics {
 
 impl fmt::Debug for Statics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Statics")
-            .field("boxes", &self.boxes.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Statics").field("boxes", &self.boxes.len()).finish_non_exhaustive()
     }
 }
 
@@ -270,10 +252,7 @@ mod tests {
     #[test]
     fn a_sweep_without_obstacles_reaches_its_end() {
         assert_eq!(one_box().sweep(at(0.0, 40.0), at(30.0, 0.0), RADIUS), 50.0);
-        assert_eq!(
-            Statics::default().sweep(at(1.0, 1.0), at(9.0, 1.0), RADIUS),
-            8.0
-        );
+        assert_eq!(Statics::default().sweep(at(1.0, 1.0), at(9.0, 1.0), RADIUS), 8.0);
         assert_eq!(one_box().sweep(at(3.0, 3.0), at(3.0, 3.0), RADIUS), 0.0);
     }
 
@@ -292,22 +271,12 @@ mod tests {
             let aim = at(46.0 + rng.f32() * 8.0, 46.0 + rng.f32() * 8.0);
             let free = statics.sweep(from, aim, RADIUS);
             let stop = from.lerp(aim, free / from.distance(aim)).quantised();
-            assert!(
-                !statics.is_blocked(stop, RADIUS),
-                "{from:?} {aim:?} {stop:?}"
-            );
+            assert!(!statics.is_blocked(stop, RADIUS), "{from:?} {aim:?} {stop:?}");
             assert!(statics.sweep(stop, aim, RADIUS) < 0.05, "{stop:?} {aim:?}");
-            assert!(
-                statics.sweep(stop, from, RADIUS) > free - 0.1,
-                "{stop:?} {from:?}"
-            );
+            assert!(statics.sweep(stop, from, RADIUS) > free - 0.1, "{stop:?} {from:?}");
             if stop.x < 45.0 - RADIUS - 0.75 * SKIN_M {
                 let along = Position { y: 1.0, ..stop };
-                assert_eq!(
-                    statics.sweep(stop, along, RADIUS),
-                    stop.distance(along),
-                    "{stop:?}"
-                );
+                assert_eq!(statics.sweep(stop, along, RADIUS), stop.distance(along), "{stop:?}");
             }
         }
     }
@@ -320,24 +289,15 @@ mod tests {
             statics.add_box(Obstacle::on_ground(50.0, 49.0, length, 1.0, 3.0));
             let mut rng = fastrand::Rng::with_seed(7);
             for _ in 0..500 {
-                let from = at(
-                    20.0 + rng.f32() * 10.0,
-                    50.0 + RADIUS + SKIN_M + rng.f32() * 0.05,
-                )
-                .quantised();
-                let to = at(
-                    45.0 + rng.f32() * 10.0,
-                    50.0 + RADIUS + SKIN_M + (rng.f32() - 0.5) * 0.2,
-                );
+                let from = at(20.0 + rng.f32() * 10.0, 50.0 + RADIUS + SKIN_M + rng.f32() * 0.05)
+                    .quantised();
+                let to =
+                    at(45.0 + rng.f32() * 10.0, 50.0 + RADIUS + SKIN_M + (rng.f32() - 0.5) * 0.2);
                 let free = statics.sweep(from, to, RADIUS);
                 let stop = from.lerp(to, free / from.distance(to)).quantised();
                 assert!(stop.y >= 50.0 + RADIUS - 0.004, "{from:?} {to:?} {stop:?}");
                 let away = Position { y: 90.0, ..stop };
-                assert_eq!(
-                    statics.sweep(stop, away, RADIUS),
-                    stop.distance(away),
-                    "{stop:?}"
-                );
+                assert_eq!(statics.sweep(stop, away, RADIUS), stop.distance(away), "{stop:?}");
             }
         }
     }
@@ -406,10 +366,7 @@ mod tests {
         statics.add_box(Obstacle::on_ground(30.0, 50.0, 0.5, 10.0, 1.0));
         let eye = Position::new(0.0, 50.0, 0.5);
         assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 100.0), Some(29.5));
-        assert_eq!(
-            statics.cast_ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0),
-            Some(45.0)
-        ); // Over the wall.
+        assert_eq!(statics.cast_ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0), Some(45.0)); // Over the wall.
         assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 29.0), None);
         assert_eq!(statics.cast_ray(eye, at(-1.0, 0.0), 100.0), None);
         assert_eq!(statics.cast_ray(eye, at(0.0, 0.0), 100.0), None);
@@ -427,22 +384,13 @@ mod tests {
     #[test]
     fn five_thousand_boxes_are_all_found() {
         let mut statics = Statics::default();
-        let boxes: Vec<_> = (0..5_000)
-            .map(|n| ((n % 100) as f32 * 100.0, (n / 100) as f32 * 100.0))
-            .collect();
+        let boxes: Vec<_> =
+            (0..5_000).map(|n| ((n % 100) as f32 * 100.0, (n / 100) as f32 * 100.0)).collect();
         for &(x, y) in &boxes {
             statics.add_box(Obstacle::on_ground(x, y, 1.0, 1.0, 3.0));
         }
-        assert!(
-            boxes
-                .iter()
-                .all(|&(x, y)| statics.is_blocked(at(x + 1.2, y), RADIUS))
-        );
-        assert!(
-            boxes
-                .iter()
-                .all(|&(x, y)| !statics.is_blocked(at(x + 50.0, y), RADIUS))
-        );
+        assert!(boxes.iter().all(|&(x, y)| statics.is_blocked(at(x + 1.2, y), RADIUS)));
+        assert!(boxes.iter().all(|&(x, y)| !statics.is_blocked(at(x + 50.0, y), RADIUS)));
     }
 
     /// A box of 10 x 10 m around (50, 50).

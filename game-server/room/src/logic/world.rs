@@ -151,8 +151,7 @@ impl World {
             self.static_map = Some(self.statics.encode());
         }
         let objects = &self.objects;
-        self.poses
-            .finish_tick(|object| objects.slot(object).is_some());
+        self.poses.finish_tick(|object| objects.slot(object).is_some());
         self.mark_overflowing_dirty();
         let mut changed = std::mem::take(&mut self.changed);
         for object in changed.drain(..) {
@@ -175,16 +174,13 @@ impl World {
 
     /// Traces that a player has joined.
     pub fn trace_join(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
-        self.trace.record(self.now, avatar, || TraceEvent::Joined {
-            player,
-            name: name.to_owned(),
-        });
+        self.trace
+            .record(self.now, avatar, || TraceEvent::Joined { player, name: name.to_owned() });
     }
 
     /// Traces that a player has left for good.
     pub fn trace_leave(&mut self, player: PlayerId, avatar: ObjectId) {
-        self.trace
-            .record(self.now, avatar, || TraceEvent::Left { player });
+        self.trace.record(self.now, avatar, || TraceEvent::Left { player });
     }
 }
 
@@ -257,23 +253,15 @@ impl World {
     /// If the components do not match the schema: a bug of the game.
     pub fn spawn(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
         self.check_components(kind, &components);
-        let components: Vec<_> = components
-            .into_iter()
-            .map(component_access::quantised_component)
-            .collect();
+        let components: Vec<_> =
+            components.into_iter().map(component_access::quantised_component).collect();
         let position = self.initial_position(kind, &components[0]);
         let cell = self.grid.cell_at(position);
-        let id = self
-            .objects
-            .insert(StoredObject::new(kind, components), position, cell);
+        let id = self.objects.insert(StoredObject::new(kind, components), position, cell);
         self.cells.insert(slot_of(id), cell);
         self.changes.push(WorldChange::Spawned { object: id, cell });
         let number = self.grid.number(cell);
-        self.trace.record(self.now, id, || TraceEvent::Spawned {
-            kind,
-            position,
-            cell: number,
-        });
+        self.trace.record(self.now, id, || TraceEvent::Spawned { kind, position, cell: number });
         self.add_pose(id);
         if !self.has_pose(id) {
             self.handle_path_change(id);
@@ -296,8 +284,7 @@ impl World {
         if let Some(slot) = pose_slot {
             self.poses.remove(slot);
         }
-        self.cells
-            .remove(slot_of(object), self.objects.cells[slot_of(object)]);
+        self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
         self.changes.push(WorldChange::Despawned { object, at });
         self.trace.record(at, object, || TraceEvent::Despawned);
     }
@@ -362,19 +349,12 @@ impl World {
     /// attacker: the viewer's player then gets the freshest updates of it. The traffic reveals
     /// this, so mark only what the player knows in any case.
     pub fn engage(&mut self, viewer: ObjectId, object: ObjectId, until: GameTime) {
-        self.changes.push(WorldChange::Engaged {
-            viewer,
-            object,
-            until,
-        });
+        self.changes.push(WorldChange::Engaged { viewer, object, until });
     }
 
     /// Sets the bandwidth limit of a player, or of all players (`None`), including later ones.
     pub fn set_budget(&mut self, player: Option<PlayerId>, bytes_per_s: u32) {
-        self.changes.push(WorldChange::Budget {
-            player,
-            bytes_per_s,
-        });
+        self.changes.push(WorldChange::Budget { player, bytes_per_s });
     }
 
     /// Whether an object is about to move: its path continues after now, or its pose has changed at
@@ -423,9 +403,7 @@ impl World {
         let inside = |position: Position| {
             (low.x..=high.x).contains(&position.x) && (low.y..=high.y).contains(&position.y)
         };
-        let slots = self
-            .cells
-            .between(self.grid.cell_at(low), self.grid.cell_at(high));
+        let slots = self.cells.between(self.grid.cell_at(low), self.grid.cell_at(high));
         slots
             .map(|slot| self.objects.id_at_slot(slot))
             .filter(|&object| inside(self.position(object)))
@@ -458,12 +436,7 @@ impl World {
             FieldValue::all_fit(&fields, &self.schema.events[usize::from(kind)].fields),
             "the fields must match the schema"
         );
-        self.changes.push(WorldChange::Event {
-            kind,
-            about,
-            effect,
-            fields,
-        });
+        self.changes.push(WorldChange::Event { kind, about, effect, fields });
     }
 
     /// Changes when the last event takes effect, if nothing else has happened since.
@@ -476,28 +449,20 @@ impl World {
 
 impl World {
     fn slot(&self, object: ObjectId) -> usize {
-        self.objects
-            .slot(object)
-            .unwrap_or_else(|| panic!("there is no object {object}"))
+        self.objects.slot(object).unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
     fn object(&self, object: ObjectId) -> &StoredObject {
-        self.objects
-            .get(object)
-            .unwrap_or_else(|| panic!("there is no object {object}"))
+        self.objects.get(object).unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
     fn object_mut(&mut self, object: ObjectId) -> &mut StoredObject {
-        self.objects
-            .get_mut(object)
-            .unwrap_or_else(|| panic!("there is no object {object}"))
+        self.objects.get_mut(object).unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
     fn check_components(&self, kind: u8, components: &[Component]) {
-        let kind = self
-            .schema
-            .kind(kind)
-            .unwrap_or_else(|| panic!("the schema has no kind {kind}"));
+        let kind =
+            self.schema.kind(kind).unwrap_or_else(|| panic!("the schema has no kind {kind}"));
         assert_eq!(
             kind.components.len(),
             components.len(),
@@ -532,11 +497,7 @@ impl World {
         };
         let mask = std::mem::take(&mut object.dirty);
         // The player whose avatar it is gets the whole path.
-        let until = if object.owner.is_some() {
-            GameTime::MAX
-        } else {
-            self.now + PATH_TOLD_AHEAD
-        };
+        let until = if object.owner.is_some() { GameTime::MAX } else { self.now + PATH_TOLD_AHEAD };
         let is_crowded = |index: usize| {
             component_access::points_ahead(&object.components[index], from, until) > MAX_POINTS
         };
@@ -547,8 +508,7 @@ impl World {
         if object.overflowing != 0 {
             self.overflowing.push(id);
         }
-        self.changes
-            .push(WorldChange::Components { object: id, mask });
+        self.changes.push(WorldChange::Components { object: id, mask });
     }
 
     /// Marks components that did not fit into one record as changed again.
@@ -572,12 +532,9 @@ impl World {
             let Some(slot) = self.objects.slot(id) else {
                 continue;
             };
-            let (position, cell) = (
-                self.objects.positions[slot],
-                self.grid.number(self.objects.cells[slot]),
-            );
-            self.trace
-                .record(self.now, id, || TraceEvent::Moved { position, cell });
+            let (position, cell) =
+                (self.objects.positions[slot], self.grid.number(self.objects.cells[slot]));
+            self.trace.record(self.now, id, || TraceEvent::Moved { position, cell });
         }
         self.trace.recycle(moved);
     }

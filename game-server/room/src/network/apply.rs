@@ -50,8 +50,7 @@ impl Network {
         match *change {
             WorldChange::Spawned { object, cell } if world.contains(object) => {
                 let kind = world.kind(object);
-                self.interest
-                    .add_object(object, self.interest_classes[usize::from(kind)], cell);
+                self.interest.add_object(object, self.interest_classes[usize::from(kind)], cell);
                 if world.has_pose(object) {
                     let (pose, position_m) = (world.pose(object), ground_position(world, object));
                     self.shared_state.pose_table.insert(
@@ -69,39 +68,26 @@ impl Network {
             WorldChange::Visibility { object } if world.contains(object) => {
                 self.interest.refresh(object);
             }
-            WorldChange::Budget {
-                player,
-                bytes_per_s,
-            } => self.set_budget(times.now, player, bytes_per_s),
+            WorldChange::Budget { player, bytes_per_s } => {
+                self.set_budget(times.now, player, bytes_per_s)
+            }
             _ => {}
         }
     }
 
     fn note_poses(&mut self, times: TickTimes, world: &World) {
         for &object in world.active_objects() {
-            let (slot, pose, position_m) = (
-                world.pose_slot(object),
-                world.pose(object),
-                ground_position(world, object),
-            );
-            self.shared_state
-                .pose_table
-                .update(slot, stamp(times), pose, position_m);
+            let (slot, pose, position_m) =
+                (world.pose_slot(object), world.pose(object), ground_position(world, object));
+            self.shared_state.pose_table.update(slot, stamp(times), pose, position_m);
         }
     }
 
     fn add_viewers(&mut self, joining: &[JoiningClient]) {
         for &JoiningClient { client, avatar, .. } in joining {
-            let home = self
-                .viewers
-                .get(client)
-                .expect("a joining client was admitted")
-                .home;
+            let home = self.viewers.get(client).expect("a joining client was admitted").home;
             self.interest.add_viewer(client, avatar, home);
-            let slot = self
-                .interest
-                .viewer_slot(client)
-                .expect("it was just added");
+            let slot = self.interest.viewer_slot(client).expect("it was just added");
             self.viewers.set_interest_slot(client, slot);
         }
     }
@@ -109,13 +95,7 @@ impl Network {
     /// Moves the home cells of the viewers whose avatars are beyond the margin around theirs
     /// (hysteresis).
     fn move_homes(&mut self, world: &World) {
-        let Network {
-            viewers,
-            interest,
-            grid,
-            margin_m,
-            ..
-        } = self;
+        let Network { viewers, interest, grid, margin_m, .. } = self;
         viewers.for_each(|viewer| {
             let home = grid.home_cell(viewer.home, world.position(viewer.avatar), *margin_m);
             if home != viewer.home {
@@ -148,11 +128,7 @@ impl Network {
             WorldChange::BecameActive { object } => {
                 self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object));
             }
-            WorldChange::Engaged {
-                viewer,
-                object,
-                until,
-            } => {
+            WorldChange::Engaged { viewer, object, until } => {
                 if let Some(viewer) = self.viewers.get_by_avatar_mut(viewer) {
                     viewer.slots.engage(object, until);
                 }
@@ -160,20 +136,11 @@ impl Network {
             WorldChange::Team { object } if world.contains(object) => {
                 self.change_team(times, object, world);
             }
-            WorldChange::Event {
-                kind,
-                about,
-                effect,
-                ref fields,
-            } => {
+            WorldChange::Event { kind, about, effect, ref fields } => {
                 self.for_each_follower(about, |viewer| {
                     // The client must not learn what happened to the object before the object came
                     // into sight, not even a moment before.
-                    if viewer
-                        .slots
-                        .visible_since(about)
-                        .is_none_or(|since| since > effect)
-                    {
+                    if viewer.slots.visible_since(about).is_none_or(|since| since > effect) {
                         return;
                     }
                     let mut notice = event_notice(kind, effect, fields, viewer);
@@ -201,21 +168,14 @@ impl Network {
         for &slot in self.interest.follower_slots(object) {
             let viewer = self.viewers.at_interest_slot_mut(slot);
             let access = ViewerAccess::of(world, schema, object, viewer);
-            viewer
-                .slots
-                .set_audience(object, access.components, access.is_ally, times.horizon);
+            viewer.slots.set_audience(object, access.components, access.is_ally, times.horizon);
         }
         if let Some(viewer) = self.viewers.get_by_avatar_mut(object) {
-            let followed: Vec<ObjectId> = viewer
-                .slots
-                .objects()
-                .filter(|&object| world.contains(object))
-                .collect();
+            let followed: Vec<ObjectId> =
+                viewer.slots.objects().filter(|&object| world.contains(object)).collect();
             for other in followed {
                 let access = ViewerAccess::of(world, schema, other, viewer);
-                viewer
-                    .slots
-                    .set_audience(other, access.components, access.is_ally, times.horizon);
+                viewer.slots.set_audience(other, access.components, access.is_ally, times.horizon);
             }
         }
     }
@@ -226,10 +186,8 @@ impl Network {
             match change {
                 interest::InterestChange::Enter { viewer, object } => {
                     let viewer = self.viewers.get_mut(viewer).expect(FOLLOWER_IS_CLIENT);
-                    let ViewerAccess {
-                        components,
-                        is_ally,
-                    } = ViewerAccess::of(world, &self.shared_state.schema, object, viewer);
+                    let ViewerAccess { components, is_ally } =
+                        ViewerAccess::of(world, &self.shared_state.schema, object, viewer);
                     let (kind, is_own) = (world.kind(object), object == viewer.avatar);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
                     viewer.slots.follow(
@@ -274,14 +232,8 @@ fn event_notice(
     fields: &[FieldValue<ObjectId>],
     viewer: &Viewer,
 ) -> Notice {
-    let fields = fields.iter().map(|field| {
-        field
-            .rename_object(|&object| viewer.slots.alias(object))
-            .unwrap_or_default()
-    });
-    Notice::Event {
-        kind,
-        effect,
-        fields: fields.collect(),
-    }
+    let fields = fields
+        .iter()
+        .map(|field| field.rename_object(|&object| viewer.slots.alias(object)).unwrap_or_default());
+    Notice::Event { kind, effect, fields: fields.collect() }
 }

@@ -25,13 +25,7 @@ impl ViewerAccess {
             ComponentAudience::Team => is_ally,
             ComponentAudience::Owner => is_own,
         };
-        let known = components
-            .iter()
-            .enumerate()
-            .filter(|(_, spec)| may_know(spec.audience));
-        ViewerAccess {
-            components: known.fold(0, |mask, (index, _)| mask | 1 << index),
-            is_ally,
-        }
+        let known = components.iter().enumerate().filter(|(_, spec)| may_know(spec.audience));
+        ViewerAccess { components: known.fold(0, |mask, (index, _)| mask | 1 << index), is_ally }
     }
 }

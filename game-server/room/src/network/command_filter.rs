@@ -83,11 +83,7 @@ impl Default for CommandFilter {
         CommandFilter {
             newest: BTreeMap::new(),
             commands: TokenBucket::new(COMMANDS_PER_S, COMMANDS_PER_S),
-            reports: FaultReports {
-                over_rate,
-                outdated,
-                malformed,
-            },
+            reports: FaultReports { over_rate, outdated, malformed },
         }
     }
 }
@@ -105,11 +101,7 @@ impl CommandFilter {
             Err((code, error)) => {
                 let number = bytes.first_chunk().copied().map(u32::from_le_bytes);
                 let report = number.filter(|_| self.reports.malformed.take(at.into()));
-                return FilteredCommand::Malformed {
-                    error,
-                    code,
-                    report,
-                };
+                return FilteredCommand::Malformed { error, code, report };
             }
         };
         let fault = if !self.commands.take(at.into()) {
@@ -136,10 +128,7 @@ impl CommandFilter {
     /// Commands arrive in any order. Where only the newest counts, an older one must not undo it.
     fn is_outdated(&mut self, command: &Command) -> bool {
         let is_newer = |last: &u32| command.number.wrapping_sub(*last).cast_signed() > 0;
-        let outdated = self
-            .newest
-            .get(&command.kind)
-            .is_some_and(|last| !is_newer(last));
+        let outdated = self.newest.get(&command.kind).is_some_and(|last| !is_newer(last));
         if !outdated {
             self.newest.insert(command.kind, command.number);
         }
@@ -154,10 +143,7 @@ fn read_command(bytes: &[u8], schema: &Schema) -> Result<(Command, bool), (Error
     let command: Command = wire::decode(bytes).map_err(malformed)?;
     let kind = schema.command(command.kind).ok_or_else(|| {
         let (what, value) = ("command", command.kind.into());
-        (
-            ErrorCode::UnknownCommand,
-            WireError::Unknown { what, value },
-        )
+        (ErrorCode::UnknownCommand, WireError::Unknown { what, value })
     })?;
     if !FieldValue::all_fit(&command.fields, &kind.fields) {
         let what = "a field of a command";
@@ -197,10 +183,7 @@ mod tests {
         let mut filter = CommandFilter::default();
         let mut send = |millis, number| match send(&mut filter, millis, number, REST) {
             FilteredCommand::Accepted(_) => None,
-            FilteredCommand::Faulty {
-                fault: CommandFault::OverRate,
-                report,
-            } => Some(report),
+            FilteredCommand::Faulty { fault: CommandFault::OverRate, report } => Some(report),
             other => panic!("{other:?}"),
         };
         assert!((0..COMMANDS_PER_S).all(|number| send(0, number).is_none()));
@@ -216,19 +199,15 @@ mod tests {
         send(&mut filter, 0, 9, WALK_TO);
         let mut reports = |millis: u64| {
             let outdated = send(&mut filter, millis, 9, WALK_TO);
-            let FilteredCommand::Faulty {
-                fault: CommandFault::Outdated,
-                report: outdated,
-            } = outdated
+            let FilteredCommand::Faulty { fault: CommandFault::Outdated, report: outdated } =
+                outdated
             else {
                 panic!("{outdated:?}")
             };
             let at = GameTime::from_millis(millis);
             let malformed = filter.handle_message(at, &[5, 0, 0, 1, 7], &Schema::example());
             let FilteredCommand::Malformed {
-                error: WireError::Truncated,
-                report: malformed,
-                ..
+                error: WireError::Truncated, report: malformed, ..
             } = malformed
             else {
                 panic!("{malformed:?}")
@@ -252,10 +231,7 @@ mod tests {
             (WALK_TO, vec![at(), at()]),
             (WALK_TO, vec![FieldValue::Object(Alias::default())]),
             (REST, vec![FieldValue::None]),
-            (
-                CAST,
-                vec![FieldValue::Choice(2), FieldValue::None, FieldValue::None],
-            ),
+            (CAST, vec![FieldValue::Choice(2), FieldValue::None, FieldValue::None]),
             (SHOUT, vec![FieldValue::Number(0), text(1)]),
             (SHOUT, vec![FieldValue::Number(10), text(1)]),
             (SHOUT, vec![FieldValue::Number(1), text(101)]),
@@ -282,11 +258,7 @@ mod tests {
 
     /// These are refused with this code.
     fn check(kind: u8, fields: Vec<FieldValue<Alias>>, expected: ErrorCode) {
-        let mut command = Command {
-            number: 3,
-            kind,
-            fields,
-        };
+        let mut command = Command { number: 3, kind, fields };
         let filtered = CommandFilter::default().handle_message(
             GameTime::ZERO,
             &wire::encode(&mut command),
@@ -310,11 +282,8 @@ mod tests {
         kind: u8,
     ) -> FilteredCommand {
         let to = FieldValue::Position(Position::default());
-        let mut command = Command {
-            number,
-            kind,
-            fields: (kind == WALK_TO).then_some(to).into_iter().collect(),
-        };
+        let mut command =
+            Command { number, kind, fields: (kind == WALK_TO).then_some(to).into_iter().collect() };
         let at = GameTime::from_millis(millis);
         filter.handle_message(at, &wire::encode(&mut command), schema)
     }

@@ -21,16 +21,8 @@ use super::replication::freshness::FreshnessClass;
 pub struct LoadLevel(u8);
 
 /// By level: near objects are sent at each of so many ticks, and far ones.
-const INTERVALS: [(u64, u64); LoadLevel::COUNT] = [
-    (1, 1),
-    (1, 2),
-    (1, 4),
-    (1, 8),
-    (2, 8),
-    (4, 16),
-    (8, 32),
-    (16, 64),
-];
+const INTERVALS: [(u64, u64); LoadLevel::COUNT] =
+    [(1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 16), (8, 32), (16, 64)];
 /// From this level on, no poses are coded for one client alone.
 const FIRST_SHARED: LoadLevel = LoadLevel(2);
 
@@ -99,15 +91,9 @@ mod tests {
     fn far_objects_become_rarer_first_and_engaged_ones_never() {
         let mut level = LoadLevel::NONE;
         for (near, far) in INTERVALS {
-            let classes: Vec<_> = (0..64)
-                .map(|tick| level.farthest_class(tick, ClientId(5)))
-                .collect();
-            let sent = |class| {
-                classes
-                    .iter()
-                    .filter(|&&farthest| farthest >= class)
-                    .count() as u64
-            };
+            let classes: Vec<_> =
+                (0..64).map(|tick| level.farthest_class(tick, ClientId(5))).collect();
+            let sent = |class| classes.iter().filter(|&&farthest| farthest >= class).count() as u64;
             assert_eq!(sent(FreshnessClass::Engaged), 64);
             assert_eq!(sent(FreshnessClass::Near), 64 / near);
             assert_eq!(sent(FreshnessClass::Far), 64 / far);

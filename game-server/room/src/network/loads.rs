@@ -129,9 +129,7 @@ impl LoadMap {
         let cells = rows.flat_map(|row| {
             (low.column..=high.column.min(self.columns - 1)).map(move |x| Cell::new(x, row))
         });
-        cells
-            .map(|cell| self.cell(cell))
-            .fold(CellLoad::default(), CellLoad::plus)
+        cells.map(|cell| self.cell(cell)).fold(CellLoad::default(), CellLoad::plus)
     }
 
     /// The loads of all regions, at most 64.
@@ -140,11 +138,7 @@ impl LoadMap {
             columns: self.columns.div_ceil(self.edge_cells),
             rows: self.rows.div_ceil(self.edge_cells),
             edge_cells: self.edge_cells,
-            loads: self
-                .regions
-                .iter()
-                .map(|count| count.load(self.window))
-                .collect(),
+            loads: self.regions.iter().map(|count| count.load(self.window)).collect(),
         }
     }
 
@@ -178,10 +172,7 @@ impl LoadMap {
         let columns = usize::from(self.columns.div_ceil(self.edge_cells));
         let (column, row) = (cell.column / self.edge_cells, cell.row / self.edge_cells);
         apply(&mut self.cells[index], window);
-        apply(
-            &mut self.regions[usize::from(row) * columns + usize::from(column)],
-            window,
-        );
+        apply(&mut self.regions[usize::from(row) * columns + usize::from(column)], window);
     }
 
     fn index(&self, cell: Cell) -> usize {
@@ -194,11 +185,8 @@ impl CellCounter {
     /// nothing.
     fn note_change(&mut self, window: u16) {
         if self.window != window {
-            self.previous_changes = if self.window.wrapping_add(1) == window {
-                self.changes
-            } else {
-                0
-            };
+            self.previous_changes =
+                if self.window.wrapping_add(1) == window { self.changes } else { 0 };
             (self.window, self.changes) = (window, 0);
         }
         self.changes += 1;
@@ -210,11 +198,7 @@ impl CellCounter {
             1 => self.changes,
             _ => 0,
         };
-        CellLoad {
-            objects: self.objects,
-            players: self.players.into(),
-            changes,
-        }
+        CellLoad { objects: self.objects, players: self.players.into(), changes }
     }
 }
 
@@ -233,9 +217,6 @@ impl CellLoad {
 impl RegionLoads {
     /// The load of the whole map.
     pub fn total(&self) -> CellLoad {
-        self.loads
-            .iter()
-            .copied()
-            .fold(CellLoad::default(), CellLoad::plus)
+        self.loads.iter().copied().fold(CellLoad::default(), CellLoad::plus)
     }
 }

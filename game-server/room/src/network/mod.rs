@@ -130,12 +130,7 @@ impl Network {
     /// Adds a client. Its datagrams are processed from now on; it gets the world once its
     /// [`JoiningClient`] is applied.
     pub fn admit(&mut self, now: GameTime, joining: JoiningClient, world: &World) {
-        let JoiningClient {
-            client,
-            player,
-            avatar,
-            coding,
-        } = joining;
+        let JoiningClient { client, player, avatar, coding } = joining;
         let home = self.grid.cell_at(world.position(avatar));
         self.viewers.insert(Viewer::new(
             client,
@@ -179,9 +174,7 @@ impl Network {
 
     /// Whether a client is to be notified that its command has this fault: at most once a second.
     pub fn may_report(&mut self, now: GameTime, client: ClientId, fault: CommandFault) -> bool {
-        self.viewers
-            .get_mut(client)
-            .is_some_and(|viewer| viewer.may_report(now, fault))
+        self.viewers.get_mut(client).is_some_and(|viewer| viewer.may_report(now, fault))
     }
 
     /// The object that a client knows by this alias; `None` if the client does not follow it.
@@ -245,15 +238,7 @@ impl Network {
         is_final: bool,
         mut send: impl FnMut(ClientId, Bytes),
     ) {
-        let Network {
-            shared_state,
-            buffers,
-            viewers,
-            tick,
-            load_level,
-            confirm_until,
-            ..
-        } = self;
+        let Network { shared_state, buffers, viewers, tick, load_level, confirm_until, .. } = self;
         shared_state.records.clear();
         if stats.ticks.is_multiple_of(SORT_INTERVAL_TICKS) {
             viewers.sort_by_cell();
@@ -277,10 +262,7 @@ impl Network {
             viewer.send(&mut tick, |datagram| send(client, datagram));
         });
         add_sharing(&mut stats.records, self.shared_state.records.take_counts());
-        add_sharing(
-            &mut stats.pose_codes,
-            self.shared_state.coded_poses.take_counts(),
-        );
+        add_sharing(&mut stats.pose_codes, self.shared_state.coded_poses.take_counts());
     }
 
     /// Sets the budget of a player's clients; without a player that of all clients, also of those
@@ -330,20 +312,14 @@ fn add_sharing(reuse: &mut EncodingReuse, (encoded, used): (u64, u64)) {
 /// The class of interest of each kind, and the area of interest of each class. Class 0 has the
 /// room's own area.
 fn interest_classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<AreaOfInterest>) {
-    let mut radii = vec![InterestRadii {
-        inner: config.inner,
-        outer: config.outer,
-    }];
+    let mut radii = vec![InterestRadii { inner: config.inner, outer: config.outer }];
     let mut classes = Vec::with_capacity(schema.kinds.len());
     for kind in &schema.kinds {
         let kind_radii = kind.interest_radii.unwrap_or(radii[0]);
-        let class = radii
-            .iter()
-            .position(|&other| other == kind_radii)
-            .unwrap_or_else(|| {
-                radii.push(kind_radii);
-                radii.len() - 1
-            });
+        let class = radii.iter().position(|&other| other == kind_radii).unwrap_or_else(|| {
+            radii.push(kind_radii);
+            radii.len() - 1
+        });
         classes.push(class as u8);
     }
     (

@@ -47,9 +47,8 @@ impl Pacer {
     pub(super) fn begin_tick(&mut self, rate: impl FnOnce() -> u32, tick: Duration) {
         let share =
             |rate: u32| u64::from(rate) * tick.as_micros() as u64 * SHARE_PERCENT / 100_000_000;
-        self.remaining_bytes = self
-            .poses_sent_while_behind
-            .map(|_| share(rate()) + self.saved_bytes);
+        self.remaining_bytes =
+            self.poses_sent_while_behind.map(|_| share(rate()) + self.saved_bytes);
     }
 
     /// Ends a tick. `behind` is the number of poses that were sent, if not all that was due was
@@ -58,11 +57,7 @@ impl Pacer {
         self.saved_bytes = self.remaining_bytes.unwrap_or(0).min(FULL_BYTES);
         // After one full datagram, poses get their turn again.
         let granted = self.stuck_ticks >= PATIENCE_TICKS && !self.is_saving();
-        self.stuck_ticks = if records == Some(0) && !granted {
-            self.stuck_ticks + 1
-        } else {
-            0
-        };
+        self.stuck_ticks = if records == Some(0) && !granted { self.stuck_ticks + 1 } else { 0 };
         self.poses_sent_while_behind = behind;
         if behind.is_none() {
             self.saved_bytes = 0;
@@ -78,8 +73,7 @@ impl Pacer {
 
     /// How many poses to consider at most.
     pub(super) fn max_poses(&self) -> usize {
-        self.poses_sent_while_behind
-            .map_or(usize::MAX, |sent| POSES_FACTOR * sent + EXTRA_POSES)
+        self.poses_sent_while_behind.map_or(usize::MAX, |sent| POSES_FACTOR * sent + EXTRA_POSES)
     }
 
     /// The maximum length of the next body, in bits.
@@ -88,9 +82,7 @@ impl Pacer {
             return 0;
         }
         let overhead = u64::from(BudgetConfig::default().overhead_bytes) + HEADER_BYTES;
-        self.remaining_bytes.map_or(usize::MAX, |left| {
-            8 * left.saturating_sub(overhead) as usize
-        })
+        self.remaining_bytes.map_or(usize::MAX, |left| 8 * left.saturating_sub(overhead) as usize)
     }
 
     /// Notes that a datagram of this length was sent.
@@ -109,10 +101,7 @@ mod tests {
         let tick = Duration::from_millis(50);
         let mut pacer = Pacer::default();
         pacer.begin_tick(|| 20_000, tick);
-        assert_eq!(
-            (pacer.available_bits(), pacer.max_poses()),
-            (usize::MAX, usize::MAX)
-        );
+        assert_eq!((pacer.available_bits(), pacer.max_poses()), (usize::MAX, usize::MAX));
         pacer.end_tick(Some(30), None);
         assert_eq!(pacer.max_poses(), 124);
         pacer.begin_tick(|| 20_000, tick);

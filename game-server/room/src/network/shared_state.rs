@@ -98,16 +98,9 @@ pub struct TickContext<'t> {
 impl SharedTickState {
     /// The state of a room without clients.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
-        const NONE: PoseFormat = PoseFormat {
-            per_metre: 1,
-            turn: Turning::Fixed,
-            motion: None,
-        };
-        let formats: Vec<_> = schema
-            .kinds
-            .iter()
-            .map(|kind| kind.pose_format().copied().unwrap_or(NONE))
-            .collect();
+        const NONE: PoseFormat = PoseFormat { per_metre: 1, turn: Turning::Fixed, motion: None };
+        let formats: Vec<_> =
+            schema.kinds.iter().map(|kind| kind.pose_format().copied().unwrap_or(NONE)).collect();
         SharedTickState {
             pose_table: PoseTable::default(),
             coded_poses: CodedPoseCache::default(),
@@ -155,14 +148,7 @@ impl SharedTickState {
             stamp,
             tick_hz: self.tick_hz,
         };
-        (
-            PoseContext {
-                source,
-                rates: &self.rates,
-                level,
-            },
-            &mut self.coded_poses,
-        )
+        (PoseContext { source, rates: &self.rates, level }, &mut self.coded_poses)
     }
 
     /// Copies the written bytes into a datagram that shares its allocation with others.

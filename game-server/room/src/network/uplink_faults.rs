@@ -73,9 +73,7 @@ mod tests {
         let reported: Vec<_> = (1..1_000)
             .filter_map(|count| Some((count, faults.note_unreadable(&WireError::BadText)?)))
             .collect();
-        let [(4, error)] = &reported[..] else {
-            panic!("{reported:?}")
-        };
+        let [(4, error)] = &reported[..] else { panic!("{reported:?}") };
         assert_eq!(error.code(), ErrorCode::Malformed);
         assert!(error.message.contains("not UTF-8"), "{}", error.message);
     }
@@ -95,11 +93,7 @@ mod tests {
         assert_eq!(faults.note_stale(at(21_999)), None);
         let error = faults.note_stale(at(22_000)).expect("it is due");
         assert_eq!(error.code(), ErrorCode::Outdated);
-        assert!(
-            error.message.contains("last 5 datagrams"),
-            "{}",
-            error.message
-        );
+        assert!(error.message.contains("last 5 datagrams"), "{}", error.message);
         assert!((0..100).all(|number| faults.note_stale(at(30_000 * number)).is_none()));
     }
 }

@@ -149,10 +149,8 @@ impl Viewer {
         coding: PoseCoding,
         budget_bytes_per_s: u32,
     ) -> Self {
-        let budget = Some(BudgetConfig {
-            bytes_per_s: budget_bytes_per_s,
-            ..BudgetConfig::default()
-        });
+        let budget =
+            Some(BudgetConfig { bytes_per_s: budget_bytes_per_s, ..BudgetConfig::default() });
         Viewer {
             client,
             player,
@@ -163,10 +161,7 @@ impl Viewer {
             bytes_in_out: (0, 0),
             coding,
             joined_at: now,
-            link: Link::with_payload(LinkConfig {
-                budget,
-                ..LinkConfig::server()
-            }),
+            link: Link::with_payload(LinkConfig { budget, ..LinkConfig::server() }),
             record_lists: SentRecordLists::default(),
             baseline_floor: 0,
             command_filter: CommandFilter::default(),
@@ -222,10 +217,9 @@ impl Viewer {
     /// is sent in another way.
     pub fn send_notice(&mut self, now: GameTime, notice: &mut Notice) -> bool {
         let (expires_at, send_by) = match notice {
-            Notice::Event { effect, .. } => (
-                *effect + NOTICE_LIFETIME,
-                effect.saturating_sub(TRAVEL_TIME),
-            ),
+            Notice::Event { effect, .. } => {
+                (*effect + NOTICE_LIFETIME, effect.saturating_sub(TRAVEL_TIME))
+            }
             Notice::Refused { .. } => (now + NOTICE_LIFETIME, now),
         };
         let bytes = wire::encode(notice).into();
@@ -315,11 +309,7 @@ impl Viewer {
             FilteredCommand::Faulty { fault, report } => {
                 events.push(UplinkEvent::FaultyCommand(fault, report));
             }
-            FilteredCommand::Malformed {
-                error,
-                code,
-                report,
-            } => {
+            FilteredCommand::Malformed { error, code, report } => {
                 events.push(UplinkEvent::MalformedCommand(code, report));
                 self.note_unreadable(&error, events);
             }

@@ -38,9 +38,7 @@ impl Viewers {
     pub(super) fn insert(&mut self, viewer: Viewer) {
         let (client, avatar) = (viewer.client, viewer.avatar);
         let index = self.entries.insert(Box::new(viewer)) as u32;
-        let at = self
-            .by_id_order
-            .partition_point(|&other| self.at(other).client < client);
+        let at = self.by_id_order.partition_point(|&other| self.at(other).client < client);
         self.by_id_order.insert(at, index);
         self.by_cell_order.push(index);
         let previous = self.by_client.insert(client, index);
@@ -100,11 +98,7 @@ impl Viewers {
     /// Sorts the clients by their home cells; the order decays as they move, so it is called now
     /// and then.
     pub(super) fn sort_by_cell(&mut self) {
-        let Viewers {
-            by_cell_order: order,
-            entries,
-            ..
-        } = self;
+        let Viewers { by_cell_order: order, entries, .. } = self;
         order.sort_unstable_by_key(|&index| {
             let viewer = &entries[index as usize];
             (z_order(viewer.home), viewer.client)
@@ -135,9 +129,7 @@ impl Viewers {
 /// the interleaved bits of column and row.
 fn z_order(cell: Cell) -> u32 {
     let spread = |part: u16| {
-        (0..16).fold(0, |spread, bit| {
-            spread | (u32::from(part) >> bit & 1) << (2 * bit)
-        })
+        (0..16).fold(0, |spread, bit| spread | (u32::from(part) >> bit & 1) << (2 * bit))
     };
     spread(cell.column) | spread(cell.row) << 1
 }
@@ -150,13 +142,7 @@ mod tests {
     fn cells_of_a_block_have_consecutive_z_order_codes() {
         let number = |column, row| z_order(Cell { column, row });
         assert_eq!(
-            [
-                number(0, 0),
-                number(1, 0),
-                number(0, 1),
-                number(1, 1),
-                number(2, 0)
-            ],
+            [number(0, 0), number(1, 0), number(0, 1), number(1, 1), number(2, 0)],
             [0, 1, 2, 3, 4]
         );
         assert_eq!(number(u16::MAX, u16::MAX), u32::MAX);

@@ -78,18 +78,14 @@ impl Gates {
         player: PlayerId,
         position: Position,
     ) -> Option<Gate> {
-        let GateState {
-            inside, requests, ..
-        } = &mut self.state;
+        let GateState { inside, requests, .. } = &mut self.state;
         let Some(gate) = self.gates.iter().find(|gate| gate.contains(position)) else {
             inside.remove(&player);
             requests.remove(&player);
             return None;
         };
         let is_due = inside.insert(player)
-            || requests
-                .get(&player)
-                .is_some_and(|sent| now.since(*sent) >= REPEAT_AFTER);
+            || requests.get(&player).is_some_and(|sent| now.since(*sent) >= REPEAT_AFTER);
         is_due.then(|| {
             requests.insert(player, now);
             *gate
@@ -145,27 +141,11 @@ mod tests {
         assert_eq!(watch(&mut gates, 0, 50.0), None);
         assert_eq!(watch(&mut gates, 50, 99.0), Some(3));
         assert_eq!(watch(&mut gates, 100, 99.0), None);
-        assert_eq!(
-            watch(&mut gates, 1_050, 99.0),
-            Some(3),
-            "the request is not answered"
-        );
+        assert_eq!(watch(&mut gates, 1_050, 99.0), Some(3), "the request is not answered");
         gates.refuse(ANN);
-        assert_eq!(
-            watch(&mut gates, 9_000, 99.0),
-            None,
-            "the request is refused"
-        );
-        assert_eq!(
-            watch(&mut gates, 9_050, 97.0),
-            None,
-            "the player leaves the gate"
-        );
-        assert_eq!(
-            watch(&mut gates, 9_100, 99.0),
-            Some(3),
-            "the player enters the gate again"
-        );
+        assert_eq!(watch(&mut gates, 9_000, 99.0), None, "the request is refused");
+        assert_eq!(watch(&mut gates, 9_050, 97.0), None, "the player leaves the gate");
+        assert_eq!(watch(&mut gates, 9_100, 99.0), Some(3), "the player enters the gate again");
     }
 
     #[test]
@@ -180,26 +160,14 @@ mod tests {
 
     fn watch(gates: &mut Gates, at_ms: u64, x: f32) -> Option<u32> {
         gates
-            .watch(
-                GameTime::from_millis(at_ms),
-                ANN,
-                Position::on_ground(x, 50.0),
-            )
+            .watch(GameTime::from_millis(at_ms), ANN, Position::on_ground(x, 50.0))
             .map(|gate| gate.map)
     }
 
     fn gates() -> Gates {
-        let (low, high) = (
-            Position::on_ground(98.0, 45.0),
-            Position::on_ground(100.0, 55.0),
-        );
+        let (low, high) = (Position::on_ground(98.0, 45.0), Position::on_ground(100.0, 55.0));
         let mut gates = Gates::default();
-        gates.put_up(vec![Gate {
-            low,
-            high,
-            map: 3,
-            at: Position::on_ground(5.0, 50.0),
-        }]);
+        gates.put_up(vec![Gate { low, high, map: 3, at: Position::on_ground(5.0, 50.0) }]);
         gates
     }
 }

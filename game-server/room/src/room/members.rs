@@ -20,22 +20,14 @@ impl Room {
         name: &str,
         outputs: &mut Vec<RoomOutput>,
     ) {
-        if let Some(Seat {
-            presence: Presence::Here(older),
-            ..
-        }) = self.seats.get(&player)
-        {
+        if let Some(Seat { presence: Presence::Here(older), .. }) = self.seats.get(&player) {
             let older = *older;
             self.remove_viewer(older);
             self.world.release_controls(player);
             outputs.push(RoomOutput::Superseded { client: older });
         }
         // The ticket may be older than the player's present name.
-        let name = self
-            .names
-            .get(&player)
-            .cloned()
-            .unwrap_or_else(|| name.to_owned());
+        let name = self.names.get(&player).cloned().unwrap_or_else(|| name.to_owned());
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
         } else {
@@ -47,12 +39,7 @@ impl Room {
         let seat = self.seats.get_mut(&player).expect("the player has a seat");
         seat.connect(now, client);
         if client != REPLAY_CLIENT {
-            let arrival = JoiningClient {
-                client,
-                player,
-                avatar: seat.avatar,
-                coding,
-            };
+            let arrival = JoiningClient { client, player, avatar: seat.avatar, coding };
             self.players.insert(client, player);
             self.network.admit(now, arrival, &self.world);
             self.arrivals.push(arrival);
@@ -104,11 +91,7 @@ impl Room {
     }
 
     pub(super) fn remove(&mut self, player: PlayerId) {
-        if let Some(Seat {
-            presence: Presence::Here(client),
-            ..
-        }) = self.seats.get(&player)
-        {
+        if let Some(Seat { presence: Presence::Here(client), .. }) = self.seats.get(&player) {
             self.remove_viewer(*client);
         }
         self.vacate(player);
@@ -162,10 +145,7 @@ impl Room {
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
             // Not in the journal: it follows from the time.
             self.vacate(player);
-            outputs.push(RoomOutput::PlayerOut {
-                player,
-                reason: ErrorCode::Idle,
-            });
+            outputs.push(RoomOutput::PlayerOut { player, reason: ErrorCode::Idle });
         }
     }
 }

@@ -50,10 +50,7 @@ pub enum RoomOutput {
     },
     /// The answer to [`super::RoomInput::AdmitTransfer`]. To be sent after the journal of this
     /// tick.
-    Arrived {
-        player: PlayerId,
-        transfer: TransferId,
-    },
+    Arrived { player: PlayerId, transfer: TransferId },
     /// The client's player has moved to another map. The client closes the connection by itself
     /// once it knows where to go.
     MovedAway { client: ClientId },

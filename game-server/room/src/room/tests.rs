@@ -46,13 +46,11 @@ fn events_before_an_object_became_visible_are_not_sent() {
     let effects: Vec<_> = scene
         .notices(ann)
         .into_iter()
-        .filter_map(|notice| {
-            if let Notice::Event { effect, .. } = notice {
-                Some(effect)
-            } else {
-                None
-            }
-        })
+        .filter_map(
+            |notice| {
+                if let Notice::Event { effect, .. } = notice { Some(effect) } else { None }
+            },
+        )
         .collect();
     assert_eq!(effects, [scene.revealed_at()]);
 }
@@ -62,9 +60,8 @@ fn positions_off_the_map_are_refused() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
     let edge = scene.room.world().grid().width();
-    for (number, (x, y)) in [(edge, 0.0), (edge + 0.01, 0.0), (0.0, 16_000.0)]
-        .into_iter()
-        .enumerate()
+    for (number, (x, y)) in
+        [(edge, 0.0), (edge + 0.01, 0.0), (0.0, 16_000.0)].into_iter().enumerate()
     {
         scene.send_command(ann, number as u32, walk_to(x, y));
         scene.ticks(1);
@@ -90,10 +87,7 @@ fn under_a_limit_a_room_confirms_and_refuses_only_what_came_before() {
     let stats = scene.room.stats();
     assert_eq!((stats.commands, stats.commands_refused), (1, 1));
     let is_datagram = |output: &&RoomOutput| matches!(output, RoomOutput::Datagram { .. });
-    assert!(
-        outputs.iter().any(|output| is_datagram(&output)),
-        "state goes on"
-    );
+    assert!(outputs.iter().any(|output| is_datagram(&output)), "state goes on");
 
     let limit = scene.now;
     scene.inputs.push(RoomInput::ConfirmUntil(Some(limit)));
@@ -159,10 +153,7 @@ fn only_objects_that_the_client_follows_can_be_named() {
     scene.ticks(2);
     let unknown = [11, 12, 13].map(|number| (number, ErrorCode::NoSuchObject));
     let refusals = scene.refusals(ann);
-    assert!(
-        unknown.iter().all(|refusal| refusals.contains(refusal)),
-        "{refusals:?}"
-    );
+    assert!(unknown.iter().all(|refusal| refusals.contains(refusal)), "{refusals:?}");
     assert_eq!(scene.room.stats().commands, 3);
 }
 
@@ -193,13 +184,7 @@ fn a_move_that_comes_after_a_newer_one_is_ignored() {
     scene.ticks(1);
     scene.send_command(ann, 1, walk());
     scene.ticks(1);
-    assert_eq!(
-        (
-            scene.room.stats().commands,
-            scene.room.stats().commands_outdated
-        ),
-        (1, 1)
-    );
+    assert_eq!((scene.room.stats().commands, scene.room.stats().commands_outdated), (1, 1));
     scene.send_command(ann, 1, walk());
     scene.ticks(2);
     assert_eq!(scene.room.stats().commands_outdated, 2);
@@ -270,11 +255,8 @@ fn commands_above_the_rate_are_refused_with_one_notice_a_second() {
     scene.ticks(10);
     let stats = scene.room.stats();
     assert!(stats.commands_over_rate >= 100, "{stats:?}");
-    let refusals = scene
-        .notices(ann)
-        .iter()
-        .filter(|notice| matches!(notice, Notice::Refused { .. }))
-        .count();
+    let refusals =
+        scene.notices(ann).iter().filter(|notice| matches!(notice, Notice::Refused { .. })).count();
     assert!((1..=2).contains(&refusals), "{refusals} refusals");
 }
 
@@ -325,10 +307,7 @@ fn a_client_that_acknowledges_nothing_is_removed_after_ten_seconds() {
     scene.ticks_without_delivery(195);
     assert_eq!(scene.room.stats().clients, 1);
     let outputs = scene.ticks_without_delivery(15);
-    assert!(
-        outputs.contains(&RoomOutput::Unresponsive { client: ann }),
-        "{outputs:?}"
-    );
+    assert!(outputs.contains(&RoomOutput::Unresponsive { client: ann }), "{outputs:?}");
     assert_eq!(
         (scene.room.stats().clients, scene.room.stats().players),
         (0, 1),
@@ -339,10 +318,7 @@ fn a_client_that_acknowledges_nothing_is_removed_after_ten_seconds() {
 #[test]
 fn a_rename_before_the_join_overrides_the_ticket_s_name() {
     let mut scene = Scene::new();
-    scene.inputs.push(RoomInput::Rename {
-        player: ANN,
-        name: "anna".into(),
-    });
+    scene.inputs.push(RoomInput::Rename { player: ANN, name: "anna".into() });
     scene.join(ANN, "ann");
     scene.ticks(1);
     assert_eq!(scene.room.seats[&ANN].name, "anna");
@@ -358,10 +334,7 @@ fn a_second_connection_takes_the_avatar_over() {
     let outputs = scene.ticks(1);
     assert!(outputs.contains(&RoomOutput::Superseded { client: first }));
     assert_eq!(scene.room.avatar(ANN), avatar);
-    assert_eq!(
-        (scene.room.stats().clients, scene.room.stats().players),
-        (1, 1)
-    );
+    assert_eq!((scene.room.stats().clients, scene.room.stats().players), (1, 1));
 }
 
 #[test]
@@ -372,11 +345,7 @@ fn a_handover_sends_a_datagram_to_clients_without_one_in_the_last_tick() {
     let bob = scene.join(PlayerId(2), "bob");
     let receivers = |outputs: &[RoomOutput]| -> BTreeSet<ClientId> {
         let client = |output: &RoomOutput| {
-            if let RoomOutput::Datagram { client, .. } = output {
-                Some(*client)
-            } else {
-                None
-            }
+            if let RoomOutput::Datagram { client, .. } = output { Some(*client) } else { None }
         };
         outputs.iter().filter_map(client).collect()
     };
@@ -388,9 +357,7 @@ fn a_handover_sends_a_datagram_to_clients_without_one_in_the_last_tick() {
         scene.room.send_final_updates(&mut last);
         let in_handover = receivers(&last);
         for output in last.drain(..) {
-            let RoomOutput::Datagram { client, bytes } = output else {
-                panic!("{output:?}")
-            };
+            let RoomOutput::Datagram { client, bytes } = output else { panic!("{output:?}") };
             scene.receive(client, &bytes);
         }
         assert_eq!(
@@ -398,19 +365,13 @@ fn a_handover_sends_a_datagram_to_clients_without_one_in_the_last_tick() {
             [ann, bob].into(),
             "each client gets a datagram of the last tick"
         );
-        assert!(
-            in_last_tick.is_disjoint(&in_handover),
-            "{in_last_tick:?}, {in_handover:?}"
-        );
+        assert!(in_last_tick.is_disjoint(&in_handover), "{in_last_tick:?}, {in_handover:?}");
         final_count += in_handover.len();
         tick_count += in_last_tick.len();
         scene.room.send_final_updates(&mut last);
         assert_eq!(last, []);
     }
-    assert!(
-        final_count > 100 && tick_count > 5,
-        "{final_count}, {tick_count}"
-    );
+    assert!(final_count > 100 && tick_count > 5, "{final_count}, {tick_count}");
 }
 
 /// Commands of [`HiddenGhostGame`]: kind and fields.
@@ -443,22 +404,12 @@ struct HiddenGhostGame {
 impl Game for HiddenGhostGame {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
-        let kinds = vec![ObjectKind {
-            name: "body".into(),
-            components,
-            ..ObjectKind::default()
-        }];
-        let events = vec![EventKind {
-            name: "boo".into(),
-            fields: Vec::new(),
-        }];
+        let kinds = vec![ObjectKind { name: "body".into(), components, ..ObjectKind::default() }];
+        let events = vec![EventKind { name: "boo".into(), fields: Vec::new() }];
         let command = |name: &str, newest_only, fields: &[FieldType]| CommandKind {
             name: name.into(),
             newest_only,
-            fields: fields
-                .iter()
-                .map(|ty| FieldSpec::new("field", ty.clone()))
-                .collect(),
+            fields: fields.iter().map(|ty| FieldSpec::new("field", ty.clone())).collect(),
             ..CommandKind::default()
         };
         Schema {
@@ -503,12 +454,7 @@ impl Game for HiddenGhostGame {
             let ghost = self.ghost.expect("the ghost exists from the start");
             self.revealed = true;
             world.reveal(ghost);
-            world.emit(
-                0,
-                ghost,
-                world.now().saturating_sub(Duration::from_millis(30)),
-                Vec::new(),
-            );
+            world.emit(0, ghost, world.now().saturating_sub(Duration::from_millis(30)), Vec::new());
             world.emit(0, ghost, world.now(), Vec::new());
         }
     }
@@ -528,13 +474,7 @@ fn reports(outputs: &[RoomOutput]) -> Vec<(ClientId, ErrorCode)> {
 }
 
 fn body(world: &mut World) -> ObjectId {
-    world.spawn(
-        0,
-        vec![Component::at_rest(
-            world.now(),
-            Position::on_ground(50.0, 50.0),
-        )],
-    )
+    world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(50.0, 50.0))])
 }
 
 /// A room and the links of its clients.
@@ -575,19 +515,14 @@ impl Scene {
 
     /// Sends a command, which arrives before the next tick.
     fn send_command(&mut self, client: ClientId, number: u32, (kind, fields): GhostCommand) {
-        let mut command = Command {
-            number,
-            kind,
-            fields,
-        };
+        let mut command = Command { number, kind, fields };
         self.send_message(client, wire::encode(&mut command));
     }
 
     /// Sends a reliable message, which arrives before the next tick.
     fn send_message(&mut self, client: ClientId, bytes: Vec<u8>) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
-        link.send_reliable(self.now.into(), bytes.into(), None)
-            .expect("the queue has room");
+        link.send_reliable(self.now.into(), bytes.into(), None).expect("the queue has room");
         self.send_datagram(client);
     }
 
@@ -599,20 +534,13 @@ impl Scene {
     }
 
     fn push_datagram(&mut self, client: ClientId, bytes: Vec<u8>) {
-        self.inputs.push(RoomInput::Datagram {
-            client,
-            at: self.now,
-            bytes: bytes.into(),
-        });
+        self.inputs.push(RoomInput::Datagram { client, at: self.now, bytes: bytes.into() });
     }
 
     /// The commands of a client that were refused, with the reason.
     fn refusals(&self, client: ClientId) -> Vec<(u32, ErrorCode)> {
         let refusal = |notice| match notice {
-            Notice::Refused {
-                command,
-                reason: RefusalReason::Code(code),
-            } => {
+            Notice::Refused { command, reason: RefusalReason::Code(code) } => {
                 let code = ErrorCode::try_from(i32::from(code)).expect("a known code");
                 Some((command, code))
             }
@@ -650,14 +578,12 @@ impl Scene {
 
     fn receive(&mut self, client: ClientId, bytes: &[u8]) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
-        link.handle_datagram(self.now.into(), bytes)
-            .expect("the room's own datagram");
+        link.handle_datagram(self.now.into(), bytes).expect("the room's own datagram");
         while let Some(event) = link.poll_event() {
             match event {
-                LinkEvent::Message(message) => self.notices.push((
-                    client,
-                    wire::decode(&message).expect("the room's own message"),
-                )),
+                LinkEvent::Message(message) => self
+                    .notices
+                    .push((client, wire::decode(&message).expect("the room's own message"))),
                 LinkEvent::MessageAcked(_) => self.confirmed += 1,
                 _ => {}
             }

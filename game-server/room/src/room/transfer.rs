@@ -45,11 +45,7 @@ impl Room {
         if carried.is_none() {
             self.gates.refuse(player);
         }
-        self.gate_outputs.push(RoomOutput::Departed {
-            player,
-            transfer,
-            carried,
-        });
+        self.gate_outputs.push(RoomOutput::Departed { player, transfer, carried });
     }
 
     fn depart(&mut self, player: PlayerId, transfer: TransferId) -> Option<Vec<u8>> {
@@ -66,33 +62,20 @@ impl Room {
             );
             return None;
         }
-        if let Some(Seat {
-            presence: Presence::Here(client),
-            ..
-        }) = self.seats.get(&player)
-        {
+        if let Some(Seat { presence: Presence::Here(client), .. }) = self.seats.get(&player) {
             let client = *client;
             self.remove_viewer(client);
             self.gate_outputs.push(RoomOutput::MovedAway { client });
         }
         self.vacate(player);
-        let departure = Departure {
-            transfer,
-            carried: carried.clone(),
-        };
+        let departure = Departure { transfer, carried: carried.clone() };
         self.gates.depart(player, departure);
         Some(carried)
     }
 
     /// A player comes from another map. The client is not connected yet.
     pub(super) fn admit_transfer(&mut self, now: GameTime, arrival: &TransferArrival) {
-        let &TransferArrival {
-            player,
-            transfer,
-            ref name,
-            at,
-            ref carried,
-        } = arrival;
+        let &TransferArrival { player, transfer, ref name, at, ref carried } = arrival;
         let is_here = |seat: &Seat| seat.arrived_by >= Some(transfer);
         if self.seats.get(&player).is_some_and(is_here) {
             let arrived = RoomOutput::Arrived { player, transfer };
@@ -104,11 +87,7 @@ impl Room {
         }
         // The lobby knows better: what is left of an earlier stay goes.
         self.vacate(player);
-        let at = if self.world.grid().contains(at) {
-            at
-        } else {
-            self.world.middle()
-        };
+        let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
         let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
         // Without an avatar there is no seat: the client that follows joins as a new player.
         if let Some(avatar) = self.take_avatar(player, avatar, name) {
@@ -120,7 +99,6 @@ impl Room {
             };
             self.seats.insert(player, seat);
         }
-        self.gate_outputs
-            .push(RoomOutput::Arrived { player, transfer });
+        self.gate_outputs.push(RoomOutput::Arrived { player, transfer });
     }
 }

@@ -64,11 +64,7 @@ impl Room {
         command: Command,
         outputs: &mut Vec<RoomOutput>,
     ) {
-        let Command {
-            number,
-            kind,
-            fields,
-        } = command;
+        let Command { number, kind, fields } = command;
         if let Some(seat) = self.seats.get(&player) {
             if seat.has_executed(now, number) {
                 self.stats.commands_repeated += 1;
@@ -81,11 +77,8 @@ impl Room {
             }
         }
         let answer = self.resolve_fields(client, &fields).and_then(|fields| {
-            let input = RoomInput::Command {
-                player,
-                number,
-                command: GameCommand { kind, fields },
-            };
+            let input =
+                RoomInput::Command { player, number, command: GameCommand { kind, fields } };
             self.execute(now, input, outputs)
         });
         match answer {
@@ -113,9 +106,7 @@ impl Room {
             FieldValue::Position(position) if !self.world.grid().contains(*position) => {
                 Err(Refusal::Code(ErrorCode::BadPosition))
             }
-            field => field
-                .rename_object(followed)
-                .ok_or(Refusal::Code(ErrorCode::NoSuchObject)),
+            field => field.rename_object(followed).ok_or(Refusal::Code(ErrorCode::NoSuchObject)),
         };
         fields.iter().map(resolve).collect()
     }
@@ -149,7 +140,6 @@ impl Room {
             Refusal::Code(code) => RefusalReason::Code(code as u16),
             Refusal::Game(index) => RefusalReason::Game(index),
         };
-        self.network
-            .refuse_command(now, client, command, reason, &mut self.stats);
+        self.network.refuse_command(now, client, command, reason, &mut self.stats);
     }
 }

@@ -19,11 +19,7 @@ pub(super) struct Ledger {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self {
-            bytes: [0; SLOTS as usize],
-            newest: 0,
-            sum: 0,
-        }
+        Self { bytes: [0; SLOTS as usize], newest: 0, sum: 0 }
     }
 }
 

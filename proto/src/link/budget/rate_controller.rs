@@ -159,10 +159,7 @@ impl RateController {
     pub(super) fn set_limit(&mut self, limit: u32) {
         let scaled =
             |rate: u32| (u64::from(rate) * u64::from(limit) / u64::from(self.limit)) as u32;
-        let (rate, before) = (
-            scaled(self.rate),
-            self.trial.map(|trial| scaled(trial.rate_before)),
-        );
+        let (rate, before) = (scaled(self.rate), self.trial.map(|trial| scaled(trial.rate_before)));
         self.limit = limit;
         self.rate = self.clamp_rate(rate);
         if let (Some(trial), Some(before)) = (&mut self.trial, before) {
@@ -237,12 +234,8 @@ impl RateController {
     }
 
     pub(super) fn handle_timeout(&mut self, now: LocalTime) {
-        let length = INTERVAL.max(
-            self.shortest_rtt
-                .shortest()
-                .unwrap_or_default()
-                .min(2 * INTERVAL),
-        );
+        let length =
+            INTERVAL.max(self.shortest_rtt.shortest().unwrap_or_default().min(2 * INTERVAL));
         if now.since(self.interval_began) < length {
             return;
         }
@@ -259,9 +252,8 @@ impl RateController {
     fn detect_congestion(&mut self, now: LocalTime, elapsed: Duration) {
         let total = self.total();
         let (queue, before) = self.queues();
-        self.outcomes = self
-            .outcomes
-            .saturating_add(self.intervals[0].acked + self.intervals[0].lost);
+        self.outcomes =
+            self.outcomes.saturating_add(self.intervals[0].acked + self.intervals[0].lost);
         let most = LONG_QUEUE + self.usual_queue;
         let is_long = |queue: Option<Duration>| queue.is_some_and(|queue| queue > most);
         if is_long(queue) {
@@ -296,11 +288,8 @@ impl RateController {
     /// Whether the losses exceed the path's own loss by more than three standard deviations.
     fn is_unusual(&self, total: Interval) -> bool {
         let known = self.usual_loss + LOSS_MARGIN;
-        let usual = if self.outcomes < KNOWN_PATH_OUTCOMES {
-            known.max(UNKNOWN_PATH_LOSS)
-        } else {
-            known
-        };
+        let usual =
+            if self.outcomes < KNOWN_PATH_OUTCOMES { known.max(UNKNOWN_PATH_LOSS) } else { known };
         let count = (total.acked + total.lost) as f32;
         let deviation = (count * usual * (1.0 - usual).max(0.0)).sqrt();
         total.acked + total.lost >= MIN_OUTCOMES
@@ -308,12 +297,7 @@ impl RateController {
     }
 
     fn begin_trial(&mut self, now: LocalTime, pressure: Pressure) {
-        let delivered = self
-            .intervals
-            .iter()
-            .map(|interval| interval.bytes)
-            .max()
-            .unwrap_or(0);
+        let delivered = self.intervals.iter().map(|interval| interval.bytes).max().unwrap_or(0);
         self.trial = Some(Trial {
             began: now,
             until: now + TRIAL_TIME,
@@ -337,12 +321,7 @@ impl RateController {
         if now < trial.until || trial.pending > 0 && now < trial.until + MAX_OUTCOME_WAIT {
             return;
         }
-        let lost = trial.lost
-            + if self.is_silent(now) {
-                0
-            } else {
-                self.losses_since_ack
-            };
+        let lost = trial.lost + if self.is_silent(now) { 0 } else { self.losses_since_ack };
         let enough = trial.acked + lost >= MIN_OUTCOMES;
         let loss = lost as f32 / (trial.acked + lost).max(1) as f32;
         if !enough && !trial.is_extended {
@@ -363,24 +342,18 @@ impl RateController {
         };
         self.trial = None;
         if helped && enough {
-            self.rate = self.clamp_rate(
-                (trial.delivered / 10 * 9)
-                    .min(trial.rate_before)
-                    .max(self.rate),
-            );
+            self.rate =
+                self.clamp_rate((trial.delivered / 10 * 9).min(trial.rate_before).max(self.rate));
             self.forget_intervals();
             return;
         }
         self.rate = self.clamp_rate(trial.rate_before);
         if enough && self.pressure == Pressure::Delay {
-            let shortest = self.intervals.iter().fold(None, |least, interval| {
-                shorter_of(least, interval.shortest_rtt)
-            });
-            self.shortest_rtt = ShortestRtt {
-                current: shortest,
-                previous: None,
-                since: now,
-            };
+            let shortest = self
+                .intervals
+                .iter()
+                .fold(None, |least, interval| shorter_of(least, interval.shortest_rtt));
+            self.shortest_rtt = ShortestRtt { current: shortest, previous: None, since: now };
         } else if enough {
             self.usual_loss = self.usual_loss.max(loss);
             self.loss_estimates = 16;
@@ -394,11 +367,8 @@ impl RateController {
         let trial = self.trial.as_mut().map(|trial| &mut trial.lost);
         if self.losses_since_ack > 0 {
             self.losses_since_ack -= 1;
-        } else if let Some(lost) = self
-            .intervals
-            .iter_mut()
-            .map(|interval| &mut interval.lost)
-            .find(|lost| **lost > 0)
+        } else if let Some(lost) =
+            self.intervals.iter_mut().map(|interval| &mut interval.lost).find(|lost| **lost > 0)
         {
             *lost -= 1;
             if let Some(lost) = trial {
@@ -415,10 +385,8 @@ impl RateController {
 
     /// Records that the outcome of a datagram that left at `sent` is known.
     fn note_outcome(&mut self, sent: LocalTime) {
-        if let Some(trial) = self
-            .trial
-            .as_mut()
-            .filter(|trial| (trial.began..trial.until).contains(&sent))
+        if let Some(trial) =
+            self.trial.as_mut().filter(|trial| (trial.began..trial.until).contains(&sent))
         {
             trial.pending = trial.pending.saturating_sub(1);
         }
@@ -428,9 +396,7 @@ impl RateController {
     /// before or during a silence.
     fn is_counted(&self, sent: LocalTime) -> bool {
         sent >= self.silent_until
-            && self
-                .trial
-                .is_none_or(|trial| (trial.began..trial.until).contains(&sent))
+            && self.trial.is_none_or(|trial| (trial.began..trial.until).contains(&sent))
     }
 
     /// By how much the shortest round trip of the newest interval with enough samples exceeds the
@@ -447,25 +413,17 @@ impl RateController {
 
     /// The same for the interval `back` intervals ago, if it has enough samples.
     fn queue_in(&self, back: usize) -> Option<Duration> {
-        let interval = self
-            .intervals
-            .get(back)
-            .filter(|interval| interval.round_trips >= MIN_ROUND_TRIPS)?;
-        Some(
-            interval
-                .shortest_rtt?
-                .saturating_sub(self.shortest_rtt.shortest()?),
-        )
+        let interval =
+            self.intervals.get(back).filter(|interval| interval.round_trips >= MIN_ROUND_TRIPS)?;
+        Some(interval.shortest_rtt?.saturating_sub(self.shortest_rtt.shortest()?))
     }
 
     fn total(&self) -> Interval {
-        self.intervals
-            .iter()
-            .fold(Interval::default(), |sum, interval| Interval {
-                acked: sum.acked + interval.acked,
-                lost: sum.lost + interval.lost,
-                ..sum
-            })
+        self.intervals.iter().fold(Interval::default(), |sum, interval| Interval {
+            acked: sum.acked + interval.acked,
+            lost: sum.lost + interval.lost,
+            ..sum
+        })
     }
 
     fn begin_interval(&mut self, now: LocalTime) {

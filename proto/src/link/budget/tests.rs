@@ -9,10 +9,7 @@ fn at(micros: u64) -> LocalTime {
 }
 
 fn budget(bytes_per_s: u32) -> Budget {
-    Budget::new(BudgetConfig {
-        bytes_per_s,
-        ..BudgetConfig::default()
-    })
+    Budget::new(BudgetConfig { bytes_per_s, ..BudgetConfig::default() })
 }
 
 /// All departures: time in microseconds and bytes.
@@ -23,11 +20,7 @@ impl Departures {
     fn spend(&mut self, budget: &mut Budget, now: u64, class: TrafficClass, bytes: usize) {
         assert!(budget.spend(at(now), &[(class, bytes)]));
         self.0.push((now, bytes));
-        let window = self
-            .0
-            .iter()
-            .rev()
-            .take_while(|&&(left, _)| left + 1_000_000 > now);
+        let window = self.0.iter().rev().take_while(|&&(left, _)| left + 1_000_000 > now);
         let sum: u64 = window.map(|&(_, bytes)| bytes as u64).sum();
         assert!(
             sum <= budget.rate(),
@@ -37,11 +30,7 @@ impl Departures {
     }
 
     fn between(&self, from: u64, to: u64) -> usize {
-        self.0
-            .iter()
-            .filter(|(left, _)| (from..to).contains(left))
-            .map(|&(_, bytes)| bytes)
-            .sum()
+        self.0.iter().filter(|(left, _)| (from..to).contains(left)).map(|&(_, bytes)| bytes).sum()
     }
 }
 
@@ -61,11 +50,8 @@ fn no_second_exceeds_the_rate_even_when_the_rate_changes() {
                 4 => budget.rate_controller.handle_lost(at(now)),
                 5 => budget.handle_timeout(at(now)),
                 _ => {
-                    let class = [
-                        TrafficClass::Control,
-                        TrafficClass::Game,
-                        TrafficClass::Slices,
-                    ][rng.usize(..3)];
+                    let class = [TrafficClass::Control, TrafficClass::Game, TrafficClass::Slices]
+                        [rng.usize(..3)];
                     let most = budget.available(class, at(now));
                     let bytes = if rng.bool() { most } else { rng.usize(..=most) };
                     if bytes > 0 {
@@ -85,19 +71,13 @@ fn affordable_at_is_exact_to_the_microsecond() {
         budget.set_shares_with_slices(at(now), rng.bool());
         for _ in 0..100 {
             let class = [TrafficClass::Control, TrafficClass::Game][rng.usize(..2)];
-            let class = if budget.shares_with_slices && rng.bool() {
-                TrafficClass::Slices
-            } else {
-                class
-            };
+            let class =
+                if budget.shares_with_slices && rng.bool() { TrafficClass::Slices } else { class };
             let bytes = rng.usize(1..FULL);
             let due = budget.affordable_at(class, bytes);
             assert!(budget.available(class, due) >= bytes, "seed {seed}");
             if due > budget.settled_at {
-                assert!(
-                    budget.available(class, at(due.micros() - 1)) < bytes,
-                    "seed {seed}"
-                );
+                assert!(budget.available(class, at(due.micros() - 1)) < bytes, "seed {seed}");
             }
             now = due.micros().max(now) + rng.u64(..3_000);
             budget.spend(at(now), &[(class, bytes)]);
@@ -117,14 +97,10 @@ fn a_game_alone_gets_the_whole_rate_in_even_portions() {
         .map(|second| departures.between(second * 1_000_000, (second + 1) * 1_000_000))
         .collect();
     assert!(seconds.iter().all(|&bytes| bytes > 29_500), "{seconds:?}");
-    let ticks: Vec<_> = (60..400)
-        .map(|tick| departures.between(tick * 50_000, (tick + 1) * 50_000))
-        .collect();
+    let ticks: Vec<_> =
+        (60..400).map(|tick| departures.between(tick * 50_000, (tick + 1) * 50_000)).collect();
     assert!(ticks.iter().all(|&bytes| bytes <= 3_300), "{ticks:?}");
-    assert!(
-        ticks.iter().filter(|&&bytes| bytes < 1_000).count() <= ticks.len() / 10,
-        "{ticks:?}"
-    );
+    assert!(ticks.iter().filter(|&&bytes| bytes < 1_000).count() <= ticks.len() / 10, "{ticks:?}");
 }
 
 /// The rates, in bytes a second, that a game of `per_tick` bytes and unlimited slices get in ten
@@ -145,10 +121,7 @@ fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
             departures.spend(&mut budget, now, TrafficClass::Slices, 1_087);
         }
     }
-    (
-        game / 10,
-        (departures.between(3_000_000, 13_000_000) - game) / 10,
-    )
+    (game / 10, (departures.between(3_000_000, 13_000_000) - game) / 10)
 }
 
 #[test]
@@ -214,8 +187,5 @@ fn misled_senders(loss: f64) -> usize {
 #[test]
 fn random_loss_is_rarely_taken_for_a_bottleneck() {
     let misled = [0.05, 0.2, 0.3, 0.37].map(misled_senders);
-    assert!(
-        misled.iter().all(|&count| count <= 20),
-        "of 400: {misled:?}"
-    );
+    assert!(misled.iter().all(|&count| count <= 20), "of 400: {misled:?}");
 }

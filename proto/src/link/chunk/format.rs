@@ -69,9 +69,7 @@ impl Slice {
             || usize::from(length) > SLICE_BYTES
             || self.slices_after_chunk > 0 && !is_whole
         {
-            return Err(WireError::OutOfRange {
-                what: "length of a slice",
-            });
+            return Err(WireError::OutOfRange { what: "length of a slice" });
         }
         Ok(length.into())
     }
@@ -106,9 +104,7 @@ impl Wire for ReceivedSet {
             FORM_RUNS => self.wire_runs(coder)?,
             FORM_BITS => self.wire_bits(coder)?,
             _ => {
-                return Err(WireError::OutOfRange {
-                    what: "form of a set",
-                });
+                return Err(WireError::OutOfRange { what: "form of a set" });
             }
         }
         Ok(())
@@ -124,16 +120,11 @@ impl ReceivedSet {
         if self.slices == SliceSet::first(self.count()) {
             return FORM_ALL;
         }
-        let (runs, bits) = self.runs().fold((0, 5), |(runs, bits), length| {
-            (runs + 1, bits + bits_of_run(length))
-        });
+        let (runs, bits) =
+            self.runs().fold((0, 5), |(runs, bits), length| (runs + 1, bits + bits_of_run(length)));
         // The last run needs no length.
         let last = self.runs().last().map_or(0, bits_of_run);
-        if runs <= MAX_RUNS && bits - last < self.count() {
-            FORM_RUNS
-        } else {
-            FORM_BITS
-        }
+        if runs <= MAX_RUNS && bits - last < self.count() { FORM_RUNS } else { FORM_BITS }
     }
 
     /// Lengths of received, missing, received ... slices; only the first can be 0.
@@ -141,9 +132,8 @@ impl ReceivedSet {
         let (slices, count) = (self.slices, self.count());
         let (mut from, mut wanted) = (0, true);
         std::iter::from_fn(move || {
-            let end = (from..count)
-                .find(|&index| slices.contains(index) != wanted)
-                .unwrap_or(count);
+            let end =
+                (from..count).find(|&index| slices.contains(index) != wanted).unwrap_or(count);
             let length = (from < count).then_some(end - from);
             (from, wanted) = (end, !wanted);
             length
@@ -151,39 +141,26 @@ impl ReceivedSet {
     }
 
     fn wire_runs<C: Coder>(&mut self, coder: &mut C) -> Result<(), WireError> {
-        let mut number = if C::READS {
-            0
-        } else {
-            self.runs().count() as u64
-        };
+        let mut number = if C::READS { 0 } else { self.runs().count() as u64 };
         coder.bits(&mut number, 5)?;
         if number == 0 {
-            return Err(WireError::OutOfRange {
-                what: "number of runs",
-            });
+            return Err(WireError::OutOfRange { what: "number of runs" });
         }
         let (mut lengths, mut read) = (self.runs(), SliceSet::default());
         let (mut from, mut received) = (0, true);
         for run in 0..number {
-            let mut length = if C::READS {
-                0
-            } else {
-                lengths.next().expect("they were counted") as u64
-            };
+            let mut length =
+                if C::READS { 0 } else { lengths.next().expect("they were counted") as u64 };
             if run + 1 == number {
                 length = (self.count() - from) as u64;
             } else {
                 coder.varint(&mut length)?;
             }
             if length > (self.count() - from) as u64 {
-                return Err(WireError::OutOfRange {
-                    what: "run of slices",
-                });
+                return Err(WireError::OutOfRange { what: "run of slices" });
             }
             let end = from + length as usize;
-            (from..end)
-                .filter(|_| received)
-                .for_each(|index| read.insert(index));
+            (from..end).filter(|_| received).for_each(|index| read.insert(index));
             (from, received) = (end, !received);
         }
         if C::READS {
@@ -194,9 +171,7 @@ impl ReceivedSet {
 
     fn wire_bits(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         for (word, bits) in self.slices.0.iter_mut().enumerate() {
-            let width = (usize::from(self.last_index) + 1)
-                .saturating_sub(64 * word)
-                .min(64);
+            let width = (usize::from(self.last_index) + 1).saturating_sub(64 * word).min(64);
             coder.bits(bits, width as u32)?;
         }
         Ok(())
@@ -300,13 +275,7 @@ mod tests {
             assert_eq!(measure(&mut slice), 8 * slice.length());
             assert!(measure(&mut ReceivedSet::example(&mut rng)) <= MAX_SET_BITS);
         }
-        let bits = |slices| {
-            measure(&mut ReceivedSet {
-                chunk: 7,
-                last_index: 255,
-                slices,
-            })
-        };
+        let bits = |slices| measure(&mut ReceivedSet { chunk: 7, last_index: 255, slices });
         assert_eq!(bits(SliceSet::first(256)), 18);
         assert!(bits(SliceSet::first(100)) <= 33 && bits(SliceSet::default()) <= 28);
         let mut holes = SliceSet::first(200);

@@ -70,10 +70,7 @@ impl BlockReceiver {
             if incoming.received.contains(slice.index.into()) {
                 return Ok(SliceStatus::Duplicate);
             }
-        } else if self
-            .slices_after_chunk
-            .is_some_and(|left| usize::from(left) != slices + 1)
-        {
+        } else if self.slices_after_chunk.is_some_and(|left| usize::from(left) != slices + 1) {
             return refused;
         }
         let tail = if slice.index == slice.last_index && slice.slices_after_chunk == 0 {
@@ -83,10 +80,7 @@ impl BlockReceiver {
         };
         let length = self.complete_bytes + slices * SLICE_BYTES + tail;
         if length > largest {
-            return Err(WireError::TooLong {
-                length: length as u64,
-                max: largest as u64,
-            });
+            return Err(WireError::TooLong { length: length as u64, max: largest as u64 });
         }
         Ok(SliceStatus::New)
     }
@@ -112,11 +106,7 @@ impl BlockReceiver {
             self.block.resize(end, 0);
         }
         self.block[start..end].copy_from_slice(&slice.bytes);
-        if is_complete {
-            self.complete_chunk(slice)
-        } else {
-            None
-        }
+        if is_complete { self.complete_chunk(slice) } else { None }
     }
 
     /// The set to report to the peer, if it is due.
@@ -153,10 +143,7 @@ impl BlockReceiver {
             None => (self.slices_after_chunk?.into(), 0),
         };
         let total = self.complete_bytes + left * SLICE_BYTES;
-        Some(ChunkProgress {
-            received: self.complete_bytes + have * SLICE_BYTES,
-            total,
-        })
+        Some(ChunkProgress { received: self.complete_bytes + have * SLICE_BYTES, total })
     }
 
     #[cfg(test)]
@@ -230,10 +217,7 @@ mod tests {
         for index in 0..2 {
             accept(&mut receiver, index, 3, SLICE_BYTES);
         }
-        let progress = ChunkProgress {
-            received: 2 * SLICE_BYTES,
-            total: 3 * SLICE_BYTES,
-        };
+        let progress = ChunkProgress { received: 2 * SLICE_BYTES, total: 3 * SLICE_BYTES };
         assert_eq!(receiver.progress(), Some(progress));
     }
 
@@ -245,11 +229,6 @@ mod tests {
 
     /// A slice of the first chunk, which is the last one of its block.
     fn slice(index: u8, count: u8, length: usize) -> Slice {
-        Slice {
-            index,
-            last_index: count - 1,
-            bytes: vec![7; length],
-            ..Slice::default()
-        }
+        Slice { index, last_index: count - 1, bytes: vec![7; length], ..Slice::default() }
     }
 }

@@ -107,10 +107,7 @@ impl BlockSender {
     pub(in crate::link) fn progress(&self) -> Option<ChunkProgress> {
         let block = self.blocks.front()?;
         let received = self.offset + self.acked.len() * SLICE_BYTES;
-        Some(ChunkProgress {
-            received,
-            total: block.len().next_multiple_of(SLICE_BYTES),
-        })
+        Some(ChunkProgress { received, total: block.len().next_multiple_of(SLICE_BYTES) })
     }
 
     /// When there is a slice to send; in the past if there is one now. `paced` if a budget limits
@@ -140,9 +137,7 @@ impl BlockSender {
         let chunk = &block[self.offset..];
         let bytes = &chunk[index * SLICE_BYTES..];
         self.slice.bytes.clear();
-        self.slice
-            .bytes
-            .extend_from_slice(&bytes[..bytes.len().min(SLICE_BYTES)]);
+        self.slice.bytes.extend_from_slice(&bytes[..bytes.len().min(SLICE_BYTES)]);
         self.slice.chunk = self.chunk;
         self.slice.index = index as u8;
         self.slice.last_index = (self.count() - 1) as u8;
@@ -158,13 +153,7 @@ impl BlockSender {
         self.sent_at[index] = now.max(EARLIEST_SEND);
         self.wanted.remove(index);
         self.next_turn = (index + 1) % MAX_SLICES;
-        (
-            repeated,
-            SliceId {
-                chunk: self.chunk,
-                index: self.slice.index,
-            },
-        )
+        (repeated, SliceId { chunk: self.chunk, index: self.slice.index })
     }
 
     /// A datagram with that slice has arrived. Returns whether it completes a block.
@@ -197,9 +186,7 @@ impl BlockSender {
         if is_known_chunk && is_sent {
             Ok(())
         } else {
-            Err(WireError::OutOfRange {
-                what: "set of slices",
-            })
+            Err(WireError::OutOfRange { what: "set of slices" })
         }
     }
 
@@ -219,11 +206,7 @@ impl BlockSender {
         }
         self.chunk = self.chunk.wrapping_add(1);
         self.offset += CHUNK_BYTES;
-        let block = self
-            .blocks
-            .front()
-            .expect("a chunk is part of a block")
-            .len();
+        let block = self.blocks.front().expect("a chunk is part of a block").len();
         let ended = self.offset >= block;
         if ended {
             self.blocks.pop_front();
@@ -248,12 +231,8 @@ impl BlockSender {
         let mut overdue = SliceSet::default();
         let limit = resend_after(round_trip);
         let is_overdue = |index: &usize| self.sent_at[*index] + limit <= now;
-        (0..self.count())
-            .filter(is_overdue)
-            .for_each(|index| overdue.insert(index));
-        overdue
-            .intersection(self.missing())
-            .next_from(self.next_turn)
+        (0..self.count()).filter(is_overdue).for_each(|index| overdue.insert(index));
+        overdue.intersection(self.missing()).next_from(self.next_turn)
     }
 
     fn is_sent(&self, index: usize) -> bool {
@@ -266,10 +245,7 @@ impl BlockSender {
 
     /// Number of slices in the current chunk.
     fn count(&self) -> usize {
-        let left = self
-            .blocks
-            .front()
-            .map_or(0, |block| block.len() - self.offset);
+        let left = self.blocks.front().map_or(0, |block| block.len() - self.offset);
         left.min(CHUNK_BYTES).div_ceil(SLICE_BYTES)
     }
 }
@@ -288,10 +264,7 @@ mod tests {
     #[test]
     fn a_set_of_what_was_not_sent_is_refused() {
         let mut sender = BlockSender::new(FIRST);
-        assert!(
-            sender.check(&set(FIRST, 3, &[])).is_err(),
-            "nothing is sent"
-        );
+        assert!(sender.check(&set(FIRST, 3, &[])).is_err(), "nothing is sent");
         assert!(sender.check(&set(FIRST - 1, 3, &[0, 2])).is_ok(), "old");
         push(&mut sender, 3);
         send(&mut sender, 1, 2);
@@ -328,9 +301,7 @@ mod tests {
     fn a_lost_slice_is_wanted_unless_a_newer_copy_is_under_way() {
         let mut sender = BlockSender::new(FIRST);
         push(&mut sender, 2);
-        let [first, second] = send(&mut sender, 1, 2)[..] else {
-            panic!("two slices")
-        };
+        let [first, second] = send(&mut sender, 1, 2)[..] else { panic!("two slices") };
         let is_wanted = |sender: &BlockSender| sender.due_at(ROUND_TRIP, true) <= Some(at(1));
         assert!(!is_wanted(&sender));
         sender.handle_lost(first, at(1));
@@ -338,10 +309,7 @@ mod tests {
         assert_eq!(send(&mut sender, 5, 1), [first]);
         sender.handle_lost(first, at(1));
         assert!(!is_wanted(&sender), "the newer copy decides");
-        let of_another_chunk = SliceId {
-            chunk: FIRST - 1,
-            ..second
-        };
+        let of_another_chunk = SliceId { chunk: FIRST - 1, ..second };
         sender.handle_lost(of_another_chunk, at(1));
         assert!(!is_wanted(&sender));
         assert!(!sender.handle_acked(second));
@@ -362,17 +330,13 @@ mod tests {
     /// A block of so many slices.
     fn push(sender: &mut BlockSender, slices: usize) {
         let block = Bytes::from(vec![7; slices * SLICE_BYTES]);
-        sender
-            .push(block, &ChunkConfig::default())
-            .expect("the queue is empty");
+        sender.push(block, &ChunkConfig::default()).expect("the queue is empty");
     }
 
     /// Sends the next slices at that time.
     fn send(sender: &mut BlockSender, ms: u64, slices: usize) -> Vec<SliceId> {
         let send_one = |_| {
-            sender
-                .pick(at(ms), ROUND_TRIP)
-                .expect("a slice is to be sent");
+            sender.pick(at(ms), ROUND_TRIP).expect("a slice is to be sent");
             sender.note_sent(at(ms)).1
         };
         (0..slices).map(send_one).collect()
@@ -384,11 +348,7 @@ mod tests {
         for index in received {
             slices.insert(*index);
         }
-        ReceivedSet {
-            chunk,
-            last_index: count - 1,
-            slices,
-        }
+        ReceivedSet { chunk, last_index: count - 1, slices }
     }
 
     fn at(ms: u64) -> LocalTime {

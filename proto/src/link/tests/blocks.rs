@@ -12,10 +12,7 @@ fn block(length: usize, seed: u64) -> Bytes {
 
 fn server(bytes_per_s: u32) -> LinkConfig {
     LinkConfig {
-        budget: Some(BudgetConfig {
-            bytes_per_s,
-            ..BudgetConfig::default()
-        }),
+        budget: Some(BudgetConfig { bytes_per_s, ..BudgetConfig::default() }),
         ..LinkConfig::default()
     }
 }
@@ -23,22 +20,13 @@ fn server(bytes_per_s: u32) -> LinkConfig {
 /// The first end sends blocks as fast as its budget allows; the second receives them. Both react at
 /// once.
 fn pair(bytes_per_s: u32, impairment: Impairment) -> Pair {
-    Pair::new(
-        [
-            End::new(server(bytes_per_s), 1),
-            End::new(LinkConfig::client(), 1),
-        ],
-        impairment,
-    )
+    Pair::new([End::new(server(bytes_per_s), 1), End::new(LinkConfig::client(), 1)], impairment)
 }
 
 impl Pair {
     fn send_block(&mut self, block: &Bytes) {
         let now = self.ends[0].local(self.now_ms);
-        self.ends[0]
-            .link
-            .send_block(now, block.clone())
-            .expect("the queue has room");
+        self.ends[0].link.send_block(now, block.clone()).expect("the queue has room");
     }
 
     /// Runs until `count` blocks have arrived in all; returns how many milliseconds that took.
@@ -46,14 +34,8 @@ impl Pair {
         let start = self.now_ms;
         while self.ends[1].blocks.len() < count {
             self.step();
-            let state = (
-                self.ends[0].link.stats(),
-                self.ends[0].link.outgoing_block_progress(),
-            );
-            assert!(
-                ms(self.now_ms - start) < limit,
-                "blocks are stuck: {state:?}"
-            );
+            let state = (self.ends[0].link.stats(), self.ends[0].link.outgoing_block_progress());
+            assert!(ms(self.now_ms - start) < limit, "blocks are stuck: {state:?}");
         }
         self.now_ms - start
     }
@@ -70,33 +52,16 @@ fn blocks_of_any_length_arrive_once_and_in_order_on_a_bad_path() {
         };
         let mut pair = pair(500_000, storm);
         let mut rng = fastrand::Rng::with_seed(seed);
-        let lengths = [
-            1,
-            1_023,
-            1_024,
-            1_025,
-            rng.usize(1..30_000),
-            rng.usize(1..30_000),
-        ];
-        let blocks: Vec<_> = lengths
-            .into_iter()
-            .map(|length| block(length, seed))
-            .collect();
+        let lengths = [1, 1_023, 1_024, 1_025, rng.usize(1..30_000), rng.usize(1..30_000)];
+        let blocks: Vec<_> = lengths.into_iter().map(|length| block(length, seed)).collect();
         for block in &blocks {
             pair.send_block(block);
         }
         pair.run_until_blocks(blocks.len(), ms(60_000));
-        let arrived: Vec<_> = pair.ends[1]
-            .blocks
-            .iter()
-            .map(|(block, _)| block.clone())
-            .collect();
+        let arrived: Vec<_> = pair.ends[1].blocks.iter().map(|(block, _)| block.clone()).collect();
         assert!(arrived == blocks, "seed {seed}");
         pair.run(ms(3_000));
-        assert_eq!(
-            (pair.ends[0].blocks_sent, pair.ends[1].blocks.len()),
-            (6, 6)
-        );
+        assert_eq!((pair.ends[0].blocks_sent, pair.ends[1].blocks.len()), (6, 6));
         assert!(pair.ends[0].link.sender.is_none());
     }
 }
@@ -110,10 +75,7 @@ fn a_long_block_travels_in_chunks_and_reports_progress() {
     }
     assert_eq!(
         pair.ends[0].link.outgoing_block_progress(),
-        Some(ChunkProgress {
-            received: 0,
-            total: 701 << 10
-        })
+        Some(ChunkProgress { received: 0, total: 701 << 10 })
     );
     let mut before = 0;
     while pair.ends[1].blocks.is_empty() {
@@ -122,21 +84,11 @@ fn a_long_block_travels_in_chunks_and_reports_progress() {
         {
             assert!(before <= received && received <= total);
             assert!(total <= 701 << 10 || !pair.ends[1].blocks.is_empty());
-            before = if pair.ends[1].blocks.is_empty() {
-                received
-            } else {
-                0
-            };
+            before = if pair.ends[1].blocks.is_empty() { received } else { 0 };
         }
     }
     pair.run_until_blocks(2, ms(10_000));
-    assert!(
-        pair.ends[1]
-            .blocks
-            .iter()
-            .map(|(block, _)| block)
-            .eq(&blocks)
-    );
+    assert!(pair.ends[1].blocks.iter().map(|(block, _)| block).eq(&blocks));
     assert_eq!(pair.ends[1].link.incoming_block_progress(), None);
 }
 
@@ -145,8 +97,7 @@ fn the_queue_is_bounded() {
     let mut link = Link::new(LinkConfig::server());
     let (now, megabyte) = (LocalTime::from_millis(1_000), block(1 << 20, 1));
     (0..4).for_each(|_| {
-        link.send_block(now, megabyte.clone())
-            .expect("the queue has room");
+        link.send_block(now, megabyte.clone()).expect("the queue has room");
     });
     assert_eq!(link.send_block(now, block(1, 1)), Err(QueueFull));
 }
@@ -174,15 +125,9 @@ fn a_block_takes_at_most_a_tenth_longer_than_with_an_ideal_sender() {
     for (bytes_per_s, ideal, ideal_at_20) in
         [(32_000, 8.5, 10.7), (64_000, 4.3, 5.4), (125_000, 2.2, 2.9)]
     {
-        let (clear, lossy) = (
-            mean_time(bytes_per_s, 0.0, 1),
-            mean_time(bytes_per_s, 20.0, 20),
-        );
+        let (clear, lossy) = (mean_time(bytes_per_s, 0.0, 1), mean_time(bytes_per_s, 20.0, 20));
         println!("{bytes_per_s}: {clear} {lossy}");
-        assert!(
-            clear <= 1.1 * ideal,
-            "{bytes_per_s} bytes/s: {clear} s, ideally {ideal}"
-        );
+        assert!(clear <= 1.1 * ideal, "{bytes_per_s} bytes/s: {clear} s, ideally {ideal}");
         assert!(
             lossy <= 1.1 * ideal_at_20,
             "{bytes_per_s} bytes/s at 20 %: {lossy} s, ideally {ideal_at_20}"
@@ -202,37 +147,19 @@ fn no_second_exceeds_the_budget_and_the_game_keeps_its_share() {
         let time = pair.run_until_blocks(1, ms(60_000));
         let sent = &pair.ends[0].sent;
         for (index, last) in sent.iter().enumerate() {
-            let second = sent[..=index]
-                .iter()
-                .rev()
-                .take_while(|sent| sent.at_ms + 1_000 > last.at_ms);
+            let second =
+                sent[..=index].iter().rev().take_while(|sent| sent.at_ms + 1_000 > last.at_ms);
             let bytes: usize = second.map(|sent| sent.bytes.len() + 53).sum();
-            assert!(
-                bytes <= 32_000,
-                "{bytes} bytes in the second before {}",
-                last.at_ms
-            );
+            assert!(bytes <= 32_000, "{bytes} bytes in the second before {}", last.at_ms);
         }
         // Of 700 bytes a tick it gets 650 at least: the link's header and the overhead are part of
         // its share.
-        let body_bytes: usize = sent
-            .iter()
-            .filter(|sent| sent.at_ms > start)
-            .map(|sent| sent.body_bytes)
-            .sum();
+        let body_bytes: usize =
+            sent.iter().filter(|sent| sent.at_ms > start).map(|sent| sent.body_bytes).sum();
         let ticks = time as usize / 50;
-        assert!(
-            body_bytes >= ticks * 650,
-            "{body_bytes} bytes in {ticks} ticks"
-        );
-        assert!(
-            time < [22_000, 30_000][usize::from(loss > 0.0)],
-            "{time} ms"
-        );
-        let longest_gap = sent
-            .windows(2)
-            .map(|pair| pair[1].at_ms - pair[0].at_ms)
-            .max();
+        assert!(body_bytes >= ticks * 650, "{body_bytes} bytes in {ticks} ticks");
+        assert!(time < [22_000, 30_000][usize::from(loss > 0.0)], "{time} ms");
+        let longest_gap = sent.windows(2).map(|pair| pair[1].at_ms - pair[0].at_ms).max();
         assert!(longest_gap <= Some(100), "{longest_gap:?}");
     }
 }
@@ -247,11 +174,7 @@ fn a_network_partition_only_delays_a_block() {
     pair.run(ms(3_000));
     pair.set_path(path(0.0, 50, 1));
     let rest = pair.run_until_blocks(1, ms(5_000));
-    assert!(
-        rest <= 3_400,
-        "{rest} ms after the partition, {:?}",
-        pair.ends[0].link.stats()
-    );
+    assert!(rest <= 3_400, "{rest} ms after the partition, {:?}", pair.ends[0].link.stats());
     assert!(pair.ends[1].blocks[0].0 == block);
     let again = pair.ends[0].link.stats().slices_resent;
     assert!(again < 200, "{again}");
@@ -274,29 +197,14 @@ fn with_loss_only_lost_slices_and_the_tail_are_sent_again() {
     pair.send_block(&block(256 << 10, 1));
     pair.run_until_blocks(1, ms(20_000));
     pair.run(ms(1_000));
-    assert!(
-        pair.ends[1].link.stats().slices_repeated <= 12,
-        "{:?}",
-        pair.ends[1].link.stats()
-    );
+    assert!(pair.ends[1].link.stats().slices_repeated <= 12, "{:?}", pair.ends[1].link.stats());
 }
 
 #[test]
 fn a_first_burst_leaves_at_once_within_the_budget_of_a_second() {
-    let chunks = ChunkConfig {
-        first_burst_bytes: 64 << 10,
-        ..ChunkConfig::default()
-    };
-    let ends = [
-        End::new(
-            LinkConfig {
-                chunks,
-                ..server(32_000)
-            },
-            1,
-        ),
-        End::new(LinkConfig::client(), 1),
-    ];
+    let chunks = ChunkConfig { first_burst_bytes: 64 << 10, ..ChunkConfig::default() };
+    let ends =
+        [End::new(LinkConfig { chunks, ..server(32_000) }, 1), End::new(LinkConfig::client(), 1)];
     let mut pair = Pair::new(ends, path(0.0, 50, 1));
     pair.run(ms(2_000));
     pair.send_block(&block(24 << 10, 1));
@@ -307,10 +215,7 @@ fn a_first_burst_leaves_at_once_within_the_budget_of_a_second() {
 
 #[test]
 fn a_block_finds_the_bottleneck_and_keeps_its_queue_short() {
-    let narrow = Impairment {
-        rate: Some(128_000),
-        ..path(0.0, 30, 1)
-    };
+    let narrow = Impairment { rate: Some(128_000), ..path(0.0, 30, 1) };
     let mut pair = pair(32_000, narrow);
     pair.send_block(&block(1 << 20, 1));
     pair.run(ms(5_000));
@@ -334,19 +239,13 @@ fn a_block_finds_the_bottleneck_and_keeps_its_queue_short() {
 #[test]
 fn without_a_budget_slices_in_flight_are_limited_by_acknowledgements() {
     let mut pair = Pair::new(
-        [
-            End::new(LinkConfig::default(), 1),
-            End::new(LinkConfig::client(), 1),
-        ],
+        [End::new(LinkConfig::default(), 1), End::new(LinkConfig::client(), 1)],
         path(5.0, 50, 1),
     );
     let block = block(256 << 10, 1);
     pair.send_block(&block);
     let time = pair.run_until_blocks(1, ms(10_000));
-    assert!(
-        pair.ends[1].blocks[0].0 == block && time < 3_000,
-        "{time} ms"
-    );
+    assert!(pair.ends[1].blocks[0].0 == block && time < 3_000, "{time} ms");
 }
 
 #[test]
@@ -354,8 +253,7 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
     let now = LocalTime::from_millis(1_000);
     for bits in [3, 17, 64, 700, 5_000] {
         let [mut left, mut right] = [LinkConfig::server(), LinkConfig::client()].map(Link::new);
-        left.send_block(now, block(5_000, 1))
-            .expect("the queue has room");
+        left.send_block(now, block(5_000, 1)).expect("the queue has room");
         let mut bytes = Vec::new();
         left.write_datagram(now, &mut bytes, |writer, _| {
             writer.append(&[0x5a; 700], bits);
@@ -363,18 +261,10 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
             writer.append(&[0], padding);
             writer.append(b"aligned", 56);
         });
-        let mut body = right
-            .handle_datagram(now, &bytes)
-            .expect("well formed")
-            .expect("fresh");
-        assert_eq!(
-            right.stats().slices_received,
-            u64::from(bits < 800),
-            "{bits}"
-        );
+        let mut body = right.handle_datagram(now, &bytes).expect("well formed").expect("fresh");
+        assert_eq!(right.stats().slices_received, u64::from(bits < 800), "{bits}");
         body.skip(bits).expect("it was written");
-        body.skip(body.position().next_multiple_of(8) - body.position())
-            .expect("it was written");
+        body.skip(body.position().next_multiple_of(8) - body.position()).expect("it was written");
         assert_eq!(bytes[body.position() / 8..], *b"aligned");
     }
 }
@@ -391,25 +281,12 @@ fn invalid_slices_are_refused() {
         "longer than allowed"
     );
     assert!(receive_slice(&mut link, 0, slice(0, 0, 9, 0, 1_024)).is_ok());
-    assert!(
-        receive_slice(&mut link, 1, slice(0, 1, 8, 0, 1_024)).is_err(),
-        "another count"
-    );
-    assert!(
-        receive_slice(&mut link, 1, slice(0, 0, 9, 0, 1_024)).is_ok(),
-        "a copy"
-    );
+    assert!(receive_slice(&mut link, 1, slice(0, 1, 8, 0, 1_024)).is_err(), "another count");
+    assert!(receive_slice(&mut link, 1, slice(0, 0, 9, 0, 1_024)).is_ok(), "a copy");
     assert!(receive_slice(&mut link, 2, slice(0, 9, 9, 0, 5)).is_ok());
-    assert!(
-        receive_slice(&mut link, 3, slice(255, 3, 255, 7, 1_024)).is_ok(),
-        "an old one"
-    );
+    assert!(receive_slice(&mut link, 3, slice(255, 3, 255, 7, 1_024)).is_ok(), "an old one");
     assert_eq!(
-        (
-            link.stats().slices_received,
-            link.stats().slices_repeated,
-            link.stats().malformed
-        ),
+        (link.stats().slices_received, link.stats().slices_repeated, link.stats().malformed),
         (2, 2, 3)
     );
 }
@@ -417,10 +294,7 @@ fn invalid_slices_are_refused() {
 #[test]
 fn a_set_for_an_end_that_has_sent_no_block_is_refused() {
     let mut link = Link::new(LinkConfig::server());
-    let set = |chunk| ReceivedSet {
-        chunk,
-        ..ReceivedSet::default()
-    };
+    let set = |chunk| ReceivedSet { chunk, ..ReceivedSet::default() };
     assert!(receive_set(&mut link, 0, set(0)).is_err());
     assert!(receive_set(&mut link, 0, set(1)).is_err());
     assert!(receive_set(&mut link, 0, set(255)).is_ok(), "an old one");
@@ -441,28 +315,16 @@ fn random_slices_hold_bounded_memory() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut link = receiving_link(5_000);
         for number in 0..2_000 {
-            let (last, chunk) = (
-                rng.u8(..6),
-                link.receiver
-                    .as_ref()
-                    .map_or(0, |receiver| receiver.next_chunk()),
-            );
+            let (last, chunk) =
+                (rng.u8(..6), link.receiver.as_ref().map_or(0, |receiver| receiver.next_chunk()));
             let index = rng.u8(..=last);
-            let length = if index < last {
-                1_024
-            } else {
-                rng.usize(1..=1_024)
-            };
+            let length = if index < last { 1_024 } else { rng.usize(1..=1_024) };
             let _ = receive_slice(
                 &mut link,
                 number,
                 slice(chunk.wrapping_sub(rng.u8(..2)), index, last, 0, length),
             );
-            assert!(
-                link.receiver
-                    .as_ref()
-                    .is_none_or(|receiver| receiver.held_bytes() <= 5_000)
-            );
+            assert!(link.receiver.as_ref().is_none_or(|receiver| receiver.held_bytes() <= 5_000));
             while let Some(event) = link.poll_event() {
                 assert!(!matches!(event, LinkEvent::Block(block) if block.len() > 5_000));
             }
@@ -471,24 +333,12 @@ fn random_slices_hold_bounded_memory() {
 }
 
 fn receiving_link(largest_block: usize) -> Link {
-    let chunks = ChunkConfig {
-        largest_block,
-        ..ChunkConfig::default()
-    };
-    Link::new(LinkConfig {
-        chunks,
-        ..LinkConfig::client()
-    })
+    let chunks = ChunkConfig { largest_block, ..ChunkConfig::default() };
+    Link::new(LinkConfig { chunks, ..LinkConfig::client() })
 }
 
 fn slice(chunk: u8, index: u8, last_index: u8, left: u16, length: usize) -> Slice {
-    Slice {
-        chunk,
-        index,
-        last_index,
-        slices_after_chunk: left,
-        bytes: vec![7; length],
-    }
+    Slice { chunk, index, last_index, slices_after_chunk: left, bytes: vec![7; length] }
 }
 
 /// Gives `link` a datagram with an invented slice.
@@ -509,17 +359,12 @@ fn receive(
 ) -> Result<(), WireError> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
-    tests::header_with_extras(number)
-        .wire(&mut writer)
-        .expect("writing cannot fail");
-    Messages::default()
-        .wire(&mut writer)
-        .expect("writing cannot fail");
+    tests::header_with_extras(number).wire(&mut writer).expect("writing cannot fail");
+    Messages::default().wire(&mut writer).expect("writing cannot fail");
     writer.option(&mut set).expect("a valid set");
     writer.option(&mut slice).expect("a valid slice");
     writer.finish();
-    link.handle_datagram(LocalTime::from_millis(1_000), &bytes)
-        .map(|body| assert!(body.is_some()))
+    link.handle_datagram(LocalTime::from_millis(1_000), &bytes).map(|body| assert!(body.is_some()))
 }
 
 /// Slices in flight reuse existing storage.
@@ -529,15 +374,8 @@ fn storage_does_not_grow_with_slices() {
     pair.send_block(&block(1 << 20, 1));
     pair.run(ms(2_000));
     let capacities = |pair: &Pair| {
-        let sender = pair.ends[0]
-            .link
-            .sender
-            .as_ref()
-            .expect("a block is under way");
-        (
-            sender.body.capacity(),
-            pair.ends[1].link.slice.bytes.capacity(),
-        )
+        let sender = pair.ends[0].link.sender.as_ref().expect("a block is under way");
+        (sender.body.capacity(), pair.ends[1].link.slice.bytes.capacity())
     };
     let before = capacities(&pair);
     pair.run(ms(4_000));

@@ -9,12 +9,7 @@ use crate::link::*;
 use crate::wire::{Coder, Wire};
 
 pub(super) fn path(loss: f32, delay_ms: u64, seed: u64) -> Impairment {
-    Impairment {
-        loss,
-        delay: ms(delay_ms),
-        seed,
-        ..Impairment::default()
-    }
+    Impairment { loss, delay: ms(delay_ms), seed, ..Impairment::default() }
 }
 
 pub(super) struct Pair {
@@ -80,9 +75,7 @@ pub(super) fn message(number: u64, length: usize) -> Bytes {
 
 fn number_of(message: &[u8]) -> u64 {
     u64::from_le_bytes(
-        *message
-            .first_chunk()
-            .expect("messages of the tests begin with their number"),
+        *message.first_chunk().expect("messages of the tests begin with their number"),
     )
 }
 
@@ -107,10 +100,7 @@ impl Pair {
     }
 
     pub(super) fn set_path(&mut self, impairment: Impairment) {
-        let back = Impairment {
-            seed: impairment.seed ^ u64::MAX,
-            ..impairment
-        };
+        let back = Impairment { seed: impairment.seed ^ u64::MAX, ..impairment };
         self.paths = [Impairer::new(impairment), Impairer::new(back)];
     }
 
@@ -151,10 +141,8 @@ impl Pair {
 
     pub(super) fn step(&mut self) {
         self.now_ms += 1;
-        while let Some(entry) = self
-            .in_flight
-            .first_entry()
-            .filter(|entry| entry.key().0 <= ms(self.now_ms))
+        while let Some(entry) =
+            self.in_flight.first_entry().filter(|entry| entry.key().0 <= ms(self.now_ms))
         {
             let (to, bytes) = entry.remove();
             let from = &self.ends[1 - to];
@@ -175,10 +163,8 @@ impl Pair {
         let sent_at = LocalTime::from_millis(self.now_ms);
         for delay in self.paths[from].send(sent_at, bytes.len()) {
             self.deliveries += 1;
-            self.in_flight.insert(
-                (ms(self.now_ms) + delay, self.deliveries),
-                (1 - from, bytes.to_vec()),
-            );
+            self.in_flight
+                .insert((ms(self.now_ms) + delay, self.deliveries), (1 - from, bytes.to_vec()));
         }
     }
 }
@@ -211,25 +197,18 @@ impl End {
     }
 
     pub(super) fn acked(&self) -> usize {
-        self.sent
-            .iter()
-            .filter(|sent| matches!(sent.outcome, Some(LinkEvent::Acked(..))))
-            .count()
+        self.sent.iter().filter(|sent| matches!(sent.outcome, Some(LinkEvent::Acked(..)))).count()
     }
 
     fn take(&mut self, now_ms: u64, bytes: &[u8], seq: Seq, talked: bool) {
-        let received_number = self
-            .link
-            .handle_datagram(self.local(now_ms), bytes)
-            .expect("well formed");
+        let received_number =
+            self.link.handle_datagram(self.local(now_ms), bytes).expect("well formed");
         if let Some(mut body) = received_number.filter(|_| talked) {
             let mut number = 0;
             body.u64(&mut number).expect("a body");
             assert_eq!(number, u64::from(seq.0), "the body of another datagram");
-            let received_number = self
-                .link
-                .last_received_number()
-                .expect("a datagram was received");
+            let received_number =
+                self.link.last_received_number().expect("a datagram was received");
             assert_eq!(received_number % 16_384, number % 16_384);
         }
         self.poll(now_ms);
@@ -280,33 +259,22 @@ impl End {
                 writer.append(&[0x5a; MAX_DATAGRAM], body_bits);
             } else if sends_bodies {
                 body_bits = budget;
-                writer
-                    .bits(&mut u64::from(sent.next_seq().0), 64)
-                    .expect("writing cannot fail");
+                writer.bits(&mut u64::from(sent.next_seq().0), 64).expect("writing cannot fail");
                 writer.append(&[0x5a; MAX_DATAGRAM], budget - 64);
             }
         };
         let number = self.link.next_number();
         let seq = if self.quiet {
-            self.link
-                .write_datagram_without_ack_request(now, &mut bytes, body)
+            self.link.write_datagram_without_ack_request(now, &mut bytes, body)
         } else {
             self.link.write_datagram(now, &mut bytes, body)
         };
         assert_eq!(seq, seq_of(number));
         let is_full = bytes.len() == MAX_DATAGRAM || !sends_bodies || most.is_some();
-        assert!(
-            bytes.len() <= MAX_DATAGRAM && is_full,
-            "{} bytes",
-            bytes.len()
-        );
+        assert!(bytes.len() <= MAX_DATAGRAM && is_full, "{} bytes", bytes.len());
         assert_eq!(seq, self.seq_of(self.sent.len()));
         let (header, messages) = parts(&bytes);
-        let messages: Vec<_> = messages
-            .0
-            .iter()
-            .map(|message| number_of(&message.bytes))
-            .collect();
+        let messages: Vec<_> = messages.0.iter().map(|message| number_of(&message.bytes)).collect();
         let ping = header.extras.is_some_and(|extras| extras.ping);
         let asks_for_ack =
             body_bits > 0 && !self.quiet || ping || !messages.is_empty() || has_slice(&bytes);
@@ -377,11 +345,7 @@ impl End {
                     && mask >> (newest - number - 1) & 1 == 1
         });
         let is_old = acked_set.is_some_and(|(newest, _)| newest > number + 32);
-        assert_eq!(
-            has,
-            matches!(event, LinkEvent::Acked(..)) && !is_old,
-            "{event:?}"
-        );
+        assert_eq!(has, matches!(event, LinkEvent::Acked(..)) && !is_old, "{event:?}");
     }
 
     fn seq_of(&self, sent: usize) -> Seq {
@@ -391,20 +355,14 @@ impl End {
     fn seq_and_body(&self, bytes: &[u8]) -> (Seq, bool) {
         let shown = parts(bytes).0.number;
         let number = shown.before(self.link.next_number()).expect("it was sent");
-        (
-            seq_of(number),
-            bytes.len() == MAX_DATAGRAM && self.sends_bodies,
-        )
+        (seq_of(number), bytes.len() == MAX_DATAGRAM && self.sends_bodies)
     }
 }
 
 /// The link's part of a datagram.
 pub(super) fn parts(bytes: &[u8]) -> (DatagramHeader, Messages) {
-    let (mut header, mut messages, mut reader) = (
-        DatagramHeader::default(),
-        Messages::default(),
-        Reader::new(bytes),
-    );
+    let (mut header, mut messages, mut reader) =
+        (DatagramHeader::default(), Messages::default(), Reader::new(bytes));
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {
         messages.wire(&mut reader).expect("messages");
@@ -440,11 +398,8 @@ fn with_32_bit_ack(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn has_slice(bytes: &[u8]) -> bool {
-    let (mut header, mut messages, mut reader) = (
-        DatagramHeader::default(),
-        Messages::default(),
-        Reader::new(bytes),
-    );
+    let (mut header, mut messages, mut reader) =
+        (DatagramHeader::default(), Messages::default(), Reader::new(bytes));
     let (mut set, mut has_slice) = (None::<ReceivedSet>, false);
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {

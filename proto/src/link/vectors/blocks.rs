@@ -14,21 +14,14 @@ pub(crate) fn blocks() -> Vec<TestVector> {
 
 fn slices() -> Vec<TestVector> {
     let of = |slice| VectorDatagram {
-        header: DatagramHeader {
-            extras: Some(HeaderExtras::default()),
-            ..header()
-        },
+        header: DatagramHeader { extras: Some(HeaderExtras::default()), ..header() },
         slice: Some(slice),
         ..VectorDatagram::default()
     };
     let whole: Vec<u8> = (0..SLICE_BYTES).map(|index| (index / 4) as u8).collect();
     let with_body = VectorDatagram {
         body: VectorBody::Poses,
-        ..of(Slice {
-            chunk: 3,
-            bytes: b"one slice".into(),
-            ..Slice::default()
-        })
+        ..of(Slice { chunk: 3, bytes: b"one slice".into(), ..Slice::default() })
     };
     vec![
         KnownNumbers::default().vector(
@@ -79,15 +72,8 @@ fn sets() -> Vec<TestVector> {
             .filter(|index| received(*index))
             .for_each(|index| slices.insert(index));
         VectorDatagram {
-            header: DatagramHeader {
-                extras: Some(HeaderExtras::default()),
-                ..header()
-            },
-            set: Some(ReceivedSet {
-                chunk: 4,
-                last_index,
-                slices,
-            }),
+            header: DatagramHeader { extras: Some(HeaderExtras::default()), ..header() },
+            set: Some(ReceivedSet { chunk: 4, last_index, slices }),
             ..VectorDatagram::default()
         }
     };

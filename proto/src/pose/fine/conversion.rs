@@ -13,10 +13,7 @@ pub(super) fn units_per_step(format: PoseFormat) -> f32 {
 
 /// Position and orientation, relative to `origin`.
 pub(super) fn float_pose(format: PoseFormat, origin: [i32; 3], pose: &Pose) -> FloatPose {
-    FloatPose {
-        at: position(format, origin, pose),
-        turn: quaternion(format, pose),
-    }
+    FloatPose { at: position(format, origin, pose), turn: quaternion(format, pose) }
 }
 
 pub(super) fn position(format: PoseFormat, origin: [i32; 3], pose: &Pose) -> Vector {
@@ -33,11 +30,7 @@ pub(super) fn quaternion(format: PoseFormat, pose: &Pose) -> Quaternion {
         Turning::Fixed => [0.0, 0.0, 0.0, 1.0],
         Turning::Yaw { .. } => {
             let [cosine, sine] = direction(format, pose);
-            if cosine > -0.99 {
-                unit([0.0, 0.0, sine, 1.0 + cosine])
-            } else {
-                [0.0, 0.0, 1.0, 0.0]
-            }
+            if cosine > -0.99 { unit([0.0, 0.0, sine, 1.0 + cosine]) } else { [0.0, 0.0, 1.0, 0.0] }
         }
         Turning::Free { bits } => free_quaternion(bits, pose.turn),
     }

@@ -132,10 +132,7 @@ impl DecisionCoder for entropy::RangeEncoder<'_> {
         if count > 1 {
             let start = below(number);
             let end = below(number + 1);
-            debug_assert!(
-                start < end && end <= TOTAL,
-                "{number} of {count} has {start}..{end}"
-            );
+            debug_assert!(start < end && end <= TOTAL, "{number} of {count} has {start}..{end}");
             self.symbol(start, end - start, TOTAL_BITS);
         }
         number

@@ -146,10 +146,8 @@ impl MovementHistory {
         self.inwards = sub(now.at, add(self.baseline.at, self.rigid.displacement));
         self.metres = length(self.inwards) * (1.0 / UNITS_PER_METRE);
         self.reference[0] = Movement::between(then, now, 1.0);
-        for (movement, pick) in self.reference[1..]
-            .iter_mut()
-            .zip([picks[0], picks[3]])
-            .filter(|(_, pick)| *pick > 0)
+        for (movement, pick) in
+            self.reference[1..].iter_mut().zip([picks[0], picks[3]]).filter(|(_, pick)| *pick > 0)
         {
             let span = (history[pick].age_us - history[0].age_us).max(1);
             if let Some(before) = reference.then(history[pick].age_us) {
@@ -163,10 +161,8 @@ impl MovementHistory {
         if poses < 2 {
             return SINGLE_POSE;
         }
-        let (slip, displacement) = (
-            length(self.slip[2].displacement),
-            length(self.own[2].displacement),
-        );
+        let (slip, displacement) =
+            (length(self.slip[2].displacement), length(self.own[2].displacement));
         let against = if slip < 0.25 * displacement {
             0
         } else {
@@ -185,13 +181,6 @@ impl MovementHistory {
 
     /// The same, in the class of the reference itself.
     pub(super) fn into_reference(self) -> Self {
-        Self {
-            class: if self.class == SINGLE_POSE {
-                SINGLE_POSE
-            } else {
-                REFERENCE
-            },
-            ..self
-        }
+        Self { class: if self.class == SINGLE_POSE { SINGLE_POSE } else { REFERENCE }, ..self }
     }
 }

@@ -42,17 +42,9 @@ const VALUES: usize = 12;
 
 impl NeighbourRow {
     fn of(neighbour: &Neighbour) -> Self {
-        let Neighbour {
-            at,
-            slip: [a, b, c],
-            error: [d, e, f],
-            turn: [g, h, i],
-            sizes: [j, k],
-        } = *neighbour;
-        Self {
-            at,
-            values: [a, b, c, d, e, f, g, h, i, j, k, 0.0],
-        }
+        let Neighbour { at, slip: [a, b, c], error: [d, e, f], turn: [g, h, i], sizes: [j, k] } =
+            *neighbour;
+        Self { at, values: [a, b, c, d, e, f, g, h, i, j, k, 0.0] }
     }
 }
 
@@ -66,10 +58,7 @@ pub(super) struct CodedNeighbours {
 
 impl Default for CodedNeighbours {
     fn default() -> Self {
-        Self {
-            coded: Vec::new(),
-            map: Box::new([0; CELLS * CELLS]),
-        }
+        Self { coded: Vec::new(), map: Box::new([0; CELLS * CELLS]) }
     }
 }
 
@@ -135,11 +124,7 @@ impl CodedNeighbours {
             sizes: [j * plain, k * plain],
         };
         let [x, y, z, _] = close_sum;
-        NeighbourMeans {
-            mean,
-            close_slip: scale([x, y, z], 1.0 / (close + 0.3)),
-            is_any,
-        }
+        NeighbourMeans { mean, close_slip: scale([x, y, z], 1.0 / (close + 0.3)), is_any }
     }
 }
 

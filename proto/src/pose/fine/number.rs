@@ -46,10 +46,7 @@ const FARTHEST: i64 = 1 << 30;
 #[inline]
 fn probability(p: f32) -> u16 {
     const ROUNDER: f32 = 128.0;
-    (p + ROUNDER)
-        .to_bits()
-        .wrapping_sub(ROUNDER.to_bits())
-        .clamp(16, 65_520) as u16
+    (p + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits()).clamp(16, 65_520) as u16
 }
 
 /// Reads or writes `value`, whose distribution has this middle, spread and curve.
@@ -70,12 +67,9 @@ pub(super) fn code_number<C: DecisionCoder>(
     let value = i64::from(value) - nearest_wide;
     let is_up = coder.bit(value >= 0, probability(beyond(border)));
     let border = if is_up { border } else { -border };
-    let steps = code_distance(
-        coder,
-        if is_up { value } else { -1 - value },
-        spread,
-        |steps| beyond(border + steps as f32),
-    );
+    let steps = code_distance(coder, if is_up { value } else { -1 - value }, spread, |steps| {
+        beyond(border + steps as f32)
+    });
     let value = if is_up { steps } else { -1 - steps };
     (nearest_wide + value).clamp(-FARTHEST, FARTHEST) as i32
 }
@@ -106,11 +100,7 @@ fn code_distance<C: DecisionCoder>(
         let middle = low + (high - low) / 2;
         let share = beyond(middle);
         let width = low_share - high_share;
-        let p = if width > 0.0 {
-            (share - high_share) / width
-        } else {
-            0.5
-        };
+        let p = if width > 0.0 { (share - high_share) / width } else { 0.5 };
         if coder.bit(value >= middle, probability(p)) {
             (low, low_share) = (middle, share);
         } else {
@@ -132,11 +122,7 @@ fn code_distance<C: DecisionCoder>(
         }
         _ => index * TOTAL / count,
     };
-    low + i64::from(coder.choose(
-        (value - low).clamp(0, i64::from(count) - 1) as u32,
-        count,
-        below,
-    ))
+    low + i64::from(coder.choose((value - low).clamp(0, i64::from(count) - 1) as u32, count, below))
 }
 
 #[cfg(test)]
@@ -163,10 +149,7 @@ mod tests {
             writer.finish();
             let mut decoder = RangeDecoder::new(&bytes);
             let read = code_number(&mut decoder, 0, middle, spread, curve);
-            assert_eq!(
-                read, value,
-                "round {round}, middle {middle}, spread {spread}"
-            );
+            assert_eq!(read, value, "round {round}, middle {middle}, spread {spread}");
             assert_eq!(decoder.finish(), Ok(()));
         }
     }
@@ -198,13 +181,7 @@ mod tests {
                 * if rng.bool() { 1.0 } else { -1.0 };
             let curve = curves.of(rng.usize(0..4), rng.f32() * 12.0 - 2.0);
             let mut check = ShareCheck(true);
-            code_number(
-                &mut check,
-                off.clamp(-1e9, 1e9) as i32,
-                rng.f32(),
-                spread,
-                curve,
-            );
+            code_number(&mut check, off.clamp(-1e9, 1e9) as i32, rng.f32(), spread, curve);
             assert!(check.0, "round {round}, spread {spread}, {off} off");
         }
     }

@@ -116,9 +116,7 @@ impl<'a> PosePrediction<'a> {
     }
 
     pub(super) fn same_turn_context(&self) -> usize {
-        let other = self
-            .is_position_known
-            .then_some(self.displacement == [0.0; 3]);
+        let other = self.is_position_known.then_some(self.displacement == [0.0; 3]);
         unchanged_context(self.movement.own[0].turn, self.movement.own[2].turn, other)
     }
 
@@ -131,17 +129,11 @@ impl<'a> PosePrediction<'a> {
         }
         let class = self.movement.class;
         let table = usize::from(axis == 2);
-        self.middle = weighted_sum(
-            &self.weights.position[table][class],
-            &self.position_features[axis],
-        )
-        .clamp(-1e7, 1e7);
+        self.middle =
+            weighted_sum(&self.weights.position[table][class], &self.position_features[axis])
+                .clamp(-1e7, 1e7);
         self.log_spread = self.spread(axis, &self.position_spread);
-        (
-            self.middle,
-            exp2(self.log_spread),
-            self.weights.curves.of(table, self.log_spread),
-        )
+        (self.middle, exp2(self.log_spread), self.weights.curves.of(table, self.log_spread))
     }
 
     /// Takes a coordinate that was coded, relative to the baseline.

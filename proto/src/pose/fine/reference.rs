@@ -61,9 +61,8 @@ impl ReferenceObject {
         let at = add(newer.at, scale(sub(older.at, newer.at), part));
         let along: f32 = (0..4).map(|i| newer.turn[i] * older.turn[i]).sum();
         let sign = if along < 0.0 { -part } else { part };
-        let turn = unit(std::array::from_fn(|i| {
-            newer.turn[i] * (1.0 - part) + older.turn[i] * sign
-        }));
+        let turn =
+            unit(std::array::from_fn(|i| newer.turn[i] * (1.0 - part) + older.turn[i] * sign));
         Some(FloatPose { at, turn })
     }
 
@@ -74,9 +73,7 @@ impl ReferenceObject {
         let exact = self.then.iter().find(|(age, ..)| *age == age_us);
         let (then, since) = match exact {
             Some((_, then, since)) => (*then, *since),
-            None => self
-                .then(age_us)
-                .map(|then| (then, compose(now.turn, inverse(then.turn))))?,
+            None => self.then(age_us).map(|then| (then, compose(now.turn, inverse(then.turn))))?,
         };
         Some(FloatPose {
             at: add(now.at, rotate(since, sub(there.at, then.at))),

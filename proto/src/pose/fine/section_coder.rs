@@ -89,11 +89,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
     /// Starts a section with a clear state.
     pub(in crate::pose) fn new(coder: C, state: &'s mut FineState, membership: Membership) -> Self {
         state.clear();
-        Self {
-            coder,
-            state,
-            membership,
-        }
+        Self { coder, state, membership }
     }
 
     /// Whether candidates may be absent.
@@ -114,9 +110,9 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         let pose = self.code_candidate(known, pose, true)?;
         let (format, origin) = (known.format, self.state.origin);
         let now = conversion::float_pose(format, origin, &pose.unwrap_or(newest.pose));
-        self.state.reference.set(now, known.history, |aged| {
-            conversion::float_pose(format, origin, &aged.pose)
-        });
+        self.state
+            .reference
+            .set(now, known.history, |aged| conversion::float_pose(format, origin, &aged.pose));
         Ok(pose)
     }
 
@@ -132,11 +128,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         let curve = self.state.weights.curves.of(0, UNTRAINED_LOG_SPREAD);
         let slot = slot.map_or(0, i32::from);
         let slot = code_number(&mut self.coder, slot, 0.0, 8.0, curve);
-        u16::try_from(slot)
-            .map(Some)
-            .map_err(|_| WireError::OutOfRange {
-                what: "slot of a pose",
-            })
+        u16::try_from(slot).map(Some).map_err(|_| WireError::OutOfRange { what: "slot of a pose" })
     }
 
     /// A candidate: whether it is in, unless all are, and then its pose.
@@ -181,19 +173,10 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
             + usize::from(near > 0);
         let mut pose = pose.copied().unwrap_or_default();
         self.coder.category(BitCategory::Flags);
-        pose.flag = code_adaptive(
-            &mut self.coder,
-            pose.flag,
-            &mut self.state.flag,
-            (1, context),
-        );
+        pose.flag = code_adaptive(&mut self.coder, pose.flag, &mut self.state.flag, (1, context));
         self.state.last_flag = pose.flag;
         let movement = MovementHistory::new(known, self.state.origin, &self.state.reference);
-        let movement = if is_reference {
-            movement.into_reference()
-        } else {
-            movement
-        };
+        let movement = if is_reference { movement.into_reference() } else { movement };
         self.code_position_and_turn(known, &movement, &mut pose)?;
         self.code_velocities(known, &mut pose)?;
         self.check_complete(pose).map(Some)
@@ -201,11 +184,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
 
     /// The pose, unless the bytes ended before it.
     fn check_complete(&self, pose: Pose) -> Result<Pose, WireError> {
-        if self.coder.is_overrun() {
-            Err(WireError::Truncated)
-        } else {
-            Ok(pose)
-        }
+        if self.coder.is_overrun() { Err(WireError::Truncated) } else { Ok(pose) }
     }
 
     /// How near to the reference, 0 (nearest) to 4.
@@ -215,10 +194,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         };
         let offset = sub(baseline, now.at);
         let edges: [f32; 4] = [512.0, 700.0, 1_000.0, 1_500.0];
-        edges
-            .iter()
-            .filter(|edge| dot(offset, offset) >= *edge * *edge)
-            .count()
+        edges.iter().filter(|edge| dot(offset, offset) >= *edge * *edge).count()
     }
 
     /// Velocities, predicted from the baseline and from what is known of the pose by now.
@@ -276,10 +252,9 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         for (excess, new) in self.state.excess.iter_mut().zip(prediction.excess) {
             *excess += (new - *excess) * 0.1;
         }
-        self.state.neighbours.push(Neighbour {
-            at: movement.baseline.at,
-            ..prediction.to_neighbour()
-        });
+        self.state
+            .neighbours
+            .push(Neighbour { at: movement.baseline.at, ..prediction.to_neighbour() });
         Ok(())
     }
 
@@ -374,11 +349,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
     /// Whether the position (table 0) or the turn (table 1) is that of the baseline.
     fn code_unchanged(&mut self, is_unchanged: bool, table: usize, context: usize) -> bool {
         let trained = &self.state.weights.trained;
-        let probabilities = if table == 0 {
-            &trained.same_position
-        } else {
-            &trained.same_turn
-        };
+        let probabilities = if table == 0 { &trained.same_position } else { &trained.same_turn };
         let is_unchanged = self.coder.bit(is_unchanged, probabilities[context]);
         self.coder.sample_context(2 + table, context, is_unchanged);
         is_unchanged
@@ -386,18 +357,13 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
 }
 
 fn checked_coordinate(baseline: i32, step: i32) -> Result<i32, WireError> {
-    let at = baseline
-        .checked_add(step)
-        .filter(|at| step.abs() <= MAX_DIFFERENCE && at.abs() <= MAX_AT);
-    at.ok_or(WireError::OutOfRange {
-        what: "coordinate of a pose",
-    })
+    let at =
+        baseline.checked_add(step).filter(|at| step.abs() <= MAX_DIFFERENCE && at.abs() <= MAX_AT);
+    at.ok_or(WireError::OutOfRange { what: "coordinate of a pose" })
 }
 
 fn checked_speed(speed: i32) -> Result<i16, WireError> {
-    i16::try_from(speed).map_err(|_| WireError::OutOfRange {
-        what: "speed of a pose",
-    })
+    i16::try_from(speed).map_err(|_| WireError::OutOfRange { what: "speed of a pose" })
 }
 
 /// Whether it moved lately: 0 not at all, 1 to 6 by the spans in which it did.

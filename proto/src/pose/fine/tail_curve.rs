@@ -97,11 +97,7 @@ mod tests {
     fn the_tail_is_half_at_the_middle_and_falls() {
         assert!((student_tail(0.0) - 0.5).abs() < 1e-6);
         let tails: Vec<f32> = (0..1_000).map(|t| student_tail(t as f32 * 0.1)).collect();
-        assert!(
-            tails
-                .windows(2)
-                .all(|pair| pair[1] < pair[0] && pair[1] > 0.0)
-        );
+        assert!(tails.windows(2).all(|pair| pair[1] < pair[0] && pair[1] > 0.0));
         // Student's 97.5 % quantile, for a scale of one.
         assert!((student_tail(2.776_445) - 0.025).abs() < 1e-5);
     }
@@ -111,12 +107,7 @@ mod tests {
         for curve in TailCurves::new(&FINE_WEIGHTS.shapes).0 {
             assert!((curve.beyond(0.0) - 0.5).abs() < 1e-5);
             let shares: Vec<f32> = (0..40_000).map(|t| curve.beyond(t as f32 * 0.05)).collect();
-            assert!(
-                shares
-                    .windows(2)
-                    .all(|pair| pair[1] <= pair[0] && pair[1] > 0.0),
-                "{curve:?}"
-            );
+            assert!(shares.windows(2).all(|pair| pair[1] <= pair[0] && pair[1] > 0.0), "{curve:?}");
             assert!((curve.beyond(1.5) + curve.beyond(-1.5) - 1.0).abs() < 1e-6);
         }
     }

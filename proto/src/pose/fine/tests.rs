@@ -3,31 +3,15 @@
 use super::*;
 use crate::pose::{MAX_AT, Turning, quaternion};
 
-const FREE: PoseFormat = PoseFormat {
-    per_metre: 512,
-    turn: Turning::Free { bits: 9 },
-    motion: None,
-};
-const FINEST: PoseFormat = PoseFormat {
-    per_metre: 4_096,
-    turn: Turning::Free { bits: 15 },
-    motion: None,
-};
-const COARSE: PoseFormat = PoseFormat {
-    per_metre: 20,
-    turn: Turning::Free { bits: 5 },
-    motion: None,
-};
-const WALKER: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
-const SLIDER: PoseFormat = PoseFormat {
-    per_metre: 256,
-    turn: Turning::Fixed,
-    motion: None,
-};
+const FREE: PoseFormat =
+    PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+const FINEST: PoseFormat =
+    PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None };
+const COARSE: PoseFormat =
+    PoseFormat { per_metre: 20, turn: Turning::Free { bits: 5 }, motion: None };
+const WALKER: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const SLIDER: PoseFormat = PoseFormat { per_metre: 256, turn: Turning::Fixed, motion: None };
 
 /// An even probability.
 const EVEN: u16 = 1 << 15;
@@ -51,28 +35,15 @@ impl Body {
     fn random(rng: &mut fastrand::Rng) -> Self {
         let mut any = |size: f32| (rng.f32() - 0.5) * 2.0 * size;
         let at = [any(8.0), any(8.0), any(2.0).abs() + 0.2];
-        let (velocity, spin) = (
-            [any(3.0), any(3.0), any(4.0)],
-            [any(5.0), any(5.0), any(5.0)],
-        );
-        Self {
-            at,
-            velocity,
-            turn: [0.0, 0.0, 0.0, 1.0],
-            spin,
-            at_rest: false,
-        }
+        let (velocity, spin) = ([any(3.0), any(3.0), any(4.0)], [any(5.0), any(5.0), any(5.0)]);
+        Self { at, velocity, turn: [0.0, 0.0, 0.0, 1.0], spin, at_rest: false }
     }
 
     fn step(&mut self, rng: &mut fastrand::Rng) {
         const DT: f32 = 1.0 / 60.0;
         if self.at_rest {
             if rng.u32(0..200) == 0 {
-                *self = Self {
-                    at: self.at,
-                    turn: self.turn,
-                    ..Self::random(rng)
-                };
+                *self = Self { at: self.at, turn: self.turn, ..Self::random(rng) };
             }
             return;
         }
@@ -85,51 +56,29 @@ impl Body {
         self.turn = quaternion::unit(std::array::from_fn(|part| self.turn[part] + step[part]));
         if self.at[2] < 0.2 {
             self.at[2] = 0.2;
-            self.velocity = [
-                self.velocity[0] * 0.8,
-                self.velocity[1] * 0.8,
-                -self.velocity[2] * 0.5,
-            ];
+            self.velocity =
+                [self.velocity[0] * 0.8, self.velocity[1] * 0.8, -self.velocity[2] * 0.5];
             self.spin = self.spin.map(|spin| spin * 0.8 + (rng.f32() - 0.5));
             self.at_rest = self.velocity[2] < 0.3;
         }
     }
 
     fn pose(&self, format: PoseFormat) -> Pose {
-        let at = self
-            .at
-            .map(|metres| (metres * f32::from(format.per_metre)).round() as i32);
+        let at = self.at.map(|metres| (metres * f32::from(format.per_metre)).round() as i32);
         let speed =
             |displacement: [f32; 3]| vector::length(displacement) * f32::from(format.per_metre);
         let (turn, speed) = match format.turn {
             Turning::Fixed => ([0; 4], 0),
             Turning::Yaw { bits } => {
                 let mask = (1 << bits) - 1;
-                (
-                    [(self.spin[2] * 40.0) as i32 as u16 & mask, 0, 0, 0],
-                    speed(self.velocity) as i16,
-                )
+                ([(self.spin[2] * 40.0) as i32 as u16 & mask, 0, 0, 0], speed(self.velocity) as i16)
             }
             Turning::Free { bits } => {
                 let (largest, steps) = crate::wire::smallest_three(self.turn, bits.into());
-                (
-                    [
-                        largest as u16,
-                        steps[0] as u16,
-                        steps[1] as u16,
-                        steps[2] as u16,
-                    ],
-                    0,
-                )
+                ([largest as u16, steps[0] as u16, steps[1] as u16, steps[2] as u16], 0)
             }
         };
-        Pose {
-            at,
-            turn,
-            speed,
-            flag: self.at_rest,
-            ..Pose::default()
-        }
+        Pose { at, turn, speed, flag: self.at_rest, ..Pose::default() }
     }
 }
 
@@ -150,21 +99,11 @@ impl World {
                 body.step(&mut rng);
             }
             frames.push(
-                bodies
-                    .iter()
-                    .zip(&formats)
-                    .map(|(body, format)| body.pose(*format))
-                    .collect(),
+                bodies.iter().zip(&formats).map(|(body, format)| body.pose(*format)).collect(),
             );
         }
-        let arrived = (0..ticks)
-            .map(|_| rng.u32(0..100) >= loss_percent)
-            .collect();
-        Self {
-            formats,
-            frames,
-            arrived,
-        }
+        let arrived = (0..ticks).map(|_| rng.u32(0..100) >= loss_percent).collect();
+        Self { formats, frames, arrived }
     }
 
     /// The acknowledged poses of a body at a tick: those in the last 32 packets that arrived.
@@ -181,18 +120,11 @@ impl World {
     /// The pose, if it differs from the newest known one.
     fn changed(&self, tick: usize, body: usize, history: &[AgedPose]) -> Option<&Pose> {
         let pose = &self.frames[tick][body];
-        history
-            .first()
-            .is_none_or(|newest| newest.pose != *pose)
-            .then_some(pose)
+        history.first().is_none_or(|newest| newest.pose != *pose).then_some(pose)
     }
 
     fn known<'h>(&self, body: usize, history: &'h [AgedPose]) -> KnownObject<'h> {
-        KnownObject {
-            format: self.formats[body],
-            half_edge_m: 0.2,
-            history,
-        }
+        KnownObject { format: self.formats[body], half_edge_m: 0.2, history }
     }
 
     fn encode(&self, tick: usize, state: &mut FineState) -> Vec<u8> {
@@ -231,9 +163,7 @@ impl World {
             let known = self.known(body, &history);
             *pose = if history.is_empty() {
                 let is_in = decoder.stream().bit(EVEN);
-                is_in
-                    .then(|| decoder.read_unacknowledged(&known))
-                    .transpose()?
+                is_in.then(|| decoder.read_unacknowledged(&known)).transpose()?
             } else if body == 0 {
                 decoder.read_reference(&known)?
             } else {
@@ -252,9 +182,7 @@ impl World {
 }
 
 fn all_formats() -> Vec<PoseFormat> {
-    (0..40)
-        .map(|body| [FREE, FREE, FINEST, COARSE, WALKER, SLIDER][body % 6])
-        .collect()
+    (0..40).map(|body| [FREE, FREE, FINEST, COARSE, WALKER, SLIDER][body % 6]).collect()
 }
 
 #[test]
@@ -286,64 +214,38 @@ fn a_reference_is_interpolated_where_a_datagram_lacks_it() {
     let valid = "the encoding is valid";
     read.push(decoder.read_reference(&known(0)).expect(valid));
     (1..12).for_each(|body| read.push(decoder.read_object(&known(body)).expect(valid)));
-    assert!(
-        read.iter()
-            .zip(&world.frames[50])
-            .all(|(read, sent)| read.as_ref() == Some(sent))
-    );
+    assert!(read.iter().zip(&world.frames[50]).all(|(read, sent)| read.as_ref() == Some(sent)));
 }
 
 #[test]
 fn an_old_baseline_saves_bytes() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
     let pose = world.frames[50][1];
-    let old = [AgedPose {
-        age_us: 900_000,
-        pose: Pose {
-            flag: !pose.flag,
-            ..pose
-        },
-    }];
+    let old = [AgedPose { age_us: 900_000, pose: Pose { flag: !pose.flag, ..pose } }];
     let bytes = |history: &[AgedPose]| {
         let (mut out, mut state) = (Vec::new(), FineState::default());
         let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
         encoder.write_unacknowledged(&world.known(1, history), &pose);
         encoder.finish();
         let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
-        assert_eq!(
-            decoder.read_unacknowledged(&world.known(1, history)),
-            Ok(pose)
-        );
+        assert_eq!(decoder.read_unacknowledged(&world.known(1, history)), Ok(pose));
         assert_eq!(decoder.finish(), Ok(()));
         out.len()
     };
-    assert!(
-        bytes(&old) + 4 < bytes(&[]),
-        "{} and {}",
-        bytes(&old),
-        bytes(&[])
-    );
+    assert!(bytes(&old) + 4 < bytes(&[]), "{} and {}", bytes(&old), bytes(&[]));
 }
 
 #[test]
 fn a_missing_baseline_is_refused() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
     let (mut out, mut state) = (Vec::new(), FineState::default());
-    let old = [AgedPose {
-        age_us: 900_000,
-        pose: world.frames[0][1],
-    }];
+    let old = [AgedPose { age_us: 900_000, pose: world.frames[0][1] }];
     let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
     encoder.write_unacknowledged(&world.known(1, &old), &world.frames[50][1]);
     encoder.finish();
     let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
     let refused = decoder.read_unacknowledged(&world.known(1, &[]));
-    assert_eq!(
-        refused,
-        Err(WireError::OutOfRange {
-            what: "baseline of a pose"
-        })
-    );
+    assert_eq!(refused, Err(WireError::OutOfRange { what: "baseline of a pose" }));
 }
 
 #[test]
@@ -373,12 +275,7 @@ fn a_truncated_section_is_never_read_as_the_whole() {
         let sent = world.sent(tick);
         for length in 0..bytes.len() {
             let read = world.decode(tick, &bytes[..length], &mut state);
-            assert_ne!(
-                read.as_ref(),
-                Ok(&sent),
-                "tick {tick}, {length} bytes of {}",
-                bytes.len()
-            );
+            assert_ne!(read.as_ref(), Ok(&sent), "tick {tick}, {length} bytes of {}", bytes.len());
         }
         let mut longer = bytes.clone();
         longer.extend([0; 3]);
@@ -429,24 +326,11 @@ fn poses_at_the_edge_of_the_grid_are_read_back_exactly() {
         ..Pose::default()
     };
     let history = [
-        AgedPose {
-            age_us: 1,
-            pose: corner(max, 0),
-        },
-        AgedPose {
-            age_us: 2,
-            pose: corner(-max, 3),
-        },
-        AgedPose {
-            age_us: u32::MAX,
-            pose: corner(0, 1),
-        },
+        AgedPose { age_us: 1, pose: corner(max, 0) },
+        AgedPose { age_us: 2, pose: corner(-max, 3) },
+        AgedPose { age_us: u32::MAX, pose: corner(0, 1) },
     ];
-    let known = KnownObject {
-        format: FREE,
-        half_edge_m: 1e6,
-        history: &history,
-    };
+    let known = KnownObject { format: FREE, half_edge_m: 1e6, history: &history };
     for pose in [corner(-max, 2), corner(max, 3), corner(0, 0)] {
         let (mut out, mut state) = (Vec::new(), FineState::default());
         let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
@@ -479,10 +363,7 @@ fn tumbling_cubes_take_less_than_two_thirds_of_packing_by_hand() {
 fn objects_at_rest_cost_almost_nothing() {
     let mut world = World::new(13, vec![FREE; 900], 40, 0);
     let still = world.frames[0].clone();
-    world
-        .frames
-        .iter_mut()
-        .for_each(|frame| frame.clone_from(&still));
+    world.frames.iter_mut().for_each(|frame| frame.clone_from(&still));
     let bytes = world.encode(39, &mut FineState::default()).len();
     assert!(bytes <= 8, "{bytes} bytes for 900 at rest");
 }

@@ -22,11 +22,7 @@ pub(in crate::pose) fn dot(a: Vector, b: Vector) -> f32 {
 }
 
 pub(in crate::pose) fn cross(a: Vector, b: Vector) -> Vector {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 pub(in crate::pose) fn length(a: Vector) -> f32 {
@@ -46,10 +42,7 @@ pub(in crate::pose) fn turn_between(a: Quaternion, b: Quaternion) -> Vector {
     let axis = [d[0] * sign, d[1] * sign, d[2] * sign];
     let s2 = dot(axis, axis);
     // 2 asin(s) / s.
-    scale(
-        axis,
-        2.0 + s2 * (1.0 / 3.0 + s2 * (0.15 + s2 * (5.0 / 56.0))),
-    )
+    scale(axis, 2.0 + s2 * (1.0 / 3.0 + s2 * (0.15 + s2 * (5.0 / 56.0))))
 }
 
 /// The rotation about an axis by an angle, given as their product.

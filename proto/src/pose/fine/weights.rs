@@ -53,10 +53,7 @@ const LANES: usize = 4;
 pub(super) fn weighted_sum<const N: usize>(weights: &[f32; N], features: &[f32; N]) -> f32 {
     const { assert!(N.is_multiple_of(LANES)) };
     let mut lanes = [0.0; LANES];
-    for (weights, features) in weights
-        .chunks_exact(LANES)
-        .zip(features.chunks_exact(LANES))
-    {
+    for (weights, features) in weights.chunks_exact(LANES).zip(features.chunks_exact(LANES)) {
         for lane in 0..LANES {
             lanes[lane] += weights[lane] * features[lane];
         }

@@ -29,11 +29,7 @@ pub(super) struct SlotCoder {
 
 impl Default for SlotCoder {
     fn default() -> Self {
-        Self {
-            next: 0,
-            probability: 49_152,
-            mode: BaselineMode::Window,
-        }
+        Self { next: 0, probability: 49_152, mode: BaselineMode::Window }
     }
 }
 
@@ -43,9 +39,7 @@ impl SlotCoder {
     /// # Panics
     /// When the slots do not ascend: a bug.
     pub(super) fn write(&mut self, slot: u16, mode: BaselineMode, encoder: &mut RangeEncoder<'_>) {
-        let gap = u32::from(slot)
-            .checked_sub(self.next)
-            .expect("slots of a section ascend");
+        let gap = u32::from(slot).checked_sub(self.next).expect("slots of a section ascend");
         encoder.bit(gap == 0, self.probability);
         if gap > 0 {
             let length = 32 - gap.leading_zeros();
@@ -61,9 +55,7 @@ impl SlotCoder {
     /// more than is counted here.
     pub(super) fn max_bits(self, slot: u16, mode: BaselineMode) -> usize {
         let gap = u32::from(slot).saturating_sub(self.next);
-        let gap_bits = gap
-            .checked_ilog2()
-            .map_or(0, |below_highest| 7 + below_highest as usize);
+        let gap_bits = gap.checked_ilog2().map_or(0, |below_highest| 7 + below_highest as usize);
         6 + gap_bits + if mode == self.mode { 1 } else { 7 }
     }
 
@@ -88,17 +80,13 @@ impl SlotCoder {
             }
             gap = 1 << (length - 1) | decoder.raw(length - 1);
         }
-        let slot = u16::try_from(self.next + gap).map_err(|_| WireError::OutOfRange {
-            what: "slot of a pose",
-        })?;
+        let slot = u16::try_from(self.next + gap)
+            .map_err(|_| WireError::OutOfRange { what: "slot of a pose" })?;
         self.advance(gap);
         let mut mode = 0;
         decoder.one_of(&mut mode, &BASELINE_MODES[self.mode as usize]);
-        self.mode = [
-            BaselineMode::Window,
-            BaselineMode::Old,
-            BaselineMode::Absolute,
-        ][mode as usize];
+        self.mode =
+            [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute][mode as usize];
         #[cfg(test)]
         crate::entropy::trace::label("pose");
         Ok(Some((slot, self.mode)))
@@ -118,9 +106,7 @@ impl SlotCoder {
 
 fn write_one_of<const N: usize>(index: u32, starts: &[u16; N], encoder: &mut RangeEncoder<'_>) {
     let start = u32::from(starts[index as usize]);
-    let end = starts
-        .get(index as usize + 1)
-        .map_or(1 << TOTAL_BITS, |end| u32::from(*end));
+    let end = starts.get(index as usize + 1).map_or(1 << TOTAL_BITS, |end| u32::from(*end));
     encoder.symbol(start, end - start, TOTAL_BITS);
 }
 
@@ -135,19 +121,12 @@ mod tests {
             let sparse = rng.u32(..17);
             let (mut coded, mut next) = (Vec::new(), 0_u32);
             while coded.len() < 200 {
-                next += if rng.bool() {
-                    0
-                } else {
-                    rng.u32(..1 << sparse)
-                };
+                next += if rng.bool() { 0 } else { rng.u32(..1 << sparse) };
                 let Ok(slot) = u16::try_from(next) else { break };
                 coded.push((
                     slot,
-                    [
-                        BaselineMode::Window,
-                        BaselineMode::Old,
-                        BaselineMode::Absolute,
-                    ][rng.usize(..3)],
+                    [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute]
+                        [rng.usize(..3)],
                 ));
                 next += 1;
             }
@@ -168,19 +147,12 @@ mod tests {
             let (mut coded, mut slots, mut max_bits_so_far) = (Vec::new(), SlotCoder::default(), 0);
             while coded.len() < 60 {
                 let length = rng.u32(..17);
-                let gap = if rng.bool() {
-                    0
-                } else {
-                    rng.u32(..1 << length)
-                };
+                let gap = if rng.bool() { 0 } else { rng.u32(..1 << length) };
                 let Ok(slot) = u16::try_from(slots.next + gap) else {
                     break;
                 };
-                let mode = [
-                    BaselineMode::Window,
-                    BaselineMode::Old,
-                    BaselineMode::Absolute,
-                ][rng.usize(..3)];
+                let mode = [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute]
+                    [rng.usize(..3)];
                 let before = bytes_of(&coded).len() * 8;
                 max_bits_so_far += slots.max_bits(slot, mode);
                 coded.push((slot, mode));
@@ -199,29 +171,19 @@ mod tests {
     fn slots_cost_little_when_all_are_present() {
         let all: Vec<_> = (0..30).map(|slot| (slot, BaselineMode::Window)).collect();
         assert!(bytes_of(&all).len() <= 2, "{} bytes", bytes_of(&all).len());
-        let half: Vec<_> = (0..30)
-            .map(|slot| (2 * slot + slot % 2, BaselineMode::Window))
-            .collect();
-        assert!(
-            bytes_of(&half).len() <= 13,
-            "{} bytes",
-            bytes_of(&half).len()
-        );
+        let half: Vec<_> =
+            (0..30).map(|slot| (2 * slot + slot % 2, BaselineMode::Window)).collect();
+        assert!(bytes_of(&half).len() <= 13, "{} bytes", bytes_of(&half).len());
     }
 
     #[test]
     fn a_slot_beyond_the_last_one_is_refused() {
-        let mut slots = SlotCoder {
-            next: 65_536,
-            ..SlotCoder::default()
-        };
+        let mut slots = SlotCoder { next: 65_536, ..SlotCoder::default() };
         let mut bytes = Vec::new();
         let mut encoder = RangeEncoder::new(&mut bytes);
         encoder.bit(true, slots.probability);
         encoder.finish();
-        let refused = Err(WireError::OutOfRange {
-            what: "slot of a pose",
-        });
+        let refused = Err(WireError::OutOfRange { what: "slot of a pose" });
         assert_eq!(slots.read(&mut RangeDecoder::new(&bytes)), refused);
     }
 

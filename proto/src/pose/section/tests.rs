@@ -34,18 +34,12 @@ fn a_receiver_without_baselines_reports_it_and_recovers() {
         scene.loss = 0.2;
         for tick in 0..300 {
             if tick % 60 == 40 {
-                scene
-                    .receiver
-                    .values_mut()
-                    .for_each(|object| object.received.clear());
+                scene.receiver.values_mut().for_each(|object| object.received.clear());
                 scene.may_miss_baselines = true;
             }
             scene.tick();
             if tick % 60 == 30 {
-                assert_eq!(
-                    scene.lost_track, None,
-                    "seed {seed}, tick {tick}: not recovered"
-                );
+                assert_eq!(scene.lost_track, None, "seed {seed}, tick {tick}: not recovered");
                 scene.may_miss_baselines = false;
             }
         }
@@ -76,19 +70,12 @@ fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
                 bytes[index] ^= 1 << rng.u8(..8);
             }
         }
-        let number = if rng.bool() {
-            number
-        } else {
-            rng.u64(..) >> rng.u8(..64)
-        };
+        let number = if rng.bool() { number } else { rng.u64(..) >> rng.u8(..64) };
         let mut poses = Vec::new();
         let result = read_section(&bytes, number, stamp, &scene.receiver, &mut poses);
         // All poses but that of the reference, which may come first.
         let others = usize::from(poses.len() > 1 && poses[0].0 > poses[1].0);
-        assert!(
-            poses[others..].is_sorted_by(|a, b| a.0 < b.0),
-            "seed {seed}: slots ascend"
-        );
+        assert!(poses[others..].is_sorted_by(|a, b| a.0 < b.0), "seed {seed}: slots ascend");
         let slots: BTreeSet<_> = poses.iter().map(|pose| pose.0).collect();
         assert_eq!(slots.len(), poses.len(), "seed {seed}: no slot twice");
         for (slot, pose) in poses {
@@ -96,10 +83,7 @@ fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
         }
         if let Err(SectionError::MissingBaseline { slot }) = result {
-            let received = scene
-                .receiver
-                .object(slot)
-                .map(|(_, received)| received.poses().len());
+            let received = scene.receiver.object(slot).map(|(_, received)| received.poses().len());
             assert!(
                 received.is_none() || header(&bytes, number).is_some(),
                 "seed {seed}: the header names no acknowledged set"
@@ -110,19 +94,11 @@ fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
 
 #[test]
 fn a_missing_or_unnamed_baseline_is_refused() {
-    let format = PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits: 8 },
-        motion: None,
-    };
+    let format = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
     let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
     let receiver = BTreeMap::from([(
         3,
-        ReceiverObject {
-            tenant: 0,
-            format,
-            received: BaselineHistory::new(0),
-        },
+        ReceiverObject { tenant: 0, format, received: BaselineHistory::new(0) },
     )]);
     let read = |mode, acked, slot| {
         let mut bytes = Vec::new();
@@ -134,10 +110,7 @@ fn a_missing_or_unnamed_baseline_is_refused() {
         let result = read_section(&bytes, 50, stamp, &receiver, &mut poses);
         (result, poses.len())
     };
-    let acked = Some(AckedSet {
-        newest: 40,
-        mask: 1,
-    });
+    let acked = Some(AckedSet { newest: 40, mask: 1 });
     assert_eq!(read(BaselineMode::Absolute, None, 3), (Ok(None), 1));
     assert_eq!(
         read(BaselineMode::Absolute, None, 4),
@@ -151,26 +124,15 @@ fn a_missing_or_unnamed_baseline_is_refused() {
         read(BaselineMode::Old, acked, 3),
         (Err(SectionError::MissingBaseline { slot: 3 }), 0)
     );
-    let no_baseline = SectionError::Wire(WireError::OutOfRange {
-        what: "baseline of a pose",
-    });
+    let no_baseline = SectionError::Wire(WireError::OutOfRange { what: "baseline of a pose" });
     assert_eq!(read(BaselineMode::Window, None, 3), (Err(no_baseline), 0));
 }
 
 #[test]
 fn an_acked_set_too_far_back_is_not_sent() {
-    let acked = Some(AckedSet {
-        newest: 100,
-        mask: 0,
-    });
-    assert_eq!(
-        SectionHeader::new(Level::Shared, 100 + MAX_ACKED_DISTANCE, acked).acked,
-        acked
-    );
-    assert_eq!(
-        SectionHeader::new(Level::Shared, 101 + MAX_ACKED_DISTANCE, acked).acked,
-        None
-    );
+    let acked = Some(AckedSet { newest: 100, mask: 0 });
+    assert_eq!(SectionHeader::new(Level::Shared, 100 + MAX_ACKED_DISTANCE, acked).acked, acked);
+    assert_eq!(SectionHeader::new(Level::Shared, 101 + MAX_ACKED_DISTANCE, acked).acked, None);
     assert_eq!(SectionHeader::new(Level::Shared, 100, acked).acked, None);
 }
 
@@ -196,57 +158,36 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
     let mut receiver = BTreeMap::new();
     let format = FORMAT;
     for slot in 0..30 {
-        receiver.insert(
-            slot,
-            ReceiverObject {
-                tenant: 0,
-                format,
-                received: BaselineHistory::new(0),
-            },
-        );
+        receiver
+            .insert(slot, ReceiverObject { tenant: 0, format, received: BaselineHistory::new(0) });
     }
     let (mut bits, mut count) = (0, 0);
     for number in 1..200_u64 {
         let stamp = GameTime::from_millis(number * TICK_MS);
         // An acknowledgement takes one tick, or two.
         let lag = 1 + number % 2;
-        let acked = (number > 40).then(|| AckedSet {
-            newest: number - lag,
-            mask: u32::MAX,
-        });
+        let acked = (number > 40).then(|| AckedSet { newest: number - lag, mask: u32::MAX });
         let mut bytes = Vec::new();
-        let mut writer = SectionWriter::new(
-            &mut bytes,
-            &SectionHeader::new(Level::Shared, number, acked),
-        );
+        let mut writer =
+            SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
         let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
         for (slot, pose) in (0..).zip(&poses) {
             let baseline = acked.and_then(|acked| receiver[&slot].received.baseline(&acked));
-            let mode = if baseline.is_some() {
-                BaselineMode::Window
-            } else {
-                BaselineMode::Absolute
-            };
+            let mode =
+                if baseline.is_some() { BaselineMode::Window } else { BaselineMode::Absolute };
             let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
             writer.write_shared(slot, mode, &code(&format, baseline, stamp, pose));
         }
         writer.finish();
         let mut read = Vec::new();
-        assert_eq!(
-            read_section(&bytes, number, stamp, &receiver, &mut read),
-            Ok(acked)
-        );
+        assert_eq!(read_section(&bytes, number, stamp, &receiver, &mut read), Ok(acked));
         assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
         for (slot, pose) in read {
-            receiver
-                .get_mut(&slot)
-                .expect("known")
-                .received
-                .insert(ReceivedPose {
-                    number,
-                    stamp,
-                    pose,
-                });
+            receiver.get_mut(&slot).expect("known").received.insert(ReceivedPose {
+                number,
+                stamp,
+                pose,
+            });
         }
         if number > 50 {
             bits += 8 * bytes.len();
@@ -259,10 +200,7 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
 }
 
 fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {
-    let mut header = SectionHeader {
-        number,
-        ..SectionHeader::default()
-    };
+    let mut header = SectionHeader { number, ..SectionHeader::default() };
     header.wire(&mut Reader::new(bytes)).ok().and(header.acked)
 }
 
@@ -275,8 +213,7 @@ struct ReceiverObject {
 
 impl BaselineSource for BTreeMap<u16, ReceiverObject> {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
-        self.get(&slot)
-            .map(|known| (&known.format, &known.received))
+        self.get(&slot).map(|known| (&known.format, &known.received))
     }
 }
 
@@ -407,10 +344,7 @@ impl Exchange {
                 .checked_sub(back + 1)
                 .is_some_and(|number| number >= self.floor && self.acked.contains(&number))
         });
-        Some(AckedSet {
-            newest,
-            mask: mask.map(|back| 1 << back).sum(),
-        })
+        Some(AckedSet { newest, mask: mask.map(|back| 1 << back).sum() })
     }
 
     fn send(&mut self) {
@@ -456,10 +390,8 @@ impl Exchange {
     /// The slots in a datagram: a random choice of the objects whose Enter is acknowledged.
     fn chosen(&self, number: u64) -> Vec<u16> {
         let mut rng = fastrand::Rng::with_seed(number);
-        let known = self
-            .sender
-            .iter()
-            .filter(|(_, object)| object.acked.is_some() && !object.leaving);
+        let known =
+            self.sender.iter().filter(|(_, object)| object.acked.is_some() && !object.leaving);
         known
             .map(|(slot, _)| *slot)
             .filter(|slot| rng.bool() && !(slot % 4 == 1 && rng.u8(..40) > 0))
@@ -488,9 +420,7 @@ impl Exchange {
             let baseline =
                 baseline.and_then(|baseline| self.pose_in(baseline, slot, object.tenant));
             if self.level == Level::Shared {
-                let baseline = baseline
-                    .as_ref()
-                    .map(|(stamp, baseline)| (*stamp, baseline));
+                let baseline = baseline.as_ref().map(|(stamp, baseline)| (*stamp, baseline));
                 writer.write_shared(
                     slot,
                     mode,
@@ -498,17 +428,14 @@ impl Exchange {
                 );
                 continue;
             }
-            let window = acked
-                .filter(|_| mode == BaselineMode::Window)
-                .into_iter()
-                .flat_map(|acked| {
+            let window =
+                acked.filter(|_| mode == BaselineMode::Window).into_iter().flat_map(|acked| {
                     (acked.window_start()..=acked.newest)
                         .rev()
                         .filter(move |number| acked.contains(*number))
                 });
-            let mut history: Vec<_> = window
-                .filter_map(|number| self.pose_in(number, slot, object.tenant))
-                .collect();
+            let mut history: Vec<_> =
+                window.filter_map(|number| self.pose_in(number, slot, object.tenant)).collect();
             if mode == BaselineMode::Old {
                 history.extend(baseline);
             }
@@ -565,11 +492,7 @@ impl Exchange {
                 known.received.start_tenant(number);
             }
             if *tenant == known.tenant {
-                known.received.insert(ReceivedPose {
-                    number,
-                    stamp,
-                    pose: *pose,
-                });
+                known.received.insert(ReceivedPose { number, stamp, pose: *pose });
             }
         }
         // The sender counts a datagram that could not be read as received, until it is notified.
@@ -583,21 +506,10 @@ impl Exchange {
         let end = read_section(&datagram.section, number, stamp, &self.receiver, &mut poses);
         for (slot, pose) in poses {
             let known = self.receiver.get_mut(&slot).expect("a known slot");
-            let (_, tenant, sent) = datagram
-                .poses
-                .iter()
-                .find(|sent| sent.0 == slot)
-                .expect("it was sent");
-            assert_eq!(
-                (*sent, *tenant),
-                (pose, known.tenant),
-                "datagram {number}, slot {slot}"
-            );
-            known.received.insert(ReceivedPose {
-                number,
-                stamp,
-                pose,
-            });
+            let (_, tenant, sent) =
+                datagram.poses.iter().find(|sent| sent.0 == slot).expect("it was sent");
+            assert_eq!((*sent, *tenant), (pose, known.tenant), "datagram {number}, slot {slot}");
+            known.received.insert(ReceivedPose { number, stamp, pose });
             self.poses_read += 1;
         }
         match end {
@@ -609,9 +521,7 @@ impl Exchange {
                     self.lost_track = None;
                 }
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
-                    self.receiver
-                        .values_mut()
-                        .for_each(|known| known.received.prune(&acked));
+                    self.receiver.values_mut().for_each(|known| known.received.prune(&acked));
                 }
             }
             Err(SectionError::MissingBaseline { .. }) if self.may_miss_baselines => {
@@ -634,36 +544,21 @@ impl Exchange {
         let Some(latest) = self.received.last().copied() else {
             return;
         };
-        let known: Vec<u64> = self
-            .received
-            .range(latest.saturating_sub(32)..)
-            .copied()
-            .collect();
+        let known: Vec<u64> = self.received.range(latest.saturating_sub(32)..).copied().collect();
         for number in known {
             if !self.acked.insert(number) {
                 continue;
             }
-            let Datagram {
-                enters,
-                leaves,
-                poses,
-                ..
-            } = self.sent[number as usize].clone();
+            let Datagram { enters, leaves, poses, .. } = self.sent[number as usize].clone();
             for (slot, tenant, _) in enters.iter().chain(&poses) {
-                if let Some(object) = self
-                    .sender
-                    .get_mut(slot)
-                    .filter(|object| object.tenant == *tenant)
+                if let Some(object) =
+                    self.sender.get_mut(slot).filter(|object| object.tenant == *tenant)
                 {
                     object.acked = object.acked.max(Some(number));
                 }
             }
             for (slot, tenant) in leaves {
-                if self
-                    .sender
-                    .get(&slot)
-                    .is_some_and(|object| object.tenant == tenant)
-                {
+                if self.sender.get(&slot).is_some_and(|object| object.tenant == tenant) {
                     self.sender.remove(&slot);
                 }
             }
@@ -674,19 +569,13 @@ impl Exchange {
 /// The format of the objects in a slot. It never changes, so that a receiver that gets the Enter of
 /// a new tenant late can still read poses of the old one.
 fn format_of(slot: u16) -> PoseFormat {
-    let turn = [
-        Turning::Yaw { bits: 8 },
-        Turning::Free { bits: 9 },
-        Turning::Fixed,
-    ][usize::from(slot) % 3];
+    let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed]
+        [usize::from(slot) % 3];
     let moves = !slot.is_multiple_of(3) && slot.is_multiple_of(2);
     PoseFormat {
         per_metre: 100,
         turn,
-        motion: moves.then_some(MotionFormat {
-            linear: 128,
-            angular: 64,
-        }),
+        motion: moves.then_some(MotionFormat { linear: 128, angular: 64 }),
     }
 }
 

@@ -25,11 +25,7 @@ pub struct CodedPose {
 
 impl Default for CodedPose {
     fn default() -> Self {
-        Self {
-            symbols: [(0, 0); MAX_SYMBOLS],
-            count: 0,
-            cost: 0,
-        }
+        Self { symbols: [(0, 0); MAX_SYMBOLS], count: 0, cost: 0 }
     }
 }
 
@@ -79,9 +75,7 @@ pub(crate) trait SymbolCoder: Sized {
     /// One of a table, which holds where each begins.
     fn one_of<const N: usize>(&mut self, index: &mut u32, starts: &[u16; N]) {
         let mut wide = *index as i32;
-        self.pick(&mut wide, 0, N as i32 - 1, |index| {
-            starts[index as usize].into()
-        });
+        self.pick(&mut wide, 0, N as i32 - 1, |index| starts[index as usize].into());
         *index = wide as u32;
     }
 
@@ -104,11 +98,7 @@ pub(crate) trait SymbolCoder: Sized {
         let mut bits = u32::from(*value < 0) << below | u32::from(magnitude) & ((1 << below) - 1);
         self.raw(&mut bits, length);
         let magnitude = (1 << below | bits & ((1 << below) - 1)) as i16;
-        *value = if bits >> below == 1 {
-            -magnitude
-        } else {
-            magnitude
-        };
+        *value = if bits >> below == 1 { -magnitude } else { magnitude };
     }
 
     /// A whole number; the table is that of its length in bits.
@@ -123,10 +113,8 @@ pub(crate) trait SymbolCoder: Sized {
         let below = length - 1;
         let mut negative = u32::from(*value < 0);
         self.raw(&mut negative, 1);
-        let (mut low, mut high) = (
-            magnitude & 0x7fff & ((1 << below) - 1),
-            (magnitude & ((1 << below) - 1)) >> 15,
-        );
+        let (mut low, mut high) =
+            (magnitude & 0x7fff & ((1 << below) - 1), (magnitude & ((1 << below) - 1)) >> 15);
         if below > 15 {
             self.raw(&mut high, below - 15);
         }
@@ -141,16 +129,9 @@ impl SymbolCoder for CodedPose {
 
     #[inline]
     fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32) {
-        debug_assert!(
-            (low..=high).contains(index),
-            "{index} is not within {low} to {high}"
-        );
+        debug_assert!((low..=high).contains(index), "{index} is not within {low} to {high}");
         let begin = if *index == low { 0 } else { start(*index) };
-        let end = if *index == high {
-            TOTAL
-        } else {
-            start(*index + 1)
-        };
+        let end = if *index == high { TOTAL } else { start(*index + 1) };
         self.push(begin, end - begin);
     }
 
@@ -174,11 +155,7 @@ impl SymbolCoder for RangeDecoder<'_> {
             }
         }
         let begin = if first == low { 0 } else { start(first) };
-        let end = if first == high {
-            TOTAL
-        } else {
-            start(first + 1)
-        };
+        let end = if first == high { TOTAL } else { start(first + 1) };
         self.consume(begin, end - begin);
         *index = first;
     }

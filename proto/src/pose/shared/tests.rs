@@ -29,12 +29,8 @@ fn the_computed_cost_matches_the_written_bits() {
         let format = any_format(&mut rng);
         let baseline = any_pose(&mut rng, format);
         let pose = nearby(&mut rng, format, &baseline);
-        let coded = code(
-            &format,
-            Some((GameTime::ZERO, &baseline)),
-            GameTime::from_millis(50),
-            &pose,
-        );
+        let coded =
+            code(&format, Some((GameTime::ZERO, &baseline)), GameTime::from_millis(50), &pose);
         cost += coded.bits_x256();
         coded.write(&mut encoder);
     }
@@ -48,22 +44,13 @@ fn the_computed_cost_matches_the_written_bits() {
 
 #[test]
 fn an_object_at_rest_costs_at_most_two_bits() {
-    for format in [
-        walker(8),
-        PoseFormat {
-            per_metre: 512,
-            turn: Turning::Free { bits: 9 },
-            motion: None,
-        },
-    ] {
+    for format in
+        [walker(8), PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None }]
+    {
         let pose = format.pose(Position::on_ground(50.0, 60.0), 1.0, 0.0);
-        let bits = code(
-            &format,
-            Some((GameTime::ZERO, &pose)),
-            GameTime::from_millis(5_000),
-            &pose,
-        )
-        .bits();
+        let bits =
+            code(&format, Some((GameTime::ZERO, &pose)), GameTime::from_millis(5_000), &pose)
+                .bits();
         assert!(bits <= 2, "{bits} bits, {format:?}");
     }
 }
@@ -102,9 +89,8 @@ fn any_bytes_give_a_pose_that_fits_or_an_error() {
         let format = any_format(&mut rng);
         let baseline = any_pose(&mut rng, format);
         let baseline = rng.bool().then_some((GameTime::ZERO, &baseline));
-        let bytes: Vec<u8> = (0..rng.usize(..60))
-            .map(|_| if rng.bool() { rng.u8(..) } else { 0xff })
-            .collect();
+        let bytes: Vec<u8> =
+            (0..rng.usize(..60)).map(|_| if rng.bool() { rng.u8(..) } else { 0xff }).collect();
         let stamp = GameTime::from_millis(rng.u64(..1 << 40) >> rng.u8(..40));
         if let Ok(pose) = read(format, baseline, stamp, &mut RangeDecoder::new(&bytes)) {
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
@@ -127,19 +113,13 @@ fn check(
     encoder.finish();
     let mut decoder = RangeDecoder::new(&bytes);
     let read = read(format, baseline, stamp, &mut decoder);
-    assert_eq!(
-        read.as_ref(),
-        Ok(pose),
-        "seed {seed}: {format:?}, baseline {baseline:?}"
-    );
+    assert_eq!(read.as_ref(), Ok(pose), "seed {seed}: {format:?}, baseline {baseline:?}");
     assert_eq!(decoder.finish(), Ok(()), "seed {seed}");
 }
 
 fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, baseline: &Pose) -> Pose {
     let mut pose = *baseline;
-    pose.at = pose
-        .at
-        .map(|at| (at + rng.i32(-60..60)).clamp(-MAX_AT, MAX_AT));
+    pose.at = pose.at.map(|at| (at + rng.i32(-60..60)).clamp(-MAX_AT, MAX_AT));
     if rng.bool() {
         pose.turn = any_pose(rng, format).turn;
     }
@@ -150,24 +130,12 @@ fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, baseline: &Pose) -> Pose 
 fn any_format(rng: &mut fastrand::Rng) -> PoseFormat {
     let turn = match rng.u8(..4) {
         0 => Turning::Fixed,
-        1 => Turning::Free {
-            bits: rng.u8(5..=15),
-        },
-        _ => Turning::Yaw {
-            bits: rng.u8(4..=12),
-        },
+        1 => Turning::Free { bits: rng.u8(5..=15) },
+        _ => Turning::Yaw { bits: rng.u8(4..=12) },
     };
-    PoseFormat {
-        per_metre: rng.u16(1..=4_096),
-        turn,
-        motion: None,
-    }
+    PoseFormat { per_metre: rng.u16(1..=4_096), turn, motion: None }
 }
 
 fn walker(bits: u8) -> PoseFormat {
-    PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits },
-        motion: None,
-    }
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits }, motion: None }
 }

@@ -90,11 +90,7 @@ pub(in crate::pose) fn wire<S: SymbolCoder>(
     let mut change = change_of(baseline, pose);
     symbols.one_of(
         &mut change,
-        if baseline.speed == 0 {
-            &symbol_weights::RESTING
-        } else {
-            &symbol_weights::MOVING
-        },
+        if baseline.speed == 0 { &symbol_weights::RESTING } else { &symbol_weights::MOVING },
     );
     if S::READS {
         *pose = *baseline;
@@ -107,14 +103,7 @@ pub(in crate::pose) fn wire<S: SymbolCoder>(
         wire_speed(&mut pose.speed, symbols)?;
     }
     let steps = steps_of(age_ms);
-    wire_yaw(
-        &WALKER_TABLES,
-        bits,
-        baseline.turn[0],
-        steps,
-        &mut pose.turn[0],
-        symbols,
-    );
+    wire_yaw(&WALKER_TABLES, bits, baseline.turn[0], steps, &mut pose.turn[0], symbols);
     let predicted = WalkerPrediction::new(
         &WALKER_TABLES,
         bits,
@@ -190,11 +179,7 @@ fn symbol_start<const N: usize>(table: &[u16; N], position: i64, parts: u32, flo
     } else {
         u32::from(table[index]) + ((u32::from(table[index + 1] - table[index]) * rest) >> 4)
     };
-    let below = if position < 0 {
-        (1 << 14) - half
-    } else {
-        (1 << 14) + half
-    };
+    let below = if position < 0 { (1 << 14) - half } else { (1 << 14) + half };
     floor + ((parts * below) >> 15)
 }
 
@@ -222,11 +207,7 @@ impl WalkerPrediction {
         age_ms: u64,
     ) -> Self {
         let steps = steps_of(age_ms);
-        let speed = if baseline.speed == 0 {
-            0
-        } else {
-            i64::from(pose.speed)
-        };
+        let speed = if baseline.speed == 0 { 0 } else { i64::from(pose.speed) };
         let length = speed * 256 * age_ms as i64 / 1_000;
         let turn = yaw_difference(bits, baseline.turn[0], pose.turn[0]);
         let ahead = mean_direction(bits, baseline.turn[0], turn, steps);
@@ -238,11 +219,7 @@ impl WalkerPrediction {
         let along = ahead.map(i32::unsigned_abs);
         let first = usize::from(along[0] > along[1]);
         let (far, near) = (along[1 - first].max(1), along[first]);
-        let sign = if (ahead[0] < 0) == (ahead[1] < 0) {
-            -1
-        } else {
-            1
-        };
+        let sign = if (ahead[0] < 0) == (ahead[1] < 0) { -1 } else { 1 };
         let ratio = u64::from(near * 256 / far);
 
         let per_step = length.unsigned_abs() as u32 / steps as u32;
@@ -267,13 +244,7 @@ impl WalkerPrediction {
     fn wire<S: SymbolCoder>(&self, tables: &WalkerTables, at: &mut [i32; 3], symbols: &mut S) {
         let (first, second) = (self.first, 1 - self.first);
         let mean = self.mean[first];
-        wire_coordinate(
-            &mut at[first],
-            mean,
-            self.deviation,
-            &tables.first[self.row],
-            symbols,
-        );
+        wire_coordinate(&mut at[first], mean, self.deviation, &tables.first[self.row], symbols);
         let mean = self.second_mean(at[first]);
         wire_coordinate(
             &mut at[second],

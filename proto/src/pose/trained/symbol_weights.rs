@@ -60,11 +60,8 @@ pub const NUMBER_LENGTHS: [u16; 32] = starts(&{
 /// that are new to a viewer come in groups.
 ///
 /// Weights: `250, 3, 3` after window, `40, 208, 8` after old, `24, 4, 228` after absolute.
-pub const BASELINE_MODES: [[u16; 3]; 3] = [
-    starts(&[250, 3, 3]),
-    starts(&[40, 208, 8]),
-    starts(&[24, 4, 228]),
-];
+pub const BASELINE_MODES: [[u16; 3]; 3] =
+    [starts(&[250, 3, 3]), starts(&[40, 208, 8]), starts(&[24, 4, 228])];
 
 /// Where each part begins when these weights share the total; each gets one at least.
 const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {

@@ -57,15 +57,7 @@ mod tests {
     fn check<T: Trained>() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(T::FILE);
         let text = std::fs::read_to_string(&path).expect("a generated file");
-        assert!(
-            text == T::in_use().to_source(),
-            "{} was edited by hand",
-            T::FILE
-        );
-        assert!(
-            text.lines().all(|line| line.len() <= source::WIDTH),
-            "{}",
-            T::FILE
-        );
+        assert!(text == T::in_use().to_source(), "{} was edited by hand", T::FILE);
+        assert!(text.lines().all(|line| line.len() <= source::WIDTH), "{}", T::FILE);
     }
 }

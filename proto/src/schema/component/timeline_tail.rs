@@ -45,10 +45,7 @@ pub(super) struct TimelineTail<T> {
 
 impl<T: QuantisedValue> TimelineTail<T> {
     fn empty() -> Self {
-        Self {
-            points: [(GameTime::ZERO, T::default()); MAX_POINTS],
-            len: 0,
-        }
+        Self { points: [(GameTime::ZERO, T::default()); MAX_POINTS], len: 0 }
     }
 
     pub(super) fn from_timeline(timeline: &Timeline<T>, from: GameTime) -> Self {
@@ -79,10 +76,8 @@ impl<T: QuantisedValue> TimelineTail<T> {
     /// millisecond the later is kept, and rounding may put two points at or before `from`.
     fn push(&mut self, time: GameTime, value: T, from: GameTime) -> bool {
         let point = (time.whole_millis(), value.to_grid());
-        let replaces = self
-            .as_slice()
-            .last()
-            .is_some_and(|last| last.0 == point.0 || point.0 <= from);
+        let replaces =
+            self.as_slice().last().is_some_and(|last| last.0 == point.0 || point.0 <= from);
         if self.len == MAX_POINTS && !replaces {
             return false;
         }
@@ -168,30 +163,17 @@ fn continued(
         return None;
     }
     let length_s = end.since(start).as_secs_f64();
-    let axes = [
-        (from.x, to.x, 0.0, MAX_XY),
-        (from.y, to.y, 0.0, MAX_XY),
-        (from.z, to.z, MIN_Z, MAX_Z),
-    ];
+    let axes =
+        [(from.x, to.x, 0.0, MAX_XY), (from.y, to.y, 0.0, MAX_XY), (from.z, to.z, MIN_Z, MAX_Z)];
     let leaves_after = axes.map(|(from, to, min, max)| {
         let edge = if to < from { min } else { max };
-        if to == from {
-            f64::INFINITY
-        } else {
-            f64::from(edge - from) / f64::from(to - from)
-        }
+        if to == from { f64::INFINITY } else { f64::from(edge - from) / f64::from(to - from) }
     });
-    let share = leaves_after
-        .into_iter()
-        .fold(at.since(start).as_secs_f64() / length_s, f64::min);
+    let share = leaves_after.into_iter().fold(at.since(start).as_secs_f64() / length_s, f64::min);
     let time = (start + Duration::from_secs_f64(share * length_s)).whole_millis();
     let share = time.since(start).as_secs_f64() / length_s;
     let along = |from: f32, to: f32| (f64::from(from) + f64::from(to - from) * share) as f32;
-    let position = Position::new(
-        along(from.x, to.x),
-        along(from.y, to.y),
-        along(from.z, to.z),
-    );
+    let position = Position::new(along(from.x, to.x), along(from.y, to.y), along(from.z, to.z));
     Some((time, Waypoint::walk(position)))
 }
 
@@ -201,11 +183,8 @@ pub(super) fn wire_timeline<T: QuantisedValue, C: Coder>(
     coder: &mut C,
     value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
-    let mut tail = if C::READS {
-        TimelineTail::empty()
-    } else {
-        TimelineTail::from_timeline(timeline, stamp)
-    };
+    let mut tail =
+        if C::READS { TimelineTail::empty() } else { TimelineTail::from_timeline(timeline, stamp) };
     tail.wire(stamp, coder, value)?;
     if C::READS {
         tail.insert_into(timeline);
@@ -222,11 +201,7 @@ fn wire_time_after(
     let earliest = previous.millis() + 1;
     let mut gap = time.millis().saturating_sub(earliest);
     coder.varint(&mut gap)?;
-    let millis = earliest
-        .checked_add(gap)
-        .filter(|millis| *millis <= GameTime::MAX.millis());
-    *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange {
-        what: "time of a point",
-    })?);
+    let millis = earliest.checked_add(gap).filter(|millis| *millis <= GameTime::MAX.millis());
+    *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange { what: "time of a point" })?);
     Ok(())
 }

@@ -12,10 +12,7 @@ use crate::vectors::test_vector::TestVector;
 const FLOWN: Pose = Pose {
     at: [5_101, 3_950, 121],
     turn: [3, 255, 310, 196],
-    motion: Motion {
-        linear: [255, -127, -60],
-        angular: [1, 30, -16],
-    },
+    motion: Motion { linear: [255, -127, -60], angular: [1, 30, -16] },
     ..BASE
 };
 
@@ -45,16 +42,8 @@ fn absolute() -> Vec<TestVector> {
             None,
             &[SectionObject::absolute(0, YAW, WALKING)],
         ),
-        one(
-            "fine-fixed-absolute",
-            "No turn.",
-            SectionObject::absolute(0, FIXED, BASE),
-        ),
-        one(
-            "fine-free-absolute",
-            "The whole turn.",
-            SectionObject::absolute(0, FREE, TURNED),
-        ),
+        one("fine-fixed-absolute", "No turn.", SectionObject::absolute(0, FIXED, BASE)),
+        one("fine-free-absolute", "The whole turn.", SectionObject::absolute(0, FREE, TURNED)),
         one(
             "fine-motion-absolute",
             "Velocities around 0.",
@@ -77,35 +66,14 @@ fn window() -> Vec<TestVector> {
             SectionObject::since(
                 0,
                 YAW,
-                vec![
-                    (
-                        4,
-                        Pose {
-                            at: [4_972, 3_972, 100],
-                            ..WALKING
-                        },
-                    ),
-                    (2, WALKING),
-                ],
-                Pose {
-                    at: [5_028, 4_029, 100],
-                    turn: [33, 0, 0, 0],
-                    ..WALKING
-                },
+                vec![(4, Pose { at: [4_972, 3_972, 100], ..WALKING }), (2, WALKING)],
+                Pose { at: [5_028, 4_029, 100], turn: [33, 0, 0, 0], ..WALKING },
             ),
         ),
         one(
             "fine-fixed",
             "A step of one unit.",
-            SectionObject::window(
-                0,
-                FIXED,
-                BASE,
-                Pose {
-                    at: [5_001, 4_000, 100],
-                    ..BASE
-                },
-            ),
+            SectionObject::window(0, FIXED, BASE, Pose { at: [5_001, 4_000, 100], ..BASE }),
         ),
         one(
             "fine-free-unchanged",
@@ -137,22 +105,12 @@ fn window() -> Vec<TestVector> {
 
 fn many_objects() -> Vec<TestVector> {
     vec![
-        section(
-            "fine-modes",
-            "Each mode after each.",
-            Level::Fine,
-            ALL,
-            None,
-            &modes(),
-        ),
+        section("fine-modes", "Each mode after each.", Level::Fine, ALL, None, &modes()),
         section(
             "fine-twelve-objects",
             "Objects of each kind; they predict each other.",
             Level::Fine,
-            Some(AckedSet {
-                newest: NUMBER - 2,
-                mask: 0xffff_fff5,
-            }),
+            Some(AckedSet { newest: NUMBER - 2, mask: 0xffff_fff5 }),
             None,
             &twelve(),
         ),
@@ -171,9 +129,5 @@ fn many_objects() -> Vec<TestVector> {
 }
 
 fn landed() -> Pose {
-    Pose {
-        flag: true,
-        motion: Motion::default(),
-        ..FLOWN
-    }
+    Pose { flag: true, motion: Motion::default(), ..FLOWN }
 }

@@ -2,69 +2,29 @@
 
 use crate::pose::{BaselineMode, Motion, MotionFormat, Pose, PoseFormat, Turning};
 
-pub(super) const YAW: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
-pub(super) const FINE_YAW: PoseFormat = PoseFormat {
-    per_metre: 1_000,
-    turn: Turning::Yaw { bits: 12 },
-    motion: None,
-};
-pub(super) const FREE: PoseFormat = PoseFormat {
-    per_metre: 512,
-    turn: Turning::Free { bits: 9 },
-    motion: None,
-};
-pub(super) const FIXED: PoseFormat = PoseFormat {
-    per_metre: 16,
-    turn: Turning::Fixed,
-    motion: None,
-};
-pub(super) const MOTION: MotionFormat = MotionFormat {
-    linear: 128,
-    angular: 64,
-};
-pub(super) const FREE_MOVING: PoseFormat = PoseFormat {
-    motion: Some(MOTION),
-    ..FREE
-};
-pub(super) const FIXED_MOVING: PoseFormat = PoseFormat {
-    motion: Some(MOTION),
-    ..FIXED
-};
+pub(super) const YAW: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+pub(super) const FINE_YAW: PoseFormat =
+    PoseFormat { per_metre: 1_000, turn: Turning::Yaw { bits: 12 }, motion: None };
+pub(super) const FREE: PoseFormat =
+    PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+pub(super) const FIXED: PoseFormat =
+    PoseFormat { per_metre: 16, turn: Turning::Fixed, motion: None };
+pub(super) const MOTION: MotionFormat = MotionFormat { linear: 128, angular: 64 };
+pub(super) const FREE_MOVING: PoseFormat = PoseFormat { motion: Some(MOTION), ..FREE };
+pub(super) const FIXED_MOVING: PoseFormat = PoseFormat { motion: Some(MOTION), ..FIXED };
 
 /// A pose at rest in the middle of the map.
-pub(super) const BASE: Pose = Pose {
-    at: [5_000, 4_000, 100],
-    ..Pose::UNKNOWN
-};
-pub(super) const WALKING: Pose = Pose {
-    turn: [32, 0, 0, 0],
-    speed: 400,
-    ..BASE
-};
-pub(super) const TURNED: Pose = Pose {
-    turn: [3, 255, 300, 200],
-    ..BASE
-};
+pub(super) const BASE: Pose = Pose { at: [5_000, 4_000, 100], ..Pose::UNKNOWN };
+pub(super) const WALKING: Pose = Pose { turn: [32, 0, 0, 0], speed: 400, ..BASE };
+pub(super) const TURNED: Pose = Pose { turn: [3, 255, 300, 200], ..BASE };
 
 /// The turned pose, moved on and at rest.
 pub(super) fn stopped() -> Pose {
-    Pose {
-        at: [5_090, 3_960, 101],
-        flag: true,
-        ..TURNED
-    }
+    Pose { at: [5_090, 3_960, 101], flag: true, ..TURNED }
 }
-pub(super) const FLYING: Pose = Pose {
-    motion: Motion {
-        linear: [256, -128, 64],
-        angular: [0, 32, -16],
-    },
-    ..TURNED
-};
+pub(super) const FLYING: Pose =
+    Pose { motion: Motion { linear: [256, -128, 64], angular: [0, 32, -16] }, ..TURNED };
 
 /// An object of a section: what the receiver knows of it, and its new pose.
 #[derive(Clone)]
@@ -79,13 +39,7 @@ pub(super) struct SectionObject {
 
 impl SectionObject {
     pub(super) fn absolute(slot: u16, format: PoseFormat, pose: Pose) -> Self {
-        Self {
-            slot,
-            format,
-            known: Vec::new(),
-            mode: BaselineMode::Absolute,
-            pose,
-        }
+        Self { slot, format, known: Vec::new(), mode: BaselineMode::Absolute, pose }
     }
 
     /// Its only known pose was in the newest acknowledged datagram.
@@ -99,13 +53,7 @@ impl SectionObject {
         known: Vec<(u64, Pose)>,
         pose: Pose,
     ) -> Self {
-        Self {
-            slot,
-            format,
-            known,
-            mode: BaselineMode::Window,
-            pose,
-        }
+        Self { slot, format, known, mode: BaselineMode::Window, pose }
     }
 
     pub(super) fn old(slot: u16, format: PoseFormat, known: Pose, pose: Pose) -> Self {
@@ -155,30 +103,16 @@ pub(super) fn twelve() -> Vec<SectionObject> {
 /// The pose of an object `ago` datagrams earlier: it moves evenly.
 fn moved(format: PoseFormat, slot: u16, ago: i32) -> Pose {
     let (slot, steps) = (i32::from(slot), 100 - ago);
-    let at = [
-        4_000 + 100 * slot + 20 * steps,
-        3_000 + (7 - slot) * steps,
-        50 + steps / 4,
-    ];
+    let at = [4_000 + 100 * slot + 20 * steps, 3_000 + (7 - slot) * steps, 50 + steps / 4];
     let turn = |per_step: i32| (200 + per_step * steps) as u16;
     let pose = Pose { at, ..BASE };
     match (format.turn, format.motion) {
         (Turning::Fixed, _) => pose,
-        (Turning::Yaw { .. }, _) => Pose {
-            turn: [turn(-2), 0, 0, 0],
-            speed: 400,
-            ..pose
-        },
-        (Turning::Free { .. }, None) => Pose {
-            turn: [2, turn(1), turn(0), turn(-1)],
-            ..pose
-        },
+        (Turning::Yaw { .. }, _) => Pose { turn: [turn(-2), 0, 0, 0], speed: 400, ..pose },
+        (Turning::Free { .. }, None) => Pose { turn: [2, turn(1), turn(0), turn(-1)], ..pose },
         (Turning::Free { .. }, Some(_)) => Pose {
             turn: [3, turn(0), turn(2), turn(1)],
-            motion: Motion {
-                linear: [100, 5 * slot as i16, 6],
-                angular: [0, steps as i16, -20],
-            },
+            motion: Motion { linear: [100, 5 * slot as i16, 6], angular: [0, steps as i16, -20] },
             ..pose
         },
     }

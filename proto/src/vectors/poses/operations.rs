@@ -17,9 +17,7 @@ pub(super) fn operations(
     traced: &DecisionTrace,
 ) -> Json {
     let mut measure = Measure::new();
-    { *header }
-        .wire(&mut measure)
-        .expect("measuring cannot fail");
+    { *header }.wire(&mut measure).expect("measuring cannot fail");
     let mut decoder = PlainDecoder::new(&section[measure.bits().div_ceil(8)..]);
     let mut slots = documented_slots(slots).into_iter();
     let mut all = Vec::new();
@@ -87,15 +85,8 @@ fn one_of(index: usize, weights: &[u32]) -> TracedDecision {
         let before: u32 = weights[..index].iter().sum();
         index as u32 + (32_768 - count) * before / all
     };
-    let end = if index + 1 == weights.len() {
-        32_768
-    } else {
-        start(index + 1)
-    };
-    TracedDecision::Symbol {
-        start: start(index),
-        size: end - start(index),
-    }
+    let end = if index + 1 == weights.len() { 32_768 } else { start(index + 1) };
+    TracedDecision::Symbol { start: start(index), size: end - start(index) }
 }
 
 /// The decoder of the page: 32 bits of range and code.
@@ -107,11 +98,7 @@ struct PlainDecoder<'b> {
 
 impl<'b> PlainDecoder<'b> {
     fn new(bytes: &'b [u8]) -> Self {
-        let mut decoder = Self {
-            bytes: bytes.iter(),
-            range: u32::MAX,
-            code: 0,
-        };
+        let mut decoder = Self { bytes: bytes.iter(), range: u32::MAX, code: 0 };
         (0..4).for_each(|_| decoder.take_byte());
         decoder
     }
@@ -132,10 +119,7 @@ impl<'b> PlainDecoder<'b> {
             TracedDecision::Symbol { start, size } => {
                 let unit = self.range >> 15;
                 let part = self.code / unit;
-                assert!(
-                    (start..start + size).contains(&part),
-                    "{decision:?}, {part}"
-                );
+                assert!((start..start + size).contains(&part), "{decision:?}, {part}");
                 self.code -= unit * start;
                 self.range = unit * size;
             }

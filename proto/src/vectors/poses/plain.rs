@@ -26,37 +26,12 @@ pub(super) fn vectors() -> Vec<TestVector> {
     };
     vec![
         section("plain-empty", "The end alone, and its padding.", &[]),
-        one(
-            "plain-yaw",
-            "A walker: x, y, z, yaw, speed, flag.",
-            0,
-            WALKING,
-        ),
-        one(
-            "plain-extremes",
-            "The farthest positions, the fastest speed backwards.",
-            1,
-            far,
-        ),
-        one(
-            "plain-free",
-            "Turned freely: the largest component, then the others.",
-            2,
-            TURNED,
-        ),
+        one("plain-yaw", "A walker: x, y, z, yaw, speed, flag.", 0, WALKING),
+        one("plain-extremes", "The farthest positions, the fastest speed backwards.", 1, far),
+        one("plain-free", "Turned freely: the largest component, then the others.", 2, TURNED),
         one("plain-fixed", "A format that does not turn.", 3, BASE),
-        one(
-            "plain-motion",
-            "Velocities, since the flag is 0.",
-            4,
-            FLYING,
-        ),
-        one(
-            "plain-motion-at-rest",
-            "No velocities, since the flag is 1.",
-            4,
-            stopped(),
-        ),
+        one("plain-motion", "Velocities, since the flag is 0.", 4, FLYING),
+        one("plain-motion-at-rest", "No velocities, since the flag is 1.", 4, stopped()),
         section(
             "plain-several-objects",
             "Of several kinds, and with slots of one to four groups.",
@@ -67,13 +42,7 @@ pub(super) fn vectors() -> Vec<TestVector> {
                 (
                     5,
                     alias(65_535, 3),
-                    Pose {
-                        motion: Motion {
-                            linear: [-1, 0, 1],
-                            angular: [0; 3],
-                        },
-                        ..BASE
-                    },
+                    Pose { motion: Motion { linear: [-1, 0, 1], angular: [0; 3] }, ..BASE },
                 ),
             ],
         ),
@@ -82,10 +51,8 @@ pub(super) fn vectors() -> Vec<TestVector> {
 
 fn section(name: &'static str, about: &'static str, objects: &[(u8, Alias, Pose)]) -> TestVector {
     let schema = schema();
-    let poses: Vec<PlainPose> = objects
-        .iter()
-        .map(|&(kind, alias, pose)| PlainPose { alias, kind, pose })
-        .collect();
+    let poses: Vec<PlainPose> =
+        objects.iter().map(|&(kind, alias, pose)| PlainPose { alias, kind, pose }).collect();
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     for pose in &poses {
@@ -122,10 +89,7 @@ fn schema() -> Schema {
         components: vec![ComponentSpec::public("pose", Codec::Pose(*format))],
         ..ObjectKind::default()
     });
-    Schema {
-        kinds: kinds.collect(),
-        ..Schema::default()
-    }
+    Schema { kinds: kinds.collect(), ..Schema::default() }
 }
 
 fn alias(slot: u16, epoch: u8) -> Alias {

@@ -53,28 +53,15 @@ fn headers() -> Vec<TestVector> {
             NUMBER - 20,
             (1 << 20) - 1,
         ),
-        of(
-            "acked-the-newest-alone",
-            "Shape 1 with the index 0.",
-            NUMBER - 40,
-            0,
-        ),
+        of("acked-the-newest-alone", "Shape 1 with the index 0.", NUMBER - 40, 0),
         of("acked-mask", "Shape 2: a mask.", NUMBER - 20, 0x8018_0013),
         section(
             "acked-farthest",
             "The newest acknowledged datagram is as far back as it may be.",
             Level::Shared,
-            Some(AckedSet {
-                newest: NUMBER - MAX_ACKED_DISTANCE,
-                mask: u32::MAX,
-            }),
+            Some(AckedSet { newest: NUMBER - MAX_ACKED_DISTANCE, mask: u32::MAX }),
             None,
-            &[SectionObject::since(
-                0,
-                YAW,
-                vec![(MAX_ACKED_DISTANCE, BASE)],
-                BASE,
-            )],
+            &[SectionObject::since(0, YAW, vec![(MAX_ACKED_DISTANCE, BASE)], BASE)],
         ),
     ]
 }
@@ -91,11 +78,7 @@ fn yaw() -> Vec<TestVector> {
             None,
             &[SectionObject::absolute(0, YAW, WALKING)],
         ),
-        one(
-            "shared-yaw-unchanged",
-            "Change 8: nothing at all.",
-            walking(BASE, BASE),
-        ),
+        one("shared-yaw-unchanged", "Change 8: nothing at all.", walking(BASE, BASE)),
         one(
             "shared-yaw-straight",
             "It walks on at its speed for 100 ms: two steps of the tables. The buckets have one \
@@ -105,49 +88,22 @@ fn yaw() -> Vec<TestVector> {
         one(
             "shared-yaw-turning",
             "It has turned by -3 steps.",
-            walking(
-                WALKING,
-                Pose {
-                    turn: [29, 0, 0, 0],
-                    ..stepped(29, 27)
-                },
-            ),
+            walking(WALKING, Pose { turn: [29, 0, 0, 0], ..stepped(29, 27) }),
         ),
         one(
             "shared-yaw-turned-around",
             "It has turned by more than an eighth: the yaw follows.",
-            walking(
-                WALKING,
-                Pose {
-                    turn: [160, 0, 0, 0],
-                    ..stepped(10, 5)
-                },
-            ),
+            walking(WALKING, Pose { turn: [160, 0, 0, 0], ..stepped(10, 5) }),
         ),
         one(
             "shared-yaw-started",
             "The baseline has no speed; speed and flag change.",
-            walking(
-                BASE,
-                Pose {
-                    speed: 400,
-                    flag: true,
-                    at: [5_012, 4_000, 100],
-                    ..BASE
-                },
-            ),
+            walking(BASE, Pose { speed: 400, flag: true, at: [5_012, 4_000, 100], ..BASE }),
         ),
         one(
             "shared-yaw-stopped-and-fallen",
             "Speed and height change: 1 + 4.",
-            walking(
-                WALKING,
-                Pose {
-                    speed: 0,
-                    at: [5_003, 4_002, 60],
-                    ..WALKING
-                },
-            ),
+            walking(WALKING, Pose { speed: 0, at: [5_003, 4_002, 60], ..WALKING }),
         ),
         one(
             "shared-yaw-teleported",
@@ -182,17 +138,8 @@ fn yaw_and_old_baselines() -> Vec<TestVector> {
             SectionObject::window(
                 0,
                 FINE_YAW,
-                Pose {
-                    turn: [4_090, 0, 0, 0],
-                    speed: 4_000,
-                    ..BASE
-                },
-                Pose {
-                    turn: [3, 0, 0, 0],
-                    speed: 4_100,
-                    at: [5_402, 3_998, 100],
-                    ..BASE
-                },
+                Pose { turn: [4_090, 0, 0, 0], speed: 4_000, ..BASE },
+                Pose { turn: [3, 0, 0, 0], speed: 4_100, at: [5_402, 3_998, 100], ..BASE },
             ),
         ),
     ]
@@ -209,18 +156,10 @@ fn absolute() -> Vec<TestVector> {
             "Numbers of one bit (raw 0 after the sign), of none, and of more than 15 below the \
              highest.",
             FIXED,
-            Pose {
-                at: [1, 0, -100_000],
-                ..Pose::default()
-            },
+            Pose { at: [1, 0, -100_000], ..Pose::default() },
         ),
         of("shared-free-absolute", "The whole turn, raw.", FREE, TURNED),
-        of(
-            "shared-motion-absolute",
-            "Velocities relative to 0.",
-            FREE_MOVING,
-            FLYING,
-        ),
+        of("shared-motion-absolute", "Velocities relative to 0.", FREE_MOVING, FLYING),
         of(
             "shared-motion-absolute-at-rest",
             "The flag is set: there are no velocities.",
@@ -236,45 +175,28 @@ fn fixed_and_free() -> Vec<TestVector> {
         section(name, about, Level::Shared, ALL, None, &[object])
     };
     vec![
-        of(
-            "shared-fixed-unchanged",
-            "Changes 0: one symbol.",
-            FIXED,
-            BASE,
-            BASE,
-        ),
+        of("shared-fixed-unchanged", "Changes 0: one symbol.", FIXED, BASE, BASE),
         of(
             "shared-fixed-steps-of-one",
             "Steps of 1, 0 and -1: after the sign, raw 0 is a symbol as wide as the total. It \
              rounds the range.",
             FIXED,
             BASE,
-            Pose {
-                at: [5_001, 4_000, 99],
-                ..BASE
-            },
+            Pose { at: [5_001, 4_000, 99], ..BASE },
         ),
         of(
             "shared-free-turned",
             "Changes 2: the turn alone, with the same largest component.",
             FREE,
             TURNED,
-            Pose {
-                turn: [3, 256, 298, 200],
-                ..TURNED
-            },
+            Pose { turn: [3, 256, 298, 200], ..TURNED },
         ),
         of(
             "shared-free-tipped",
             "Changes 7: position, turn and flag; another component is the largest.",
             FREE,
             TURNED,
-            Pose {
-                at: [5_010, 3_999, 100],
-                turn: [2, 200, 300, 400],
-                flag: true,
-                ..BASE
-            },
+            Pose { at: [5_010, 3_999, 100], turn: [2, 200, 300, 400], flag: true, ..BASE },
         ),
         section(
             "shared-free-old",
@@ -297,16 +219,10 @@ fn motion() -> Vec<TestVector> {
             "shared-fixed-motion",
             "Position and velocities; the angular ones are predicted to be 0.",
             FIXED_MOVING,
-            Pose {
-                motion: FLYING.motion,
-                ..BASE
-            },
+            Pose { motion: FLYING.motion, ..BASE },
             Pose {
                 at: [5_003, 3_998, 101],
-                motion: Motion {
-                    linear: [260, -128, 0],
-                    angular: [0, 32, -16],
-                },
+                motion: Motion { linear: [260, -128, 0], angular: [0, 32, -16] },
                 ..BASE
             },
         ),
@@ -318,10 +234,7 @@ fn motion() -> Vec<TestVector> {
             Pose {
                 at: [5_101, 3_950, 121],
                 turn: [3, 255, 310, 196],
-                motion: Motion {
-                    linear: [255, -127, -60],
-                    angular: [1, 30, -16],
-                },
+                motion: Motion { linear: [255, -127, -60], angular: [1, 30, -16] },
                 ..BASE
             },
         ),
@@ -337,10 +250,7 @@ fn motion() -> Vec<TestVector> {
             "It was at rest; the flag changes, and velocities follow.",
             FREE_MOVING,
             stopped(),
-            Pose {
-                at: [5_092, 3_960, 105],
-                ..FLYING
-            },
+            Pose { at: [5_092, 3_960, 105], ..FLYING },
         ),
         of(
             "shared-motion-at-rest",
@@ -376,10 +286,7 @@ fn many_objects() -> Vec<TestVector> {
             "Objects of each kind. Slots 4 to 7 have newer poses that the acknowledged set does \
              not name: they are no baselines.",
             Level::Shared,
-            Some(AckedSet {
-                newest: NUMBER - 2,
-                mask: 0xffff_fff5,
-            }),
+            Some(AckedSet { newest: NUMBER - 2, mask: 0xffff_fff5 }),
             None,
             &twelve(),
         ),
@@ -389,8 +296,5 @@ fn many_objects() -> Vec<TestVector> {
 /// The walking pose, farther by so many units.
 fn stepped(x: i32, y: i32) -> Pose {
     let [from_x, from_y, z] = WALKING.at;
-    Pose {
-        at: [from_x + x, from_y + y, z],
-        ..WALKING
-    }
+    Pose { at: [from_x + x, from_y + y, z], ..WALKING }
 }

@@ -37,13 +37,7 @@ pub(super) fn record_value(schema: &Schema, record: &Record) -> Json {
         components.iter().map(part).collect::<Json>()
     };
     match record {
-        Record::Enter {
-            alias,
-            kind,
-            at,
-            own,
-            components,
-        } => object! {
+        Record::Enter { alias, kind, at, own, components } => object! {
             record: "Enter",
             alias: values::alias(*alias),
             kind: *kind,
@@ -51,12 +45,7 @@ pub(super) fn record_value(schema: &Schema, record: &Record) -> Json {
             own: *own,
             components: parts(kind, components),
         },
-        Record::Update {
-            alias,
-            kind,
-            at,
-            components,
-        } => object! {
+        Record::Update { alias, kind, at, components } => object! {
             record: "Update",
             alias: values::alias(*alias),
             kind: *kind,
@@ -102,9 +91,7 @@ fn component_value(kind: &ObjectKind, index: u8, component: &Component) -> Json 
         Component::Number(number) => (*number).into(),
         Component::Text(text) => text.as_str().into(),
         Component::Pose(pose) => {
-            let Codec::Pose(format) = &spec.codec else {
-                panic!("a pose has a format")
-            };
+            let Codec::Pose(format) = &spec.codec else { panic!("a pose has a format") };
             values::pose(format, pose)
         }
     };

@@ -87,9 +87,7 @@ impl Impairer {
             .enqueue(now, len)
             .filter(|_| !decisions.lost)
             .map(|sent| self.arrival_time(sent, &decisions).since(now));
-        let copy = first
-            .filter(|_| decisions.duplicated)
-            .map(|first| first + decisions.copy_after);
+        let copy = first.filter(|_| decisions.duplicated).map(|first| first + decisions.copy_after);
         [first, copy].into_iter().flatten()
     }
 

@@ -58,18 +58,14 @@ impl FromStr for Impairment {
         }
         let mut seen = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let Some((key, value)) = part
-                .split_once('=')
-                .map(|(key, value)| (key.trim(), value.trim()))
+            let Some((key, value)) =
+                part.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
             else {
                 return Err(ImpairmentError::NoValue { part: part.into() });
             };
             impairment.set(key, value)?;
             if seen.contains(&key) {
-                return Err(ImpairmentError::Repeated {
-                    key: key.into(),
-                    value: value.into(),
-                });
+                return Err(ImpairmentError::Repeated { key: key.into(), value: value.into() });
             }
             seen.push(key);
         }
@@ -80,33 +76,17 @@ impl FromStr for Impairment {
 impl Impairment {
     fn set(&mut self, key: &str, value: &str) -> Result<(), ImpairmentError> {
         let allowed = match key {
-            "loss" => parse_per_cent(value)
-                .map(|it| self.loss = it)
-                .ok_or(PER_CENT_SYNTAX),
-            "duplicate" => parse_per_cent(value)
-                .map(|it| self.duplicate = it)
-                .ok_or(PER_CENT_SYNTAX),
-            "reorder" => parse_per_cent(value)
-                .map(|it| self.reorder = it)
-                .ok_or(PER_CENT_SYNTAX),
-            "delay" => parse_duration(value)
-                .map(|it| self.delay = it)
-                .ok_or(DURATION_SYNTAX),
-            "jitter" => parse_duration(value)
-                .map(|it| self.jitter = it)
-                .ok_or(DURATION_SYNTAX),
-            "rate" => parse_rate(value)
-                .map(|it| self.rate = Some(it))
-                .ok_or(RATE_SYNTAX),
-            "seed" => value
-                .parse()
-                .map(|it| self.seed = it)
-                .map_err(|_| SEED_SYNTAX),
+            "loss" => parse_per_cent(value).map(|it| self.loss = it).ok_or(PER_CENT_SYNTAX),
+            "duplicate" => {
+                parse_per_cent(value).map(|it| self.duplicate = it).ok_or(PER_CENT_SYNTAX)
+            }
+            "reorder" => parse_per_cent(value).map(|it| self.reorder = it).ok_or(PER_CENT_SYNTAX),
+            "delay" => parse_duration(value).map(|it| self.delay = it).ok_or(DURATION_SYNTAX),
+            "jitter" => parse_duration(value).map(|it| self.jitter = it).ok_or(DURATION_SYNTAX),
+            "rate" => parse_rate(value).map(|it| self.rate = Some(it)).ok_or(RATE_SYNTAX),
+            "seed" => value.parse().map(|it| self.seed = it).map_err(|_| SEED_SYNTAX),
             _ => {
-                return Err(ImpairmentError::UnknownKey {
-                    key: key.into(),
-                    value: value.into(),
-                });
+                return Err(ImpairmentError::UnknownKey { key: key.into(), value: value.into() });
             }
         };
         allowed.map_err(|allowed| ImpairmentError::BadValue {
@@ -118,10 +98,7 @@ impl Impairment {
 }
 
 fn parse_per_cent(value: &str) -> Option<f32> {
-    value
-        .parse()
-        .ok()
-        .filter(|parse_per_cent| (0.0..=100.0).contains(parse_per_cent))
+    value.parse().ok().filter(|parse_per_cent| (0.0..=100.0).contains(parse_per_cent))
 }
 
 fn parse_duration(value: &str) -> Option<Duration> {
@@ -162,26 +139,10 @@ impl fmt::Display for Impairment {
         };
         let millis = |duration: Duration| duration.as_micros() as f64 / 1e3;
         part(self.loss != 0.0, "loss", format_args!("{}", self.loss))?;
-        part(
-            !self.delay.is_zero(),
-            "delay",
-            format_args!("{}ms", millis(self.delay)),
-        )?;
-        part(
-            !self.jitter.is_zero(),
-            "jitter",
-            format_args!("{}ms", millis(self.jitter)),
-        )?;
-        part(
-            self.duplicate != 0.0,
-            "duplicate",
-            format_args!("{}", self.duplicate),
-        )?;
-        part(
-            self.reorder != 0.0,
-            "reorder",
-            format_args!("{}", self.reorder),
-        )?;
+        part(!self.delay.is_zero(), "delay", format_args!("{}ms", millis(self.delay)))?;
+        part(!self.jitter.is_zero(), "jitter", format_args!("{}ms", millis(self.jitter)))?;
+        part(self.duplicate != 0.0, "duplicate", format_args!("{}", self.duplicate))?;
+        part(self.reorder != 0.0, "reorder", format_args!("{}", self.reorder))?;
         if let Some(rate) = self.rate {
             part(true, "rate", format_args!("{}kbit", rate as f64 / 1e3))?;
         }
@@ -211,9 +172,8 @@ mod tests {
 
     #[test]
     fn units_spaces_fractions_and_any_order_are_allowed() {
-        let parsed: Impairment = " rate=1.5mbit , delay=0.25s,jitter=0.5ms,loss=0.1 "
-            .parse()
-            .expect("valid");
+        let parsed: Impairment =
+            " rate=1.5mbit , delay=0.25s,jitter=0.5ms,loss=0.1 ".parse().expect("valid");
         assert_eq!(parsed.rate, Some(1_500_000));
         assert_eq!(
             (parsed.delay, parsed.jitter),
@@ -246,18 +206,9 @@ mod tests {
     #[test]
     fn an_error_names_the_key_the_value_and_what_is_allowed() {
         for (text, message) in [
-            (
-                "loss=101",
-                "loss: `101` is not a number from 0 to 100, in per cent",
-            ),
-            (
-                "loss=-1",
-                "loss: `-1` is not a number from 0 to 100, in per cent",
-            ),
-            (
-                "reorder=nan",
-                "reorder: `nan` is not a number from 0 to 100, in per cent",
-            ),
+            ("loss=101", "loss: `101` is not a number from 0 to 100, in per cent"),
+            ("loss=-1", "loss: `-1` is not a number from 0 to 100, in per cent"),
+            ("reorder=nan", "reorder: `nan` is not a number from 0 to 100, in per cent"),
             (
                 "delay=50",
                 "delay: `50` is not a number followed by ms or s, such as 50ms, at most 60s",
@@ -274,14 +225,8 @@ mod tests {
                 "delay=infs",
                 "delay: `infs` is not a number followed by ms or s, such as 50ms, at most 60s",
             ),
-            (
-                "seed=x",
-                "seed: `x` is not a whole number from 0 to 18446744073709551615",
-            ),
-            (
-                "loss=1,loss=2",
-                "`loss` is given twice, again as `2`; once is allowed",
-            ),
+            ("seed=x", "seed: `x` is not a whole number from 0 to 18446744073709551615"),
+            ("loss=1,loss=2", "`loss` is given twice, again as `2`; once is allowed"),
             (
                 "loss",
                 "`loss` is not of the form key=value; keys are loss, duplicate, reorder, delay, \
@@ -291,23 +236,11 @@ mod tests {
             let error = text.parse::<Impairment>().expect_err(text);
             assert_eq!(error.to_string(), message);
         }
-        for text in [
-            "rate=0kbit",
-            "rate=256",
-            "rate=kbit",
-            "rate=99999mbit",
-            "rate=nanmbit",
-        ] {
+        for text in ["rate=0kbit", "rate=256", "rate=kbit", "rate=99999mbit", "rate=nanmbit"] {
             let error = text.parse::<Impairment>().expect_err(text).to_string();
-            assert!(
-                error.starts_with("rate: `") && error.ends_with(RATE_SYNTAX),
-                "{error}"
-            );
+            assert!(error.starts_with("rate: `") && error.ends_with(RATE_SYNTAX), "{error}");
         }
-        let unknown = "los=3"
-            .parse::<Impairment>()
-            .expect_err("the key is unknown")
-            .to_string();
+        let unknown = "los=3".parse::<Impairment>().expect_err("the key is unknown").to_string();
         assert!(
             unknown.contains("`los`")
                 && unknown.contains("`3`")

@@ -205,16 +205,8 @@ impl Server {
             let _ = sender.try_send((connection, protocol));
             std::future::ready(())
         };
-        tokio::spawn(accept(
-            endpoint.clone(),
-            Arc::new(AcceptanceCounters::default()),
-            serve,
-        ));
-        Self {
-            endpoint,
-            pin,
-            accepted,
-        }
+        tokio::spawn(accept(endpoint.clone(), Arc::new(AcceptanceCounters::default()), serve));
+        Self { endpoint, pin, accepted }
     }
 
     /// A connection by HTTP/3.
@@ -263,12 +255,7 @@ impl Browser {
             Err(ConnectError::WrongStatus(Some(status))) => return Err(status),
             response => assert_eq!(response.unwrap().status, StatusCode::OK),
         }
-        Ok(Self {
-            connection,
-            question,
-            answer,
-            _settings: own,
-        })
+        Ok(Self { connection, question, answer, _settings: own })
     }
 
     async fn open_bi(&self) -> (SendStream, RecvStream) {

@@ -88,9 +88,7 @@ impl ConnectionIdGenerator for TaggedConnectionIds {
 
     fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
         let (random, tag) = id.split_at_checked(RANDOM_LENGTH).ok_or(InvalidCid)?;
-        (self.tag(random)[..] == *tag)
-            .then_some(())
-            .ok_or(InvalidCid)
+        (self.tag(random)[..] == *tag).then_some(()).ok_or(InvalidCid)
     }
 
     fn cid_len(&self) -> usize {

@@ -41,9 +41,7 @@ pub struct FixedWindow {
 impl FixedWindow {
     /// A window of `bytes`, at least two of the largest packets.
     pub fn new(bytes: u64) -> Self {
-        Self {
-            bytes: bytes.max(2 * 1_452),
-        }
+        Self { bytes: bytes.max(2 * 1_452) }
     }
 }
 
@@ -93,10 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the trait wants an Instant; any will do"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the trait wants an Instant; any will do")]
     fn loss_leaves_the_window_unchanged() {
         let now = Instant::now();
         let mut controller = Arc::new(FixedWindow::default()).build(now, 1_200);

@@ -71,9 +71,7 @@ impl ResetSecret {
 pub fn server_endpoint_config(secret: &ResetSecret) -> EndpointConfig {
     let ids = connection_ids(secret);
     let mut config = EndpointConfig::new(Arc::new(hmac_key(secret)));
-    config
-        .cid_generator(move || Box::new(ids.clone()))
-        .min_reset_interval(MIN_RESET_INTERVAL);
+    config.cid_generator(move || Box::new(ids.clone())).min_reset_interval(MIN_RESET_INTERVAL);
     config
 }
 
@@ -127,9 +125,7 @@ mod tests {
         }
         // The stranger's resets have arrived, and the connection goes on with its own server.
         pair.line.lead_to(&pair.server);
-        pair.near
-            .send_datagram(b"still here".to_vec().into())
-            .unwrap();
+        pair.near.send_datagram(b"still here".to_vec().into()).unwrap();
         loop {
             let arrived = pair.far.read_datagram().await.unwrap();
             if &arrived[..] == b"still here" {
@@ -260,13 +256,7 @@ mod tests {
         let near = client.connect_with(config, line.address, "ambit").unwrap();
         let far = async { server.accept().await.unwrap().await.unwrap() };
         let (near, far) = tokio::join!(near, far);
-        Pair {
-            near: near.unwrap(),
-            far,
-            server,
-            line,
-            _client: client,
-        }
+        Pair { near: near.unwrap(), far, server, line, _client: client }
     }
 
     fn start_server(config: EndpointConfig) -> Endpoint {

@@ -113,10 +113,7 @@ mod tests {
         let ms = Duration::from_millis;
         let mut postponed_due = None;
         assert_eq!(fire_time(now + ms(2), now, &mut postponed_due), now + ms(2));
-        assert_eq!(
-            fire_time(now + ms(25), now, &mut postponed_due),
-            now + ms(25) + POSTPONEMENT
-        );
+        assert_eq!(fire_time(now + ms(25), now, &mut postponed_due), now + ms(25) + POSTPONEMENT);
         // Reset shortly before the due time, and after it.
         for later in [20, 30, 40] {
             assert_eq!(
@@ -125,10 +122,7 @@ mod tests {
                 "{later} ms later"
             );
         }
-        assert_eq!(
-            fire_time(now + ms(22), now + ms(20), &mut postponed_due),
-            now + ms(22)
-        );
+        assert_eq!(fire_time(now + ms(22), now + ms(20), &mut postponed_due), now + ms(22));
         let begun = tokio::time::Instant::from_std(now);
         let mut timer = LazyTimerRuntime.new_timer(now + ms(25));
         std::future::poll_fn(|context| timer.as_mut().poll(context)).await;

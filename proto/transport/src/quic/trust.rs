@@ -36,10 +36,7 @@ impl Fingerprint {
 
     /// The fingerprint of the certificate that the server of `connection` has presented.
     pub fn of_peer(connection: &quinn::Connection) -> Option<Self> {
-        let chain = connection
-            .peer_identity()?
-            .downcast::<Vec<CertificateDer<'static>>>()
-            .ok()?;
+        let chain = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
         chain.first().map(Self::of)
     }
 }
@@ -57,29 +54,21 @@ impl FromStr for Fingerprint {
     type Err = BadFingerprint;
 
     fn from_str(text: &str) -> Result<Self, BadFingerprint> {
-        let digits = text
-            .bytes()
-            .filter(|byte| *byte != b':')
-            .map(hex_digit)
-            .collect::<Option<Vec<_>>>();
+        let digits =
+            text.bytes().filter(|byte| *byte != b':').map(hex_digit).collect::<Option<Vec<_>>>();
         let digits = digits.ok_or(BadFingerprint)?;
         let (pairs, rest) = digits.as_chunks::<2>();
         if !rest.is_empty() {
             return Err(BadFingerprint);
         }
-        let bytes = pairs
-            .iter()
-            .map(|[high, low]| high << 4 | low)
-            .collect::<Vec<_>>();
+        let bytes = pairs.iter().map(|[high, low]| high << 4 | low).collect::<Vec<_>>();
         Self::try_from(bytes.as_slice())
     }
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
 
@@ -140,10 +129,7 @@ impl FingerprintVerifier {
 
     /// The certificate of the newest handshake: for the error message when the connection fails.
     pub fn presented(&self) -> Option<PresentedCertificate> {
-        *self
-            .presented
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.presented.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -167,13 +153,8 @@ impl ServerCertVerifier for FingerprintVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let fingerprint = Fingerprint::of(end_entity);
         let trusted = self.policy.is_trusted(&server_name.to_str(), fingerprint);
-        *self
-            .presented
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(PresentedCertificate {
-            fingerprint,
-            is_trusted: trusted,
-        });
+        *self.presented.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(PresentedCertificate { fingerprint, is_trusted: trusted });
         if trusted {
             Ok(ServerCertVerified::assertion())
         } else {
@@ -217,10 +198,7 @@ mod tests {
     fn a_fingerprint_reads_as_it_prints() {
         let fingerprint = Fingerprint::of(&CertificateDer::from(b"abc".to_vec()));
         let printed = fingerprint.to_string();
-        assert_eq!(
-            printed,
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(printed, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(printed.parse(), Ok(fingerprint));
         assert_eq!(printed.to_uppercase().parse(), Ok(fingerprint));
         let pairs = printed
@@ -235,14 +213,7 @@ mod tests {
     #[test]
     fn a_wrong_length_or_digit_is_not_a_fingerprint() {
         let long = "ab".repeat(33);
-        for text in [
-            "",
-            "ab",
-            &long,
-            &long[..65],
-            &"xy".repeat(32),
-            &"ä".repeat(32),
-        ] {
+        for text in ["", "ab", &long, &long[..65], &"xy".repeat(32), &"ä".repeat(32)] {
             assert_eq!(text.parse::<Fingerprint>(), Err(BadFingerprint), "{text}");
         }
         assert_eq!(Fingerprint::try_from(&[0; 31][..]), Err(BadFingerprint));
@@ -255,25 +226,16 @@ mod tests {
         let verifier = FingerprintVerifier::pinned(Fingerprint::of(&certificate));
         assert_eq!(handshake(&verifier, certificate.clone(), key), Ok(()));
         // rustls checks that key and certificate belong together; a thief's server would not.
-        let stolen = ForeignKeySigner {
-            certificate: certificate.clone(),
-            key: other_key,
-        };
+        let stolen = ForeignKeySigner { certificate: certificate.clone(), key: other_key };
         assert!(stolen.handshake(&verifier).is_err());
-        assert_eq!(
-            verifier.presented().map(|shown| shown.is_trusted),
-            Some(true)
-        );
+        assert_eq!(verifier.presented().map(|shown| shown.is_trusted), Some(true));
     }
 
     type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
     fn identity() -> Identity {
         let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
-        (
-            made.cert.der().clone(),
-            PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
-        )
+        (made.cert.der().clone(), PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()))
     }
 
     fn handshake(
@@ -295,11 +257,8 @@ mod tests {
             let (own, own_key) = identity();
             let mut server =
                 server_tls(vec![own], own_key, &[ALPN_WORLD]).expect("a key that fits");
-            let key = server
-                .crypto_provider()
-                .key_provider
-                .load_private_key(self.key)
-                .expect("a key");
+            let key =
+                server.crypto_provider().key_provider.load_private_key(self.key).expect("a key");
             let shown = rustls::sign::CertifiedKey::new(vec![self.certificate], key);
             server.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(shown));
             shake_hands(verifier, server)
@@ -318,17 +277,13 @@ mod tests {
         while client.is_handshaking() || server.is_handshaking() {
             let mut wire = Vec::new();
             while client.wants_write() {
-                client
-                    .write_tls(&mut wire)
-                    .expect("writing to a Vec cannot fail");
+                client.write_tls(&mut wire).expect("writing to a Vec cannot fail");
             }
             carry(&wire, |bytes| server.read_tls(bytes));
             server.process_new_packets()?;
             let mut wire = Vec::new();
             while server.wants_write() {
-                server
-                    .write_tls(&mut wire)
-                    .expect("writing to a Vec cannot fail");
+                server.write_tls(&mut wire).expect("writing to a Vec cannot fail");
             }
             carry(&wire, |bytes| client.read_tls(bytes));
             client.process_new_packets()?;

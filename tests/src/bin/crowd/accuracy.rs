@@ -40,10 +40,7 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     let scratch = ScratchFolder::new()?;
     let (trace, shown) = (scratch.0.join("trace"), scratch.0.join("shown"));
     let edge = map_edge_m(motion, CLIENTS);
-    let room = [
-        ("walk", motion.to_string()),
-        ("size", format!("{edge:.1}x{edge:.1}")),
-    ];
+    let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let run = CrowdRun::start(
         &scratch.0,
@@ -59,11 +56,7 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     // logged.
     std::thread::sleep(Duration::from_secs(1));
     drop(run);
-    let file = std::fs::read_dir(&trace)?
-        .flatten()
-        .next()
-        .context("no trace")?
-        .path();
+    let file = std::fs::read_dir(&trace)?.flatten().next().context("no trace")?.path();
     let truth = Trace::read(&std::fs::read_to_string(file)?);
     compare(&truth, &std::fs::read_to_string(&shown)?)
 }
@@ -76,10 +69,7 @@ impl Trace {
     fn read(text: &str) -> Self {
         let mut truth = Self::default();
         // The last line may be truncated.
-        for line in text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        {
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let number = |key: &str| line[key].as_f64();
             if let (Some(id), Some(t), Some(x), Some(y)) =
                 (line["id"].as_u64(), number("t"), number("x"), number("y"))
@@ -113,32 +103,21 @@ fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
     let mut known = BTreeMap::new();
     let (mut distances, mut unmatched) = (Vec::new(), 0);
     for line in shown.lines() {
-        let fields: Vec<f64> = line
-            .split(' ')
-            .filter_map(|field| field.parse().ok())
-            .collect();
+        let fields: Vec<f64> = line.split(' ').filter_map(|field| field.parse().ok()).collect();
         let &[client, t, id, x, y] = fields.as_slice() else {
             continue;
         };
         let traced = *known.entry((client as u64, id as u64)).or_insert_with(|| {
             let found = truth.nearest(t, [x, y]);
-            found
-                .filter(|(_, distance)| *distance < MAX_MATCH_M)
-                .map(|(id, _)| id)
+            found.filter(|(_, distance)| *distance < MAX_MATCH_M).map(|(id, _)| id)
         });
         match traced {
             None => unmatched += 1,
-            Some(traced) => distances.extend(
-                truth
-                    .position_at(traced, t)
-                    .map(|position| distance(position, [x, y])),
-            ),
+            Some(traced) => distances
+                .extend(truth.position_at(traced, t).map(|position| distance(position, [x, y]))),
         }
     }
-    ensure!(
-        !distances.is_empty(),
-        "no object that the bots have shown is in the trace"
-    );
+    ensure!(!distances.is_empty(), "no object that the bots have shown is in the trace");
     distances.sort_by(f64::total_cmp);
     let at = |share: f64| {
         distances[((distances.len() as f64 * share).ceil() as usize).clamp(1, distances.len()) - 1]
@@ -167,15 +146,10 @@ mod tests {
              {\"t\":50,\"ev\":\"move\",\"id\":7,\"x\":1.2,\"y\":0.0}\n{\"t\":5",
         );
         assert_eq!(truth.position_at(7, 60.0), None);
-        let found = compare(
-            &truth,
-            "3 25.0 900 1.10 0.02\n3 25.0 901 9.00 9.00\n4 25.0 900 1.10 0.00",
-        )
-        .unwrap();
+        let found =
+            compare(&truth, "3 25.0 900 1.10 0.02\n3 25.0 901 9.00 9.00\n4 25.0 900 1.10 0.00")
+                .unwrap();
         assert_eq!((found.samples, found.unmatched), (2, 1));
-        assert!(
-            (found.max_m - 0.02).abs() < 1e-9 && found.p50_m < 1e-9,
-            "{found:?}"
-        );
+        assert!((found.max_m - 0.02).abs() < 1e-9 && found.p50_m < 1e-9, "{found:?}");
     }
 }

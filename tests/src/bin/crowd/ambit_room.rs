@@ -66,10 +66,7 @@ pub(crate) fn measure(
 /// Six hundred steered avatars, all within sight of each other.
 pub(crate) fn measure_dense(window: Duration) -> anyhow::Result<Row> {
     let row = measure_on(30.0, 600, Motion::Steered, 10, window)?;
-    Ok(Row {
-        label: "ambit, steered, all on 30 x 30 m".to_owned(),
-        ..row
-    })
+    Ok(Row { label: "ambit, steered, all on 30 x 30 m".to_owned(), ..row })
 }
 
 fn measure_on(
@@ -80,24 +77,16 @@ fn measure_on(
     window: Duration,
 ) -> anyhow::Result<Row> {
     let scratch = ScratchFolder::new()?;
-    let room = [
-        ("walk", motion.to_string()),
-        ("size", format!("{edge:.1}x{edge:.1}")),
-    ];
+    let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
     let run = CrowdRun::start(
         &scratch.0,
         count,
         window,
         &room,
-        &[
-            walked_by_server(),
-            vec!["--full".into(), full.min(count).to_string()],
-        ]
-        .concat(),
+        &[walked_by_server(), vec!["--full".into(), full.min(count).to_string()]].concat(),
         &[],
     )?;
-    run.bots
-        .wait_for_line("measuring", WAIT_LIMIT + Duration::from_millis(20) * count)?;
+    run.bots.wait_for_line("measuring", WAIT_LIMIT + Duration::from_millis(20) * count)?;
     let before = run.metrics()?;
     let (of_server, of_bots) = pinned_process::measure_cpu(&run.server, &run.bots, window)?;
     let (after, rss_mib) = (run.metrics()?, run.server.rss_mib());
@@ -124,9 +113,7 @@ fn measure_on(
         late_ms: Some(after.quantiles("ambit_recent_tick_lateness_seconds")),
         updates_per_s: (motion == Motion::Steered).then(|| figure("updates_per_s")),
         in_sight: Some(figure("in_sight") - 1.0),
-        age_ms: found["age_ms_p50"]
-            .as_u64()
-            .zip(found["age_ms_p99"].as_u64()),
+        age_ms: found["age_ms_p50"].as_u64().zip(found["age_ms_p99"].as_u64()),
         full_clients: found["whole"].as_u64(),
         connected: found["connected"].as_u64(),
         errors: found["errors"].as_u64(),
@@ -168,9 +155,7 @@ pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleR
 
 /// The bots' flags for a room whose avatars the server moves.
 pub(crate) fn walked_by_server() -> Vec<String> {
-    ["--game", WalkingCrowd::INFO.name, "--profile", "hold"]
-        .map(String::from)
-        .to_vec()
+    ["--game", WalkingCrowd::INFO.name, "--profile", "hold"].map(String::from).to_vec()
 }
 
 impl CrowdRun {
@@ -183,9 +168,8 @@ impl CrowdRun {
         bots: &[String],
         server: &[String],
     ) -> anyhow::Result<Self> {
-        let mut arguments: Vec<String> = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-            .map(String::from)
-            .to_vec();
+        let mut arguments: Vec<String> =
+            ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"].map(String::from).to_vec();
         // All bots connect from one address.
         for flag in ["--max-connections", "--max-connections-per-address"] {
             arguments.extend([flag.into(), (count + 64).max(4_096).to_string()]);
@@ -195,15 +179,10 @@ impl CrowdRun {
             PinnedProcess::start(SERVER_CORE, &binary("test-server")?, &arguments, scratch)?;
         let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
         let field = |key: &str| {
-            ready
-                .split_whitespace()
-                .find_map(|field| field.strip_prefix(key))
-                .map(str::to_owned)
+            ready.split_whitespace().find_map(|field| field.strip_prefix(key)).map(str::to_owned)
         };
-        let (world, http) = (
-            field("world=").context("no address")?,
-            field("http=").context("no address")?,
-        );
+        let (world, http) =
+            (field("world=").context("no address")?, field("http=").context("no address")?);
 
         let mut arguments: Vec<String> = vec!["--server".into(), world, "--json".into()];
         arguments.extend([
@@ -215,9 +194,8 @@ impl CrowdRun {
         arguments.extend(["--seconds".into(), window.as_secs().to_string()]);
         arguments.extend(["--settle".into(), SETTLE_TIME.as_secs().to_string()]);
         let fixed = ["inner=1", "outer=1", "margin=0"].map(String::from);
-        for parameter in fixed
-            .into_iter()
-            .chain(room.iter().map(|(key, value)| format!("{key}={value}")))
+        for parameter in
+            fixed.into_iter().chain(room.iter().map(|(key, value)| format!("{key}={value}")))
         {
             arguments.extend(["--param".into(), parameter]);
         }
@@ -228,9 +206,7 @@ impl CrowdRun {
 
     /// Reads the result line of the bots.
     pub(crate) fn read_result(&self) -> anyhow::Result<Value> {
-        Ok(serde_json::from_str(
-            &self.bots.wait_for_line("{", WAIT_LIMIT)?,
-        )?)
+        Ok(serde_json::from_str(&self.bots.wait_for_line("{", WAIT_LIMIT)?)?)
     }
 
     fn metrics(&self) -> anyhow::Result<Metrics> {
@@ -252,22 +228,14 @@ struct Metrics(String);
 
 impl Metrics {
     fn value(&self, series: &str) -> f64 {
-        let line = self
-            .0
-            .lines()
-            .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-        line.and_then(|value| value.trim().parse().ok())
-            .unwrap_or_default()
+        let line = self.0.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.and_then(|value| value.trim().parse().ok()).unwrap_or_default()
     }
 
     fn quantiles(&self, name: &str) -> Quantiles {
         let at =
             |quantile: &str| self.value(&format!("{name}{{quantile=\"{quantile}\"}}")) * 1_000.0;
-        Quantiles {
-            p50: at("0.5"),
-            p99: at("0.99"),
-            max: at("1"),
-        }
+        Quantiles { p50: at("0.5"), p99: at("0.99"), max: at("1") }
     }
 }
 
@@ -278,10 +246,7 @@ pub(crate) fn map_edge_m(motion: Motion, count: u32) -> f64 {
         Motion::Steered => STEERED_EDGES_M,
     };
     let (last, edge) = edges[edges.len() - 1];
-    let known = edges
-        .iter()
-        .find(|(known, _)| *known == count)
-        .map(|(_, edge)| *edge);
+    let known = edges.iter().find(|(known, _)| *known == count).map(|(_, edge)| *edge);
     known.unwrap_or(edge * (f64::from(count) / f64::from(last)).sqrt())
 }
 
@@ -302,11 +267,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\n\r\n# TYPE a gauge\na{quantile=\"0.5\"} 0.002\na_total 7\n".into(),
         );
         assert_eq!(
-            (
-                metrics.value("a_total"),
-                metrics.value("a"),
-                metrics.quantiles("a").p50
-            ),
+            (metrics.value("a_total"), metrics.value("a"), metrics.quantiles("a").p50),
             (7.0, 0.0, 2.0)
         );
     }

@@ -51,12 +51,8 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
     let server = PinnedProcess::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
     let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
     let address = ready.trim_start_matches("ready ").to_owned();
-    let arguments = [
-        "floor-clients".into(),
-        address,
-        count.to_string(),
-        window.as_secs().to_string(),
-    ];
+    let arguments =
+        ["floor-clients".into(), address, count.to_string(), window.as_secs().to_string()];
     let clients = PinnedProcess::start(CLIENT_CORE, &own, &arguments, &scratch.0)?;
     clients.wait_for_line("measuring", WAIT_LIMIT)?;
     let (of_server, of_clients) = pinned_process::measure_cpu(&server, &clients, window)?;
@@ -66,12 +62,7 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
     Ok(Row {
         label: "bare quinn".to_owned(),
         count,
-        server: ServerCost::new(
-            of_server,
-            rss_mib,
-            count,
-            f64::from(crate::ambit_room::TICK_HZ),
-        ),
+        server: ServerCost::new(of_server, rss_mib, count, f64::from(crate::ambit_room::TICK_HZ)),
         bytes_per_s: figure("bytes_down_per_s"),
         datagrams_per_s: figure("datagrams_down_per_s"),
         datagrams_up_per_s: figure("datagrams_up_per_s"),
@@ -84,19 +75,11 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
 #[tokio::main]
 pub(crate) async fn run_server() -> anyhow::Result<()> {
     let identity = ServerIdentity::generate()?;
-    let mut config = server_config(
-        identity.chain.clone(),
-        identity.key.clone_key(),
-        &[ALPN_GAME],
-    )?;
+    let mut config = server_config(identity.chain.clone(), identity.key.clone_key(), &[ALPN_GAME])?;
     config.transport_config(transport());
     let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let endpoint = Endpoint::new(
-        EndpointConfig::default(),
-        Some(config),
-        socket,
-        Arc::new(TokioRuntime),
-    )?;
+    let endpoint =
+        Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))?;
     println!("ready {}", endpoint.local_addr()?);
     let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
     tokio::spawn(send_datagrams(connections.clone()));
@@ -106,10 +89,7 @@ pub(crate) async fn run_server() -> anyhow::Result<()> {
             let Ok(connection) = incoming.await else {
                 return;
             };
-            connections
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(connection.clone());
+            connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection.clone());
             while connection.read_datagram().await.is_ok() {}
         });
     }
@@ -134,12 +114,7 @@ pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
     let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
     let mut arriving = JoinSet::new();
     for number in 0..args.count {
-        arriving.spawn(connect_client(
-            args.server,
-            number,
-            args.count,
-            handshakes.clone(),
-        ));
+        arriving.spawn(connect_client(args.server, number, args.count, handshakes.clone()));
     }
     let mut clients = Vec::new();
     while let Some(arrived) = arriving.join_next().await {
@@ -169,21 +144,11 @@ async fn connect_client(
 ) -> anyhow::Result<(Connection, Endpoint)> {
     let _permit = handshakes.acquire_owned().await?;
     let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let endpoint = Endpoint::new(
-        EndpointConfig::default(),
-        None,
-        socket,
-        Arc::new(TokioRuntime),
-    )?;
-    let mut config = client_config(
-        ALPN_GAME,
-        FingerprintVerifier::with_policy(|_: &str, _| true),
-    );
+    let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))?;
+    let mut config = client_config(ALPN_GAME, FingerprintVerifier::with_policy(|_: &str, _| true));
     config.transport_config(transport());
-    let connection = endpoint
-        .connect_with(config, server, "floor")?
-        .await
-        .context("no handshake")?;
+    let connection =
+        endpoint.connect_with(config, server, "floor")?.await.context("no handshake")?;
     let reader = connection.clone();
     tokio::spawn(async move { while reader.read_datagram().await.is_ok() {} });
     let writer = connection.clone();
@@ -204,16 +169,10 @@ async fn connect_client(
 
 /// Bytes and datagrams received, datagrams sent: UDP payload.
 fn traffic(clients: &[(Connection, Endpoint)]) -> [u64; 3] {
-    clients
-        .iter()
-        .fold([0; 3], |[bytes, down, up], (connection, _)| {
-            let stats = connection.stats();
-            [
-                bytes + stats.udp_rx.bytes,
-                down + stats.udp_rx.datagrams,
-                up + stats.udp_tx.datagrams,
-            ]
-        })
+    clients.iter().fold([0; 3], |[bytes, down, up], (connection, _)| {
+        let stats = connection.stats();
+        [bytes + stats.udp_rx.bytes, down + stats.udp_rx.datagrams, up + stats.udp_tx.datagrams]
+    })
 }
 
 fn transport() -> Arc<TransportConfig> {

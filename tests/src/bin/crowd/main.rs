@@ -93,23 +93,16 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn bench(args: &Args) -> anyhow::Result<()> {
-    let (counts, seconds) = if args.quick {
-        (vec![100, 500], 4)
-    } else {
-        (args.counts.clone(), args.seconds)
-    };
+    let (counts, seconds) =
+        if args.quick { (vec![100, 500], 4) } else { (args.counts.clone(), args.seconds) };
     let window = Duration::from_secs(seconds.into());
     let mut rows = Vec::new();
     let mut counts: std::collections::VecDeque<u32> = counts.into();
     while let Some(count) = counts.pop_front() {
         let measured = rows.len();
-        let floor = run_reported(&format!("floor, {count} clients"), || {
-            floor::measure(count, window)
-        });
-        let floor_us = floor
-            .as_ref()
-            .ok()
-            .map(|floor| floor.server.us_per_client_tick);
+        let floor =
+            run_reported(&format!("floor, {count} clients"), || floor::measure(count, window));
+        let floor_us = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
         rows.extend(floor.ok());
         for motion in motions(args.walk) {
             let full = args.full.unwrap_or(if count <= 250 { count } else { 50 });
@@ -121,10 +114,8 @@ fn bench(args: &Args) -> anyhow::Result<()> {
                 ..run
             }));
         }
-        let holds = rows[measured..]
-            .iter()
-            .filter(|row| row.work_ms.is_some())
-            .all(Row::keeps_ticks);
+        let holds =
+            rows[measured..].iter().filter(|row| row.work_ms.is_some()).all(Row::keeps_ticks);
         if counts.is_empty() && holds && !args.quick {
             counts.push_back(count + COUNT_STEP);
         }
@@ -134,10 +125,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     }
     let idle = run_reported("nothing moves", || ambit_room::measure_idle(100, window));
     let exact = motions(args.walk).map(|motion| {
-        (
-            motion,
-            run_reported(&format!("accuracy, {motion}"), || accuracy::measure(motion)),
-        )
+        (motion, run_reported(&format!("accuracy, {motion}"), || accuracy::measure(motion)))
     });
     let text = table::render(&rows, &idle, exact, seconds);
     std::io::stdout().write_all(text.as_bytes())?;
@@ -153,9 +141,7 @@ fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
         Walk::Waypoints => *motion == Motion::Waypoints,
         Walk::Steered => *motion == Motion::Steered,
     };
-    [Motion::Waypoints, Motion::Steered]
-        .into_iter()
-        .filter(wanted)
+    [Motion::Waypoints, Motion::Steered].into_iter().filter(wanted)
 }
 
 /// Runs one measurement and reports progress, and the error if it fails; the other rows are still

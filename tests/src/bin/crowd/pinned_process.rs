@@ -81,10 +81,7 @@ impl PinnedProcess {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
             .context("the process has ended")?;
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let mut fields = after_name
-            .split_ascii_whitespace()
-            .skip(11)
-            .map(str::parse::<f64>);
+        let mut fields = after_name.split_ascii_whitespace().skip(11).map(str::parse::<f64>);
         match (fields.next(), fields.next()) {
             (Some(Ok(user)), Some(Ok(system))) => Ok((user + system) / CLOCK_TICKS_PER_S),
             _ => bail!("/proc/PID/stat has an unknown format"),
@@ -95,10 +92,7 @@ impl PinnedProcess {
     pub(crate) fn rss_mib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .unwrap_or_default();
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
         line.split_ascii_whitespace()
             .next()
             .and_then(|kib| kib.parse::<u64>().ok())
@@ -122,29 +116,15 @@ pub(crate) fn measure_cpu(
 ) -> anyhow::Result<(Cpu, Cpu)> {
     let (began, before) = (clock(), (server.used_s()?, clients.used_s()?));
     std::thread::sleep(window);
-    let (took_s, after) = (
-        began.elapsed().as_secs_f64(),
-        (server.used_s()?, clients.used_s()?),
-    );
-    Ok((
-        Cpu {
-            cores: (after.0 - before.0) / took_s,
-        },
-        Cpu {
-            cores: (after.1 - before.1) / took_s,
-        },
-    ))
+    let (took_s, after) = (began.elapsed().as_secs_f64(), (server.used_s()?, clients.used_s()?));
+    Ok((Cpu { cores: (after.0 - before.0) / took_s }, Cpu { cores: (after.1 - before.1) / took_s }))
 }
 
 /// Path of a program that was built beside this one.
 pub(crate) fn binary(name: &str) -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("the path of this program is unknown")?;
     let path = own.with_file_name(name);
-    if path.exists() {
-        Ok(path)
-    } else {
-        bail!("{} is not built: use tests/bench", path.display())
-    }
+    if path.exists() { Ok(path) } else { bail!("{} is not built: use tests/bench", path.display()) }
 }
 
 /// A temporary folder, removed when dropped.

@@ -18,12 +18,7 @@ pub(crate) struct ServerCost {
 impl ServerCost {
     pub(crate) fn new(cpu: Cpu, rss_mib: u64, count: u32, ticks_per_s: f64) -> Self {
         let us_per_client_tick = cpu.cores * 1e6 / ticks_per_s / f64::from(count);
-        Self {
-            cores: cpu.cores,
-            us_per_client_tick,
-            rss_mib,
-            ticks_per_s,
-        }
+        Self { cores: cpu.cores, us_per_client_tick, rss_mib, ticks_per_s }
     }
 }
 
@@ -102,10 +97,7 @@ pub(crate) fn render(
     seconds: u32,
 ) -> String {
     let mut text = String::from("# What a crowd costs\n\n");
-    push_formatted(
-        &mut text,
-        format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()),
-    );
+    push_formatted(&mut text, format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()));
     text.push_str(
         "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s \
          | work ms p50, p99, max | late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz \
@@ -125,14 +117,7 @@ pub(crate) fn render(
          | --- | --- | --- | --- | --- | --- |\n",
     );
     for (motion, found) in exact {
-        if let Ok(Accuracy {
-            samples,
-            unmatched,
-            p50_m,
-            p99_m,
-            max_m,
-        }) = found
-        {
+        if let Ok(Accuracy { samples, unmatched, p50_m, p99_m, max_m }) = found {
             let [p50, p99, max] =
                 [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
             push_formatted(
@@ -141,14 +126,7 @@ pub(crate) fn render(
             );
         }
     }
-    if let Ok(IdleRoom {
-        count,
-        cores,
-        bytes_per_s,
-        datagrams_per_s,
-        bytes_up_per_s,
-    }) = idle
-    {
+    if let Ok(IdleRoom { count, cores, bytes_per_s, datagrams_per_s, bytes_up_per_s }) = idle {
         push_formatted(
             &mut text,
             format_args!(
@@ -163,12 +141,7 @@ pub(crate) fn render(
 }
 
 fn format_row(row: &Row) -> String {
-    let ServerCost {
-        cores,
-        us_per_client_tick,
-        rss_mib,
-        ticks_per_s,
-    } = row.server;
+    let ServerCost { cores, us_per_client_tick, rss_mib, ticks_per_s } = row.server;
     let spread = |spread: Option<Quantiles>| {
         spread.map_or("-".to_owned(), |Quantiles { p50, p99, max }| {
             format!("{p50:.1}, {p99:.1}, {max:.1}")
@@ -177,10 +150,7 @@ fn format_row(row: &Row) -> String {
     let number = |value: Option<f64>, digits: usize| {
         value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
     };
-    let hz = row
-        .updates_per_s
-        .zip(row.in_sight)
-        .map(|(updates, others)| updates / (others + 1.0));
+    let hz = row.updates_per_s.zip(row.in_sight).map(|(updates, others)| updates / (others + 1.0));
     let cells = [
         row.label.clone(),
         row.count.to_string(),
@@ -197,19 +167,13 @@ fn format_row(row: &Row) -> String {
         number(row.in_sight, 1),
         number(row.updates_per_s, 0),
         number(hz, 1),
-        row.age_ms
-            .map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
-        row.full_clients
-            .map_or("-".to_owned(), |full| full.to_string()),
+        row.age_ms.map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
+        row.full_clients.map_or("-".to_owned(), |full| full.to_string()),
         row.connected
             .zip(row.errors)
-            .map_or("-".to_owned(), |(connected, errors)| {
-                format!("{connected}, {errors}")
-            }),
+            .map_or("-".to_owned(), |(connected, errors)| format!("{connected}, {errors}")),
         format!("{:.2}", row.client_cores),
-        row.sharing.map_or("-".to_owned(), |[records, poses]| {
-            format!("{records:.1}, {poses:.1}")
-        }),
+        row.sharing.map_or("-".to_owned(), |[records, poses]| format!("{records:.1}, {poses:.1}")),
     ];
     format!("| {} |", cells.join(" | "))
 }
@@ -217,21 +181,15 @@ fn format_row(row: &Row) -> String {
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"))
-        .unwrap_or(": unknown");
+    let model =
+        info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("?");
-    format!(
-        "{cores} cores, {}, load {load} at the end",
-        model.trim_start_matches(['\t', ' ', ':'])
-    )
+    format!("{cores} cores, {}, load {load} at the end", model.trim_start_matches(['\t', ' ', ':']))
 }
 
 fn push_formatted(text: &mut String, what: std::fmt::Arguments<'_>) {
-    text.write_fmt(what)
-        .expect("writing to a string cannot fail");
+    text.write_fmt(what).expect("writing to a string cannot fail");
 }
 
 #[cfg(test)]
@@ -240,26 +198,12 @@ mod tests {
 
     #[test]
     fn every_row_has_a_cell_for_each_heading() {
-        let rows = [Row {
-            label: "bare quinn".into(),
-            count: 10,
-            ..Row::default()
-        }];
-        let text = render(
-            &rows,
-            &Err(anyhow::anyhow!("not run")),
-            std::iter::empty(),
-            4,
-        );
+        let rows = [Row { label: "bare quinn".into(), count: 10, ..Row::default() }];
+        let text = render(&rows, &Err(anyhow::anyhow!("not run")), std::iter::empty(), 4);
         let columns = |start: &str| {
-            text.lines()
-                .find(|line| line.starts_with(start))
-                .map(|line| line.matches('|').count())
+            text.lines().find(|line| line.starts_with(start)).map(|line| line.matches('|').count())
         };
         assert_eq!(columns("| run | N "), columns("| bare quinn"));
-        assert_eq!(
-            columns("| run | N "),
-            columns("| --- | --- | --- | --- | --- | --- | --- |")
-        );
+        assert_eq!(columns("| run | N "), columns("| --- | --- | --- | --- | --- | --- | --- |"));
     }
 }

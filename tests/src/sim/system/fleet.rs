@@ -205,31 +205,19 @@ impl Fleet {
 impl System {
     /// Starts a host on another machine, with this address.
     pub fn add_remote(&mut self, address: &str) {
-        let event = HostEvent::Started {
-            origin: Origin::Remote,
-            address: address.to_owned(),
-        };
+        let event = HostEvent::Started { origin: Origin::Remote, address: address.to_owned() };
         self.schedule_at_host(self.now, HostId(0), event);
     }
 
     /// The hosts in their own processes, with their states.
     pub fn hosts(&self) -> Vec<(HostId, Origin, ProcessState)> {
-        let separate = self
-            .hosts
-            .iter()
-            .filter(|(_, process)| !process.is_embedded());
-        separate
-            .map(|(&id, process)| (id, process.origin, process.state))
-            .collect()
+        let separate = self.hosts.iter().filter(|(_, process)| !process.is_embedded());
+        separate.map(|(&id, process)| (id, process.origin, process.state)).collect()
     }
 
     /// How often rooms were placed on hosts.
     pub fn placements(&self) -> u64 {
-        self.fleet
-            .placements
-            .values()
-            .map(|&count| u64::from(count))
-            .sum()
+        self.fleet.placements.values().map(|&count| u64::from(count)).sum()
     }
 
     /// Rooms that were closed because they seem to crash hosts.
@@ -239,22 +227,12 @@ impl System {
 
     /// How often this room was placed on a host.
     pub fn placements_of(&self, room: RoomId) -> u32 {
-        self.fleet
-            .placements
-            .get(&room)
-            .copied()
-            .unwrap_or_default()
+        self.fleet.placements.get(&room).copied().unwrap_or_default()
     }
 
     /// Number of rooms with a checkpoint at the WorldServer, and number of rooms at hosts.
     pub fn rooms_left(&self) -> (usize, usize) {
-        (
-            self.checkpoints.len(),
-            self.hosts
-                .values()
-                .map(|process| process.host.room_count())
-                .sum(),
-        )
+        (self.checkpoints.len(), self.hosts.values().map(|process| process.host.room_count()).sum())
     }
 
     /// From now on the lines from hosts to the lobby carry so much.
@@ -294,10 +272,8 @@ impl System {
 
     /// Continues a suspended process.
     pub fn wake_host(&mut self, id: HostId) {
-        let Some(process) = self
-            .hosts
-            .get_mut(&id)
-            .filter(|process| process.state == ProcessState::Hung)
+        let Some(process) =
+            self.hosts.get_mut(&id).filter(|process| process.state == ProcessState::Hung)
         else {
             return;
         };
@@ -321,11 +297,8 @@ impl System {
 
 impl System {
     pub(super) fn start_children(&mut self) {
-        let children = self
-            .hosts
-            .values()
-            .filter(|process| process.origin == Origin::Child)
-            .count() as u32;
+        let children =
+            self.hosts.values().filter(|process| process.origin == Origin::Child).count() as u32;
         while children + self.fleet.starting_children < self.fleet.wanted_children {
             self.fleet.starting_children += 1;
             let at = self.now + Duration::from_millis(50) + self.fleet.random_delay(200);
@@ -333,10 +306,7 @@ impl System {
                 "127.0.0.1:{}",
                 9_000 + self.fleet.last_host + u64::from(self.fleet.starting_children)
             );
-            let event = HostEvent::Started {
-                origin: Origin::Child,
-                address,
-            };
+            let event = HostEvent::Started { origin: Origin::Child, address };
             self.schedule_at_host(at, HostId(0), event);
         }
     }
@@ -368,10 +338,8 @@ impl System {
             let number = self.fleet.placements.entry(room).or_default();
             *number += 1;
             self.fleet.incarnations.insert((host, room), *number);
-            let mut others = self
-                .hosts
-                .iter()
-                .filter(|(id, process)| **id != host && process.is_linked);
+            let mut others =
+                self.hosts.iter().filter(|(id, process)| **id != host && process.is_linked);
             let other = others.find(|(_, process)| process.host.has_room(room));
             assert!(
                 other.is_none(),
@@ -381,11 +349,7 @@ impl System {
             );
         }
         let at = self.now + self.fleet.random_delay(6);
-        let Some(process) = self
-            .hosts
-            .get_mut(&host)
-            .filter(|process| process.is_linked)
-        else {
+        let Some(process) = self.hosts.get_mut(&host).filter(|process| process.is_linked) else {
             return;
         };
         process.down_at = process.down_at.max(at).max(process.dark_until);
@@ -424,11 +388,7 @@ impl System {
     }
 
     pub(super) fn queue_message(&mut self, host: HostId, message: HostToWorld) {
-        self.hosts
-            .get_mut(&host)
-            .expect("the process runs")
-            .queue
-            .push_back(message);
+        self.hosts.get_mut(&host).expect("the process runs").queue.push_back(message);
         self.schedule_write(host);
     }
 
@@ -436,10 +396,7 @@ impl System {
     /// process; a host that has lost its link, or was suspended for too long, ends at once.
     pub(super) fn host_ended(&mut self, id: HostId, ending: &HostEnding) {
         let now = self.now;
-        let process = self
-            .hosts
-            .get_mut(&id)
-            .expect("the process exists until it exits");
+        let process = self.hosts.get_mut(&id).expect("the process exists until it exits");
         match ending {
             HostEnding::Drained | HostEnding::HandedOver => {
                 process.state = ProcessState::Ending;
@@ -471,10 +428,7 @@ impl System {
             HostEvent::ConnectTimeout { conn } if self.fleet.accepted.contains(&conn) => return,
             HostEvent::ConnectTimeout { conn } => return self.time_out_connection(conn),
             HostEvent::IdleTimeout { conn } => {
-                let target = self
-                    .game_conns
-                    .get(&conn)
-                    .and_then(|(_, host)| self.hosts.get(host));
+                let target = self.game_conns.get(&conn).and_then(|(_, host)| self.hosts.get(host));
                 if target.is_none_or(|process| process.state == ProcessState::Hung) {
                     self.time_out_connection(conn);
                 }
@@ -495,21 +449,16 @@ impl System {
                 let at = self.users[user].down.send_on_stream(now);
                 self.events.push(at, SimEvent::GameConnected { user, conn });
             }
-            HostEvent::FromClient {
-                conn,
-                message: ClientData::Control(frame),
-            } => {
+            HostEvent::FromClient { conn, message: ClientData::Control(frame) } => {
                 let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
                 process.host.handle_control(now, conn, message);
             }
-            HostEvent::FromClient {
-                conn,
-                message: ClientData::Datagram(bytes),
-            } => process.host.handle_datagram(now, conn, bytes),
-            HostEvent::FromClient {
-                conn,
-                message: ClientData::Disconnected,
-            } => process.host.handle_closed(now, conn),
+            HostEvent::FromClient { conn, message: ClientData::Datagram(bytes) } => {
+                process.host.handle_datagram(now, conn, bytes)
+            }
+            HostEvent::FromClient { conn, message: ClientData::Disconnected } => {
+                process.host.handle_closed(now, conn)
+            }
             HostEvent::RoomMade { room } => process.host.finish_making(now, room),
             HostEvent::MessageWritten => self.write_next(host),
             HostEvent::FromLobby(_) if process.state != ProcessState::Awake => {}
@@ -537,11 +486,7 @@ impl System {
         let Some(&incarnation) = self.fleet.incarnations.get(&(host, room)) else {
             return;
         };
-        let newest = self
-            .fleet
-            .newest_incarnations
-            .entry((user, room))
-            .or_default();
+        let newest = self.fleet.newest_incarnations.entry((user, room)).or_default();
         assert!(
             incarnation >= *newest,
             "seed {}, at {:?}: user {user} receives something of {room:?} from {host:?}, number \
@@ -574,13 +519,8 @@ impl System {
         if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
             (process.origin, &message.body)
         {
-            let kept = JournalKept {
-                serial: tick.serial,
-            };
-            self.order_host(
-                host,
-                HostOrder::Message(world_to_host::Body::JournalKept(kept)),
-            );
+            let kept = JournalKept { serial: tick.serial };
+            self.order_host(host, HostOrder::Message(world_to_host::Body::JournalKept(kept)));
         }
     }
 
@@ -611,16 +551,13 @@ impl System {
         let process = self.hosts.get_mut(&host).expect("the process runs");
         process.is_writing = false;
         let message = process.queue.pop_front();
-        if let (Origin::Child, Some(host_to_world::Body::RoomTick(tick))) = (
-            process.origin,
-            message.as_ref().and_then(|message| message.body.as_ref()),
-        ) {
+        if let (Origin::Child, Some(host_to_world::Body::RoomTick(tick))) =
+            (process.origin, message.as_ref().and_then(|message| message.body.as_ref()))
+        {
             process.host.note_journal_written(now, tick.serial);
         }
-        let (is_drained, is_ending) = (
-            process.queue.is_empty(),
-            process.state == ProcessState::Ending,
-        );
+        let (is_drained, is_ending) =
+            (process.queue.is_empty(), process.state == ProcessState::Ending);
         if let Some(message) = message.filter(|_| process.is_linked) {
             let rate = self.fleet.line_bytes_per_s;
             let takes = rate.map(|rate| message.encoded_len() as u64 * 1_000_000 / rate);

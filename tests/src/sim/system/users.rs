@@ -48,10 +48,7 @@ impl System {
     /// Adds a user with this name and path, whose client connects to the lobby. Returns its number.
     pub fn add_user(&mut self, name: &str, impairment: &Impairment) -> usize {
         self.add_user_with(
-            ClientConfig {
-                name: name.to_owned(),
-                ..ClientConfig::default()
-            },
+            ClientConfig { name: name.to_owned(), ..ClientConfig::default() },
             impairment,
         )
     }
@@ -60,16 +57,8 @@ impl System {
     pub fn add_user_with(&mut self, mut config: ClientConfig, impairment: &Impairment) -> usize {
         config.physics.push(ambit_cubes_physics::PHYSICS);
         let number = self.users.len();
-        let seed = self
-            .seed
-            .wrapping_mul(1_000_003)
-            .wrapping_add(2 * number as u64);
-        let path = |seed: u64| {
-            NetworkPath::new(&Impairment {
-                seed,
-                ..*impairment
-            })
-        };
+        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(2 * number as u64);
+        let path = |seed: u64| NetworkPath::new(&Impairment { seed, ..*impairment });
         self.users.push(SimUser {
             client: Client::new(&ClientConfig { seed, ..config }),
             events: Vec::new(),
@@ -103,9 +92,7 @@ impl System {
     /// Sends a request to the lobby.
     pub fn request(&mut self, user: usize, request: LobbyRequest) {
         self.with_client(user, |client, now| {
-            client
-                .request(now, request)
-                .expect("the client accepts requests");
+            client.request(now, request).expect("the client accepts requests");
         });
     }
 
@@ -126,10 +113,7 @@ impl System {
     pub fn impair(&mut self, user: usize, impairment: &Impairment) {
         let user = &mut self.users[user];
         user.up.impair(impairment);
-        user.down.impair(&Impairment {
-            seed: impairment.seed ^ 1,
-            ..*impairment
-        });
+        user.down.impair(&Impairment { seed: impairment.seed ^ 1, ..*impairment });
     }
 
     /// Cuts a user's path for some time; its connections do not time out.
@@ -142,8 +126,7 @@ impl System {
     /// Breaks both connections of a user; both ends notice at once.
     pub fn drop_connections(&mut self, user: usize) {
         if let Some(conn) = self.users[user].world.take() {
-            self.events
-                .push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
+            self.events.push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
             self.with_client(user, |client, now| {
                 client.handle_world_closed(now, CloseReason::Broken("cut".into()));
             });
@@ -154,8 +137,7 @@ impl System {
     /// Breaks a user's game connection; both ends notice at once.
     pub fn drop_game(&mut self, user: usize) {
         if let Some(conn) = self.users[user].game.take() {
-            self.events
-                .push(self.now, SimEvent::GameDisconnected { conn });
+            self.events.push(self.now, SimEvent::GameDisconnected { conn });
             self.with_client(user, |client, now| {
                 client.handle_game_closed(now, CloseReason::Broken("cut".into()));
             });
@@ -169,10 +151,7 @@ impl System {
                 .world
                 .take()
                 .map(|conn| SimEvent::LobbyDisconnected { conn, quit: false }),
-            self.users[user]
-                .game
-                .take()
-                .map(|conn| SimEvent::GameDisconnected { conn }),
+            self.users[user].game.take().map(|conn| SimEvent::GameDisconnected { conn }),
         ]
         .into_iter()
         .flatten()
@@ -193,18 +172,13 @@ impl System {
         while let Some(event) = user_ref.client.poll_event() {
             user_ref.events.push(event);
         }
-        let wake = user_ref
-            .client
-            .next_deadline()
-            .map(|deadline| self.now + deadline.since(local));
+        let wake = user_ref.client.next_deadline().map(|deadline| self.now + deadline.since(local));
         if let Some(wake) = wake.filter(|&wake| user_ref.wake.is_none_or(|earlier| wake < earlier))
         {
             user_ref.wake = Some(wake);
             // An overdue deadline is handled a little later, so that time advances.
-            self.events.push(
-                wake.max(self.now + Duration::from_micros(100)),
-                SimEvent::Wake { user },
-            );
+            self.events
+                .push(wake.max(self.now + Duration::from_micros(100)), SimEvent::Wake { user });
         }
     }
 }
@@ -219,18 +193,13 @@ impl System {
                 let conn = ConnId(self.next_conn);
                 user.world = Some(conn);
                 self.lobby_conns.insert(conn, id);
-                self.events.push(
-                    user.up.send_on_stream(now),
-                    SimEvent::LobbyConnecting { conn },
-                );
+                self.events.push(user.up.send_on_stream(now), SimEvent::LobbyConnecting { conn });
             }
             ClientOutput::World(message) => {
                 if let Some(conn) = user.world {
                     let frame = ClientToWorld::encode_to_vec(&message);
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::ToLobby { conn, frame },
-                    );
+                    self.events
+                        .push(user.up.send_on_stream(now), SimEvent::ToLobby { conn, frame });
                 }
             }
             ClientOutput::CloseWorld => {
@@ -245,31 +214,20 @@ impl System {
             ClientOutput::Game(message) => {
                 if let Some(conn) = user.game {
                     let frame = ClientToGame::encode_to_vec(&message);
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::ToHost { conn, frame },
-                    );
+                    self.events.push(user.up.send_on_stream(now), SimEvent::ToHost { conn, frame });
                 }
             }
             ClientOutput::CloseGame => {
                 if let Some(conn) = user.game.take() {
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::GameDisconnected { conn },
-                    );
+                    self.events
+                        .push(user.up.send_on_stream(now), SimEvent::GameDisconnected { conn });
                 }
             }
             ClientOutput::Datagram(bytes) => {
                 user.bytes.1 += bytes.len() as u64;
                 let Some(conn) = user.game else { return };
                 for at in user.up.send_datagram(now, bytes.len()) {
-                    self.events.push(
-                        at,
-                        SimEvent::DatagramUp {
-                            conn,
-                            bytes: bytes.clone(),
-                        },
-                    );
+                    self.events.push(at, SimEvent::DatagramUp { conn, bytes: bytes.clone() });
                 }
             }
         }
@@ -282,10 +240,7 @@ impl System {
         let conn = self.next_conn;
         user.game = Some(conn);
         let arrives_at = user.up.send_on_stream(now);
-        let target = self
-            .hosts
-            .iter()
-            .find(|(_, process)| process.host.address() == address);
+        let target = self.hosts.iter().find(|(_, process)| process.host.address() == address);
         let target = target.map(|(&host, process)| (host, process.is_embedded()));
         // There may be no host with this address.
         let (host, is_embedded) = target.unwrap_or((HostId(0), false));
@@ -309,10 +264,7 @@ impl System {
 
     /// The user whose current lobby connection is this one.
     pub(super) fn lobby_user(&self, conn: ConnId) -> Option<usize> {
-        self.lobby_conns
-            .get(&conn)
-            .copied()
-            .filter(|&user| self.users[user].world == Some(conn))
+        self.lobby_conns.get(&conn).copied().filter(|&user| self.users[user].world == Some(conn))
     }
 
     /// The user whose current game connection is this one.

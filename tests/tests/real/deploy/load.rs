@@ -25,36 +25,25 @@ impl ProgramStart {
     /// The value of a flag, or of the variable with its name.
     pub(crate) fn value(&self, flag: &str) -> Option<String> {
         let next = self.arguments.iter().zip(self.arguments.iter().skip(1));
-        let given = next
-            .filter(|(argument, _)| *argument == flag)
-            .map(|(_, value)| value.clone())
-            .next();
+        let given =
+            next.filter(|(argument, _)| *argument == flag).map(|(_, value)| value.clone()).next();
         let with_equals_sign = || {
             self.arguments
                 .iter()
                 .find_map(|it| it.strip_prefix(&format!("{flag}=")).map(str::to_owned))
         };
-        given
-            .or_else(with_equals_sign)
-            .or_else(|| self.variables.get(&variable(flag)).cloned())
+        given.or_else(with_equals_sign).or_else(|| self.variables.get(&variable(flag)).cloned())
     }
 
     /// The port at the end of a flag's address.
     pub(crate) fn port(&self, flag: &str) -> u64 {
-        let value = self
-            .value(flag)
-            .unwrap_or_else(|| panic!("{}: no {flag}", self.place));
+        let value = self.value(flag).unwrap_or_else(|| panic!("{}: no {flag}", self.place));
         port_of(&value).unwrap_or_else(|| panic!("{}: {flag} {value} has no port", self.place))
     }
 }
 
 pub(crate) fn variable(flag: &str) -> String {
-    format!(
-        "AMBIT_{}",
-        flag.trim_start_matches('-')
-            .replace('-', "_")
-            .to_uppercase()
-    )
+    format!("AMBIT_{}", flag.trim_start_matches('-').replace('-', "_").to_uppercase())
 }
 
 /// The number after the last colon.
@@ -63,10 +52,7 @@ pub(crate) fn port_of(address: &str) -> Option<u64> {
 }
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the workspace")
-        .to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_path_buf()
 }
 
 /// Reads a file in `deploy/`.
@@ -80,16 +66,9 @@ pub(crate) fn files() -> Vec<String> {
     let top = root().join("deploy");
     let (mut files, mut folders) = (Vec::new(), vec![top.clone()]);
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)
-            .expect("a folder of the project can be read")
-            .flatten()
-        {
-            let name = entry
-                .path()
-                .strip_prefix(&top)
-                .expect("below it")
-                .to_string_lossy()
-                .into_owned();
+        for entry in fs::read_dir(&folder).expect("a folder of the project can be read").flatten() {
+            let name =
+                entry.path().strip_prefix(&top).expect("below it").to_string_lossy().into_owned();
             match entry.path().is_dir() {
                 true if name == "secrets" => {}
                 true => folders.push(entry.path()),
@@ -105,10 +84,7 @@ pub(crate) fn files() -> Vec<String> {
 pub(crate) fn yaml(name: &str) -> Vec<Value> {
     let documents = YamlOwned::load_from_str(&read(name))
         .unwrap_or_else(|error| panic!("deploy/{name}: {error}"));
-    documents
-        .iter()
-        .map(|document| json(name, document))
-        .collect()
+    documents.iter().map(|document| json(name, document)).collect()
 }
 
 fn json(name: &str, yaml: &YamlOwned) -> Value {
@@ -145,14 +121,8 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
 /// Section, key and value of all lines of a systemd unit; a key may occur more than once.
 pub(crate) fn systemd_unit(name: &str) -> Vec<(String, String, String)> {
     let (mut section, mut entries) = (String::new(), Vec::new());
-    for line in read(name)
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        if let Some(title) = line
-            .strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-        {
+    for line in read(name).lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             title.clone_into(&mut section);
             continue;
         }
@@ -166,10 +136,7 @@ pub(crate) fn systemd_unit(name: &str) -> Vec<(String, String, String)> {
 
 /// The value of a key that occurs once in a unit.
 pub(crate) fn unit_value(name: &str, key: &str) -> String {
-    let found: Vec<_> = systemd_unit(name)
-        .into_iter()
-        .filter(|(_, it, _)| it == key)
-        .collect();
+    let found: Vec<_> = systemd_unit(name).into_iter().filter(|(_, it, _)| it == key).collect();
     assert_eq!(found.len(), 1, "deploy/{name}: {key}");
     found[0].2.clone()
 }
@@ -194,16 +161,10 @@ fn environment_files(name: &str) -> Vec<String> {
 
 /// The variables of an environment file for systemd or containers.
 pub(crate) fn variables(name: &str, text: &str) -> BTreeMap<String, String> {
-    let lines = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let entries = lines.map(|line| {
-        line.split_once('=')
-            .unwrap_or_else(|| panic!("{name}: no variable: {line}"))
-    });
-    entries
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let entries = lines
+        .map(|line| line.split_once('=').unwrap_or_else(|| panic!("{name}: no variable: {line}")));
+    entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 /// The stages of the Dockerfile, each with its instructions: keyword and arguments.
@@ -211,23 +172,16 @@ pub(crate) fn stages() -> BTreeMap<String, Vec<(String, String)>> {
     let text = read("Dockerfile").replace("\\\n", " ");
     let mut stages: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     let mut stage = String::new();
-    for line in text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        let (word, rest) = line
-            .split_once(' ')
-            .unwrap_or_else(|| panic!("deploy/Dockerfile: {line}"));
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (word, rest) =
+            line.split_once(' ').unwrap_or_else(|| panic!("deploy/Dockerfile: {line}"));
         if word == "FROM" {
             let (_, name) = rest
                 .rsplit_once(" AS ")
                 .unwrap_or_else(|| panic!("a stage without a name: {line}"));
             name.clone_into(&mut stage);
         }
-        stages
-            .entry(stage.clone())
-            .or_default()
-            .push((word.to_owned(), rest.trim().to_owned()));
+        stages.entry(stage.clone()).or_default().push((word.to_owned(), rest.trim().to_owned()));
     }
     stages
 }
@@ -235,9 +189,7 @@ pub(crate) fn stages() -> BTreeMap<String, Vec<(String, String)>> {
 /// Variables that an image sets.
 pub(crate) fn image_variables(stage: &str) -> BTreeMap<String, String> {
     let stages = stages();
-    let stage = stages
-        .get(stage)
-        .unwrap_or_else(|| panic!("the Dockerfile has no stage {stage}"));
+    let stage = stages.get(stage).unwrap_or_else(|| panic!("the Dockerfile has no stage {stage}"));
     let sets = stage
         .iter()
         .filter(|(word, _)| word == "ENV")
@@ -256,14 +208,9 @@ pub(crate) fn own_image(image: &str) -> Option<&str> {
 
 /// Pods of the manifests: the file, the object that they belong to, the pod's spec.
 pub(crate) fn pods() -> Vec<(String, Value, Value)> {
-    let names = files()
-        .into_iter()
-        .filter(|name| name.starts_with("kubernetes/"));
-    let documents = names.flat_map(|name| {
-        yaml(&name)
-            .into_iter()
-            .map(move |document| (name.clone(), document))
-    });
+    let names = files().into_iter().filter(|name| name.starts_with("kubernetes/"));
+    let documents = names
+        .flat_map(|name| yaml(&name).into_iter().map(move |document| (name.clone(), document)));
     let pod = |(name, document): (String, Value)| {
         let template = &document["spec"]["template"];
         let spec = if document["kind"] == "Fleet" {
@@ -271,19 +218,14 @@ pub(crate) fn pods() -> Vec<(String, Value, Value)> {
         } else {
             &template["spec"]
         };
-        spec["containers"]
-            .is_array()
-            .then(|| (name, document.clone(), spec.clone()))
+        spec["containers"].is_array().then(|| (name, document.clone(), spec.clone()))
     };
     documents.filter_map(pod).collect()
 }
 
 /// Services of the compose file.
 pub(crate) fn services() -> Map<String, Value> {
-    yaml("compose/compose.yaml")[0]["services"]
-        .as_object()
-        .expect("services")
-        .clone()
+    yaml("compose/compose.yaml")[0]["services"].as_object().expect("services").clone()
 }
 
 /// All command lines of our programs in all the files.
@@ -303,9 +245,7 @@ pub(crate) fn program_starts() -> Vec<ProgramStart> {
         let mut variables = image_variables(&program);
         for file in service["env_file"].as_array().expect("files of variables") {
             variables.extend(example_secrets(
-                file.as_str()
-                    .expect("a name")
-                    .trim_start_matches("../secrets/"),
+                file.as_str().expect("a name").trim_start_matches("../secrets/"),
             ));
         }
         let place = format!("compose: {name}");
@@ -341,22 +281,13 @@ pub(crate) fn program_starts() -> Vec<ProgramStart> {
         }
     }
     for name in files().into_iter().filter(|name| is_unit(name)) {
-        let words: Vec<String> = command_of(&name)
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect();
+        let words: Vec<String> = command_of(&name).split_whitespace().map(str::to_owned).collect();
         let program = words[0].rsplit('/').next().expect("a path").to_owned();
         // A drop-in extends the unit.
         let unit = format!("systemd/ambit-{program}.service");
         let mut variables = BTreeMap::new();
-        for file in environment_files(&unit)
-            .into_iter()
-            .chain(environment_files(&name))
-        {
-            let example = format!(
-                "systemd/{}.example",
-                file.rsplit('/').next().expect("a path")
-            );
+        for file in environment_files(&unit).into_iter().chain(environment_files(&name)) {
+            let example = format!("systemd/{}.example", file.rsplit('/').next().expect("a path"));
             variables.extend(self::variables(&example, &read(&example)));
         }
         starts.push(ProgramStart {
@@ -381,25 +312,17 @@ pub(crate) fn example_secrets(file: &str) -> BTreeMap<String, String> {
 
 /// Example values for config maps that the README tells the operator to create.
 fn config_map_value(map: &str, key: &str) -> String {
-    let (readme, command) = (
-        read("README.md"),
-        format!("create configmap {map} --from-literal={key}="),
-    );
+    let (readme, command) =
+        (read("README.md"), format!("create configmap {map} --from-literal={key}="));
     let (_, rest) = readme
         .split_once(&command)
         .unwrap_or_else(|| panic!("the README does not mention '{command}'"));
-    rest.split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    rest.split_whitespace().next().unwrap_or_default().to_owned()
 }
 
 fn strings_of(items: &Value) -> Vec<String> {
     let items = items.as_array().expect("a list of arguments");
-    items
-        .iter()
-        .map(|item| substitute_variables(item.as_str().expect("text")))
-        .collect()
+    items.iter().map(|item| substitute_variables(item.as_str().expect("text"))).collect()
 }
 
 /// Replaces placeholders by example values: `${NAME:-default}` of compose, `$(NAME)` of Kubernetes.

@@ -12,26 +12,12 @@ fn manifests_open_the_ports_at_which_world_servers_listen() {
     let manifests = Manifests::read();
     let world = program("kubernetes/world-server.yaml");
     let container = manifests.world_container();
-    assert_eq!(
-        port_named(container, &"quic".into()),
-        Some(world.port("--listen"))
-    );
-    assert_eq!(
-        port_named(container, &"peers".into()),
-        Some(world.port("--peer-listen"))
-    );
-    assert_eq!(
-        port_named(container, &"http".into()),
-        Some(world.port("--http"))
-    );
+    assert_eq!(port_named(container, &"quic".into()), Some(world.port("--listen")));
+    assert_eq!(port_named(container, &"peers".into()), Some(world.port("--peer-listen")));
+    assert_eq!(port_named(container, &"http".into()), Some(world.port("--http")));
     // Each server has its own address. With a common address, each would take the other for a
     // restart of itself.
-    assert!(
-        container["args"]
-            .to_string()
-            .contains("\"--peer-address=$(POD_IP):"),
-        "{container}"
-    );
+    assert!(container["args"].to_string().contains("\"--peer-address=$(POD_IP):"), "{container}");
 }
 
 #[test]
@@ -45,9 +31,8 @@ fn services_lead_to_ports_of_the_world_servers() {
         balancer["spec"]["ports"][0]["port"].as_u64(),
         Some(program("kubernetes/world-server.yaml").port("--advertise"))
     );
-    let others = manifests
-        .of_kind("Service")
-        .filter(|service| service["metadata"]["name"] != "nats");
+    let others =
+        manifests.of_kind("Service").filter(|service| service["metadata"]["name"] != "nats");
     for service in others {
         for port in service["spec"]["ports"].as_array().expect("ports") {
             assert_eq!(
@@ -64,9 +49,7 @@ fn services_lead_to_ports_of_the_world_servers() {
 fn world_servers_get_the_addresses_of_all_nats_nodes() {
     let manifests = Manifests::read();
     let nodes = manifests.set("nats")["spec"]["replicas"].as_u64();
-    let nodes = (0..nodes.expect("a number"))
-        .map(|node| format!("nats-{node}"))
-        .collect();
+    let nodes = (0..nodes.expect("a number")).map(|node| format!("nats-{node}")).collect();
     check_nats(&program("kubernetes/world-server.yaml"), &nodes, ".nats");
 }
 
@@ -89,10 +72,7 @@ fn hosts_get_the_names_of_all_world_servers() {
     let worlds: Vec<String> = (0..set["spec"]["replicas"].as_u64().expect("a number"))
         .map(|index| format!("world-{index}.{domain}:{port}"))
         .collect();
-    assert_eq!(
-        program("kubernetes/fleet.yaml").value("--world"),
-        Some(worlds.join(","))
-    );
+    assert_eq!(program("kubernetes/fleet.yaml").value("--world"), Some(worlds.join(",")));
 }
 
 #[test]
@@ -101,20 +81,13 @@ fn the_fleet_agrees_with_the_options_and_counters_of_its_hosts() {
     let host = program("kubernetes/fleet.yaml");
     let fleet = manifests.of_kind("Fleet").next().expect("a Fleet");
     let pod = &fleet["spec"]["template"]["spec"];
-    assert_eq!(
-        pod["ports"][0]["containerPort"].as_u64(),
-        Some(host.port("--listen"))
-    );
+    assert_eq!(pod["ports"][0]["containerPort"].as_u64(), Some(host.port("--listen")));
     assert!(
         host.arguments.contains(&"--agones".to_owned()) && host.value("--advertise").is_none(),
         "{host:?}"
     );
-    let counters: Vec<_> = pod["counters"]
-        .as_object()
-        .expect("counters")
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let counters: Vec<_> =
+        pod["counters"].as_object().expect("counters").keys().map(String::as_str).collect();
     assert_eq!(
         counters,
         ["players", "rooms"],
@@ -124,15 +97,10 @@ fn the_fleet_agrees_with_the_options_and_counters_of_its_hosts() {
         pod["counters"]["rooms"]["capacity"].to_string(),
         host.value("--capacity").expect("--capacity")
     );
-    let scaler = manifests
-        .of_kind("FleetAutoscaler")
-        .next()
-        .expect("an autoscaler");
+    let scaler = manifests.of_kind("FleetAutoscaler").next().expect("an autoscaler");
     assert_eq!(scaler["spec"]["fleetName"], fleet["metadata"]["name"]);
-    for key in [
-        &scaler["spec"]["policy"]["counter"]["key"],
-        &fleet["spec"]["priorities"][0]["key"],
-    ] {
+    for key in [&scaler["spec"]["policy"]["counter"]["key"], &fleet["spec"]["priorities"][0]["key"]]
+    {
         assert!(counters.contains(&key.as_str().expect("a key")), "{key}");
     }
 }
@@ -146,9 +114,8 @@ fn the_kustomization_lists_all_manifests() {
         .iter()
         .map(|it| format!("kubernetes/{}", it.as_str().unwrap_or("")))
         .collect();
-    let there: BTreeSet<_> = manifest_files()
-        .filter(|name| !name.ends_with("kustomization.yaml"))
-        .collect();
+    let there: BTreeSet<_> =
+        manifest_files().filter(|name| !name.ends_with("kustomization.yaml")).collect();
     assert_eq!(listed, there);
 }
 
@@ -161,9 +128,7 @@ impl Manifests {
     }
 
     fn of_kind(&self, kind: &'static str) -> impl Iterator<Item = &Value> {
-        self.0
-            .iter()
-            .filter(move |document| document["kind"] == kind)
+        self.0.iter().filter(move |document| document["kind"] == kind)
     }
 
     /// The `StatefulSet` with this name.
@@ -179,15 +144,10 @@ impl Manifests {
 }
 
 fn manifest_files() -> impl Iterator<Item = String> {
-    files()
-        .into_iter()
-        .filter(|name| name.starts_with("kubernetes/"))
+    files().into_iter().filter(|name| name.starts_with("kubernetes/"))
 }
 
 /// How a manifest starts its program.
 fn program(manifest: &str) -> ProgramStart {
-    program_starts()
-        .into_iter()
-        .find(|start| start.place.starts_with(manifest))
-        .expect(manifest)
+    program_starts().into_iter().find(|start| start.place.starts_with(manifest)).expect(manifest)
 }

@@ -64,11 +64,7 @@ impl PlainLink {
         let number = newest.map_or(low, |newest| nearest(low, newest));
         let _asks = reader.flag()?; // Each datagram that leaves acknowledges.
         let acked = self.read_acknowledgement(&mut reader)?;
-        let pong = if reader.flag()? {
-            self.read_extras(&mut reader, number, now)?
-        } else {
-            None
-        };
+        let pong = if reader.flag()? { self.read_extras(&mut reader, number, now)? } else { None };
         if self.received.contains(&number) || newest.is_some_and(|newest| number + 32 < newest) {
             return Ok(None);
         }
@@ -193,19 +189,11 @@ impl PlainLink {
     fn read_slice(&mut self, reader: &mut BitReader<'_>) -> Result<()> {
         let [chunk, index, last] = [reader.bits(8)?, reader.bits(8)?, reader.bits(8)?];
         let _left = reader.bits(16)?;
-        let bytes = if index == last {
-            reader.bits(16)?
-        } else {
-            1_024
-        };
+        let bytes = if index == last { reader.bits(16)? } else { 1_024 };
         for _ in 0..bytes {
             reader.bits(8)?;
         }
-        if self
-            .chunk
-            .as_ref()
-            .is_none_or(|(known, ..)| *known != chunk)
-        {
+        if self.chunk.as_ref().is_none_or(|(known, ..)| *known != chunk) {
             self.chunk = Some((chunk, last, vec![false; last as usize + 1]));
         }
         if let Some((_, _, slices)) = &mut self.chunk {
@@ -219,13 +207,9 @@ impl PlainLink {
 fn nearest(low: u64, near: u64) -> u64 {
     let period = 1 << NUMBER_BITS;
     let candidate = near - near % period + low;
-    [
-        candidate.saturating_sub(period),
-        candidate,
-        candidate + period,
-    ]
-    .into_iter()
-    .filter(|number| number % period == low)
-    .min_by_key(|number| number.abs_diff(near))
-    .unwrap_or(candidate)
+    [candidate.saturating_sub(period), candidate, candidate + period]
+        .into_iter()
+        .filter(|number| number % period == low)
+        .min_by_key(|number| number.abs_diff(near))
+        .unwrap_or(candidate)
 }

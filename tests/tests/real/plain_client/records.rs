@@ -24,18 +24,9 @@ pub(super) struct WholePose {
 /// What a body says about an object.
 #[derive(Debug)]
 pub(super) enum Notice {
-    Enter {
-        alias: Alias,
-        kind: usize,
-        is_own: bool,
-        pose: Option<WholePose>,
-    },
+    Enter { alias: Alias, kind: usize, is_own: bool, pose: Option<WholePose> },
     Leave(Alias),
-    Pose {
-        alias: Alias,
-        kind: usize,
-        pose: WholePose,
-    },
+    Pose { alias: Alias, kind: usize, pose: WholePose },
 }
 
 /// Reads bodies of a game with this schema.
@@ -77,12 +68,7 @@ impl BodyReader<'_> {
                 read_time(reader, horizon)?;
                 let is_own = reader.flag()?;
                 let pose = read_components(reader, spec, stamp)?;
-                out.push(Notice::Enter {
-                    alias,
-                    kind,
-                    is_own,
-                    pose,
-                });
+                out.push(Notice::Enter { alias, kind, is_own, pose });
             }
             1 => {
                 let (alias, (kind, spec)) = (read_alias(reader)?, self.read_kind(reader)?);
@@ -123,11 +109,7 @@ impl BodyReader<'_> {
 
     fn read_kind(&self, reader: &mut BitReader<'_>) -> Result<(usize, &Kind)> {
         let index = reader.bits(6)? as usize;
-        let kind = self
-            .schema
-            .kinds
-            .get(index)
-            .context("a kind of the schema")?;
+        let kind = self.schema.kinds.get(index).context("a kind of the schema")?;
         Ok((index, kind))
     }
 }
@@ -141,10 +123,7 @@ pub(super) fn pose_format(kind: &Kind) -> Option<&PoseFormat> {
 }
 
 fn read_alias(reader: &mut BitReader<'_>) -> Result<Alias> {
-    Ok(Alias {
-        slot: reader.varint()?,
-        epoch: reader.bits(8)? as u8,
-    })
+    Ok(Alias { slot: reader.varint()?, epoch: reader.bits(8)? as u8 })
 }
 
 fn read_time(reader: &mut BitReader<'_>, base_ms: u64) -> Result<u64> {
@@ -231,13 +210,9 @@ fn read_pose(reader: &mut BitReader<'_>, format: &PoseFormat) -> Result<WholePos
 fn nearest_time(low: u64, near_ms: u64) -> u64 {
     let period = 1 << 24;
     let candidate = near_ms - near_ms % period + low;
-    [
-        candidate.saturating_sub(period),
-        candidate,
-        candidate + period,
-    ]
-    .into_iter()
-    .filter(|time| time % period == low)
-    .min_by_key(|time| time.abs_diff(near_ms))
-    .unwrap_or(candidate)
+    [candidate.saturating_sub(period), candidate, candidate + period]
+        .into_iter()
+        .filter(|time| time % period == low)
+        .min_by_key(|time| time.abs_diff(near_ms))
+        .unwrap_or(candidate)
 }

@@ -64,20 +64,12 @@ impl PlainReplica {
     /// Reads the body of a datagram. Returns how many poses were new.
     pub(super) fn read(&mut self, body: BitReader<'_>, now_ms: u64) -> Result<usize> {
         let mut notices = Vec::new();
-        let reader = BodyReader {
-            schema: &self.schema,
-            delay_ms: self.delay_ms,
-        };
+        let reader = BodyReader { schema: &self.schema, delay_ms: self.delay_ms };
         let stamp = reader.read(body, now_ms, &mut notices)?;
         let mut new = 0;
         for notice in notices {
             match notice {
-                Notice::Enter {
-                    alias,
-                    kind,
-                    is_own,
-                    pose,
-                } => {
+                Notice::Enter { alias, kind, is_own, pose } => {
                     self.enter(alias, kind, is_own);
                     if let Some(pose) = pose {
                         new += self.add(alias, kind, stamp, pose)?;
@@ -93,13 +85,8 @@ impl PlainReplica {
     fn enter(&mut self, alias: Alias, kind: usize, is_own: bool) {
         let known = self.objects.get(&alias.slot);
         if known.is_none_or(|known| is_newer(alias.epoch, known.epoch)) {
-            let object = SeenObject {
-                epoch: alias.epoch,
-                kind,
-                has_left: false,
-                is_own,
-                poses: Vec::new(),
-            };
+            let object =
+                SeenObject { epoch: alias.epoch, kind, has_left: false, is_own, poses: Vec::new() };
             self.objects.insert(alias.slot, object);
         }
     }
@@ -125,9 +112,7 @@ impl PlainReplica {
         let format = pose_format(&self.schema.kinds[kind]).context("a kind with poses")?;
         let seen = SeenPose {
             from_ms: (stamp + self.delay_ms) as f64,
-            at_m: pose
-                .at
-                .map(|units| units as f64 / f64::from(format.per_metre)),
+            at_m: pose.at.map(|units| units as f64 / f64::from(format.per_metre)),
             at_rest: pose.flag,
             half_step_m: 0.5 / f64::from(format.per_metre),
         };

@@ -25,20 +25,14 @@ impl Controls {
         let controls = self.held ^ held;
         if controls != 0 {
             self.held = held;
-            self.changes.push(Change {
-                at_ms: room_ms,
-                controls,
-                sent_in: None,
-            });
+            self.changes.push(Change { at_ms: room_ms, controls, sent_in: None });
         }
     }
 
     /// The host has this datagram.
     pub(super) fn forget_until(&mut self, acked: Option<u64>) {
         self.changes.retain(|change| {
-            change
-                .sent_in
-                .is_none_or(|sent_in| acked.is_none_or(|acked| acked < sent_in))
+            change.sent_in.is_none_or(|sent_in| acked.is_none_or(|acked| acked < sent_in))
         });
     }
 

@@ -70,11 +70,8 @@ impl LobbyAndHosts {
             parameters: Vec::new(),
             max_capacity: u32::MAX,
         };
-        let config = LobbyConfig {
-            requests_per_s: 1_000,
-            request_burst: 1_000,
-            ..LobbyConfig::default()
-        };
+        let config =
+            LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };
         let lobby = Lobby::new(
             config,
             vec![game],
@@ -156,9 +153,7 @@ impl LobbyAndHosts {
     fn check(&self) {
         for player in (1..=self.players).map(PlayerId) {
             let rooms = self.hosts.values().flat_map(|host| host.rooms.values());
-            let places = rooms
-                .filter(|running| running.room.avatar(player).is_some())
-                .count();
+            let places = rooms.filter(|running| running.room.avatar(player).is_some()).count();
             assert!(
                 places <= 1,
                 "{} at {:?}: {player} is in {places} rooms",
@@ -186,53 +181,33 @@ impl LobbyAndHosts {
     }
 
     fn add_player(&mut self, player: u64) {
-        self.lobby
-            .handle_connect(self.now, ConnId(player), Ipv4Addr::LOCALHOST.into());
+        self.lobby.handle_connect(self.now, ConnId(player), Ipv4Addr::LOCALHOST.into());
         let name = format!("player{player}");
-        let hello = world::Hello {
-            version: WORLD_VERSION,
-            name,
-            ..world::Hello::default()
-        };
+        let hello = world::Hello { version: WORLD_VERSION, name, ..world::Hello::default() };
         self.send_request(player, ask::Body::Hello(hello));
         let parameters = [("size", "20x20"), ("grace", "600")];
         let create = world::CreateRoom {
             name: "steppe".into(),
             game: "wandering".into(),
-            parameters: parameters
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
+            parameters: parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ..world::CreateRoom::default()
         };
-        let join = world::JoinRoom {
-            room: 1,
-            ..world::JoinRoom::default()
-        };
+        let join = world::JoinRoom { room: 1, ..world::JoinRoom::default() };
         self.send_request(
             player,
-            if player == 1 {
-                ask::Body::CreateRoom(create)
-            } else {
-                ask::Body::JoinRoom(join)
-            },
+            if player == 1 { ask::Body::CreateRoom(create) } else { ask::Body::JoinRoom(join) },
         );
     }
 
     fn send_request(&mut self, player: u64, body: ask::Body) {
-        let request = ClientToWorld {
-            request: self.now.micros(),
-            body: Some(body),
-        };
+        let request = ClientToWorld { request: self.now.micros(), body: Some(body) };
         self.lobby.handle_request(self.now, ConnId(player), request);
         self.handle_outputs();
     }
 
     /// All players join the first room with their tickets.
     fn join_all(&mut self) {
-        let rooms = self
-            .hosts
-            .values_mut()
-            .flat_map(|host| host.rooms.values_mut());
+        let rooms = self.hosts.values_mut().flat_map(|host| host.rooms.values_mut());
         let first = rooms.into_iter().next().expect("the world runs");
         for player in 1..=self.players {
             let (client, name) = (ClientId(player as u32), format!("player{player}"));
@@ -257,10 +232,7 @@ impl LobbyAndHosts {
         let waiting = self.hosts[&id].to_lobby.len();
         let behind = self.rng.usize(0..=4 * at_most_ticks_behind);
         for _ in 0..waiting.saturating_sub(behind) {
-            let message = self
-                .hosts
-                .get_mut(&id)
-                .and_then(|host| host.to_lobby.pop_front());
+            let message = self.hosts.get_mut(&id).and_then(|host| host.to_lobby.pop_front());
             self.send_to_lobby(id, message.expect("it was counted"));
         }
         // A heartbeat, so that only kills make the lobby disconnect a host.
@@ -274,8 +246,7 @@ impl LobbyAndHosts {
             match host.orders.pop_front().and_then(order_of) {
                 Some(WorldOrder::OpenRoom(order, resume)) => {
                     let room = order.room;
-                    host.rooms
-                        .insert(room, open_room(&self.registry, order, resume));
+                    host.rooms.insert(room, open_room(&self.registry, order, resume));
                     let opened = HostMessage::RoomOpened { room, error: None };
                     host.to_lobby.push_back(opened.into());
                 }
@@ -314,10 +285,7 @@ impl LobbyAndHosts {
                     assert!(!bad, "{} at {:?}: {message:?}", self.context, self.now);
                 }
                 LobbyAction::DisconnectHost { host } => {
-                    panic!(
-                        "{}: the lobby disconnected {host:?}, which is alive",
-                        self.context
-                    )
+                    panic!("{}: the lobby disconnected {host:?}, which is alive", self.context)
                 }
                 _ => {}
             }
@@ -345,33 +313,15 @@ fn tick_room(room: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<Ho
     }
     for output in outputs {
         let message = match output {
-            RoomOutput::AtGate {
-                player,
-                map,
-                at,
-                from,
-            } => HostMessage::AtGate {
-                room,
-                player,
-                map,
-                at,
-                from,
-            },
-            RoomOutput::Departed {
-                player,
-                transfer,
-                carried,
-            } => HostMessage::Departed {
-                room,
-                player,
-                transfer,
-                carried,
-            },
-            RoomOutput::Arrived { player, transfer } => HostMessage::Arrived {
-                room,
-                player,
-                transfer,
-            },
+            RoomOutput::AtGate { player, map, at, from } => {
+                HostMessage::AtGate { room, player, map, at, from }
+            }
+            RoomOutput::Departed { player, transfer, carried } => {
+                HostMessage::Departed { room, player, transfer, carried }
+            }
+            RoomOutput::Arrived { player, transfer } => {
+                HostMessage::Arrived { room, player, transfer }
+            }
             RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {room}"),
             _ => continue,
         };
@@ -396,9 +346,5 @@ fn open_room(
         Some(resume) => restore_room(config, game, || resume.now, &resume)
             .expect("a checkpoint can be restored"),
     };
-    RunningRoom {
-        now: room.last_tick().expect("the room has ticked"),
-        room,
-        inputs: Vec::new(),
-    }
+    RunningRoom { now: room.last_tick().expect("the room has ticked"), room, inputs: Vec::new() }
 }

@@ -47,25 +47,15 @@ pub(super) fn registry() -> Registry {
 /// Belongings of a player in a room of the game, from the saved state.
 pub(super) fn belongings_of(game: &dyn Game, player: PlayerId) -> Option<Belongings> {
     let wanderers: BTreeMap<PlayerId, (ObjectId, u64, u64)> = saved::all(&game.save()?).ok()?;
-    wanderers.get(&player).map(|&(_, gold, gates)| Belongings {
-        gold,
-        gates_passed: gates,
-    })
+    wanderers.get(&player).map(|&(_, gold, gates)| Belongings { gold, gates_passed: gates })
 }
 
 impl Game for WanderingGame {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
-        let kinds = vec![ObjectKind {
-            name: "wanderer".into(),
-            components,
-            ..ObjectKind::default()
-        }];
-        Schema {
-            game: "wandering".into(),
-            kinds,
-            ..Schema::default()
-        }
+        let kinds =
+            vec![ObjectKind { name: "wanderer".into(), components, ..ObjectKind::default() }];
+        Schema { game: "wandering".into(), kinds, ..Schema::default() }
     }
 
     fn start(&mut self, _: &mut World) {}
@@ -114,9 +104,7 @@ impl Game for WanderingGame {
     }
 
     fn carry(&self, _: &World, player: PlayerId) -> Option<Vec<u8>> {
-        self.0
-            .get(&player)
-            .map(|&(_, gold, gates)| saved::of(&(gold, gates)))
+        self.0.get(&player).map(|&(_, gold, gates)| saved::of(&(gold, gates)))
     }
 
     fn arrive(

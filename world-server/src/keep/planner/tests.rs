@@ -96,10 +96,7 @@ impl Story {
     }
 
     fn tick(&mut self, room: RoomId) {
-        let tick = JournalEntry {
-            at: self.now_of_rooms(),
-            inputs: vec![self.below(256) as u8; 3],
-        };
+        let tick = JournalEntry { at: self.now_of_rooms(), inputs: vec![self.below(256) as u8; 3] };
         self.planner.handle_tick(room, &tick);
         if let Some(saved) = self.rooms.get_mut(&room)
             && self.planner.rooms[&room].is_whole
@@ -163,11 +160,7 @@ impl Story {
             state.read(*number, bytes).expect("this version");
         }
         assert_eq!(state.damaged_bytes, 0);
-        assert!(
-            self.record_states.contains(&state.records),
-            "{:?}",
-            state.records
-        );
+        assert!(self.record_states.contains(&state.records), "{:?}", state.records);
         for (id, room) in &state.rooms {
             let is_known = |(of, saved): &(RoomId, SavedRoom)| of == id && *saved == room.saved;
             assert!(self.room_states.iter().any(is_known), "{room:?}");
@@ -209,10 +202,7 @@ fn a_process_that_ends_after_any_byte_leaves_a_state_that_was_right() {
         story.sync();
         let state = story.restored();
         assert_eq!(state.records, story.records);
-        let rooms = state
-            .rooms
-            .iter()
-            .map(|(id, room)| (*id, room.saved.clone()));
+        let rooms = state.rooms.iter().map(|(id, room)| (*id, room.saved.clone()));
         assert_eq!(rooms.collect::<BTreeMap<_, _>>(), story.rooms);
         checked += story.checked;
     }
@@ -275,11 +265,7 @@ fn what_a_failed_sync_left_behind_replaces_nothing() {
     planner.handle_snapshot(ROOMS[0], snapshot(1_000, 100));
     write(&mut planner, LocalTime::from_millis(1_030));
     assert!(planner.poll_sync(LocalTime::from_millis(2_030)));
-    assert!(
-        planner
-            .handle_synced(LocalTime::from_millis(2_030), false)
-            .is_empty()
-    );
+    assert!(planner.handle_synced(LocalTime::from_millis(2_030), false).is_empty());
     assert!(planner.stats().is_failing);
     // The third is synced, with all records. Nobody knows whether the second is on the disk.
     let third = begun_by(&write(&mut planner, LocalTime::from_millis(3_030)));
@@ -315,11 +301,7 @@ fn snapshots_are_neither_hashed_nor_copied_here() {
     let given = snapshot(50, 1_000);
     let place = given.state.as_ptr();
     planner.handle_snapshot(ROOMS[0], given);
-    let (_, entries) = planner
-        .poll(LocalTime::from_millis(10))
-        .unwrap()
-        .begin
-        .unwrap();
+    let (_, entries) = planner.poll(LocalTime::from_millis(10)).unwrap().begin.unwrap();
     let is_it = |entry: &QueuedEntry| match entry {
         QueuedEntry::Snapshot { state, .. } => state.as_ptr() == place,
         _ => false,
@@ -353,19 +335,13 @@ fn while_the_disk_stalls_memory_is_bounded_and_rooms_are_left_out() {
         planner.handle_snapshot(RoomId(number), snapshot(50, 10 << 20));
         planner.handle_tick(RoomId(number), &tick(100, 10));
         assert!(planner.waiting.bytes() <= MAX_WAITING_BYTES);
-        assert_eq!(
-            planner.poll(LocalTime::from_millis(10)),
-            None,
-            "it is at work"
-        );
+        assert_eq!(planner.poll(LocalTime::from_millis(10)), None, "it is at work");
     }
     assert_eq!(planner.stats().left_out, 28);
     planner.handle_done(LocalTime::from_millis(20), &stalled, true);
     let mut state = KeptState::default();
     let (_, mut bytes) = begun_by(&stalled).unwrap();
-    bytes.extend(encoded(
-        &write(&mut planner, LocalTime::from_millis(20)).append,
-    ));
+    bytes.extend(encoded(&write(&mut planner, LocalTime::from_millis(20)).append));
     state.read(1, &bytes).unwrap();
     assert_eq!(state.rooms.keys().map(|id| id.0).min(), Some(29));
     // A room that was left out comes back with its next snapshot.
@@ -410,9 +386,7 @@ fn after_a_failed_write_all_begins_anew_after_a_pause() {
     assert!(!planner.stats().is_failing);
     planner.handle_snapshot(ROOMS[0], snapshot(150, 100));
     let more = write(&mut planner, LocalTime::from_millis(2_030)).append;
-    state
-        .read(number, &[bytes, encoded(&more)].concat())
-        .unwrap();
+    state.read(number, &[bytes, encoded(&more)].concat()).unwrap();
     assert!(state.rooms.contains_key(&ROOMS[0]));
 }
 
@@ -466,15 +440,9 @@ fn begun_by(work: &KeepWork) -> Option<(u64, Vec<u8>)> {
 }
 
 fn snapshot(ms: u64, bytes: usize) -> RoomSnapshot {
-    RoomSnapshot {
-        at: GameTime::from_millis(ms),
-        state: vec![1; bytes],
-    }
+    RoomSnapshot { at: GameTime::from_millis(ms), state: vec![1; bytes] }
 }
 
 fn tick(ms: u64, bytes: usize) -> JournalEntry {
-    JournalEntry {
-        at: GameTime::from_millis(ms),
-        inputs: vec![2; bytes],
-    }
+    JournalEntry { at: GameTime::from_millis(ms), inputs: vec![2; bytes] }
 }

@@ -37,11 +37,7 @@ const MAX_FAILED_RESUMES: u32 = 2;
 impl Lobby {
     /// Records that the shell has a checkpoint of the room.
     pub(in crate::lobby) fn mark_checkpointed(&mut self, from: HostId, id: RoomId) {
-        if let Some(room) = self
-            .rooms
-            .get_mut(id)
-            .filter(|room| room.game_host() == Some(from))
-        {
+        if let Some(room) = self.rooms.get_mut(id).filter(|room| room.game_host() == Some(from)) {
             room.has_checkpoint = true;
             self.note_first_checkpoint_kept(id);
         }
@@ -49,19 +45,14 @@ impl Lobby {
 
     /// Moves the rooms of a lost host, or returns their players to the lobby with the reason.
     pub(in crate::lobby) fn move_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
-        let lost = self
-            .rooms
-            .iter()
-            .filter(|room| room.game_host() == Some(host))
-            .map(|room| room.id);
+        let lost =
+            self.rooms.iter().filter(|room| room.game_host() == Some(host)).map(|room| room.id);
         let lost: Vec<RoomId> = lost.collect();
         let mut fresh = Vec::new();
         for &id in &lost {
             let room = self.rooms.at_mut(id);
             room.failed_resumes += u32::from(room.phase == RoomPhase::Moving { host: Some(host) });
-            let too_soon = room
-                .resumed_at
-                .is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
+            let too_soon = room.resumed_at.is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
             if too_soon || room.failed_resumes >= MAX_FAILED_RESUMES {
                 fresh.push(id);
             }
@@ -81,10 +72,8 @@ impl Lobby {
             } else {
                 ""
             };
-            let message = format!(
-                "the game server that ran room {id} is gone: {}{end}",
-                sanitized(reason)
-            );
+            let message =
+                format!("the game server that ran room {id} is gone: {}{end}", sanitized(reason));
             if culprit == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
                 if culprit == Some(id) {
                     tracing::error!(
@@ -102,8 +91,7 @@ impl Lobby {
                 room.suspect |= fresh.contains(&id);
                 (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
                 self.timers.cancel(Timer::Quarantine(id));
-                self.timers
-                    .set(Timer::Opening(id), now + self.config.open_timeout);
+                self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
                 self.counters.rooms_moved += 1;
             }
         }
@@ -112,10 +100,8 @@ impl Lobby {
 
     /// Places the rooms without a host, as far as hosts have capacity.
     pub(in crate::lobby) fn place_hostless_rooms(&mut self, now: LocalTime) {
-        let hostless = self
-            .rooms
-            .iter()
-            .filter(|room| room.phase == RoomPhase::Moving { host: None });
+        let hostless =
+            self.rooms.iter().filter(|room| room.phase == RoomPhase::Moving { host: None });
         let hostless = hostless.map(|room| room.id);
         let hostless = hostless.filter(|id| self.restored.may_run(*id));
         for id in hostless.collect::<Vec<_>>() {
@@ -124,8 +110,7 @@ impl Lobby {
                 self.restored.pause_trial(id);
                 if !excluded.is_empty() {
                     // It waits for quarantined hosts.
-                    self.timers
-                        .set(Timer::Opening(id), now + self.config.open_timeout);
+                    self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
                 }
                 continue;
             };

@@ -27,8 +27,7 @@ impl Lobby {
     /// Starts the silence timer of a host.
     pub(in crate::lobby) fn watch_host(&mut self, now: LocalTime, id: HostId) {
         if self.hosts.origin(id) != Origin::Embedded {
-            self.timers
-                .set(Timer::HostSilence(id), now + self.config.host_silence);
+            self.timers.set(Timer::HostSilence(id), now + self.config.host_silence);
         }
     }
 
@@ -50,23 +49,16 @@ impl Lobby {
             // This process was stopped or starved itself, and messages of hosts wait in its queues.
             now + now.since(due).min(self.config.host_silence)
         } else if self.hosts.are_all_silent(now, ALL_SILENT) {
-            silence
-                .ends_at()
-                .max(silence.heard_at() + self.config.host_silence)
+            silence.ends_at().max(silence.heard_at() + self.config.host_silence)
         } else {
             silence.ends_at()
         };
         if again_at > now {
             return self.timers.set(Timer::HostSilence(id), again_at);
         }
-        let reason = format!(
-            "it has sent nothing for {} ms",
-            now.since(silence.heard_at()).as_millis()
-        );
-        tracing::warn!(
-            host = id.0,
-            "host given up; its rooms resume on other hosts: {reason}"
-        );
+        let reason =
+            format!("it has sent nothing for {} ms", now.since(silence.heard_at()).as_millis());
+        tracing::warn!(host = id.0, "host given up; its rooms resume on other hosts: {reason}");
         self.hosts.retire(id);
         self.outbox.push(LobbyAction::DisconnectHost { host: id });
         self.move_rooms_of(now, id, &reason);

@@ -29,20 +29,14 @@ pub(crate) struct HostTicketTime {
 impl HostTicketTime {
     /// The host has just said that it is this many seconds after 1970.
     pub(in crate::lobby) fn new(now: LocalTime, unix_s: u64) -> Self {
-        Self {
-            read_at: now,
-            unix: Duration::from_secs(unix_s),
-        }
+        Self { read_at: now, unix: Duration::from_secs(unix_s) }
     }
 
     /// The host has said it again.
     pub(in crate::lobby) fn update(&mut self, now: LocalTime, unix_s: u64) {
         let drift = now.since(self.read_at) * MAX_DRIFT_PERMILLE / 1_000;
         let lowest = self.at(now).saturating_sub(drift);
-        *self = Self {
-            read_at: now,
-            unix: Duration::from_secs(unix_s).max(lowest),
-        };
+        *self = Self { read_at: now, unix: Duration::from_secs(unix_s).max(lowest) };
     }
 
     /// The time since 1970 by which the host judges tickets now.
@@ -79,10 +73,7 @@ mod tests {
         assert_eq!(time.at(at(12)).as_secs(), FIRST + 2);
         // 3 s under way: only the drift of 10 s is given away.
         time.update(at(20), FIRST + 7);
-        assert_eq!(
-            time.at(at(20)),
-            Duration::from_millis(1_000 * FIRST + 9_990)
-        );
+        assert_eq!(time.at(at(20)), Duration::from_millis(1_000 * FIRST + 9_990));
         time.update(at(21), FIRST + 12);
         assert_eq!(time.at(at(21)).as_secs(), FIRST + 12, "a better reading");
     }

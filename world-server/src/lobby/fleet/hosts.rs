@@ -110,11 +110,7 @@ impl Host {
     pub(in crate::lobby) fn web_certificates(&self) -> &[Vec<u8>] {
         let sent = &self.stats.web_certificates_sha256;
         let are_hashes = sent.iter().all(|hash| hash.len() == SHA256_BYTES);
-        if are_hashes && sent.len() <= MAX_WEB_CERTIFICATES {
-            sent
-        } else {
-            &[]
-        }
+        if are_hashes && sent.len() <= MAX_WEB_CERTIFICATES { sent } else { &[] }
     }
 
     /// Checks the sizes of what a host has sent or a record holds.
@@ -174,34 +170,14 @@ impl Hosts {
     /// Registers a host before its `Ready`.
     pub(in crate::lobby) fn expect(&mut self, id: HostId, origin: Origin, silence: HostSilence) {
         self.last_id = self.last_id.max(id.0);
-        self.contacts.insert(
-            id,
-            HostContact {
-                origin,
-                silence,
-                is_absent: false,
-            },
-        );
+        self.contacts.insert(id, HostContact { origin, silence, is_absent: false });
     }
 
     /// Registers a host of another lobby, which may reconnect to this one. Until then it gets no
     /// rooms.
     pub(in crate::lobby) fn expect_back(&mut self, id: HostId, host: Host, silence: HostSilence) {
-        self.contacts.insert(
-            id,
-            HostContact {
-                origin: Origin::Remote,
-                silence,
-                is_absent: true,
-            },
-        );
-        self.ready.insert(
-            id,
-            Host {
-                leaving: true,
-                ..host
-            },
-        );
+        self.contacts.insert(id, HostContact { origin: Origin::Remote, silence, is_absent: true });
+        self.ready.insert(id, Host { leaving: true, ..host });
     }
 
     /// The ids under which a process is known.
@@ -268,10 +244,7 @@ impl Hosts {
     }
 
     pub(in crate::lobby) fn origin(&self, id: HostId) -> Origin {
-        self.contacts
-            .get(&id)
-            .map(|known| known.origin)
-            .unwrap_or_default()
+        self.contacts.get(&id).map(|known| known.origin).unwrap_or_default()
     }
 
     /// When the host was heard; `None` if there is no such host.
@@ -281,9 +254,7 @@ impl Hosts {
 
     /// What is known of the silence of this process, which is or was connected.
     pub(in crate::lobby) fn silence_of(&self, instance: &[u8]) -> Option<HostSilence> {
-        let connected = self
-            .with_instance(instance)
-            .filter_map(|id| self.silence(id));
+        let connected = self.with_instance(instance).filter_map(|id| self.silence(id));
         let gone = self.gone.get(instance).copied();
         connected.chain(gone).max_by_key(HostSilence::heard_at)
     }
@@ -332,9 +303,7 @@ impl Hosts {
     /// The newest build among the hosts that stay.
     pub(in crate::lobby) fn newest_build(&self) -> Option<&str> {
         let staying = self.ready.values().filter(|host| !host.leaving);
-        staying
-            .max_by_key(|host| self.build_since(host))
-            .map(|host| &host.build[..])
+        staying.max_by_key(|host| self.build_since(host)).map(|host| &host.build[..])
     }
 
     /// Records that a host of that build has had this id.
@@ -382,57 +351,24 @@ mod tests {
 
     #[test]
     fn a_host_needs_the_same_protocol_version() {
-        let error = Host::try_from(HostReady {
-            version: VERSION + 1,
-            ..ready()
-        })
-        .expect_err("a refusal");
-        assert!(
-            error.contains(&format!("version {}", VERSION + 1)),
-            "{error}"
-        );
+        let error =
+            Host::try_from(HostReady { version: VERSION + 1, ..ready() }).expect_err("a refusal");
+        assert!(error.contains(&format!("version {}", VERSION + 1)), "{error}");
     }
 
     #[test]
     fn a_host_needs_an_address_and_a_certificate() {
         assert!(Host::try_from(ready()).is_ok());
-        assert!(
-            Host::try_from(HostReady {
-                address: String::new(),
-                ..ready()
-            })
-            .is_err()
-        );
-        assert!(
-            Host::try_from(HostReady {
-                address: "x".repeat(256),
-                ..ready()
-            })
-            .is_err()
-        );
-        assert!(
-            Host::try_from(HostReady {
-                certificate_sha256: vec![0; 31],
-                ..ready()
-            })
-            .is_err()
-        );
+        assert!(Host::try_from(HostReady { address: String::new(), ..ready() }).is_err());
+        assert!(Host::try_from(HostReady { address: "x".repeat(256), ..ready() }).is_err());
+        assert!(Host::try_from(HostReady { certificate_sha256: vec![0; 31], ..ready() }).is_err());
     }
 
     #[test]
     fn what_a_host_calls_itself_has_a_limit() {
-        let address = |length| HostReady {
-            address: "x".repeat(length),
-            ..ready()
-        };
-        let instance = |length| HostReady {
-            instance: vec![1; length],
-            ..ready()
-        };
-        let build = |length| HostReady {
-            build: "x".repeat(length),
-            ..ready()
-        };
+        let address = |length| HostReady { address: "x".repeat(length), ..ready() };
+        let instance = |length| HostReady { instance: vec![1; length], ..ready() };
+        let build = |length| HostReady { build: "x".repeat(length), ..ready() };
         let is_accepted = |ready| Host::try_from(ready).is_ok();
         let (most_of_address, most_of_instance, most_of_build) =
             (MAX_ADDRESS_BYTES, MAX_INSTANCE_BYTES, MAX_BUILD_BYTES);
@@ -473,10 +409,7 @@ mod tests {
 
     #[test]
     fn a_build_is_as_old_as_its_first_host_until_it_has_none() {
-        let host = Host {
-            build: "a".into(),
-            ..Host::default()
-        };
+        let host = Host { build: "a".into(), ..Host::default() };
         let mut hosts = Hosts::default();
         for number in [5, 3, 9] {
             hosts.add(HostId(number), host.clone());
@@ -492,10 +425,7 @@ mod tests {
 
     /// A host that was heard at its number of milliseconds comes and goes.
     fn add_and_remove(hosts: &mut Hosts, number: u64, origin: Origin, instance: &[u8]) {
-        let host = Host {
-            instance: instance.to_vec(),
-            ..Host::default()
-        };
+        let host = Host { instance: instance.to_vec(), ..Host::default() };
         let heard_at = LocalTime::from_millis(number);
         let silence = HostSilence::fixed(heard_at, Duration::from_secs(2));
         hosts.expect(HostId(number), origin, silence);

@@ -91,11 +91,7 @@ impl HostCandidate {
         booked: BookedLoad,
         measured: &ReportedLoad,
     ) -> Self {
-        let BookedLoad {
-            rooms,
-            players,
-            expected_players: expected,
-        } = booked;
+        let BookedLoad { rooms, players, expected_players: expected } = booked;
         let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
         let booked_permille = booked / cores.max(1);
         let load_permille = booked_permille.max(measured.permille);
@@ -152,11 +148,7 @@ impl Placement for MeasuredPlacement {
         let is_available = |host: &&&HostCandidate| host.has_capacity() && !host.is_busy();
         least_loaded(wanted.iter().filter(is_available).copied())
             .or_else(|| {
-                least_loaded(
-                    hosts
-                        .iter()
-                        .filter(|host| host.has_capacity() && !host.is_busy()),
-                )
+                least_loaded(hosts.iter().filter(|host| host.has_capacity() && !host.is_busy()))
             })
             .or_else(|| least_loaded(hosts.iter().filter(|host| host.has_capacity())))
     }
@@ -166,22 +158,10 @@ impl Placement for MeasuredPlacement {
 /// expected players, players, rooms, and the order of connection.
 fn least_loaded<'a>(hosts: impl Iterator<Item = &'a HostCandidate>) -> Option<HostId> {
     let load = |host: &HostCandidate| {
-        if host.load_permille < NEAR_IDLE_PERMILLE {
-            0
-        } else {
-            host.load_permille / 100
-        }
+        if host.load_permille < NEAR_IDLE_PERMILLE { 0 } else { host.load_permille / 100 }
     };
     hosts
-        .min_by_key(|host| {
-            (
-                load(host),
-                host.expected_players,
-                host.players,
-                host.rooms,
-                host.host,
-            )
-        })
+        .min_by_key(|host| (load(host), host.expected_players, host.players, host.rooms, host.host))
         .map(|host| host.host)
 }
 
@@ -203,19 +183,10 @@ impl ReportedLoad {
         let cpu = stats.cpu_permille as f32 / cores.max(1) as f32;
         self.cpu_permille +=
             (cpu - self.cpu_permille) * self.at.map_or(1.0, |_| NEWEST_REPORT_WEIGHT);
-        let since = self
-            .at
-            .map_or(Duration::ZERO, |at| now.since(at))
-            .as_secs_f32();
+        let since = self.at.map_or(Duration::ZERO, |at| now.since(at)).as_secs_f32();
         let bytes = stats.bytes_out.saturating_sub(self.bytes_out) as f32;
-        let line = if since > 0.0 {
-            1_000.0 * bytes / since / FULL_BYTES_PER_S
-        } else {
-            0.0
-        };
-        let late = stats
-            .recent_lateness
-            .is_some_and(|late| late.p99_us >= LATE_US);
+        let line = if since > 0.0 { 1_000.0 * bytes / since / FULL_BYTES_PER_S } else { 0.0 };
+        let late = stats.recent_lateness.is_some_and(|late| late.p99_us >= LATE_US);
         let floor = if late { BUSY_PERMILLE } else { 0 };
         self.permille = (self.cpu_permille.max(line) as u32).max(floor);
         (self.bytes_out, self.at) = (stats.bytes_out, Some(now));
@@ -232,26 +203,13 @@ mod tests {
     fn rooms_of_the_same_size_are_spread_evenly() {
         let mut hosts: Vec<HostCandidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
         for _ in 0..40 {
-            let place = MeasuredPlacement { spread: 4 }
-                .place(REQUEST, &hosts)
-                .expect("a place");
-            let host = hosts
-                .iter_mut()
-                .find(|host| host.host == place)
-                .expect("one of them");
-            (host.rooms, host.players, host.expected_players) = (
-                host.rooms + 1,
-                host.players + 10,
-                host.expected_players + 10,
-            );
+            let place = MeasuredPlacement { spread: 4 }.place(REQUEST, &hosts).expect("a place");
+            let host = hosts.iter_mut().find(|host| host.host == place).expect("one of them");
+            (host.rooms, host.players, host.expected_players) =
+                (host.rooms + 1, host.players + 10, host.expected_players + 10);
             host.load_permille = host.rooms + host.players;
         }
-        assert!(
-            hosts
-                .iter()
-                .all(|host| (host.rooms, host.players) == (10, 100)),
-            "{hosts:?}"
-        );
+        assert!(hosts.iter().all(|host| (host.rooms, host.players) == (10, 100)), "{hosts:?}");
     }
 
     #[test]
@@ -259,11 +217,7 @@ mod tests {
         let mut booked = [BookedLoad::default(); 4];
         for room in 0..40_u32 {
             let hosts = (1..=4).zip(&booked).map(|(id, of)| {
-                let BookedLoad {
-                    rooms,
-                    players,
-                    expected_players: expected,
-                } = *of;
+                let BookedLoad { rooms, players, expected_players: expected } = *of;
                 // Some hosts are measured while many players join.
                 let load_permille = room * 37 % NEAR_IDLE_PERMILLE;
                 HostCandidate {
@@ -286,30 +240,15 @@ mod tests {
     #[test]
     fn no_host_exceeds_its_capacity_and_busy_hosts_are_the_last_resort() {
         let place = |hosts: &[HostCandidate]| {
-            MeasuredPlacement { spread: 2 }
-                .place(REQUEST, hosts)
-                .map(|host| host.0)
+            MeasuredPlacement { spread: 2 }.place(REQUEST, hosts).map(|host| host.0)
         };
-        let busy = HostCandidate {
-            load_permille: 900,
-            ..candidate(1, 1, 1)
-        };
-        let full = HostCandidate {
-            capacity: 3,
-            ..candidate(2, 3, 0)
-        };
+        let busy = HostCandidate { load_permille: 900, ..candidate(1, 1, 1) };
+        let full = HostCandidate { capacity: 3, ..candidate(2, 3, 0) };
         assert_eq!(place(&[busy, full]), Some(1));
         assert_eq!(place(&[full]), None);
         assert_eq!(place(&[]), None);
         assert_eq!(
-            place(&[
-                busy,
-                full,
-                HostCandidate {
-                    load_permille: 600,
-                    ..candidate(3, 20, 500)
-                }
-            ]),
+            place(&[busy, full, HostCandidate { load_permille: 600, ..candidate(3, 20, 500) }]),
             Some(3)
         );
     }
@@ -317,27 +256,13 @@ mod tests {
     #[test]
     fn an_idle_host_beyond_the_spread_is_used_only_when_others_are_full() {
         let place = |hosts: &[HostCandidate]| {
-            MeasuredPlacement { spread: 2 }
-                .place(REQUEST, hosts)
-                .map(|host| host.0)
+            MeasuredPlacement { spread: 2 }.place(REQUEST, hosts).map(|host| host.0)
         };
-        assert_eq!(
-            place(&[candidate(1, 4, 9), candidate(2, 5, 9), candidate(3, 0, 0)]),
-            Some(1)
-        );
-        assert_eq!(
-            place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]),
-            Some(2)
-        );
-        let busy = |id| HostCandidate {
-            load_permille: 800,
-            ..candidate(id, 4, 9)
-        };
+        assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 5, 9), candidate(3, 0, 0)]), Some(1));
+        assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]), Some(2));
+        let busy = |id| HostCandidate { load_permille: 800, ..candidate(id, 4, 9) };
         assert_eq!(place(&[busy(1), busy(2), candidate(3, 0, 0)]), Some(3));
-        let full = |id| HostCandidate {
-            capacity: 4,
-            ..candidate(id, 4, 9)
-        };
+        let full = |id| HostCandidate { capacity: 4, ..candidate(id, 4, 9) };
         assert_eq!(place(&[full(1), full(2), candidate(3, 0, 0)]), Some(3));
     }
 
@@ -345,34 +270,18 @@ mod tests {
     fn reported_load_counts_cores_network_and_late_ticks() {
         let mut measured = ReportedLoad::default();
         let second = |s: u64| LocalTime::from_millis(1_000 * s);
-        let report = HostStats {
-            cpu_permille: 500,
-            ..HostStats::default()
-        };
+        let report = HostStats { cpu_permille: 500, ..HostStats::default() };
         measured.add_report(second(1), &report, 2);
         assert_eq!(measured.permille, 250);
-        measured.add_report(
-            second(2),
-            &HostStats {
-                cpu_permille: 1_500,
-                ..report.clone()
-            },
-            2,
-        );
+        measured.add_report(second(2), &HostStats { cpu_permille: 1_500, ..report.clone() }, 2);
         assert_eq!(measured.permille, 500, "smoothed");
         measured.add_report(
             second(3),
-            &HostStats {
-                bytes_out: 100_000_000,
-                ..HostStats::default()
-            },
+            &HostStats { bytes_out: 100_000_000, ..HostStats::default() },
             2,
         );
         assert_eq!(measured.permille, 800, "100 of 125 MB/s");
-        let late = TickFigures {
-            p99_us: 30_000,
-            ..TickFigures::default()
-        };
+        let late = TickFigures { p99_us: 30_000, ..TickFigures::default() };
         let report = HostStats {
             recent_lateness: Some(late),
             bytes_out: 100_000_000,
@@ -382,12 +291,8 @@ mod tests {
         assert_eq!(measured.permille, BUSY_PERMILLE);
     }
 
-    const REQUEST: PlacementRequest<'_> = PlacementRequest {
-        game: "field",
-        players: 10,
-        world: RoomId(1),
-        map: 0,
-    };
+    const REQUEST: PlacementRequest<'_> =
+        PlacementRequest { game: "field", players: 10, world: RoomId(1), map: 0 };
 
     fn candidate(id: u64, rooms: u32, players: u32) -> HostCandidate {
         let load_permille = rooms + players;

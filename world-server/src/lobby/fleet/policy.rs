@@ -29,19 +29,12 @@ pub enum PlacementPolicy {
 }
 
 impl PlacementPolicy {
-    const ALL: [(PlacementPolicy, &str); 3] = [
-        (Self::Measured, "measured"),
-        (Self::LeastLoaded, "least-loaded"),
-        (Self::Zones, "zones"),
-    ];
+    const ALL: [(PlacementPolicy, &str); 3] =
+        [(Self::Measured, "measured"), (Self::LeastLoaded, "least-loaded"), (Self::Zones, "zones")];
 
     /// Returns the strategy. `children.min` hosts are always used.
     pub(in crate::lobby) fn to_placement(self, children: ChildPoolConfig) -> Box<dyn Placement> {
-        let spread = if children.max == 0 {
-            usize::MAX
-        } else {
-            children.min as usize
-        };
+        let spread = if children.max == 0 { usize::MAX } else { children.min as usize };
         let by_load = MeasuredPlacement { spread };
         match self {
             Self::Measured => Box::new(by_load),
@@ -53,10 +46,8 @@ impl PlacementPolicy {
 
 impl fmt::Display for PlacementPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, name) = Self::ALL
-            .iter()
-            .find(|(policy, _)| policy == self)
-            .expect("every policy has a name");
+        let (_, name) =
+            Self::ALL.iter().find(|(policy, _)| policy == self).expect("every policy has a name");
         f.write_str(name)
     }
 }
@@ -80,10 +71,7 @@ impl Placement for BookedPlacement {
     fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let booked: Vec<_> = hosts
             .iter()
-            .map(|host| HostCandidate {
-                load_permille: host.booked_permille,
-                ..*host
-            })
+            .map(|host| HostCandidate { load_permille: host.booked_permille, ..*host })
             .collect();
         self.0.place(request, &booked)
     }
@@ -105,11 +93,7 @@ impl Placement for ZonePlacement {
             std::cmp::Reverse((weight(request.world.0, host.host.0), host.host))
         });
         let home = order.get(request.map as usize % order.len().max(1))?;
-        if home.has_capacity() {
-            Some(home.host)
-        } else {
-            self.fallback.place(request, hosts)
-        }
+        if home.has_capacity() { Some(home.host) } else { self.fallback.place(request, hosts) }
     }
 }
 
@@ -134,15 +118,10 @@ mod tests {
     #[test]
     fn policy_names_survive_a_round_trip() {
         for (policy, name) in PlacementPolicy::ALL {
-            assert_eq!(
-                (policy.to_string().as_str(), name.parse()),
-                (name, Ok(policy))
-            );
+            assert_eq!((policy.to_string().as_str(), name.parse()), (name, Ok(policy)));
         }
         assert!(
-            "best"
-                .parse::<PlacementPolicy>()
-                .is_err_and(|allowed| allowed.contains("`zones`"))
+            "best".parse::<PlacementPolicy>().is_err_and(|allowed| allowed.contains("`zones`"))
         );
     }
 
@@ -161,9 +140,7 @@ mod tests {
                 "{world}: {maps:?}"
             );
         }
-        let first: BTreeSet<_> = (1..50)
-            .filter_map(|world| place(world, 0, &hosts))
-            .collect();
+        let first: BTreeSet<_> = (1..50).filter_map(|world| place(world, 0, &hosts)).collect();
         assert_eq!(first.len(), 4, "all hosts get first maps of worlds");
     }
 
@@ -172,11 +149,7 @@ mod tests {
         let hosts: Vec<_> = (1..=3).map(|id| candidate(id, id as u32)).collect();
         let home = place(7, 0, &hosts).expect("a place");
         let full = |host: &HostCandidate| {
-            if host.host == home {
-                HostCandidate { rooms: 64, ..*host }
-            } else {
-                *host
-            }
+            if host.host == home { HostCandidate { rooms: 64, ..*host } } else { *host }
         };
         let others: Vec<_> = hosts.iter().map(full).collect();
         let elsewhere = place(7, 0, &others).expect("another place");
@@ -186,24 +159,14 @@ mod tests {
             .min_by_key(|host| host.rooms)
             .expect("two are left");
         assert_eq!(elsewhere, least.host);
-        let others: Vec<_> = hosts
-            .iter()
-            .filter(|host| host.host != home)
-            .copied()
-            .collect();
+        let others: Vec<_> = hosts.iter().filter(|host| host.host != home).copied().collect();
         assert!(place(7, 0, &others).is_some());
         assert_eq!(place(7, 0, &[]), None);
     }
 
     #[test]
     fn booked_placement_ignores_reports() {
-        let hosts = [
-            HostCandidate {
-                load_permille: 900,
-                ..candidate(1, 1)
-            },
-            candidate(2, 2),
-        ];
+        let hosts = [HostCandidate { load_permille: 900, ..candidate(1, 1) }, candidate(2, 2)];
         let place = |policy: PlacementPolicy| {
             policy
                 .to_placement(ChildPoolConfig::default())
@@ -211,10 +174,7 @@ mod tests {
                 .map(|host| host.0)
         };
         assert_eq!(
-            (
-                place(PlacementPolicy::LeastLoaded),
-                place(PlacementPolicy::Measured)
-            ),
+            (place(PlacementPolicy::LeastLoaded), place(PlacementPolicy::Measured)),
             (Some(1), Some(2))
         );
     }
@@ -226,12 +186,7 @@ mod tests {
     }
 
     fn request(world: u64, map: u32) -> PlacementRequest<'static> {
-        PlacementRequest {
-            game: "field",
-            players: 10,
-            world: RoomId(world),
-            map,
-        }
+        PlacementRequest { game: "field", players: 10, world: RoomId(world), map }
     }
 
     fn candidate(id: u64, rooms: u32) -> HostCandidate {

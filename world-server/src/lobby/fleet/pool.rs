@@ -27,12 +27,7 @@ pub struct ChildPoolConfig {
 
 impl Default for ChildPoolConfig {
     fn default() -> Self {
-        Self {
-            min: 0,
-            max: 0,
-            spares: 1,
-            reap_after: Duration::from_secs(30),
-        }
+        Self { min: 0, max: 0, spares: 1, reap_after: Duration::from_secs(30) }
     }
 }
 
@@ -56,8 +51,7 @@ impl Lobby {
             self.outbox.push(LobbyAction::SetChildCount(wanted));
         }
         if wanted < self.child_count {
-            self.timers
-                .set_if_unset(Timer::EndIdleChildren, now + children.reap_after);
+            self.timers.set_if_unset(Timer::EndIdleChildren, now + children.reap_after);
         } else {
             self.timers.cancel(Timer::EndIdleChildren);
         }
@@ -71,8 +65,7 @@ impl Lobby {
         self.outbox.push(LobbyAction::SetChildCount(wanted));
         for &host in idle.iter().rev().take(excess) {
             self.hosts.retire(host);
-            self.outbox
-                .send_to_host(host, world_to_host::Body::Drain(Drain {}));
+            self.outbox.send_to_host(host, world_to_host::Body::Drain(Drain {}));
         }
     }
 
@@ -87,9 +80,6 @@ impl Lobby {
         let hosts = self.hosts.candidates(&self.rooms).into_iter();
         let fitting =
             hosts.filter(|host| self.hosts.origin(host.host) == Origin::Child && fits(host.rooms));
-        fitting
-            .map(|host| host.host)
-            .collect::<Vec<_>>()
-            .into_iter()
+        fitting.map(|host| host.host).collect::<Vec<_>>().into_iter()
     }
 }

@@ -71,9 +71,7 @@ impl Lobby {
             format!("room {id} was closed: the server ended when it went on with it"),
         );
         let members: Vec<_> = room.seats.players().collect();
-        let header = self
-            .room_assignment(id)
-            .into_header(to_millis(self.config.grace));
+        let header = self.room_assignment(id).into_header(to_millis(self.config.grace));
         let world = self.rooms.at(id).world_id();
         self.close_room(now, id, why.clone());
         for member in members {

@@ -26,18 +26,11 @@ impl Lobby {
             hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
         } else if let Some(newest) = self.hosts.newest_build() {
             let is_newest = |host: &HostCandidate| self.hosts.has_build(host.host, newest);
-            if hosts
-                .iter()
-                .any(|host| is_newest(host) && host.has_capacity())
-            {
+            if hosts.iter().any(|host| is_newest(host) && host.has_capacity()) {
                 hosts.retain(is_newest);
             }
         }
-        if room.suspect
-            && hosts
-                .iter()
-                .any(|host| host.rooms == 0 && host.has_capacity())
-        {
+        if room.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_capacity()) {
             hosts.retain(|host| host.rooms == 0);
         }
         self.placement.place(room.placement_request(), &hosts)
@@ -52,10 +45,6 @@ impl Lobby {
 
     /// The hosts of suspect rooms.
     pub(in crate::lobby) fn quarantined_hosts(&self) -> BTreeSet<HostId> {
-        self.rooms
-            .iter()
-            .filter(|room| room.suspect)
-            .filter_map(LobbyRoom::game_host)
-            .collect()
+        self.rooms.iter().filter(|room| room.suspect).filter_map(LobbyRoom::game_host).collect()
     }
 }

@@ -50,10 +50,7 @@ pub struct HostSilence {
 impl HostSilence {
     /// For a host on another machine, heard for the first time: the limit is `most` at most.
     pub fn adaptive(now: LocalTime, most: Duration) -> Self {
-        Self {
-            adapts: true,
-            ..Self::fixed(now, most)
-        }
+        Self { adapts: true, ..Self::fixed(now, most) }
     }
 
     /// For a host that is always given up after the same time, such as a child: if its process
@@ -84,10 +81,7 @@ impl HostSilence {
     pub fn acknowledge(&mut self, beat: Heartbeat) -> AcknowledgeHeartbeat {
         let limit = self.limit();
         self.promised_until = self.promised_until.max(self.heard_at + limit);
-        AcknowledgeHeartbeat {
-            number: beat.number,
-            lease_ms: serving_lease_ms(limit),
-        }
+        AcknowledgeHeartbeat { number: beat.number, lease_ms: serving_lease_ms(limit) }
     }
 
     /// The host, of which this was known, has connected again.
@@ -154,10 +148,7 @@ mod tests {
         let mut silence = HostSilence::adaptive(at(0), MOST);
         hear_every(&mut silence, 0, 20_000, 50);
         assert_eq!(silence.limit(), MOST / 2);
-        assert_eq!(
-            silence.resume(at(21_200), MOST).limit(),
-            Duration::from_millis(1_800)
-        );
+        assert_eq!(silence.resume(at(21_200), MOST).limit(), Duration::from_millis(1_800));
         // Of one that was gone for long nothing is known.
         let mut other = silence.resume(at(20_000) + Duration::from_mins(6), MOST);
         assert_eq!((other.limit(), other.heard_at()), (MOST, at(380_000)));

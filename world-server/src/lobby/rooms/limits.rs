@@ -63,11 +63,7 @@ impl Lobby {
         &self,
         room: &LobbyRoom,
     ) -> Result<(), LobbyRefusal> {
-        let Some(RoomMaker {
-            network: Some(network),
-            ..
-        }) = room.maker
-        else {
+        let Some(RoomMaker { network: Some(network), .. }) = room.maker else {
             return Ok(());
         };
         let made_there = self.rooms.made_from(network);

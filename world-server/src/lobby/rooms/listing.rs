@@ -72,9 +72,7 @@ impl Lobby {
             self.publish_listing(now);
             self.listing.subscribers.insert(conn);
         }
-        RequestOutcome::Immediate(Body::RoomList(world::RoomList {
-            rooms: self.newest_rooms(),
-        }))
+        RequestOutcome::Immediate(Body::RoomList(world::RoomList { rooms: self.newest_rooms() }))
     }
 
     /// Answers with the players of the lobby, or of the player's room.
@@ -84,15 +82,8 @@ impl Lobby {
         everybody: bool,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let list = if everybody {
-            let players = self
-                .players
-                .iter()
-                .take(MAX_LISTED_PLAYERS)
-                .map(player_entry);
-            world::PlayerList {
-                room: 0,
-                players: players.collect(),
-            }
+            let players = self.players.iter().take(MAX_LISTED_PLAYERS).map(player_entry);
+            world::PlayerList { room: 0, players: players.collect() }
         } else {
             self.member_list(self.room_of(player)?)
         };
@@ -101,10 +92,7 @@ impl Lobby {
 
     /// The members of a room, for one of them.
     pub(in crate::lobby) fn member_list(&mut self, room: RoomId) -> world::PlayerList {
-        world::PlayerList {
-            room: room.0,
-            players: self.roster_for_member(room),
-        }
+        world::PlayerList { room: room.0, players: self.roster_for_member(room) }
     }
 
     /// The message for a player who joins the room.
@@ -118,15 +106,13 @@ impl Lobby {
     /// Marks a room whose entry may have changed, or which is removed.
     pub(in crate::lobby) fn mark_room_changed(&mut self, now: LocalTime, room: RoomId) {
         self.listing.changed.insert(room);
-        self.timers
-            .set_if_unset(Timer::Listing, self.listing.next_publish_at.max(now));
+        self.timers.set_if_unset(Timer::Listing, self.listing.next_publish_at.max(now));
     }
 
     /// Marks a room whose list of members may have changed.
     pub(in crate::lobby) fn mark_roster_changed(&mut self, now: LocalTime, room: RoomId) {
         let after = self.rooms.at(room).next_roster_at;
-        self.timers
-            .set_if_unset(Timer::Roster(room), after.max(now));
+        self.timers.set_if_unset(Timer::Roster(room), after.max(now));
     }
 
     /// Publishes changes of rooms to the subscribers.
@@ -149,9 +135,7 @@ impl Lobby {
                 let watching = self.listing.subscribers.iter().copied().collect();
                 self.outbox.broadcast(
                     watching,
-                    Body::RoomChange(world::RoomChange {
-                        change: Some(change),
-                    }),
+                    Body::RoomChange(world::RoomChange { change: Some(change) }),
                 );
             }
         }
@@ -166,29 +150,20 @@ impl Lobby {
         let room = self.rooms.at_mut(id);
         room.next_roster_at = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
         let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
-        let removed: Vec<u64> = room
-            .published_roster
-            .keys()
-            .copied()
-            .filter(|id| !present.contains(id))
-            .collect();
+        let removed: Vec<u64> =
+            room.published_roster.keys().copied().filter(|id| !present.contains(id)).collect();
         let is_news =
             |player: &world::Player| room.published_roster.get(&player.id) != Some(player);
         let players: Vec<_> = roster.into_iter().filter(is_news).collect();
         for id in &removed {
             room.published_roster.remove(id);
         }
-        room.published_roster
-            .extend(players.iter().map(|player| (player.id, player.clone())));
+        room.published_roster.extend(players.iter().map(|player| (player.id, player.clone())));
         if !players.is_empty() || !removed.is_empty() {
             let members = self.member_conns(id, None);
             self.outbox.broadcast(
                 members,
-                Body::PlayerChange(world::PlayerChange {
-                    room: id.0,
-                    players,
-                    gone: removed,
-                }),
+                Body::PlayerChange(world::PlayerChange { room: id.0, players, gone: removed }),
             );
         }
     }
@@ -196,11 +171,7 @@ impl Lobby {
     /// The newest rooms, in order of their ids.
     pub(in crate::lobby) fn newest_rooms(&self) -> Vec<world::Room> {
         let mut bytes = 0;
-        let worlds = self
-            .rooms
-            .iter()
-            .rev()
-            .filter(|room| room.map_identity.is_none());
+        let worlds = self.rooms.iter().rev().filter(|room| room.map_identity.is_none());
         let newest = worlds.take(MAX_LISTED_ROOMS).map(LobbyRoom::listing);
         let mut rooms: Vec<_> = newest
             .take_while(|room| {

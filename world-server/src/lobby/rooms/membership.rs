@@ -36,15 +36,11 @@ impl Lobby {
         player: PlayerId,
         create: CreateRoomRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        if let Some(room) = create
-            .key
-            .and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
+        if let Some(room) =
+            create.key.and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
         {
             // The answer tells the creator that it is a member.
-            let made = self
-                .rooms
-                .get(room)
-                .filter(|_| self.players.at(player).room == Some(room));
+            let made = self.rooms.get(room).filter(|_| self.players.at(player).room == Some(room));
             let made = made.ok_or_else(|| {
                 let message = format!(
                     "room {room}, which this key made, is gone, or you have left it; use a new key"
@@ -92,11 +88,8 @@ impl Lobby {
             self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
             room.seats.take(player).map_err(|_| {
-                let message = format!(
-                    "all {} seats of room {} are taken",
-                    room.seats.capacity(),
-                    join.room
-                );
+                let message =
+                    format!("all {} seats of room {} are taken", room.seats.capacity(), join.room);
                 LobbyRefusal::new(ErrorCode::RoomFull, message)
             })?;
             self.players.at_mut(player).room = Some(join.room);
@@ -105,9 +98,7 @@ impl Lobby {
             self.mark_room_changed(now, join.room);
         }
         self.send_ticket(now, player);
-        Ok(RequestOutcome::Immediate(Body::RoomJoined(
-            self.room_joined(join.room),
-        )))
+        Ok(RequestOutcome::Immediate(Body::RoomJoined(self.room_joined(join.room))))
     }
 
     pub(in crate::lobby) fn leave_room(
@@ -145,10 +136,7 @@ impl Lobby {
         let id = self.room_of(player)?;
         let room = self.rooms.at(id);
         if room.host != player {
-            return Err(LobbyRefusal::new(
-                ErrorCode::NotHost,
-                "only the room's host may kick",
-            ));
+            return Err(LobbyRefusal::new(ErrorCode::NotHost, "only the room's host may kick"));
         }
         if target == player || !room.seats.contains(target) {
             return Err(LobbyRefusal::new(
@@ -225,8 +213,7 @@ impl Lobby {
                 reason: reason.into(),
                 void_tickets_until,
             };
-            self.outbox
-                .send_to_host(host, world_to_host::Body::RemovePlayer(remove));
+            self.outbox.send_to_host(host, world_to_host::Body::RemovePlayer(remove));
         }
     }
 
@@ -248,12 +235,8 @@ impl Lobby {
     /// Closes a room and notifies its members and its game host.
     pub(in crate::lobby) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
         if let Some(host) = self.reachable_host(id) {
-            let close = CloseRoom {
-                room: id.0,
-                reason: why.code.into(),
-            };
-            self.outbox
-                .send_to_host(host, world_to_host::Body::CloseRoom(close));
+            let close = CloseRoom { room: id.0, reason: why.code.into() };
+            self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
         }
         self.close_room_by_host(now, id, why);
     }
@@ -265,11 +248,7 @@ impl Lobby {
         id: RoomId,
         why: LobbyRefusal,
     ) {
-        if self
-            .rooms
-            .get(id)
-            .is_some_and(|room| room.map_identity.is_some())
-        {
+        if self.rooms.get(id).is_some_and(|room| room.map_identity.is_some()) {
             return self.handle_map_lost(now, id, &why);
         }
         let Some(room) = self.rooms.remove(id) else {
@@ -278,14 +257,9 @@ impl Lobby {
         self.close_maps(&room, why.code);
         self.pool_changed = true;
         if room.has_started() {
-            self.outbox
-                .push(output::LobbyAction::ForgetRoom { room: id });
+            self.outbox.push(output::LobbyAction::ForgetRoom { room: id });
         }
-        if let RoomPhase::Opening {
-            starter: Some(starter),
-            ..
-        } = room.phase
-        {
+        if let RoomPhase::Opening { starter: Some(starter), .. } = room.phase {
             self.counters.count_refused(why.code);
             self.send_deferred_answer(starter, output::error_body(why.clone()));
         }
@@ -303,10 +277,7 @@ impl Lobby {
 
     pub(in crate::lobby) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
         let refusal = || {
-            LobbyRefusal::new(
-                ErrorCode::NotInRoom,
-                "you are in no room; join or create one first",
-            )
+            LobbyRefusal::new(ErrorCode::NotInRoom, "you are in no room; join or create one first")
         };
         self.players.at(player).room.ok_or_else(refusal)
     }
@@ -318,10 +289,7 @@ impl Lobby {
     pub(in crate::lobby) fn known_game(&self, name: &str) -> Result<&LobbyGame, LobbyRefusal> {
         self.game(name).ok_or_else(|| {
             let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
-            let message = format!(
-                "there is no game of that name; there is: {}",
-                known.join(", ")
-            );
+            let message = format!("there is no game of that name; there is: {}", known.join(", "));
             LobbyRefusal::new(ErrorCode::UnknownGame, message)
         })
     }
@@ -333,14 +301,12 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let game = self.known_game(name)?;
         let max_capacity = game.max_capacity.min(MAX_CAPACITY);
-        Ok(RequestOutcome::Immediate(Body::GameDescription(
-            world::GameDescription {
-                game: game.name.clone(),
-                parameters: [&game.parameters[..], &[ready_parameter()]].concat(),
-                default_capacity: DEFAULT_CAPACITY.min(max_capacity),
-                max_capacity,
-            },
-        )))
+        Ok(RequestOutcome::Immediate(Body::GameDescription(world::GameDescription {
+            game: game.name.clone(),
+            parameters: [&game.parameters[..], &[ready_parameter()]].concat(),
+            default_capacity: DEFAULT_CAPACITY.min(max_capacity),
+            max_capacity,
+        })))
     }
 
     /// The connections of the connected members, in the order of their joins.
@@ -360,13 +326,8 @@ impl Lobby {
     }
 
     fn room_conns(&self, room: &LobbyRoom, except: Option<PlayerId>) -> Vec<ConnId> {
-        let others = room
-            .seats
-            .players()
-            .filter(|player| Some(*player) != except);
-        others
-            .filter_map(|player| self.players.at(player).conn)
-            .collect()
+        let others = room.seats.players().filter(|player| Some(*player) != except);
+        others.filter_map(|player| self.players.at(player).conn).collect()
     }
 
     fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
@@ -429,15 +390,9 @@ impl Lobby {
             );
             return Err(bad(message));
         }
-        if create
-            .parameters
-            .get(READY)
-            .is_some_and(|value| !READY_VALUES.contains(&value.as_str()))
+        if create.parameters.get(READY).is_some_and(|value| !READY_VALUES.contains(&value.as_str()))
         {
-            return Err(bad(format!(
-                "{READY}= takes one of: {}",
-                READY_VALUES.join(", ")
-            )));
+            return Err(bad(format!("{READY}= takes one of: {}", READY_VALUES.join(", "))));
         }
         check_map_seats(&create.parameters).map_err(bad)?;
         let mut of_room = create.parameters.clone();
@@ -463,10 +418,7 @@ impl Lobby {
         player: PlayerId,
         join: &JoinRoomRequest,
     ) -> Result<(), LobbyRefusal> {
-        let Some(room) = self
-            .rooms
-            .get(join.room)
-            .filter(|room| room.map_identity.is_none())
+        let Some(room) = self.rooms.get(join.room).filter(|room| room.map_identity.is_none())
         else {
             return Err(LobbyRefusal::new(
                 ErrorCode::NoSuchRoom,
@@ -478,10 +430,8 @@ impl Lobby {
         let room = self.rooms.at(join.room);
         let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
         if room.has_started() && !may_join_running {
-            let message = format!(
-                "room {} has started, and {} can't be joined then",
-                join.room, room.game
-            );
+            let message =
+                format!("room {} has started, and {} can't be joined then", join.room, room.game);
             return Err(LobbyRefusal::new(ErrorCode::AlreadyRunning, message));
         }
         Ok(())
@@ -494,9 +444,7 @@ impl Lobby {
     fn network_of_player(&self, player: PlayerId) -> Option<SourceNetwork> {
         let player = self.players.at(player);
         let connection = player.conn.and_then(|conn| self.connections.get(conn));
-        connection
-            .map(|connection| SourceNetwork::of(connection.address))
-            .or(player.network)
+        connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)
     }
 
     /// Checks that nobody like the player was put out of the room. People from a network that is
@@ -513,10 +461,8 @@ impl Lobby {
                 "the host of room {id} put out a player with your name, or one that looks like it"
             ),
             Some(BarredBy::Network) => {
-                let is_shared = room
-                    .seats
-                    .players()
-                    .any(|member| self.network_of_player(member) == network);
+                let is_shared =
+                    room.seats.players().any(|member| self.network_of_player(member) == network);
                 if is_shared || self.is_trusted(player) {
                     return Ok(());
                 }
@@ -542,9 +488,7 @@ impl Lobby {
     ) -> Result<(), LobbyRefusal> {
         let id = join.room;
         // People share a trusted network: there only sessions are limited.
-        let network = self
-            .network_of_player(player)
-            .filter(|_| !self.is_trusted(player));
+        let network = self.network_of_player(player).filter(|_| !self.is_trusted(player));
         let room = self.rooms.at(id);
         let Some(password) = &room.password else {
             return Ok(());
@@ -576,9 +520,7 @@ impl Lobby {
 
 /// Whether a start requires that all players are ready.
 pub(in crate::lobby) fn requires_ready(room: &LobbyRoom) -> bool {
-    room.parameters
-        .get(READY)
-        .is_some_and(|value| value == READY_VALUES[1])
+    room.parameters.get(READY).is_some_and(|value| value == READY_VALUES[1])
 }
 
 pub(in crate::lobby) fn parameters_of_game(
@@ -592,17 +534,11 @@ pub(in crate::lobby) fn parameters_of_game(
 }
 
 pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
-    Body::RoomLeft(world::RoomLeft {
-        room: room.0,
-        reason: why.code.into(),
-        message: why.message,
-    })
+    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
 }
 
 fn room_created(room: &LobbyRoom) -> RequestOutcome {
-    RequestOutcome::Immediate(Body::RoomCreated(world::RoomCreated {
-        room: Some(room.listing()),
-    }))
+    RequestOutcome::Immediate(Body::RoomCreated(world::RoomCreated { room: Some(room.listing()) }))
 }
 fn ready_parameter() -> world::Parameter {
     let words = READY_VALUES.map(str::to_owned).into();

@@ -39,10 +39,7 @@ pub(in crate::lobby) enum RoomPhase {
     /// Players gather; the game has not started.
     Waiting,
     /// The game host was told to open it, and `starter` waits for the answer.
-    Opening {
-        host: HostId,
-        starter: Option<RequestSource>,
-    },
+    Opening { host: HostId, starter: Option<RequestSource> },
     /// The game runs on this host.
     Running { host: HostId },
     /// Its game host was lost; `host` was told to resume it, or it waits for a host.
@@ -109,9 +106,7 @@ impl LobbyRoom {
         create: CreateRoomRequest,
     ) -> Self {
         let mut seats = Seats::new(create.capacity);
-        seats
-            .take(first)
-            .expect("a room has a seat for its first member");
+        seats.take(first).expect("a room has a seat for its first member");
         Self {
             id,
             maker: Some(maker),
@@ -159,10 +154,7 @@ impl LobbyRoom {
             suspect: false,
             next_roster_at: LocalTime::ZERO,
             published_roster: BTreeMap::new(),
-            map_identity: Some(MapIdentity {
-                world: world.id,
-                map,
-            }),
+            map_identity: Some(MapIdentity { world: world.id, map }),
             world: WorldState::default(),
             name: world.name.clone(),
             bans: Bans::default(),
@@ -186,10 +178,7 @@ impl LobbyRoom {
     }
 
     pub(in crate::lobby) fn is_running(&self) -> bool {
-        matches!(
-            self.phase,
-            RoomPhase::Running { .. } | RoomPhase::Moving { .. }
-        )
+        matches!(self.phase, RoomPhase::Running { .. } | RoomPhase::Moving { .. })
     }
 
     /// Whether it needs a host of its build: it has started, or the state carried to it comes from
@@ -204,8 +193,7 @@ impl LobbyRoom {
 
     /// Records that `player` left through the lobby while the room ran.
     pub(in crate::lobby) fn note_departure(&mut self, now: LocalTime, player: PlayerId) {
-        self.recent_leavers
-            .retain(|_, left_at| *left_at + MAX_MESSAGE_AGE >= now);
+        self.recent_leavers.retain(|_, left_at| *left_at + MAX_MESSAGE_AGE >= now);
         if self.recent_leavers.len() >= MAX_RECENT_LEAVERS {
             self.recent_leavers.pop_first();
         }
@@ -214,9 +202,7 @@ impl LobbyRoom {
 
     /// Whether messages of the host may still refer to the time before `player` left and came back.
     pub(in crate::lobby) fn left_recently(&self, now: LocalTime, player: PlayerId) -> bool {
-        self.recent_leavers
-            .get(&player)
-            .is_some_and(|left_at| *left_at + MAX_MESSAGE_AGE >= now)
+        self.recent_leavers.get(&player).is_some_and(|left_at| *left_at + MAX_MESSAGE_AGE >= now)
     }
 
     /// The public description of the room.
@@ -318,16 +304,12 @@ impl LobbyRooms {
 
     /// A room that must exist: a player is in it.
     pub(in crate::lobby) fn at(&self, id: RoomId) -> &LobbyRoom {
-        self.by_id
-            .get(&id)
-            .expect("players are in rooms that exist")
+        self.by_id.get(&id).expect("players are in rooms that exist")
     }
 
     pub(in crate::lobby) fn at_mut(&mut self, id: RoomId) -> &mut LobbyRoom {
         self.changed.insert(id);
-        self.by_id
-            .get_mut(&id)
-            .expect("players are in rooms that exist")
+        self.by_id.get_mut(&id).expect("players are in rooms that exist")
     }
 
     /// In order of their ids.

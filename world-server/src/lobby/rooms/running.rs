@@ -42,17 +42,10 @@ impl Lobby {
             )
         })?;
         let random = u64::from_be_bytes(
-            *self
-                .players
-                .random_bytes()
-                .first_chunk()
-                .expect("16 bytes hold 8"),
+            *self.players.random_bytes().first_chunk().expect("16 bytes hold 8"),
         );
         let room = self.rooms.at_mut(id);
-        room.phase = RoomPhase::Opening {
-            host,
-            starter: Some(from),
-        };
+        room.phase = RoomPhase::Opening { host, starter: Some(from) };
         room.choose_seed(self.config.server_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
         Ok(RequestOutcome::Deferred)
@@ -66,21 +59,13 @@ impl Lobby {
         host: HostId,
         resume_with: Option<Vec<RoomMember>>,
     ) {
-        let build = self
-            .hosts
-            .get(host)
-            .map(|host| host.build.clone())
-            .unwrap_or_default();
+        let build = self.hosts.get(host).map(|host| host.build.clone()).unwrap_or_default();
         let room = self.rooms.at_mut(id);
         (room.incarnation, room.build) = (room.incarnation + 1, build);
-        let order = HostOrder::OpenRoom {
-            assignment: self.room_assignment(id),
-            resume_with,
-        };
+        let order = HostOrder::OpenRoom { assignment: self.room_assignment(id), resume_with };
         self.pool_changed = true;
         self.outbox.push(LobbyAction::Host { host, order });
-        self.timers
-            .set(Timer::Opening(id), now + self.config.open_timeout);
+        self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
     /// Describes a room to a host.
@@ -137,8 +122,7 @@ impl Lobby {
                 host.note_ticket_time(now, ticket_time);
                 let since = self.hosts.build_since(&host);
                 let unopened = self.reattach_host(id, &host.instance);
-                self.hosts
-                    .note_build(&host.build, if since > 0 { since } else { id.0 });
+                self.hosts.note_build(&host.build, if since > 0 { since } else { id.0 });
                 self.hosts.add(id, host);
                 self.check_clock(now, id);
                 self.reconcile_rooms(now, id, &here);
@@ -149,14 +133,11 @@ impl Lobby {
                 self.watch_host(now, id);
                 self.place_hostless_rooms(now);
             }
-            Ok(_) => self
-                .outbox
-                .send_to_host(id, world_to_host::Body::Drain(Drain {})),
+            Ok(_) => self.outbox.send_to_host(id, world_to_host::Body::Drain(Drain {})),
             Err(fault) => {
                 tracing::warn!(host = id.0, fault, "host refused; it is told to end");
                 self.counters.hosts_refused += 1;
-                self.outbox
-                    .send_to_host(id, world_to_host::Body::Drain(Drain {}));
+                self.outbox.send_to_host(id, world_to_host::Body::Drain(Drain {}));
             }
         }
     }
@@ -190,20 +171,16 @@ impl Lobby {
         match opened.error {
             None => self.mark_running(now, id, host, starter),
             Some(error) if room.map_identity.is_some() => {
-                let message = format!(
-                    "no game server opened that map: {}",
-                    sanitized(&error.message)
-                );
+                let message =
+                    format!("no game server opened that map: {}", sanitized(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
                 self.close_room_by_host(now, id, LobbyRefusal::new(code, message));
             }
             Some(error) => {
                 room.phase = RoomPhase::Waiting;
                 self.pool_changed = true;
-                let message = format!(
-                    "the game server did not open the room: {}",
-                    sanitized(&error.message)
-                );
+                let message =
+                    format!("the game server did not open the room: {}", sanitized(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
                 self.counters.count_refused(code);
                 if let Some(starter) = starter {
@@ -259,10 +236,7 @@ impl Lobby {
             _ => "the game server put you out of the game",
         };
         self.vacate_seat_by_host(now, player, world, code);
-        self.notify(
-            player,
-            room_left_body(world, LobbyRefusal::new(code, message)),
-        );
+        self.notify(player, room_left_body(world, LobbyRefusal::new(code, message)));
     }
 
     /// Handles a host that does not answer an order in time. The host may still open the room, so
@@ -273,9 +247,7 @@ impl Lobby {
         };
         if room.is_running() && self.check_directory().is_err() {
             // The next host gets its order only after the directory has stored it.
-            return self
-                .timers
-                .set(Timer::Opening(id), now + self.config.open_timeout);
+            return self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
         }
         if self.restored.waits_for_members(id) {
             return self.go_on_waiting(now, id);
@@ -330,10 +302,7 @@ impl Lobby {
 
     fn check_start(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
         if room.host != player {
-            return Err(LobbyRefusal::new(
-                ErrorCode::NotHost,
-                "only the room's host may start it",
-            ));
+            return Err(LobbyRefusal::new(ErrorCode::NotHost, "only the room's host may start it"));
         }
         if room.has_started() {
             return Err(LobbyRefusal::new(
@@ -341,24 +310,15 @@ impl Lobby {
                 format!("room {} has started already", room.id),
             ));
         }
-        let there: Vec<_> = room
-            .seats
-            .iter()
-            .filter(|seat| self.players.at(seat.player).conn.is_some())
-            .collect();
+        let there: Vec<_> =
+            room.seats.iter().filter(|seat| self.players.at(seat.player).conn.is_some()).collect();
         let needed = self.game(&room.game).map_or(1, |game| game.min_players);
         if (there.len() as u32) < needed {
-            let message = format!(
-                "{} takes {needed} players, {} are there",
-                room.game,
-                there.len()
-            );
+            let message =
+                format!("{} takes {needed} players, {} are there", room.game, there.len());
             return Err(LobbyRefusal::new(ErrorCode::NotEnoughPlayers, message));
         }
-        let waiting_for = there
-            .iter()
-            .filter(|seat| seat.player != player && !seat.ready)
-            .count();
+        let waiting_for = there.iter().filter(|seat| seat.player != player && !seat.ready).count();
         if requires_ready(room) && waiting_for > 0 {
             return Err(LobbyRefusal::new(
                 ErrorCode::NotReady,
@@ -379,10 +339,7 @@ impl Lobby {
             return None;
         };
         let map = room.map();
-        let host = self
-            .hosts
-            .get(host)
-            .expect("a running room has a known host");
+        let host = self.hosts.get(host).expect("a running room has a known host");
         let host_time = host.ticket_time.map(|time| time.at(now));
         let host_time = host_time.unwrap_or_else(|| self.unix_time(now));
         self.counters.tickets += 1;
@@ -409,8 +366,5 @@ impl Lobby {
 
 /// Removes control characters from a host's text and limits its length.
 pub(in crate::lobby) fn sanitized(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control())
-        .take(MAX_HOST_MESSAGE_CHARS)
-        .collect()
+    text.chars().filter(|c| !c.is_control()).take(MAX_HOST_MESSAGE_CHARS).collect()
 }

@@ -25,10 +25,7 @@ pub(in crate::lobby) struct NoFreeSeat;
 
 impl Seats {
     pub(in crate::lobby) fn new(capacity: u32) -> Self {
-        Self {
-            capacity,
-            taken: Vec::new(),
-        }
+        Self { capacity, taken: Vec::new() }
     }
 
     /// Gives `player` a seat; a player who has one keeps it.
@@ -39,10 +36,7 @@ impl Seats {
         if self.taken() >= self.capacity {
             return Err(NoFreeSeat);
         }
-        self.taken.push(RoomSeat {
-            player,
-            ready: false,
-        });
+        self.taken.push(RoomSeat { player, ready: false });
         Ok(())
     }
 

@@ -24,10 +24,7 @@ impl StoredPassword {
         salt: [u8; SALT_BYTES],
         password: &Password,
     ) -> Self {
-        Self {
-            salt,
-            tag: tag(secret, &salt, password),
-        }
+        Self { salt, tag: tag(secret, &salt, password) }
     }
 
     pub(in crate::lobby) fn is(&self, secret: Option<&ServerSecret>, password: &Password) -> bool {
@@ -42,10 +39,7 @@ impl StoredPassword {
     /// `None` if these are no bytes of a record.
     pub(in crate::lobby) fn from_record(record: &[u8]) -> Option<Self> {
         let (salt, tag) = record.split_at_checked(SALT_BYTES)?;
-        Some(Self {
-            salt: salt.try_into().ok()?,
-            tag: tag.try_into().ok()?,
-        })
+        Some(Self { salt: salt.try_into().ok()?, tag: tag.try_into().ok()? })
     }
 }
 
@@ -53,14 +47,7 @@ impl StoredPassword {
 fn tag(secret: Option<&ServerSecret>, salt: &[u8], password: &Password) -> [u8; TAG_BYTES] {
     let none = ServerSecret::new([0; ServerSecret::LENGTH]);
     let secret = secret.unwrap_or(&none);
-    secret.sign(
-        &[
-            b"ambit: a room's password",
-            salt,
-            password.as_str().as_bytes(),
-        ]
-        .concat(),
-    )
+    secret.sign(&[b"ambit: a room's password", salt, password.as_str().as_bytes()].concat())
 }
 
 #[cfg(test)]

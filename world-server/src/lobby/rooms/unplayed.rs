@@ -51,11 +51,8 @@ impl Lobby {
             let room = self.rooms.get(*id);
             room.is_some_and(|room| room.phase == RoomPhase::Running { host })
         };
-        let reported: BTreeSet<RoomId> = reported
-            .iter()
-            .map(|&id| RoomId(id))
-            .filter(runs_there)
-            .collect();
+        let reported: BTreeSet<RoomId> =
+            reported.iter().map(|&id| RoomId(id)).filter(runs_there).collect();
         self.unplayed.0.retain(|id, since| {
             if since.host == host {
                 reported.contains(id)
@@ -67,10 +64,8 @@ impl Lobby {
             let since = UnplayedSince { host, at: now };
             self.unplayed.0.entry(id).or_insert(since);
         }
-        let worlds: BTreeSet<RoomId> = reported
-            .iter()
-            .map(|id| self.rooms.at(*id).world_id())
-            .collect();
+        let worlds: BTreeSet<RoomId> =
+            reported.iter().map(|id| self.rooms.at(*id).world_id()).collect();
         for world in worlds {
             self.close_if_abandoned(now, world);
         }
@@ -95,14 +90,7 @@ impl Lobby {
             limit.as_secs()
         );
         self.counters.rooms_abandoned += 1;
-        let message = format!(
-            "nobody has been connected to the game for {} s",
-            limit.as_secs()
-        );
-        self.close_room(
-            now,
-            world,
-            LobbyRefusal::new(ErrorCode::RoomClosed, message),
-        );
+        let message = format!("nobody has been connected to the game for {} s", limit.as_secs());
+        self.close_room(now, world, LobbyRefusal::new(ErrorCode::RoomClosed, message));
     }
 }

@@ -106,9 +106,7 @@ impl Connections {
 
     /// The connection, unless it was told to close.
     pub(in crate::lobby) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
-        self.open
-            .get_mut(&conn)
-            .filter(|connection| connection.stage != Stage::Closing)
+        self.open.get_mut(&conn).filter(|connection| connection.stage != Stage::Closing)
     }
 
     pub(in crate::lobby) fn get(&self, conn: ConnId) -> Option<&LobbyConnection> {
@@ -117,9 +115,7 @@ impl Connections {
 
     /// All connections in order of their ids, also those that were told to close.
     pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = (ConnId, &LobbyConnection)> {
-        self.open
-            .iter()
-            .map(|(conn, connection)| (*conn, connection))
+        self.open.iter().map(|(conn, connection)| (*conn, connection))
     }
 
     pub(in crate::lobby) fn len(&self) -> usize {

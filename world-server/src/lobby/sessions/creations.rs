@@ -33,10 +33,7 @@ impl RecentCreations {
         key: CreationKey,
     ) -> Option<RoomId> {
         self.expire(now);
-        self.0
-            .iter()
-            .find(|creation| creation.key == Some(key))
-            .map(|creation| creation.room)
+        self.0.iter().find(|creation| creation.key == Some(key)).map(|creation| creation.room)
     }
 
     /// The number of rooms created within the last minute.
@@ -57,11 +54,7 @@ impl RecentCreations {
     }
 
     fn expire(&mut self, now: LocalTime) {
-        while self
-            .0
-            .front()
-            .is_some_and(|oldest| oldest.at + Self::MEMORY < now)
-        {
+        while self.0.front().is_some_and(|oldest| oldest.at + Self::MEMORY < now) {
             self.0.pop_front();
         }
     }

@@ -146,8 +146,7 @@ impl LobbyPlayers {
             self.changed.insert(id);
         }
         self.add_name(&saved.name, id);
-        self.by_token
-            .extend(tokens.into_iter().flatten().map(|token| (token, id)));
+        self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
         let player = LobbyPlayer {
             id,
             conn: None,
@@ -197,16 +196,12 @@ impl LobbyPlayers {
 
     /// A player that must exist: the owner of a connection or of a seat.
     pub(in crate::lobby) fn at(&self, id: PlayerId) -> &LobbyPlayer {
-        self.by_id
-            .get(&id)
-            .expect("connections and seats belong to players")
+        self.by_id.get(&id).expect("connections and seats belong to players")
     }
 
     pub(in crate::lobby) fn at_mut(&mut self, id: PlayerId) -> &mut LobbyPlayer {
         self.changed.insert(id);
-        self.by_id
-            .get_mut(&id)
-            .expect("connections and seats belong to players")
+        self.by_id.get_mut(&id).expect("connections and seats belong to players")
     }
 
     pub(in crate::lobby) fn find_by_name(&self, name: &str) -> Option<PlayerId> {
@@ -247,12 +242,7 @@ impl LobbyPlayers {
         id: PlayerId,
         name: PlayerName,
     ) -> Result<(), NameTaken> {
-        if self
-            .owners(&name)
-            .into_iter()
-            .flatten()
-            .any(|owner| owner != id)
-        {
+        if self.owners(&name).into_iter().flatten().any(|owner| owner != id) {
             return Err(NameTaken);
         }
         let before = self.at(id).name.clone();
@@ -269,10 +259,7 @@ impl LobbyPlayers {
 
     /// The connections of all connected players, in order of their ids.
     pub(in crate::lobby) fn connected(&self) -> Vec<ConnId> {
-        self.by_id
-            .values()
-            .filter_map(|player| player.conn)
-            .collect()
+        self.by_id.values().filter_map(|player| player.conn).collect()
     }
 
     pub(in crate::lobby) fn len(&self) -> usize {
@@ -305,10 +292,7 @@ impl LobbyPlayers {
     /// The players whose names people would confuse with this one.
     fn owners(&self, name: &PlayerName) -> [Option<PlayerId>; 2] {
         let keys = name.keys();
-        [
-            self.by_name.get(&keys.folded).copied(),
-            self.by_skeleton.get(&keys.skeleton).copied(),
-        ]
+        [self.by_name.get(&keys.folded).copied(), self.by_skeleton.get(&keys.skeleton).copied()]
     }
 
     fn add_name(&mut self, name: &PlayerName, id: PlayerId) {
@@ -331,10 +315,8 @@ mod tests {
     #[test]
     fn a_taken_name_gets_the_first_free_number() {
         let mut players = players();
-        let names: Vec<_> = ["Ann", "ann", "ANN"]
-            .iter()
-            .map(|name| add(&mut players, name))
-            .collect();
+        let names: Vec<_> =
+            ["Ann", "ann", "ANN"].iter().map(|name| add(&mut players, name)).collect();
         assert_eq!(names, ["Ann", "ann-2", "ANN-3"]);
         let second = players.find_by_name("ann-2").expect("a player");
         players.remove(second);
@@ -345,20 +327,12 @@ mod tests {
     fn a_name_that_looks_like_another_gets_a_number_or_is_refused() {
         let mut players = players();
         add(&mut players, "admin");
-        assert_eq!(
-            add(&mut players, "аdmin"),
-            "аdmin-2",
-            "with a Cyrillic letter"
-        );
+        assert_eq!(add(&mut players, "аdmin"), "аdmin-2", "with a Cyrillic letter");
         add(&mut players, "bob");
         assert_eq!(players.rename(PlayerId(3), name("Admln")), Ok(()));
         assert_eq!(players.rename(PlayerId(3), name("ADMIN")), Err(NameTaken));
         assert_eq!(players.rename(PlayerId(3), name("аdmin")), Err(NameTaken));
-        assert_eq!(
-            players.rename(PlayerId(1), name("аdmin")),
-            Ok(()),
-            "its own"
-        );
+        assert_eq!(players.rename(PlayerId(1), name("аdmin")), Ok(()), "its own");
         assert_eq!(players.by_name.len(), 3);
         assert_eq!(players.by_skeleton.len(), 3);
     }
@@ -381,18 +355,12 @@ mod tests {
         players.renew_token(PlayerId(1));
         let second = players.token(PlayerId(1));
         assert_eq!(
-            (
-                players.find_by_token(&first),
-                players.find_by_token(&second)
-            ),
+            (players.find_by_token(&first), players.find_by_token(&second)),
             (Some(PlayerId(1)), Some(PlayerId(1)))
         );
         players.confirm_token(PlayerId(1));
         assert_eq!(
-            (
-                players.find_by_token(&first),
-                players.find_by_token(&second)
-            ),
+            (players.find_by_token(&first), players.find_by_token(&second)),
             (None, Some(PlayerId(1)))
         );
         assert_eq!(players.find_by_token(b"short"), None);

@@ -10,10 +10,7 @@ use crate::lobby::LobbyConfig;
 fn lobby_chat_reaches_all_players_in_rooms_or_not() {
     let (mut harness, [ann, bob, cid]) = three_clients();
     harness.room_of(&[&ann, &bob]);
-    harness.expect_done(
-        cid.conn,
-        chat_request(world::Channel::Lobby, "he\u{301}llo"),
-    );
+    harness.expect_done(cid.conn, chat_request(world::Channel::Lobby, "he\u{301}llo"));
     for client in [&ann, &bob, &cid] {
         let expected = world::Chat {
             channel: world::Channel::Lobby.into(),
@@ -65,10 +62,7 @@ fn a_whisper_by_id_or_name_reaches_two_players() {
 fn a_whisper_to_an_unknown_or_absent_player_is_refused() {
     let (mut harness, [ann, bob, _]) = three_clients();
     for (to, to_name) in [(0, ""), (0, "nobody"), (999, "bob")] {
-        assert_eq!(
-            harness.refusal_code(ann.conn, whisper(to, to_name)),
-            ErrorCode::NoSuchPlayer
-        );
+        assert_eq!(harness.refusal_code(ann.conn, whisper(to, to_name)), ErrorCode::NoSuchPlayer);
     }
     harness.disconnect(&bob);
     let (code, message) = harness.expect_refusal(ann.conn, whisper(bob.id, ""));
@@ -80,34 +74,21 @@ fn a_whisper_to_an_unknown_or_absent_player_is_refused() {
 #[test]
 fn invalid_chat_text_is_refused() {
     let (mut harness, [ann, bob, _]) = three_clients();
-    for text in [
-        "",
-        "  ",
-        "a\nb",
-        "\u{1b}[2J",
-        "\u{202e}abc",
-        &"x".repeat(501),
-    ] {
+    for text in ["", "  ", "a\nb", "\u{1b}[2J", "\u{202e}abc", &"x".repeat(501)] {
         assert_eq!(
             harness.refusal_code(ann.conn, chat_request(world::Channel::Lobby, text)),
             ErrorCode::BadText,
             "{text:?}"
         );
     }
-    harness.expect_done(
-        ann.conn,
-        chat_request(world::Channel::Lobby, &"ü".repeat(500)),
-    );
+    harness.expect_done(ann.conn, chat_request(world::Channel::Lobby, &"ü".repeat(500)));
     assert_eq!(received_chat(&mut harness, &bob).len(), 1);
 }
 
 #[test]
 fn too_many_chat_messages_are_refused_for_a_while() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        chat_per_s: 1,
-        chat_burst: 3,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { chat_per_s: 1, chat_burst: 3, ..LobbyConfig::default() });
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     for _ in 0..3 {
         harness.expect_done(ann.conn, chat_request(world::Channel::Lobby, "spam"));
@@ -119,10 +100,7 @@ fn too_many_chat_messages_are_refused_for_a_while() {
     harness.expect_done(bob.conn, chat_request(world::Channel::Lobby, "quiet!"));
     harness.advance(seconds(1));
     harness.expect_done(ann.conn, chat_request(world::Channel::Lobby, "sorry"));
-    assert_eq!(
-        received_chat(&mut harness, &bob),
-        ["spam", "spam", "spam", "quiet!", "sorry"]
-    );
+    assert_eq!(received_chat(&mut harness, &bob), ["spam", "spam", "spam", "quiet!", "sorry"]);
 }
 
 fn three_clients() -> (LobbyHarness, [Client; 3]) {
@@ -141,21 +119,13 @@ fn chat_request(channel: world::Channel, text: &str) -> ask::Body {
 
 fn whisper(to: u64, to_name: &str) -> ask::Body {
     let channel = world::Channel::Whisper.into();
-    ask::Body::Say(world::Say {
-        channel,
-        text: "psst".to_owned(),
-        to,
-        to_name: to_name.to_owned(),
-    })
+    ask::Body::Say(world::Say { channel, text: "psst".to_owned(), to, to_name: to_name.to_owned() })
 }
 
 fn received_chat(harness: &mut LobbyHarness, client: &Client) -> Vec<String> {
-    let chats = harness
-        .events(client)
-        .into_iter()
-        .filter_map(|body| match body {
-            Body::Chat(chat) => Some(chat.text),
-            _ => None,
-        });
+    let chats = harness.events(client).into_iter().filter_map(|body| match body {
+        Body::Chat(chat) => Some(chat.text),
+        _ => None,
+    });
     chats.collect()
 }

@@ -78,10 +78,7 @@ impl LobbyHarness {
     /// Creates a lobby with limits that no test reaches by chance.
     pub(super) fn unlimited() -> Self {
         let many = 1_000_000;
-        let all_that_is_asked_for = CostLimit {
-            per_s: many,
-            per_s_of_address: many,
-        };
+        let all_that_is_asked_for = CostLimit { per_s: many, per_s_of_address: many };
         Self::with(LobbyConfig {
             rooms_per_minute: many as usize,
             max_rooms_per_player: many as usize,
@@ -114,11 +111,7 @@ impl LobbyHarness {
             parameters: Vec::new(),
             max_capacity: 100,
         };
-        let games = vec![
-            game("field", 1, true),
-            game("duel", 2, false),
-            game("still", 1, true),
-        ];
+        let games = vec![game("field", 1, true), game("duel", 2, false), game("still", 1, true)];
         let entropy = move || {
             calls += 1;
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -218,8 +211,7 @@ impl LobbyHarness {
     ) -> Self {
         let mut next = self;
         let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-        next.lobby
-            .restore(next.now, given, reconnect_time, checkpointed);
+        next.lobby.restore(next.now, given, reconnect_time, checkpointed);
         next.records = records.clone();
         next.handle_outputs();
         next
@@ -247,12 +239,7 @@ impl LobbyHarness {
 
     pub(super) fn hello(&mut self, conn: ConnId, name: &str, token: &[u8]) -> Client {
         let welcome = self.welcome(conn, name, token);
-        Client {
-            conn,
-            id: welcome.player,
-            name: welcome.name,
-            token: welcome.resume_token,
-        }
+        Client { conn, id: welcome.player, name: welcome.name, token: welcome.resume_token }
     }
 
     pub(super) fn welcome(&mut self, conn: ConnId, name: &str, token: &[u8]) -> world::Welcome {
@@ -295,10 +282,7 @@ impl LobbyHarness {
     /// Sends a request and returns its number.
     pub(super) fn send(&mut self, conn: ConnId, body: ask::Body) -> u64 {
         self.requests += 1;
-        let message = world::ClientToWorld {
-            request: self.requests,
-            body: Some(body),
-        };
+        let message = world::ClientToWorld { request: self.requests, body: Some(body) };
         self.lobby.handle_request(self.now, conn, message);
         self.handle_outputs();
         self.requests
@@ -311,9 +295,8 @@ impl LobbyHarness {
 
     pub(super) fn answers_to(&mut self, conn: ConnId, number: u64) -> Vec<Body> {
         let answers = self.answers.entry(conn).or_default();
-        let (these, others) = std::mem::take(answers)
-            .into_iter()
-            .partition(|(request, _)| *request == number);
+        let (these, others) =
+            std::mem::take(answers).into_iter().partition(|(request, _)| *request == number);
         *answers = others;
         let these: Vec<(u64, Body)> = these;
         these.into_iter().map(|(_, body)| body).collect()
@@ -368,10 +351,7 @@ impl LobbyHarness {
         let room = self.room_of(clients);
         let number = self.send(clients[0].conn, ask::Body::StartRoom(world::StartRoom {}));
         self.opened(host, room, None);
-        assert_eq!(
-            self.answers_to(clients[0].conn, number),
-            [Body::Done(world::Done {})]
-        );
+        assert_eq!(self.answers_to(clients[0].conn, number), [Body::Done(world::Done {})]);
         self.advance(Duration::from_secs(1));
         self.discard_events();
         self.orders.clear();
@@ -379,10 +359,7 @@ impl LobbyHarness {
     }
 
     pub(super) fn listed(&mut self, client: &Client) -> Vec<world::Room> {
-        match self.ask(
-            client.conn,
-            ask::Body::ListRooms(world::ListRooms { subscribe: false }),
-        ) {
+        match self.ask(client.conn, ask::Body::ListRooms(world::ListRooms { subscribe: false })) {
             Body::RoomList(list) => list.rooms,
             other => panic!("expected a list: {other:?}"),
         }
@@ -391,10 +368,8 @@ impl LobbyHarness {
     /// The members of the client's room: names, with `*` for the host, `!` for ready players, `-`
     /// for players who are away.
     pub(super) fn members(&mut self, client: &Client) -> String {
-        match self.ask(
-            client.conn,
-            ask::Body::ListPlayers(world::ListPlayers { everybody: false }),
-        ) {
+        match self.ask(client.conn, ask::Body::ListPlayers(world::ListPlayers { everybody: false }))
+        {
             Body::PlayerList(list) => format_members(&list.players),
             other => panic!("expected a list: {other:?}"),
         }
@@ -422,39 +397,27 @@ impl LobbyHarness {
 
     /// The only ticket among the events, or the answer.
     pub(super) fn ticket(&mut self, client: &Client) -> world::Ticket {
-        let mut tickets: Vec<_> = self
-            .events(client)
-            .into_iter()
-            .filter_map(ticket_in)
-            .collect();
+        let mut tickets: Vec<_> = self.events(client).into_iter().filter_map(ticket_in).collect();
         assert_eq!(tickets.len(), 1, "one ticket: {tickets:?}");
         tickets.remove(0)
     }
 
     /// Code and message of the only event by which the client left its room.
     pub(super) fn leave_reason(&mut self, client: &Client) -> (ErrorCode, String) {
-        let left = self
-            .events(client)
-            .into_iter()
-            .filter_map(|body| match body {
-                Body::RoomLeft(left) => Some(left),
-                _ => None,
-            });
+        let left = self.events(client).into_iter().filter_map(|body| match body {
+            Body::RoomLeft(left) => Some(left),
+            _ => None,
+        });
         let left: Vec<_> = left.collect();
         assert_eq!(left.len(), 1, "left once: {left:?}");
-        (
-            ErrorCode::try_from(left[0].reason).expect("a known code"),
-            left[0].message.clone(),
-        )
+        (ErrorCode::try_from(left[0].reason).expect("a known code"), left[0].message.clone())
     }
 
     /// The members of the client's room after the latest event about them, as `members` writes it,
     /// if there was one.
     pub(super) fn updated_roster(&mut self, client: &Client) -> Option<String> {
-        let has_changed = self
-            .events(client)
-            .iter()
-            .any(|body| matches!(body, Body::PlayerChange(_)));
+        let has_changed =
+            self.events(client).iter().any(|body| matches!(body, Body::PlayerChange(_)));
         has_changed.then(|| format_members(&self.rosters[&client.conn]))
     }
 
@@ -484,24 +447,18 @@ impl LobbyHarness {
 
     /// The code of the goodbye among the events.
     pub(super) fn goodbye_code(&mut self, conn: ConnId) -> Option<ErrorCode> {
-        self.events_on(conn)
-            .into_iter()
-            .find_map(|body| match body {
-                Body::Goodbye(goodbye) => {
-                    Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
-                }
-                _ => None,
-            })
+        self.events_on(conn).into_iter().find_map(|body| match body {
+            Body::Goodbye(goodbye) => {
+                Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
+            }
+            _ => None,
+        })
     }
 
     /// Advances the time, and handles each deadline at its time.
     pub(super) fn advance(&mut self, duration: Duration) {
         let end = self.now + duration;
-        while let Some(deadline) = self
-            .lobby
-            .next_deadline()
-            .filter(|deadline| *deadline <= end)
-        {
+        while let Some(deadline) = self.lobby.next_deadline().filter(|deadline| *deadline <= end) {
             self.now = deadline.max(self.now);
             self.lobby.handle_timeout(self.now);
             self.handle_outputs();
@@ -520,11 +477,7 @@ impl LobbyHarness {
                         self.deliver(conn, message.clone());
                     }
                 }
-                LobbyAction::Close {
-                    conn,
-                    code,
-                    message,
-                } => {
+                LobbyAction::Close { conn, code, message } => {
                     assert!(!message.is_empty());
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
@@ -561,11 +514,7 @@ impl LobbyHarness {
     }
 
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
-        assert_eq!(
-            self.closed.get(&conn),
-            None,
-            "nothing is sent after the close"
-        );
+        assert_eq!(self.closed.get(&conn), None, "nothing is sent after the close");
         let body = message.body.expect("a body");
         self.update_roster(conn, &body);
         match message.request {
@@ -591,10 +540,7 @@ pub(super) fn seconds(seconds: u64) -> Duration {
 }
 
 pub(super) fn parameters(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// Verifies a ticket as its host does.
@@ -602,9 +548,7 @@ pub(super) fn verify_ticket(ticket: &world::Ticket, now: LocalTime) -> Result<Ti
     let key = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(key.public_key()).expect("a key");
     let now_unix_s = EPOCH_UNIX_S + now.since(LocalTime::ZERO).as_secs();
-    verifier.verify(now_unix_s, &ticket.ticket, &ticket.address, |room| {
-        room == RoomId(ticket.room)
-    })
+    verifier.verify(now_unix_s, &ticket.ticket, &ticket.address, |room| room == RoomId(ticket.room))
 }
 
 pub(super) fn ticket_in(body: Body) -> Option<world::Ticket> {
@@ -624,11 +568,8 @@ pub(super) fn read_error(error: &world::Error) -> (ErrorCode, String) {
 fn format_members(players: &[world::Player]) -> String {
     let mark = |is: bool, mark: &'static str| if is { mark } else { "" };
     let names = players.iter().map(|player| {
-        let (host, ready, away) = (
-            mark(player.host, "*"),
-            mark(player.ready, "!"),
-            mark(!player.connected, "-"),
-        );
+        let (host, ready, away) =
+            (mark(player.host, "*"), mark(player.ready, "!"), mark(!player.connected, "-"));
         format!("{}{host}{ready}{away}", player.name)
     });
     names.collect::<Vec<_>>().join(" ")

@@ -12,20 +12,14 @@ use crate::lobby::{HostId, LobbyConfig, Origin};
 #[test]
 fn a_host_is_configured_before_anything_else() {
     let mut harness = LobbyHarness::new();
-    harness
-        .lobby
-        .handle_host_start(harness.now, HostId(1), Origin::Remote);
+    harness.lobby.handle_host_start(harness.now, HostId(1), Origin::Remote);
     harness.handle_outputs();
     let orders = harness.take_orders();
     let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else {
         panic!("{orders:?}")
     };
     assert_eq!(
-        (
-            configure.version,
-            configure.ticket_key.len(),
-            configure.grace_ms
-        ),
+        (configure.version, configure.ticket_key.len(), configure.grace_ms),
         (ambit_host::protocol::VERSION, 32, 30_000)
     );
 }
@@ -40,23 +34,14 @@ fn each_kind_of_host_gets_its_own_way_to_be_given_up() {
         (Origin::Remote, false, (true, 1_750, 0)),
     ];
     for (origin, keeps_rooms, expected) in cases {
-        let mut harness = LobbyHarness::with(LobbyConfig {
-            keeps_rooms,
-            ..LobbyConfig::default()
-        });
-        harness
-            .lobby
-            .handle_host_start(harness.now, HostId(1), origin);
+        let mut harness = LobbyHarness::with(LobbyConfig { keeps_rooms, ..LobbyConfig::default() });
+        harness.lobby.handle_host_start(harness.now, HostId(1), origin);
         harness.handle_outputs();
         let orders = harness.take_orders();
         let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else {
             panic!("{orders:?}")
         };
-        let limits = (
-            configure.saves_rooms,
-            configure.lease_ms,
-            configure.silence_ms,
-        );
+        let limits = (configure.saves_rooms, configure.lease_ms, configure.silence_ms);
         assert_eq!(limits, expected, "{origin:?}");
     }
 }
@@ -64,9 +49,7 @@ fn each_kind_of_host_gets_its_own_way_to_be_given_up() {
 #[test]
 fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
     let mut harness = LobbyHarness::unlimited();
-    let clients: Vec<_> = (0..9)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
+    let clients: Vec<_> = (0..9).map(|number| harness.connect_as(&format!("p{number}"))).collect();
     let (first, second) = (harness.host(1, 8), harness.host(2, 8));
     assert_eq!(place_room(&mut harness, &clients[0..3]), first); // 3 players against 0.
     assert_eq!(place_room(&mut harness, &clients[3..5]), second); // 3 against 2.
@@ -79,9 +62,7 @@ fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
 #[test]
 fn a_full_host_gets_no_room() {
     let mut harness = LobbyHarness::new();
-    let clients: Vec<_> = (0..3)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
+    let clients: Vec<_> = (0..3).map(|number| harness.connect_as(&format!("p{number}"))).collect();
     let small = harness.host(1, 1);
     assert_eq!(place_room(&mut harness, &clients[0..1]), small);
     let large = harness.host(2, 2);
@@ -107,14 +88,7 @@ fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
         );
     }
     assert_eq!(harness.events(cid), []);
-    assert_eq!(
-        harness
-            .listed(ann)
-            .iter()
-            .map(|room| room.id)
-            .collect::<Vec<_>>(),
-        [kept]
-    );
+    assert_eq!(harness.listed(ann).iter().map(|room| room.id).collect::<Vec<_>>(), [kept]);
     assert_eq!(harness.take_orders(), []);
     // They can start a room again.
     assert_eq!(place_room(&mut harness, &clients[0..2]), second);
@@ -142,33 +116,19 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
     let (owner, other) = (harness.host(1, 8), harness.host(2, 8));
     let ann = harness.connect_as("ann");
     let room = harness.running_room_of(owner, &[&ann]);
-    let closed = messages::RoomClosed {
-        room,
-        ..messages::RoomClosed::default()
-    };
-    let out = messages::PlayerOut {
-        room,
-        player: ann.id,
-        reason: 0,
-    };
+    let closed = messages::RoomClosed { room, ..messages::RoomClosed::default() };
+    let out = messages::PlayerOut { room, player: ann.id, reason: 0 };
     harness.send_from_host(other, host_to_world::Body::RoomClosed(closed));
     harness.send_from_host(other, host_to_world::Body::PlayerOut(out));
     harness.opened(other, room, None);
     harness.opened(owner, 999, None);
     harness.send_from_host(
         owner,
-        host_to_world::Body::PlayerOut(messages::PlayerOut {
-            room,
-            player: 999,
-            reason: 0,
-        }),
+        host_to_world::Body::PlayerOut(messages::PlayerOut { room, player: 999, reason: 0 }),
     );
     harness.send_from_host(
         owner,
-        host_to_world::Body::RoomClosed(messages::RoomClosed {
-            room: 999,
-            ..Default::default()
-        }),
+        host_to_world::Body::RoomClosed(messages::RoomClosed { room: 999, ..Default::default() }),
     );
     assert_eq!(harness.events(&ann), []);
     assert_eq!(harness.members(&ann), "ann*");
@@ -177,33 +137,17 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
 #[test]
 fn a_host_of_another_version_is_ordered_to_end() {
     let mut harness = LobbyHarness::new();
-    let ready = messages::HostReady {
-        version: 2,
-        ..messages::HostReady::default()
-    };
+    let ready = messages::HostReady { version: 2, ..messages::HostReady::default() };
     harness.send_from_host(HostId(1), host_to_world::Body::Ready(ready));
-    assert!(matches!(
-        &harness.take_orders()[..],
-        [(HostId(1), world_to_host::Body::Drain(_))]
-    ));
-    assert_eq!(
-        (
-            harness.lobby.stats().hosts,
-            harness.lobby.stats().hosts_refused
-        ),
-        (0, 1)
-    );
+    assert!(matches!(&harness.take_orders()[..], [(HostId(1), world_to_host::Body::Drain(_))]));
+    assert_eq!((harness.lobby.stats().hosts, harness.lobby.stats().hosts_refused), (0, 1));
 }
 
 #[test]
 fn host_reports_are_stored_for_the_metrics() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let stats = messages::HostStats {
-        rooms: 3,
-        datagrams_in: 7,
-        ..messages::HostStats::default()
-    };
+    let stats = messages::HostStats { rooms: 3, datagrams_in: 7, ..messages::HostStats::default() };
     harness.send_from_host(host, host_to_world::Body::Stats(stats.clone()));
     harness.send_from_host(HostId(9), host_to_world::Body::Stats(stats.clone()));
     let hosts: Vec<_> = harness.lobby.hosts().collect();

@@ -19,30 +19,15 @@ fn requests_over_the_rate_are_refused_without_effect_on_others() {
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     // The hello counts for the burst of 40.
     for _ in 0..39 {
-        assert!(matches!(
-            harness.ask(ann.conn, list_all_players()),
-            Body::PlayerList(_)
-        ));
+        assert!(matches!(harness.ask(ann.conn, list_all_players()), Body::PlayerList(_)));
     }
-    assert_eq!(
-        harness.refusal_code(ann.conn, list_all_players()),
-        ErrorCode::RateLimited
-    );
-    assert!(matches!(
-        harness.ask(bob.conn, list_all_players()),
-        Body::PlayerList(_)
-    ));
+    assert_eq!(harness.refusal_code(ann.conn, list_all_players()), ErrorCode::RateLimited);
+    assert!(matches!(harness.ask(bob.conn, list_all_players()), Body::PlayerList(_)));
     harness.advance(seconds(1));
     for _ in 0..20 {
-        assert!(matches!(
-            harness.ask(ann.conn, list_all_players()),
-            Body::PlayerList(_)
-        ));
+        assert!(matches!(harness.ask(ann.conn, list_all_players()), Body::PlayerList(_)));
     }
-    assert_eq!(
-        harness.refusal_code(ann.conn, list_all_players()),
-        ErrorCode::RateLimited
-    );
+    assert_eq!(harness.refusal_code(ann.conn, list_all_players()), ErrorCode::RateLimited);
 }
 
 #[test]
@@ -53,10 +38,7 @@ fn two_hundred_refusals_in_a_row_close_the_connection() {
         harness.ask(ann.conn, list_all_players());
     }
     assert_eq!(harness.close_code(ann.conn), None);
-    assert_eq!(
-        harness.refusal_code(ann.conn, list_all_players()),
-        ErrorCode::RateLimited
-    );
+    assert_eq!(harness.refusal_code(ann.conn, list_all_players()), ErrorCode::RateLimited);
     assert_eq!(harness.goodbye_code(ann.conn), Some(ErrorCode::RateLimited));
     assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::RateLimited));
     // The session has its grace period like any other.
@@ -89,23 +71,14 @@ fn a_client_that_asks_again_after_each_refusal_is_slowed_down() {
 
 #[test]
 fn the_number_of_connections_is_limited() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        max_connections: 3,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { max_connections: 3, ..LobbyConfig::default() });
     let ann = harness.connect_as("ann");
     harness.connect_as("bob");
     harness.connect();
     let late = harness.connect();
-    assert_eq!(
-        harness.close_code(late),
-        Some(ErrorCode::TooManyConnections)
-    );
-    assert_eq!(
-        harness.events_on(late),
-        [],
-        "nothing is sent on a refused connection"
-    );
+    assert_eq!(harness.close_code(late), Some(ErrorCode::TooManyConnections));
+    assert_eq!(harness.events_on(late), [], "nothing is sent on a refused connection");
     harness.disconnect(&ann);
     let next = harness.connect();
     assert_eq!(harness.close_code(next), None);
@@ -113,18 +86,13 @@ fn the_number_of_connections_is_limited() {
 
 #[test]
 fn connections_of_one_address_are_limited() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        max_per_address: 2,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { max_per_address: 2, ..LobbyConfig::default() });
     let address = |last| IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
     let first = harness.connect_from(address(1));
     harness.connect_from(address(1));
     let third = harness.connect_from(address(1));
-    assert_eq!(
-        harness.close_code(third),
-        Some(ErrorCode::TooManyFromAddress)
-    );
+    assert_eq!(harness.close_code(third), Some(ErrorCode::TooManyFromAddress));
     let other = harness.connect_from(address(2));
     assert_eq!(harness.close_code(other), None);
     harness.lobby.handle_disconnect(harness.now, first);
@@ -134,41 +102,26 @@ fn connections_of_one_address_are_limited() {
 
 #[test]
 fn a_connection_counts_until_it_is_really_closed() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        max_connections: 1,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { max_connections: 1, ..LobbyConfig::default() });
     let address = IpAddr::from(Ipv4Addr::LOCALHOST);
-    harness
-        .lobby
-        .handle_connect(harness.now, ConnId(1), address);
-    harness
-        .lobby
-        .handle_malformed(harness.now, ConnId(1), ErrorCode::Malformed);
+    harness.lobby.handle_connect(harness.now, ConnId(1), address);
+    harness.lobby.handle_malformed(harness.now, ConnId(1), ErrorCode::Malformed);
     while harness.lobby.poll_output().is_some() {}
-    harness
-        .lobby
-        .handle_connect(harness.now, ConnId(2), address);
+    harness.lobby.handle_connect(harness.now, ConnId(2), address);
     assert!(matches!(
         harness.lobby.poll_output(),
-        Some(crate::lobby::LobbyAction::Close {
-            conn: ConnId(2),
-            ..
-        })
+        Some(crate::lobby::LobbyAction::Close { conn: ConnId(2), .. })
     ));
     harness.lobby.handle_disconnect(harness.now, ConnId(1));
-    harness
-        .lobby
-        .handle_connect(harness.now, ConnId(3), address);
+    harness.lobby.handle_connect(harness.now, ConnId(3), address);
     assert_eq!(harness.lobby.poll_output(), None);
 }
 
 #[test]
 fn players_who_are_away_do_not_block_new_ones() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        max_connections: 2,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { max_connections: 2, ..LobbyConfig::default() });
     let mut away = Vec::new();
     for number in 0..10 {
         let client = harness.connect_as(&format!("p{number}"));
@@ -189,9 +142,7 @@ fn an_unknown_request_is_named_in_its_answer() {
     // Request 5, field 99 with 2 bytes in it.
     harness.send_raw(ann.conn, &[0x08, 0x05, 0x9a, 0x06, 0x02, 0xab, 0xcd]);
     let answers = harness.answers_to(ann.conn, 5);
-    let [Body::Error(error)] = &answers[..] else {
-        panic!("{answers:?}")
-    };
+    let [Body::Error(error)] = &answers[..] else { panic!("{answers:?}") };
     let (code, message) = read_error(error);
     assert_eq!(code, ErrorCode::UnknownMessage);
     assert!(message.contains("field 99"), "{message}");
@@ -199,10 +150,7 @@ fn an_unknown_request_is_named_in_its_answer() {
     harness.lobby.handle_request(
         harness.now,
         ann.conn,
-        world::ClientToWorld {
-            request: 6,
-            body: None,
-        },
+        world::ClientToWorld { request: 6, body: None },
     );
     harness.handle_outputs();
     assert!(
@@ -215,34 +163,22 @@ fn an_unknown_request_is_named_in_its_answer() {
 fn an_unknown_field_of_a_known_request_is_skipped() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
-    let mut frame = world::ClientToWorld {
-        request: 5,
-        body: Some(list_all_players()),
-    }
-    .encode_to_vec();
+    let mut frame =
+        world::ClientToWorld { request: 5, body: Some(list_all_players()) }.encode_to_vec();
     frame.extend([0x9a, 0x06, 0x02, 0xab, 0xcd]);
     harness.send_raw(ann.conn, &frame);
-    assert!(matches!(
-        &harness.answers_to(ann.conn, 5)[..],
-        [Body::PlayerList(_)]
-    ));
+    assert!(matches!(&harness.answers_to(ann.conn, 5)[..], [Body::PlayerList(_)]));
 }
 
 #[test]
 fn a_request_with_number_0_is_malformed() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
-    let message = world::ClientToWorld {
-        request: 0,
-        body: Some(create(room("den"))),
-    };
+    let message = world::ClientToWorld { request: 0, body: Some(create(room("den"))) };
     harness.lobby.handle_request(harness.now, ann.conn, message);
     harness.handle_outputs();
     let events = harness.events(&ann);
-    assert!(
-        matches!(&events[..], [Body::Error(error)] if error.code == 3),
-        "{events:?}"
-    );
+    assert!(matches!(&events[..], [Body::Error(error)] if error.code == 3), "{events:?}");
     assert_eq!(harness.listed(&ann), []);
 }
 
@@ -254,36 +190,21 @@ fn an_invalid_message_closes_the_connection_and_keeps_the_session() {
     assert_eq!(harness.goodbye_code(ann.conn), Some(ErrorCode::Malformed));
     assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::Malformed));
     let ann = harness.resume(&ann);
-    harness
-        .lobby
-        .handle_malformed(harness.now, ann.conn, ErrorCode::MessageTooLarge);
+    harness.lobby.handle_malformed(harness.now, ann.conn, ErrorCode::MessageTooLarge);
     harness.handle_outputs();
-    assert_eq!(
-        harness.goodbye_code(ann.conn),
-        Some(ErrorCode::MessageTooLarge)
-    );
-    assert_eq!(
-        harness.close_code(ann.conn),
-        Some(ErrorCode::MessageTooLarge)
-    );
+    assert_eq!(harness.goodbye_code(ann.conn), Some(ErrorCode::MessageTooLarge));
+    assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::MessageTooLarge));
 }
 
 #[test]
 fn requests_after_a_goodbye_are_not_answered() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
-    harness
-        .lobby
-        .handle_malformed(harness.now, ann.conn, ErrorCode::Malformed);
+    harness.lobby.handle_malformed(harness.now, ann.conn, ErrorCode::Malformed);
     while harness.lobby.poll_output().is_some() {}
-    let message = world::ClientToWorld {
-        request: 7,
-        body: Some(list_all_players()),
-    };
+    let message = world::ClientToWorld { request: 7, body: Some(list_all_players()) };
     harness.lobby.handle_request(harness.now, ann.conn, message);
-    harness
-        .lobby
-        .handle_malformed(harness.now, ann.conn, ErrorCode::Malformed);
+    harness.lobby.handle_malformed(harness.now, ann.conn, ErrorCode::Malformed);
     assert_eq!(harness.lobby.poll_output(), None);
 }
 
@@ -291,23 +212,10 @@ fn requests_after_a_goodbye_are_not_answered() {
 fn an_invalid_channel_or_key_is_answered_as_malformed() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
-    let say = world::Say {
-        channel: 9,
-        text: "hello".into(),
-        ..world::Say::default()
-    };
-    assert_eq!(
-        harness.refusal_code(ann.conn, ask::Body::Say(say)),
-        ErrorCode::Malformed
-    );
-    let key = world::CreateRoom {
-        key: vec![1; 15],
-        ..room("den")
-    };
-    assert_eq!(
-        harness.refusal_code(ann.conn, create(key)),
-        ErrorCode::Malformed
-    );
+    let say = world::Say { channel: 9, text: "hello".into(), ..world::Say::default() };
+    assert_eq!(harness.refusal_code(ann.conn, ask::Body::Say(say)), ErrorCode::Malformed);
+    let key = world::CreateRoom { key: vec![1; 15], ..room("den") };
+    assert_eq!(harness.refusal_code(ann.conn, create(key)), ErrorCode::Malformed);
 }
 
 #[test]
@@ -322,30 +230,14 @@ fn refusals_and_successes_are_counted() {
     harness.send_raw(closed, &[0xff]);
     let stats = harness.lobby.stats();
     assert_eq!(
-        (
-            stats.connections,
-            stats.connections_total,
-            stats.players,
-            stats.players_away
-        ),
+        (stats.connections, stats.connections_total, stats.players, stats.players_away),
         (1, 3, 2, 1)
     );
     assert_eq!(
-        (
-            stats.rooms,
-            stats.rooms_running,
-            stats.rooms_made,
-            stats.rooms_started
-        ),
+        (stats.rooms, stats.rooms_running, stats.rooms_made, stats.rooms_started),
         (1, 1, 1, 1)
     );
     assert_eq!((stats.hosts, stats.tickets), (1, 1));
-    assert_eq!(
-        stats.refused.into_iter().collect::<Vec<_>>(),
-        [(ErrorCode::AlreadyInRoom, 1)]
-    );
-    assert_eq!(
-        stats.closed.into_iter().collect::<Vec<_>>(),
-        [(ErrorCode::Malformed, 1)]
-    );
+    assert_eq!(stats.refused.into_iter().collect::<Vec<_>>(), [(ErrorCode::AlreadyInRoom, 1)]);
+    assert_eq!(stats.closed.into_iter().collect::<Vec<_>>(), [(ErrorCode::Malformed, 1)]);
 }

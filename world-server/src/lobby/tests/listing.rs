@@ -19,19 +19,13 @@ fn a_subscriber_gets_new_changed_and_closed_rooms() {
     harness.join(&bob, den.id);
     assert_eq!(
         changes(&mut harness, &cid),
-        [Change::Room(world::Room {
-            players: 2,
-            ..den.clone()
-        })]
+        [Change::Room(world::Room { players: 2, ..den.clone() })]
     );
     harness.advance(seconds(1));
     harness.ask(bob.conn, leave());
     harness.advance(seconds(1));
     harness.ask(ann.conn, leave());
-    assert_eq!(
-        changes(&mut harness, &cid),
-        [Change::Room(den.clone()), Change::Gone(den.id)]
-    );
+    assert_eq!(changes(&mut harness, &cid), [Change::Room(den.clone()), Change::Gone(den.id)]);
 }
 
 #[test]
@@ -73,11 +67,7 @@ fn changes_within_100_ms_are_merged_and_sent_only_if_they_differ() {
     assert_eq!(changes(&mut harness, &cid), []);
     harness.ask(ann.conn, ready(true));
     harness.advance(seconds(1));
-    assert_eq!(
-        changes(&mut harness, &cid),
-        [],
-        "ready flags are not part of the list"
-    );
+    assert_eq!(changes(&mut harness, &cid), [], "ready flags are not part of the list");
 }
 
 #[test]
@@ -128,28 +118,13 @@ fn a_room_that_exists_only_between_two_events_is_not_sent() {
 fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
     let mut harness = LobbyHarness::unlimited();
     let watcher = harness.connect_as("watcher");
-    let many: Vec<_> = (0..20)
-        .map(|number| (format!("{number:32}"), "v".repeat(128)))
-        .collect();
-    let many: Vec<_> = many
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
+    let many: Vec<_> = (0..20).map(|number| (format!("{number:32}"), "v".repeat(128))).collect();
+    let many: Vec<_> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     harness.lobby.check_parameters = Box::new(|_, _, _| Ok(()));
     for number in 0..1_005 {
         let client = harness.connect_as("");
-        let parameters = if number < 500 {
-            parameters(&many)
-        } else {
-            parameters(&[])
-        };
-        harness.create(
-            &client,
-            world::CreateRoom {
-                parameters,
-                ..room("den")
-            },
-        );
+        let parameters = if number < 500 { parameters(&many) } else { parameters(&[]) };
+        harness.create(&client, world::CreateRoom { parameters, ..room("den") });
     }
     let rooms = harness.listed(&watcher);
     assert!(rooms.len() < 1_000 && rooms.len() > 505);
@@ -173,15 +148,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
 fn changes_of_a_large_room_are_collected_for_longer() {
     let mut harness = LobbyHarness::unlimited();
     let ann = harness.connect_as("ann");
-    let den = harness
-        .create(
-            &ann,
-            world::CreateRoom {
-                capacity: 300,
-                ..room("den")
-            },
-        )
-        .id;
+    let den = harness.create(&ann, world::CreateRoom { capacity: 300, ..room("den") }).id;
     let mut sent = 0;
     for number in 0..200 {
         let client = harness.connect_as(&format!("p{number}"));
@@ -200,18 +167,9 @@ fn changes_of_a_large_room_are_collected_for_longer() {
 fn members_of_a_large_room_get_only_the_changes() {
     let mut harness = LobbyHarness::unlimited();
     let ann = harness.connect_as("ann");
-    let den = harness
-        .create(
-            &ann,
-            world::CreateRoom {
-                capacity: 300,
-                ..room("den")
-            },
-        )
-        .id;
-    let mut others: Vec<Client> = (0..100)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
+    let den = harness.create(&ann, world::CreateRoom { capacity: 300, ..room("den") }).id;
+    let mut others: Vec<Client> =
+        (0..100).map(|number| harness.connect_as(&format!("p{number}"))).collect();
     for client in &others {
         harness.join(client, den);
     }
@@ -233,13 +191,10 @@ fn members_of_a_large_room_get_only_the_changes() {
     harness.ask(short.conn, leave());
     harness.events(&late);
     harness.advance(seconds(2));
-    let leavers = harness
-        .events(&late)
-        .into_iter()
-        .filter_map(|body| match body {
-            Body::PlayerChange(change) => Some(change.gone),
-            _ => None,
-        });
+    let leavers = harness.events(&late).into_iter().filter_map(|body| match body {
+        Body::PlayerChange(change) => Some(change.gone),
+        _ => None,
+    });
     assert_eq!(leavers.flatten().collect::<Vec<_>>(), [short.id]);
     // If a player leaves and returns while another one joins, that one knows the player too.
     let back = &others[7];
@@ -259,23 +214,17 @@ fn three_clients() -> (LobbyHarness, [Client; 3]) {
 }
 
 fn subscribe(harness: &mut LobbyHarness, client: &Client) -> Vec<world::Room> {
-    match harness.ask(
-        client.conn,
-        ask::Body::ListRooms(world::ListRooms { subscribe: true }),
-    ) {
+    match harness.ask(client.conn, ask::Body::ListRooms(world::ListRooms { subscribe: true })) {
         Body::RoomList(list) => list.rooms,
         other => panic!("no list but {other:?}"),
     }
 }
 
 fn changes(harness: &mut LobbyHarness, client: &Client) -> Vec<Change> {
-    let changes = harness
-        .events(client)
-        .into_iter()
-        .filter_map(|body| match body {
-            Body::RoomChange(change) => change.change,
-            _ => None,
-        });
+    let changes = harness.events(client).into_iter().filter_map(|body| match body {
+        Body::RoomChange(change) => change.change,
+        _ => None,
+    });
     changes.collect()
 }
 
@@ -287,9 +236,5 @@ fn change_bytes(body: &Body) -> usize {
 }
 
 fn lists(harness: &mut LobbyHarness, client: &Client) -> usize {
-    harness
-        .events(client)
-        .iter()
-        .filter(|body| matches!(body, Body::PlayerChange(_)))
-        .count()
+    harness.events(client).iter().filter(|body| matches!(body, Body::PlayerChange(_))).count()
 }

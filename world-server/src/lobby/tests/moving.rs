@@ -26,20 +26,11 @@ fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
     harness.opened(second, room, None);
     for client in [&ann, &bob] {
         let ticket = harness.ticket(client);
-        assert_eq!(
-            (ticket.address.as_str(), ticket.incarnation),
-            ("127.0.0.1:8002", 2)
-        );
+        assert_eq!((ticket.address.as_str(), ticket.incarnation), ("127.0.0.1:8002", 2));
         assert!(verify_ticket(&ticket, harness.now).is_ok());
     }
     assert_eq!(harness.members(&ann), "ann* bob");
-    assert_eq!(
-        (
-            harness.lobby.stats().rooms_moved,
-            harness.lobby.stats().rooms_running
-        ),
-        (1, 1)
-    );
+    assert_eq!((harness.lobby.stats().rooms_moved, harness.lobby.stats().rooms_running), (1, 1));
     // Late messages of the first host, whose link was cut, are ignored.
     harness.opened(first, room, None);
     assert!(harness.removed_checkpoints.is_empty());
@@ -127,10 +118,7 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
         message.contains("the second one in a row that this room alone can have killed"),
         "{message}"
     );
-    assert_eq!(
-        (harness.take_open_orders(), &harness.condemned[..]),
-        (vec![], &[room][..])
-    );
+    assert_eq!((harness.take_open_orders(), &harness.condemned[..]), (vec![], &[room][..]));
     assert_eq!(harness.lobby.stats().rooms_condemned, 1);
 }
 
@@ -184,10 +172,7 @@ fn a_suspect_room_stays_one_if_another_room_may_have_ended_its_host() {
     // Two rooms become suspects together. Before that, the third room has moved to a host alone.
     let third = harness.host(3, 8);
     harness.lose_host(first, "killed");
-    assert_eq!(
-        take_resume_orders(&mut harness),
-        [(third, one), (third, two)]
-    );
+    assert_eq!(take_resume_orders(&mut harness), [(third, one), (third, two)]);
     harness.opened(third, one, None);
     harness.opened(third, two, None);
     let fourth = harness.host(4, 8);
@@ -197,10 +182,7 @@ fn a_suspect_room_stays_one_if_another_room_may_have_ended_its_host() {
     let fifth = harness.host(5, 8);
     harness.lose_host(third, "killed");
     // No idle host is left for the second suspect.
-    assert_eq!(
-        take_resume_orders(&mut harness),
-        [(fifth, one), (fourth, two)]
-    );
+    assert_eq!(take_resume_orders(&mut harness), [(fifth, one), (fourth, two)]);
     harness.opened(fifth, one, None);
     harness.opened(fourth, two, None);
     // Either room may have ended this one: the third is a suspect, too.
@@ -216,13 +198,10 @@ fn a_suspect_room_stays_one_if_another_room_may_have_ended_its_host() {
 fn suspect_rooms_wait_until_an_empty_host_is_free() {
     let mut harness = LobbyHarness::new();
     let first = harness.host(1, 8);
-    let clients: Vec<Client> = (0..6)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
-    let rooms: Vec<u64> = clients
-        .iter()
-        .map(|client| running(&mut harness, first, &[client]))
-        .collect();
+    let clients: Vec<Client> =
+        (0..6).map(|number| harness.connect_as(&format!("p{number}"))).collect();
+    let rooms: Vec<u64> =
+        clients.iter().map(|client| running(&mut harness, first, &[client])).collect();
     harness.lose_host(first, "killed");
     let second = harness.host(2, 8);
     for (host, room) in take_resume_orders(&mut harness) {
@@ -240,10 +219,7 @@ fn suspect_rooms_wait_until_an_empty_host_is_free() {
         assert_eq!(take_resume_orders(&mut harness), []);
         harness.advance(seconds(4));
     }
-    assert_eq!(
-        (harness.lobby.stats().rooms_running, harness.condemned.len()),
-        (6, 0)
-    );
+    assert_eq!((harness.lobby.stats().rooms_running, harness.condemned.len()), (6, 0));
 }
 
 #[test]
@@ -269,11 +245,8 @@ fn a_room_that_crashes_hosts_before_they_resume_it_is_closed_too() {
 fn the_next_host_gets_the_current_members_and_names() {
     let mut harness = LobbyHarness::new();
     let first = harness.host(1, 8);
-    let (ann, bob, cat) = (
-        harness.connect_as("ann"),
-        harness.connect_as("bob"),
-        harness.connect_as("cat"),
-    );
+    let (ann, bob, cat) =
+        (harness.connect_as("ann"), harness.connect_as("bob"), harness.connect_as("cat"));
     let room = running(&mut harness, first, &[&ann, &bob, &cat]);
     harness.lose_host(first, "killed");
     harness.send(bob.conn, super::harness::leave());
@@ -287,10 +260,8 @@ fn the_next_host_gets_the_current_members_and_names() {
         .members
         .expect("the order has the members")
         .members;
-    let members: Vec<_> = members
-        .iter()
-        .map(|member| (member.player, member.name.as_str()))
-        .collect();
+    let members: Vec<_> =
+        members.iter().map(|member| (member.player, member.name.as_str())).collect();
     assert_eq!((order.room, &members[..]), (room, &[(ann.id, "zoe")][..]));
 }
 
@@ -300,10 +271,7 @@ fn a_room_that_no_host_can_resume_is_closed_with_the_reason() {
     harness.opened(
         second,
         room,
-        Some(codes::error(
-            ErrorCode::ServerError,
-            "the saved state is invalid",
-        )),
+        Some(codes::error(ErrorCode::ServerError, "the saved state is invalid")),
     );
     let (code, message) = harness.leave_reason(&ann);
     assert_eq!(code, ErrorCode::HostDied);

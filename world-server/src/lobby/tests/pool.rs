@@ -15,11 +15,7 @@ fn the_pool_keeps_the_children_in_use_and_one_spare() {
     assert_eq!(harness.children, None, "the pool starts with one child");
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     harness.running_room_of(first, &[&ann]);
-    assert_eq!(
-        harness.children,
-        Some(2),
-        "one child is in use, one is spare"
-    );
+    assert_eq!(harness.children, Some(2), "one child is in use, one is spare");
     let second = harness.child(2, 1);
     harness.running_room_of(second, &[&bob]);
     assert_eq!(harness.children, Some(3));
@@ -86,10 +82,7 @@ fn a_silent_host_is_disconnected_and_its_players_are_notified() {
     assert!(message.contains("sent nothing for 2000 ms"), "{message}");
     // It gets no orders, and its late messages have no effect.
     harness.room_of(&[&ann]);
-    assert_eq!(
-        harness.refusal_code(ann.conn, start()),
-        ErrorCode::NoHostAvailable
-    );
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::NoHostAvailable);
     send_heartbeat(&mut harness, host);
     harness.advance(seconds(10));
     assert_eq!(harness.take_disconnected_hosts(), [], "once");
@@ -161,9 +154,7 @@ fn a_host_that_comes_back_from_a_pause_is_known_for_it() {
     harness.reconnecting_host(1, 1, &[]);
     let known = |harness: &LobbyHarness| {
         let instance = [9; 16];
-        harness
-            .lobby
-            .new_silence(harness.now, Origin::Remote, &instance)
+        harness.lobby.new_silence(harness.now, Origin::Remote, &instance)
     };
     let host = harness.reconnecting_host(2, 9, &[]);
     for _ in 0..100 {
@@ -184,9 +175,7 @@ fn a_host_that_comes_back_from_a_pause_is_known_for_it() {
 #[test]
 fn an_embedded_host_is_never_disconnected() {
     let mut harness = LobbyHarness::new();
-    harness
-        .lobby
-        .handle_host_start(harness.now, HostId(1), Origin::Embedded);
+    harness.lobby.handle_host_start(harness.now, HostId(1), Origin::Embedded);
     harness.host(1, 8);
     for _ in 0..40 {
         harness.advance(Duration::from_millis(250));
@@ -195,11 +184,7 @@ fn an_embedded_host_is_never_disconnected() {
 }
 
 fn elastic(min: u32, max: u32) -> LobbyHarness {
-    let children = ChildPoolConfig {
-        min,
-        max,
-        ..ChildPoolConfig::default()
-    };
+    let children = ChildPoolConfig { min, max, ..ChildPoolConfig::default() };
     // No host sends heartbeats here.
     LobbyHarness::with(LobbyConfig {
         children,
@@ -209,8 +194,5 @@ fn elastic(min: u32, max: u32) -> LobbyHarness {
 }
 
 fn send_heartbeat(harness: &mut LobbyHarness, host: HostId) {
-    harness.send_from_host(
-        host,
-        host_to_world::Body::Heartbeat(Heartbeat { number: 1 }),
-    );
+    harness.send_from_host(host, host_to_world::Body::Heartbeat(Heartbeat { number: 1 }));
 }

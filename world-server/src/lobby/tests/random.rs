@@ -45,10 +45,7 @@ fn the_invariants_hold_in_random_runs() {
         run.settle(&format!("seed {seed}"));
     }
     // The runs have reached these cases.
-    assert!(
-        starts > 500 && resumes > 500,
-        "{starts} starts, {resumes} resumes"
-    );
+    assert!(starts > 500 && resumes > 500, "{starts} starts, {resumes} resumes");
     assert!(transfers > 50, "{transfers} transfers");
     for code in [
         ErrorCode::RoomFull,
@@ -63,16 +60,10 @@ fn the_invariants_hold_in_random_runs() {
         ErrorCode::TooManyFromAddress,
         ErrorCode::RateLimited,
     ] {
-        assert!(
-            refused.contains(&code),
-            "{code:?} never occurred: {refused:?}"
-        );
+        assert!(refused.contains(&code), "{code:?} never occurred: {refused:?}");
     }
     for code in [ErrorCode::TakenOver, ErrorCode::Idle, ErrorCode::Malformed] {
-        assert!(
-            closed.contains(&code),
-            "{code:?} never occurred: {closed:?}"
-        );
+        assert!(closed.contains(&code), "{code:?} never occurred: {closed:?}");
     }
 }
 
@@ -196,13 +187,7 @@ impl RandomRun {
         let entropy =
             move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
         let signer = TicketSigner::from_seed(&[7; 32]);
-        Lobby::new(
-            config,
-            games,
-            Box::new(|_, _, _| Ok(())),
-            Box::new(entropy),
-            signer,
-        )
+        Lobby::new(config, games, Box::new(|_, _, _| Ok(())), Box::new(entropy), signer)
     }
 
     fn step(&mut self) {
@@ -222,8 +207,7 @@ impl RandomRun {
             }),
             15..16 => {
                 self.with_random_connection(|run, conn| {
-                    run.lobby
-                        .handle_malformed(run.now, conn, ErrorCode::Malformed);
+                    run.lobby.handle_malformed(run.now, conn, ErrorCode::Malformed);
                 });
             }
             16..20 => self.add_or_remove_host(),
@@ -250,11 +234,7 @@ impl RandomRun {
         self.now += Duration::from_secs(15);
         self.lobby.handle_timeout(self.now);
         self.handle_outputs();
-        assert_eq!(
-            self.waiting,
-            BTreeSet::new(),
-            "{context}: requests without an answer"
-        );
+        assert_eq!(self.waiting, BTreeSet::new(), "{context}: requests without an answer");
         self.lobby.drain(self.now);
         self.handle_outputs();
         assert!(self.lobby.is_drained(), "{context}");
@@ -266,11 +246,7 @@ impl RandomRun {
             self.lobby.handle_timeout(self.now);
         }
         let stats = self.lobby.stats();
-        assert_eq!(
-            (stats.connections, stats.players, stats.rooms),
-            (0, 0, 0),
-            "{context}"
-        );
+        assert_eq!((stats.connections, stats.players, stats.rooms), (0, 0, 0), "{context}");
         assert_eq!(self.lobby.next_deadline(), None, "{context}");
     }
 
@@ -285,11 +261,8 @@ impl RandomRun {
     }
 
     fn hello(&mut self) -> ask::Body {
-        let token = if self.random.chance(60) {
-            self.random.pick(&self.tokens).cloned()
-        } else {
-            None
-        };
+        let token =
+            if self.random.chance(60) { self.random.pick(&self.tokens).cloned() } else { None };
         let name = self.any_name();
         hello(&name, &token.unwrap_or_default())
     }
@@ -320,12 +293,10 @@ impl RandomRun {
             15 => kick(player),
             16 => set_name(&self.any_name()),
             17 if self.random.chance(50) => request_ticket(),
-            17 => ask::Body::InviteBots(world::InviteBots {
-                count: 1 + self.random.below(4) as u32,
-            }),
-            18 => ask::Body::ListRooms(world::ListRooms {
-                subscribe: self.random.chance(70),
-            }),
+            17 => {
+                ask::Body::InviteBots(world::InviteBots { count: 1 + self.random.below(4) as u32 })
+            }
+            18 => ask::Body::ListRooms(world::ListRooms { subscribe: self.random.chance(70) }),
             _ => [list_all_players(), self.hello(), self.chat()][self.random.below(3) as usize]
                 .clone(),
         }
@@ -351,10 +322,7 @@ impl RandomRun {
         }
         self.requests += 1;
         self.waiting.insert((conn, self.requests));
-        let message = world::ClientToWorld {
-            request: self.requests,
-            body: Some(body),
-        };
+        let message = world::ClientToWorld { request: self.requests, body: Some(body) };
         self.lobby.handle_request(self.now, conn, message);
     }
 
@@ -392,11 +360,7 @@ impl RandomRun {
             1..3 => {
                 self.send_from_host(
                     any,
-                    host_to_world::Body::PlayerOut(messages::PlayerOut {
-                        room,
-                        player,
-                        reason,
-                    }),
+                    host_to_world::Body::PlayerOut(messages::PlayerOut { room, player, reason }),
                 );
             }
             3 => self.send_from_host(
@@ -415,14 +379,9 @@ impl RandomRun {
             }
             _ => {
                 if let Some((host, here)) = self.opening.last().copied() {
-                    let error = self
-                        .random
-                        .chance(20)
-                        .then(|| codes::error(ErrorCode::ServerError, "no"));
-                    let opened = messages::RoomOpened {
-                        room: here.room,
-                        error,
-                    };
+                    let error =
+                        self.random.chance(20).then(|| codes::error(ErrorCode::ServerError, "no"));
+                    let opened = messages::RoomOpened { room: here.room, error };
                     self.send_from_host(host, host_to_world::Body::RoomOpened(opened));
                 }
             }
@@ -469,10 +428,7 @@ impl RandomRun {
             _ => {
                 if self.gates.is_empty() {
                     if let Some((host, here)) = self.opening.last().copied() {
-                        let opened = messages::RoomOpened {
-                            room: here.room,
-                            error: None,
-                        };
+                        let opened = messages::RoomOpened { room: here.room, error: None };
                         self.send_from_host(host, host_to_world::Body::RoomOpened(opened));
                     }
                     return;
@@ -483,11 +439,7 @@ impl RandomRun {
             }
         };
         // The room's host, if it has one.
-        let on = self
-            .lobby
-            .rooms
-            .get(RoomId(room))
-            .and_then(LobbyRoom::game_host);
+        let on = self.lobby.rooms.get(RoomId(room)).and_then(LobbyRoom::game_host);
         self.send_from_host(on.unwrap_or(any), body);
     }
 
@@ -500,28 +452,13 @@ impl RandomRun {
                 number,
             }) => {
                 let carried = self.random.chance(85).then(|| vec![1, 2]);
-                let departed = messages::Departed {
-                    room,
-                    player,
-                    number,
-                    carried,
-                };
-                self.gates
-                    .push((host, host_to_world::Body::Departed(departed)));
+                let departed = messages::Departed { room, player, number, carried };
+                self.gates.push((host, host_to_world::Body::Departed(departed)));
             }
-            world_to_host::Body::Admit(messages::Admit {
-                room,
-                player,
-                number,
-                ..
-            }) => {
+            world_to_host::Body::Admit(messages::Admit { room, player, number, .. }) => {
                 self.gates.push((
                     host,
-                    host_to_world::Body::Arrived(messages::Arrived {
-                        room,
-                        player,
-                        number,
-                    }),
+                    host_to_world::Body::Arrived(messages::Arrived { room, player, number }),
                 ));
             }
             _ => {}
@@ -530,27 +467,18 @@ impl RandomRun {
 
     fn send_from_host(&mut self, host: HostId, body: host_to_world::Body) {
         self.note_host_message(host, &body);
-        self.lobby
-            .handle_host(self.now, host, HostReport::Message(body));
+        self.lobby.handle_host(self.now, host, HostReport::Message(body));
     }
 
     /// The host of a room starts it or kicks a member.
     fn act_as_room_host(&mut self) {
-        let worlds = self
-            .lobby
-            .rooms
-            .iter()
-            .filter(|room| room.map_identity.is_none());
+        let worlds = self.lobby.rooms.iter().filter(|room| room.map_identity.is_none());
         let hosts: Vec<_> = worlds.map(|room| room.host).collect();
         let Some(player) = self.random.pick(&hosts).copied() else {
             return;
         };
         if let Some(conn) = self.lobby.players.at(player).conn {
-            let act = if self.random.chance(60) {
-                start()
-            } else {
-                kick(self.any_player())
-            };
+            let act = if self.random.chance(60) { start() } else { kick(self.any_player()) };
             self.request(conn, act);
         }
     }
@@ -559,27 +487,14 @@ impl RandomRun {
     fn any_room(&mut self) -> u64 {
         let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
         let any = self.random.below(100);
-        if any < 10 {
-            any
-        } else {
-            self.random.pick(&rooms).copied().unwrap_or_default()
-        }
+        if any < 10 { any } else { self.random.pick(&rooms).copied().unwrap_or_default() }
     }
 
     /// A player id, mostly of an existing player.
     fn any_player(&mut self) -> u64 {
-        let players: Vec<_> = self
-            .lobby
-            .players
-            .iter()
-            .map(|player| player.id.0)
-            .collect();
+        let players: Vec<_> = self.lobby.players.iter().map(|player| player.id.0).collect();
         let any = self.random.below(100);
-        if any < 10 {
-            any
-        } else {
-            self.random.pick(&players).copied().unwrap_or_default()
-        }
+        if any < 10 { any } else { self.random.pick(&players).copied().unwrap_or_default() }
     }
 
     fn any_host(&mut self) -> Option<HostId> {
@@ -635,15 +550,12 @@ impl RandomRun {
                     cut.push(host);
                     self.cut_link(host);
                 }
-                LobbyAction::Record { key, value } => self
-                    .directory
-                    .as_mut()
-                    .expect("a directory")
-                    .put(key, value),
-                LobbyAction::AdoptRoom { .. } => assert!(
-                    self.directory.is_some(),
-                    "hosts keep rooms for the next leader"
-                ),
+                LobbyAction::Record { key, value } => {
+                    self.directory.as_mut().expect("a directory").put(key, value)
+                }
+                LobbyAction::AdoptRoom { .. } => {
+                    assert!(self.directory.is_some(), "hosts keep rooms for the next leader")
+                }
                 // Any client may take the session over.
                 LobbyAction::StartBot { token, .. } => self.tokens.push(token.to_vec()),
                 LobbyAction::SaveCondemned { .. }
@@ -661,8 +573,7 @@ impl RandomRun {
         }
         if !cut.is_empty() {
             for host in cut {
-                self.lobby
-                    .handle_host_lost(self.now, host, "its link is cut");
+                self.lobby.handle_host_lost(self.now, host, "its link is cut");
             }
             self.handle_outputs();
         }
@@ -672,15 +583,10 @@ impl RandomRun {
 
     /// Updates a client's state by a message.
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
-        let known = self
-            .open
-            .get_mut(&conn)
-            .expect("nothing is sent to a connection that is closed");
+        let known =
+            self.open.get_mut(&conn).expect("nothing is sent to a connection that is closed");
         if message.request != 0 {
-            assert!(
-                self.waiting.remove(&(conn, message.request)),
-                "one answer to {message:?}"
-            );
+            assert!(self.waiting.remove(&(conn, message.request)), "one answer to {message:?}");
         }
         match message.body.expect("a body") {
             Body::Welcome(welcome) => {
@@ -695,11 +601,7 @@ impl RandomRun {
             }
             Body::RoomJoined(joined) => known.room = joined.room.map(|room| room.id),
             Body::RoomLeft(left) => {
-                assert_eq!(
-                    known.room.take(),
-                    Some(left.room),
-                    "only a member leaves a room"
-                );
+                assert_eq!(known.room.take(), Some(left.room), "only a member leaves a room");
             }
             Body::Ticket(ticket) => {
                 assert_eq!(known.room, Some(ticket.room), "a ticket follows the room");

@@ -16,30 +16,15 @@ use crate::lobby::{HostId, RecordKey};
 #[test]
 fn players_resume_at_another_server_and_find_their_room() {
     let mut first = LobbyHarness::recorded();
-    let (ann, bob, cid) = (
-        first.connect_as("ann"),
-        first.connect_as("bob"),
-        first.connect_as("cid"),
-    );
-    let den = first.create(
-        &ann,
-        CreateRoom {
-            password: "s3cret".into(),
-            capacity: 3,
-            ..room("den")
-        },
-    );
+    let (ann, bob, cid) =
+        (first.connect_as("ann"), first.connect_as("bob"), first.connect_as("cid"));
+    let den =
+        first.create(&ann, CreateRoom { password: "s3cret".into(), capacity: 3, ..room("den") });
     first.ask(
         bob.conn,
-        ask::Body::JoinRoom(world::JoinRoom {
-            room: den.id,
-            password: "s3cret".into(),
-        }),
+        ask::Body::JoinRoom(world::JoinRoom { room: den.id, password: "s3cret".into() }),
     );
-    first.expect_done(
-        bob.conn,
-        ask::Body::SetReady(world::SetReady { ready: true }),
-    );
+    first.expect_done(bob.conn, ask::Body::SetReady(world::SetReady { ready: true }));
     let eve = add_member(&mut first, &den, "eve");
     first.expect_done(ann.conn, ask::Body::Kick(world::Kick { player: eve.id }));
 
@@ -49,12 +34,7 @@ fn players_resume_at_another_server_and_find_their_room() {
     let conn = second.connect();
     let welcome = second.welcome(conn, "x", &ann.token);
     assert_eq!(
-        (
-            welcome.player,
-            welcome.name.as_str(),
-            welcome.resumed,
-            welcome.room
-        ),
+        (welcome.player, welcome.name.as_str(), welcome.resumed, welcome.room),
         (ann.id, "ann", true, Some(den.id))
     );
     let bob = second.resume(&bob);
@@ -62,16 +42,10 @@ fn players_resume_at_another_server_and_find_their_room() {
     // Bans, the password and taken names are kept, and ids continue.
     let conn = second.connect();
     let eve = second.hello(conn, "eve", &token_of(&first, "eve"));
-    assert_eq!(
-        second.refusal_code(eve.conn, join(den.id)),
-        ErrorCode::Kicked
-    );
+    assert_eq!(second.refusal_code(eve.conn, join(den.id)), ErrorCode::Kicked);
     assert_eq!(second.connect_as("cid").name, "cid-2");
     let cid = second.resume(&cid);
-    assert_eq!(
-        second.refusal_code(cid.conn, join(den.id)),
-        ErrorCode::WrongPassword
-    );
+    assert_eq!(second.refusal_code(cid.conn, join(den.id)), ErrorCode::WrongPassword);
     assert!(second.create(&cid, room("other")).id > den.id);
 }
 
@@ -103,10 +77,8 @@ fn ids_are_reserved_in_time_if_one_kind_alone_is_used_up() {
     let reserved = |harness: &mut LobbyHarness| {
         let before = harness.log.len();
         harness.connect_as("bob");
-        let written = harness.log[before..]
-            .iter()
-            .filter(|(key, _)| *key == RecordKey::Ids)
-            .count();
+        let written =
+            harness.log[before..].iter().filter(|(key, _)| *key == RecordKey::Ids).count();
         let ids = pb::Ids::decode(&harness.records[&RecordKey::Ids][..]).expect("a record");
         (written, ids.tickets, ids.transfers)
     };
@@ -123,10 +95,7 @@ fn ids_are_reserved_in_time_if_one_kind_alone_is_used_up() {
 fn a_create_request_repeated_at_another_server_makes_no_second_room() {
     let mut first = LobbyHarness::recorded();
     let ann = first.connect_as("ann");
-    let wanted = CreateRoom {
-        key: vec![7; 16],
-        ..room("den")
-    };
+    let wanted = CreateRoom { key: vec![7; 16], ..room("den") };
     let made = first.create(&ann, wanted.clone());
     let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
@@ -146,16 +115,9 @@ fn a_host_reconnects_and_its_rooms_continue_unchanged() {
     let ann = second.resume(&ann);
     let host = second.reconnecting_host(second.lobby.last_host().0 + 1, 9, &[(den, 1), (77, 3)]);
     assert_eq!(second.adopted, [(den, host)]);
-    assert_eq!(
-        second.take_closed_rooms(),
-        [77],
-        "the lobby does not know this room"
-    );
+    assert_eq!(second.take_closed_rooms(), [77], "the lobby does not know this room");
     let after = second.request_new_ticket(&ann);
-    assert_eq!(
-        (after.room, &after.address, after.incarnation),
-        (den, &before.address, 1)
-    );
+    assert_eq!((after.room, &after.address, after.incarnation), (den, &before.address, 1));
     second.advance(seconds(6));
     assert!(second.listed(&ann)[0].running);
     // The host can be lost again; the room has no checkpoint until the host saves it again.
@@ -169,26 +131,15 @@ fn a_host_that_reconnects_keeps_its_rooms() {
     let first = harness.reconnecting_host(20_000, 9, &[(den, 1)]);
     // Its link broke, which this lobby has not noticed.
     let second = harness.reconnecting_host(20_001, 9, &[(den, 1)]);
-    assert_eq!(
-        harness.take_disconnected_hosts(),
-        [first],
-        "a host has at most one link"
-    );
+    assert_eq!(harness.take_disconnected_hosts(), [first], "a host has at most one link");
     assert_eq!(harness.adopted, [(den, first), (den, second)]);
     harness.lose_host(first, "its connection ended");
     assert_eq!(
-        (
-            harness.take_closed_rooms(),
-            harness.request_new_ticket(&ann).incarnation
-        ),
+        (harness.take_closed_rooms(), harness.request_new_ticket(&ann).incarnation),
         (vec![], 1)
     );
     harness.lose_host(second, "killed");
-    assert_eq!(
-        harness.leave_reason(&ann).0,
-        ErrorCode::HostDied,
-        "the room has no checkpoint yet"
-    );
+    assert_eq!(harness.leave_reason(&ann).0, ErrorCode::HostDied, "the room has no checkpoint yet");
 }
 
 #[test]
@@ -206,10 +157,7 @@ fn a_leader_crash_while_a_host_reconnects_loses_no_room() {
     for mut next in harness.restore_partial_writes(&before, seconds(5)) {
         let host = next.reconnecting_host(40_000, 9, &[(den, 1)]);
         let ann = next.resume(&ann);
-        assert_eq!(
-            (next.take_closed_rooms(), &next.adopted[..]),
-            (vec![], &[(den, host)][..])
-        );
+        assert_eq!((next.take_closed_rooms(), &next.adopted[..]), (vec![], &[(den, host)][..]));
         assert!(next.listed(&ann)[0].running);
     }
 }
@@ -243,10 +191,7 @@ fn an_older_incarnation_of_a_room_is_closed() {
 #[test]
 fn rooms_of_a_host_that_does_not_reconnect_in_time_are_lost() {
     let (mut second, ann, den) = restored_room();
-    assert!(
-        second.listed(&ann)[0].running,
-        "a live room stays in the list"
-    );
+    assert!(second.listed(&ann)[0].running, "a live room stays in the list");
     second.advance(seconds(4));
     assert_eq!(second.listed(&ann).len(), 1);
     second.advance(seconds(2));
@@ -293,10 +238,7 @@ fn without_a_working_directory_there_are_no_records_or_no_new_rooms() {
     assert!(message.contains("try again"), "{message}");
     // Existing rooms continue.
     harness.join(&bob, den);
-    assert!(matches!(
-        harness.ask(bob.conn, request_ticket()),
-        Body::Ticket(_)
-    ));
+    assert!(matches!(harness.ask(bob.conn, request_ticket()), Body::Ticket(_)));
     harness.lobby.set_directory_available(true);
     harness.ask(bob.conn, ask::Body::LeaveRoom(world::LeaveRoom {}));
     harness.create(&bob, room("new"));
@@ -318,10 +260,8 @@ fn a_heartbeat_of_a_remote_host_is_acknowledged() {
             world_to_host::Body::AcknowledgeHeartbeat(heard) if heard.number == 5
         )
     };
-    let is_acknowledged = harness
-        .take_orders()
-        .iter()
-        .any(|(to, order)| *to == host && is_acknowledgement(order));
+    let is_acknowledged =
+        harness.take_orders().iter().any(|(to, order)| *to == host && is_acknowledgement(order));
     assert!(is_acknowledged);
 }
 
@@ -330,9 +270,7 @@ fn record_keys_survive_a_round_trip() {
     for key in ["ids", "host.3", "room.18446744073709551615", "player.1"] {
         assert_eq!(key.parse::<RecordKey>().expect("a key").to_string(), key);
     }
-    for wrong in [
-        "", "room", "room.", "room.x", "leader", "room.-1", "rooms.1",
-    ] {
+    for wrong in ["", "room", "room.", "room.x", "leader", "room.-1", "rooms.1"] {
         assert!(wrong.parse::<RecordKey>().is_err(), "{wrong}");
     }
     assert_eq!("host.3".parse(), Ok(RecordKey::Host(HostId(3))));
@@ -354,25 +292,16 @@ fn add_member(harness: &mut LobbyHarness, den: &world::Room, name: &str) -> Clie
     let client = harness.connect_as(name);
     harness.ask(
         client.conn,
-        ask::Body::JoinRoom(world::JoinRoom {
-            room: den.id,
-            password: "s3cret".into(),
-        }),
+        ask::Body::JoinRoom(world::JoinRoom { room: den.id, password: "s3cret".into() }),
     );
     client
 }
 
 fn token_of(harness: &LobbyHarness, name: &str) -> Vec<u8> {
-    let players = harness
-        .records
-        .iter()
-        .filter(|(key, _)| matches!(key, RecordKey::Player(_)));
+    let players = harness.records.iter().filter(|(key, _)| matches!(key, RecordKey::Player(_)));
     let mut known =
         players.filter_map(|(_, bytes)| crate::directory::Player::decode(&bytes[..]).ok());
-    known
-        .find(|player| player.name == name)
-        .expect("a player")
-        .token
+    known.find(|player| player.name == name).expect("a player").token
 }
 
 #[test]
@@ -395,10 +324,7 @@ fn rooms_go_on_after_the_end_of_everything_if_their_checkpoints_were_kept() {
     let host = second.host(second.lobby.last_host().0 + 1, 4);
     second.opened(host, kept, None);
     assert_eq!(second.request_new_ticket(&ann).incarnation, 2);
-    assert_eq!(
-        second.refusal_code(bob.conn, request_ticket()),
-        ErrorCode::NotInRoom
-    );
+    assert_eq!(second.refusal_code(bob.conn, request_ticket()), ErrorCode::NotInRoom);
 }
 
 #[test]
@@ -505,11 +431,7 @@ fn players_of_a_room_that_is_set_aside_are_told_when_they_come_back() {
     let conn = next.connect();
     let welcome = next.welcome(conn, "x", &ann.token);
     assert_eq!((welcome.resumed, welcome.room), (true, Some(one)));
-    let ann = Client {
-        conn,
-        token: welcome.resume_token,
-        ..ann
-    };
+    let ann = Client { conn, token: welcome.resume_token, ..ann };
     let (code, message) = next.leave_reason(&ann);
     assert_eq!(code, ErrorCode::ServerError);
     assert!(message.contains("closed"), "{message}");

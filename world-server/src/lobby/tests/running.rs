@@ -17,36 +17,20 @@ fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     let room = harness.room_of(&[&ann, &bob]);
     let number = harness.send(ann.conn, start());
-    assert_eq!(
-        harness.answers_to(ann.conn, number),
-        [],
-        "the answer waits for the host"
-    );
+    assert_eq!(harness.answers_to(ann.conn, number), [], "the answer waits for the host");
     let opens = harness.take_open_orders();
     assert_eq!((opens.len(), opens[0].0, opens[0].1.room), (1, host, room));
-    assert_eq!(
-        (opens[0].1.game.as_str(), opens[0].1.capacity),
-        ("field", 64)
-    );
+    assert_eq!((opens[0].1.game.as_str(), opens[0].1.capacity), ("field", 64));
     assert_ne!(opens[0].1.seed, 0);
 
     harness.opened(host, room, None);
-    assert_eq!(
-        harness.answers_to(ann.conn, number),
-        [Body::Done(world::Done {})]
-    );
+    assert_eq!(harness.answers_to(ann.conn, number), [Body::Done(world::Done {})]);
     for client in [&ann, &bob] {
         let ticket = harness.ticket(client);
-        assert_eq!(
-            (ticket.room, ticket.address.as_str()),
-            (room, "127.0.0.1:8001")
-        );
+        assert_eq!((ticket.room, ticket.address.as_str()), (room, "127.0.0.1:8001"));
         assert_eq!(ticket.certificate_sha256, vec![1; 32]);
         let signed = verify_ticket(&ticket, harness.now).expect("a good ticket");
-        assert_eq!(
-            (signed.player.0, signed.name.as_str()),
-            (client.id, client.name.as_str())
-        );
+        assert_eq!((signed.player.0, signed.name.as_str()), (client.id, client.name.as_str()));
         assert!(verify_ticket(&ticket, harness.now + seconds(30)).is_ok());
         assert!(verify_ticket(&ticket, harness.now + seconds(32)).is_err());
     }
@@ -64,10 +48,7 @@ fn nobody_is_shown_a_room_s_seed() {
     assert_eq!(harness.listed(&bob)[0].parameters, shown);
     let joined = harness.join(&bob, made.id);
     assert_eq!(joined.room.expect("a room").parameters, shown);
-    harness.expect_done(
-        bob.conn,
-        ask::Body::SetReady(world::SetReady { ready: true }),
-    );
+    harness.expect_done(bob.conn, ask::Body::SetReady(world::SetReady { ready: true }));
     harness.send(ann.conn, start());
     harness.opened(host, made.id, None);
     for client in [&ann, &bob] {
@@ -123,15 +104,9 @@ fn only_the_host_starts_and_only_once() {
     let room = harness.room_of(&[&ann, &bob]);
     assert_eq!(harness.refusal_code(bob.conn, start()), ErrorCode::NotHost);
     harness.send(ann.conn, start());
-    assert_eq!(
-        harness.refusal_code(ann.conn, start()),
-        ErrorCode::AlreadyRunning
-    );
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::AlreadyRunning);
     harness.opened(host, room, None);
-    assert_eq!(
-        harness.refusal_code(ann.conn, start()),
-        ErrorCode::AlreadyRunning
-    );
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::AlreadyRunning);
 }
 
 #[test]
@@ -142,16 +117,10 @@ fn a_game_starts_with_enough_connected_players() {
     let den = duel(&mut harness, &ann);
     let (code, message) = harness.expect_refusal(ann.conn, start());
     assert_eq!(code, ErrorCode::NotEnoughPlayers);
-    assert!(
-        message.contains("takes 2 players, 1 are there"),
-        "{message}"
-    );
+    assert!(message.contains("takes 2 players, 1 are there"), "{message}");
     harness.join(&bob, den);
     harness.disconnect(&bob);
-    assert_eq!(
-        harness.refusal_code(ann.conn, start()),
-        ErrorCode::NotEnoughPlayers
-    );
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::NotEnoughPlayers);
     harness.resume(&bob);
     harness.send(ann.conn, start());
     assert_eq!(harness.take_open_orders().len(), 1);
@@ -162,15 +131,9 @@ fn without_a_free_host_a_start_is_refused() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
     harness.room_of(&[&ann]);
-    assert_eq!(
-        harness.refusal_code(ann.conn, start()),
-        ErrorCode::NoHostAvailable
-    );
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::NoHostAvailable);
     let host = harness.host(1, 0);
-    assert_eq!(
-        harness.refusal_code(ann.conn, start()),
-        ErrorCode::NoHostAvailable
-    );
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::NoHostAvailable);
     harness.lose_host(host, "killed");
     harness.host(2, 1);
     harness.send(ann.conn, start());
@@ -187,30 +150,19 @@ fn a_room_that_its_host_refuses_waits_again_and_the_start_fails() {
     harness.opened(
         host,
         room,
-        Some(codes::error(
-            ErrorCode::BadParameter,
-            "size=0x0 is no size\u{7}",
-        )),
+        Some(codes::error(ErrorCode::BadParameter, "size=0x0 is no size\u{7}")),
     );
     let answers = harness.answers_to(ann.conn, number);
-    let [Body::Error(error)] = &answers[..] else {
-        panic!("{answers:?}")
-    };
+    let [Body::Error(error)] = &answers[..] else { panic!("{answers:?}") };
     let (code, message) = read_error(error);
     assert_eq!(code, ErrorCode::BadParameter);
     assert!(message.ends_with("size=0x0 is no size"), "{message}");
     assert!(!harness.listed(&ann)[0].running);
-    assert_eq!(
-        harness.refusal_code(ann.conn, request_ticket()),
-        ErrorCode::RoomNotRunning
-    );
+    assert_eq!(harness.refusal_code(ann.conn, request_ticket()), ErrorCode::RoomNotRunning);
     // The second attempt succeeds.
     let number = harness.send(ann.conn, start());
     harness.opened(host, room, None);
-    assert_eq!(
-        harness.answers_to(ann.conn, number),
-        [Body::Done(world::Done {})]
-    );
+    assert_eq!(harness.answers_to(ann.conn, number), [Body::Done(world::Done {})]);
 }
 
 #[test]
@@ -277,11 +229,8 @@ fn a_room_that_empties_while_it_opens_is_closed_and_its_start_is_answered() {
 fn a_running_room_is_joined_only_where_the_game_allows_it() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob, cid) = (
-        harness.connect_as("ann"),
-        harness.connect_as("bob"),
-        harness.connect_as("cid"),
-    );
+    let (ann, bob, cid) =
+        (harness.connect_as("ann"), harness.connect_as("bob"), harness.connect_as("cid"));
     let field = harness.running_room_of(host, &[&ann]);
     harness.join(&cid, field);
     harness.ticket(&cid);
@@ -291,15 +240,9 @@ fn a_running_room_is_joined_only_where_the_game_allows_it() {
     harness.join(&cid, closed);
     harness.send(bob.conn, start());
     let dan = harness.connect_as("dan");
-    assert_eq!(
-        harness.refusal_code(dan.conn, join(closed)),
-        ErrorCode::AlreadyRunning
-    );
+    assert_eq!(harness.refusal_code(dan.conn, join(closed)), ErrorCode::AlreadyRunning);
     harness.opened(host, closed, None);
-    assert_eq!(
-        harness.refusal_code(dan.conn, join(closed)),
-        ErrorCode::AlreadyRunning
-    );
+    assert_eq!(harness.refusal_code(dan.conn, join(closed)), ErrorCode::AlreadyRunning);
     // A member may repeat its join and gets a new ticket.
     harness.discard_events();
     harness.join(&cid, closed);
@@ -314,14 +257,7 @@ fn a_player_who_joins_while_the_room_opens_gets_a_ticket_too() {
     let room = harness.room_of(&[&ann]);
     harness.send(ann.conn, start());
     harness.join(&bob, room);
-    assert_eq!(
-        harness
-            .events(&bob)
-            .into_iter()
-            .filter_map(ticket_in)
-            .count(),
-        0
-    );
+    assert_eq!(harness.events(&bob).into_iter().filter_map(ticket_in).count(), 0);
     harness.opened(host, room, None);
     harness.ticket(&bob);
 }
@@ -345,10 +281,7 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
     let host = harness.host(1, 8);
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     let room = harness.running_room_of(host, &[&ann]);
-    let message = world::ClientToWorld {
-        request: 9,
-        body: Some(join(room)),
-    };
+    let message = world::ClientToWorld { request: 9, body: Some(join(room)) };
     harness.lobby.handle_request(harness.now, bob.conn, message);
     let outputs: Vec<_> = std::iter::from_fn(|| harness.lobby.poll_output()).collect();
     let kinds: Vec<_> = outputs
@@ -358,14 +291,8 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
             _ => None,
         })
         .collect();
-    assert!(
-        matches!(kinds[0].body, Some(Body::RoomJoined(_))),
-        "{outputs:?}"
-    );
-    assert!(
-        matches!(kinds[1].body, Some(Body::Ticket(_))),
-        "{outputs:?}"
-    );
+    assert!(matches!(kinds[0].body, Some(Body::RoomJoined(_))), "{outputs:?}");
+    assert!(matches!(kinds[1].body, Some(Body::Ticket(_))), "{outputs:?}");
 }
 
 #[test]
@@ -431,10 +358,7 @@ fn a_player_who_left_the_game_has_left_the_room() {
                 if remove.player == bob.id && remove.void_tickets_until == 2
         )
     };
-    assert!(
-        matches!(&orders[..], [(_, order)] if is_removal(order)),
-        "{orders:?}"
-    );
+    assert!(matches!(&orders[..], [(_, order)] if is_removal(order)), "{orders:?}");
     player_out(&mut harness, host, room, &ann, ErrorCode::ErrorUnspecified);
     assert_eq!(harness.leave_reason(&ann).0, ErrorCode::ErrorUnspecified);
     assert_eq!(harness.listed(&ann), []);
@@ -467,13 +391,7 @@ fn late_messages_about_several_players_who_came_back_are_ignored() {
     }
     for client in [bob, cid] {
         harness.join(client, room);
-        player_out(
-            &mut harness,
-            host,
-            room,
-            client,
-            ErrorCode::ErrorUnspecified,
-        );
+        player_out(&mut harness, host, room, client, ErrorCode::ErrorUnspecified);
     }
     assert_eq!(harness.members(ann), "ann* bob cid");
 }
@@ -491,10 +409,7 @@ fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
     };
     harness.send_from_host(host, host_to_world::Body::RoomClosed(closed));
     for client in [&ann, &bob] {
-        assert_eq!(
-            harness.leave_reason(client),
-            (ErrorCode::RoomCrashed, "attempt to add".into())
-        );
+        assert_eq!(harness.leave_reason(client), (ErrorCode::RoomCrashed, "attempt to add".into()));
     }
     assert_eq!(harness.take_orders(), [], "the host needs no order");
     assert_eq!(harness.listed(&ann), []);
@@ -502,15 +417,7 @@ fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
 }
 
 fn duel(harness: &mut LobbyHarness, host: &Client) -> u64 {
-    harness
-        .create(
-            host,
-            world::CreateRoom {
-                game: "duel".into(),
-                ..room("den")
-            },
-        )
-        .id
+    harness.create(host, world::CreateRoom { game: "duel".into(), ..room("den") }).id
 }
 
 fn player_out(
@@ -520,10 +427,6 @@ fn player_out(
     client: &Client,
     reason: ErrorCode,
 ) {
-    let out = messages::PlayerOut {
-        room,
-        player: client.id,
-        reason: reason.into(),
-    };
+    let out = messages::PlayerOut { room, player: client.id, reason: reason.into() };
     harness.send_from_host(host, host_to_world::Body::PlayerOut(out));
 }

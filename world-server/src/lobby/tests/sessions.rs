@@ -15,20 +15,11 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
     let mut harness = LobbyHarness::new();
     let conn = harness.connect();
     let welcome = harness.welcome(conn, " Zoe\u{308} ", &[]);
-    assert_eq!(
-        (welcome.version, welcome.player, welcome.name.as_str()),
-        (2, 1, "Zoë")
-    );
-    assert_eq!(
-        (welcome.resumed, welcome.room, welcome.grace_ms),
-        (false, None, 30_000)
-    );
+    assert_eq!((welcome.version, welcome.player, welcome.name.as_str()), (2, 1, "Zoë"));
+    assert_eq!((welcome.resumed, welcome.room, welcome.grace_ms), (false, None, 30_000));
     assert_eq!(welcome.resume_token.len(), 16);
-    let games: Vec<_> = welcome
-        .games
-        .iter()
-        .map(|game| (game.name.as_str(), game.min_players))
-        .collect();
+    let games: Vec<_> =
+        welcome.games.iter().map(|game| (game.name.as_str(), game.min_players)).collect();
     assert_eq!(games, [("field", 1), ("duel", 2), ("still", 1)]);
 }
 
@@ -39,10 +30,8 @@ fn clients_are_told_at_which_servers_they_can_resume() {
     assert_eq!(harness.welcome(conn, "ann", &[]).servers, None);
     harness.connect_as("bob");
     harness.discard_events();
-    let servers = world::Servers {
-        servers: vec![world::Server::default()],
-        ..world::Servers::default()
-    };
+    let servers =
+        world::Servers { servers: vec![world::Server::default()], ..world::Servers::default() };
     // Setting the same ones again is no news.
     for _ in 0..2 {
         harness.lobby.set_servers(servers.clone());
@@ -57,16 +46,10 @@ fn clients_are_told_at_which_servers_they_can_resume() {
 fn a_client_of_another_version_gets_both_versions_and_is_closed() {
     let mut harness = LobbyHarness::new();
     let conn = harness.connect();
-    let other = ask::Body::Hello(world::Hello {
-        version: 1,
-        ..world::Hello::default()
-    });
+    let other = ask::Body::Hello(world::Hello { version: 1, ..world::Hello::default() });
     let (code, message) = harness.expect_refusal(conn, other);
     assert_eq!(code, ErrorCode::VersionMismatch);
-    assert!(
-        message.contains("version 1") && message.contains("version 2"),
-        "{message}"
-    );
+    assert!(message.contains("version 1") && message.contains("version 2"), "{message}");
     assert_eq!(harness.goodbye_code(conn), Some(ErrorCode::VersionMismatch));
     assert_eq!(harness.close_code(conn), Some(ErrorCode::VersionMismatch));
 }
@@ -76,11 +59,7 @@ fn a_bad_name_is_refused_and_another_hello_may_follow() {
     let mut harness = LobbyHarness::new();
     let conn = harness.connect();
     for name in ["a\u{202e}b", "a\nb", "   ", &"x".repeat(25)] {
-        assert_eq!(
-            harness.refusal_code(conn, hello(name, &[])),
-            ErrorCode::BadName,
-            "{name:?}"
-        );
+        assert_eq!(harness.refusal_code(conn, hello(name, &[])), ErrorCode::BadName, "{name:?}");
     }
     assert_eq!(harness.hello(conn, "ann", &[]).name, "ann");
 }
@@ -100,10 +79,7 @@ fn anything_before_hello_and_a_second_hello_are_out_of_state() {
     assert_eq!(code, ErrorCode::OutOfState);
     assert!(message.contains("start_room"), "{message}");
     // The state is checked before the content.
-    assert_eq!(
-        harness.refusal_code(conn, set_name("\n")),
-        ErrorCode::OutOfState
-    );
+    assert_eq!(harness.refusal_code(conn, set_name("\n")), ErrorCode::OutOfState);
     harness.hello(conn, "ann", &[]);
     let (code, message) = harness.expect_refusal(conn, hello("ann", &[]));
     assert_eq!(code, ErrorCode::OutOfState);
@@ -148,10 +124,7 @@ fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
     harness.discard_events();
     let conn = harness.connect();
     let welcome = harness.welcome(conn, "other", &bob.token);
-    assert_eq!(
-        (welcome.player, welcome.name.as_str(), welcome.resumed),
-        (bob.id, "bob", true)
-    );
+    assert_eq!((welcome.player, welcome.name.as_str(), welcome.resumed), (bob.id, "bob", true));
     assert_eq!(welcome.room, Some(room));
     assert_ne!(welcome.resume_token, bob.token);
     let events = harness.events_on(conn);
@@ -175,13 +148,7 @@ fn a_resume_into_a_running_room_brings_a_fresh_ticket() {
     harness.disconnect(&ann);
     let ann = harness.resume(&ann);
     let ticket = harness.ticket(&ann);
-    assert_eq!(
-        verify_ticket(&ticket, harness.now)
-            .expect("a good ticket")
-            .room
-            .0,
-        room
-    );
+    assert_eq!(verify_ticket(&ticket, harness.now).expect("a good ticket").room.0, room);
 }
 
 #[test]
@@ -276,10 +243,7 @@ fn idle_time_restarts_with_each_request_and_return_to_the_lobby() {
 
 #[test]
 fn the_idle_limit_can_be_off() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        idle: None,
-        ..LobbyConfig::default()
-    });
+    let mut harness = LobbyHarness::with(LobbyConfig { idle: None, ..LobbyConfig::default() });
     let ann = harness.connect_as("ann");
     harness.advance(seconds(1_000_000));
     assert_eq!(harness.close_code(ann.conn), None);
@@ -290,10 +254,7 @@ fn a_player_may_change_its_name_and_the_room_is_notified() {
     let mut harness = LobbyHarness::new();
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     harness.room_of(&[&ann, &bob]);
-    let renamed = Body::Renamed(world::Renamed {
-        player: ann.id,
-        name: "Anna".to_owned(),
-    });
+    let renamed = Body::Renamed(world::Renamed { player: ann.id, name: "Anna".to_owned() });
     assert_eq!(harness.ask(ann.conn, set_name("Anna")), renamed);
     assert_eq!(harness.events(&bob), [renamed]);
     assert_eq!(harness.events(&ann), []);
@@ -304,42 +265,24 @@ fn a_player_may_change_its_name_and_the_room_is_notified() {
 fn a_name_equal_or_similar_to_another_players_is_refused() {
     let mut harness = LobbyHarness::new();
     let (ann, _bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
-    assert_eq!(
-        harness.refusal_code(ann.conn, set_name("BOB")),
-        ErrorCode::NameTaken
-    );
-    assert_eq!(
-        harness.refusal_code(ann.conn, set_name("\u{200b}")),
-        ErrorCode::BadName
-    );
-    assert_eq!(
-        harness.refusal_code(ann.conn, set_name("")),
-        ErrorCode::BadName
-    );
-    assert!(matches!(
-        harness.ask(ann.conn, set_name("ANN")),
-        Body::Renamed(_)
-    ));
+    assert_eq!(harness.refusal_code(ann.conn, set_name("BOB")), ErrorCode::NameTaken);
+    assert_eq!(harness.refusal_code(ann.conn, set_name("\u{200b}")), ErrorCode::BadName);
+    assert_eq!(harness.refusal_code(ann.conn, set_name("")), ErrorCode::BadName);
+    assert!(matches!(harness.ask(ann.conn, set_name("ANN")), Body::Renamed(_)));
 }
 
 #[test]
 fn all_players_can_be_listed_and_so_can_the_own_room() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob, _cid) = (
-        harness.connect_as("ann"),
-        harness.connect_as("bob"),
-        harness.connect_as("cid"),
-    );
+    let (ann, bob, _cid) =
+        (harness.connect_as("ann"), harness.connect_as("bob"), harness.connect_as("cid"));
     harness.room_of(&[&ann, &bob]);
     let Body::PlayerList(list) = harness.ask(ann.conn, list_all_players()) else {
         panic!("expected a list")
     };
     assert_eq!(list.room, 0);
     assert_eq!(
-        list.players
-            .iter()
-            .map(|player| player.name.as_str())
-            .collect::<Vec<_>>(),
+        list.players.iter().map(|player| player.name.as_str()).collect::<Vec<_>>(),
         ["ann", "bob", "cid"]
     );
     assert_eq!(harness.members(&bob), "ann* bob");
@@ -355,9 +298,7 @@ fn messages_of_a_closed_connection_are_ignored() {
     let number = harness.send(ConnId(999), list_all_players());
     assert_eq!(harness.answers_to(ConnId(999), number), []);
     harness.lobby.handle_disconnect(harness.now, ConnId(999));
-    harness
-        .lobby
-        .handle_malformed(harness.now, ConnId(999), ErrorCode::Malformed);
+    harness.lobby.handle_malformed(harness.now, ConnId(999), ErrorCode::Malformed);
     harness.handle_outputs();
 }
 
@@ -379,10 +320,7 @@ fn a_drain_closes_rooms_then_connections_and_notifies_hosts() {
         matches!(&events[0], Body::RoomLeft(left) if left.room == room && left.reason == 35),
         "{events:?}"
     );
-    assert!(
-        matches!(&events[1], Body::Goodbye(goodbye) if goodbye.code == 26),
-        "{events:?}"
-    );
+    assert!(matches!(&events[1], Body::Goodbye(goodbye) if goodbye.code == 26), "{events:?}");
     assert_eq!(harness.goodbye_code(bob.conn), Some(ErrorCode::Draining));
     assert_eq!(harness.close_code(greeting), Some(ErrorCode::Draining));
     let orders = harness.take_orders();
@@ -390,19 +328,13 @@ fn a_drain_closes_rooms_then_connections_and_notifies_hosts() {
         matches!(&orders[0], (_, world_to_host::Body::CloseRoom(close)) if close.room == room),
         "{orders:?}"
     );
-    assert!(
-        matches!(&orders[1], (at, world_to_host::Body::Drain(_)) if *at == host),
-        "{orders:?}"
-    );
+    assert!(matches!(&orders[1], (at, world_to_host::Body::Drain(_)) if *at == host), "{orders:?}");
 
     let late = harness.connect();
     assert_eq!(harness.close_code(late), Some(ErrorCode::Draining));
     harness.host(2, 8);
     let orders = harness.take_orders();
-    assert!(
-        matches!(&orders[..], [(HostId(2), world_to_host::Body::Drain(_))]),
-        "{orders:?}"
-    );
+    assert!(matches!(&orders[..], [(HostId(2), world_to_host::Body::Drain(_))]), "{orders:?}");
 }
 
 #[test]
@@ -410,27 +342,13 @@ fn room_requests_without_a_room_are_refused() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
     let own_room = ask::Body::ListPlayers(world::ListPlayers { everybody: false });
-    let requests = [
-        start(),
-        request_ticket(),
-        own_room,
-        super::harness::leave(),
-        super::harness::ready(true),
-    ];
+    let requests =
+        [start(), request_ticket(), own_room, super::harness::leave(), super::harness::ready(true)];
     for request in requests {
-        assert_eq!(
-            harness.refusal_code(ann.conn, request),
-            ErrorCode::NotInRoom
-        );
+        assert_eq!(harness.refusal_code(ann.conn, request), ErrorCode::NotInRoom);
     }
-    assert_eq!(
-        harness.refusal_code(ann.conn, join(77)),
-        ErrorCode::NoSuchRoom
-    );
-    assert!(matches!(
-        harness.ask(ann.conn, create(room("den"))),
-        Body::RoomCreated(_)
-    ));
+    assert_eq!(harness.refusal_code(ann.conn, join(77)), ErrorCode::NoSuchRoom);
+    assert!(matches!(harness.ask(ann.conn, create(room("den"))), Body::RoomCreated(_)));
 }
 
 #[test]
@@ -438,22 +356,12 @@ fn a_game_is_described_with_the_seats_that_the_operator_allows() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
     let describe = |game: &str| ask::Body::DescribeGame(world::DescribeGame { game: game.into() });
-    assert_eq!(
-        harness.refusal_code(ann.conn, describe("chess")),
-        ErrorCode::UnknownGame
-    );
+    assert_eq!(harness.refusal_code(ann.conn, describe("chess")), ErrorCode::UnknownGame);
     let Body::GameDescription(field) = harness.ask(ann.conn, describe("field")) else {
         panic!("expected a description")
     };
-    assert_eq!(
-        (&field.game[..], field.default_capacity, field.max_capacity),
-        ("field", 64, 100)
-    );
+    assert_eq!((&field.game[..], field.default_capacity, field.max_capacity), ("field", 64, 100));
     // The lobby's own.
-    let keys: Vec<_> = field
-        .parameters
-        .iter()
-        .map(|parameter| &parameter.key[..])
-        .collect();
+    let keys: Vec<_> = field.parameters.iter().map(|parameter| &parameter.key[..]).collect();
     assert_eq!(keys, ["ready"]);
 }

@@ -15,10 +15,7 @@ const CID: &str = "192.0.2.3";
 #[test]
 fn a_kick_bars_new_sessions_by_name_and_by_network() {
     let mut harness = LobbyHarness::new();
-    let (ann, before) = (
-        from(&mut harness, ANN, "ann"),
-        from(&mut harness, BOB_AGAIN, "dan"),
-    );
+    let (ann, before) = (from(&mut harness, ANN, "ann"), from(&mut harness, BOB_AGAIN, "dan"));
     let bob = from(&mut harness, BOB, "bob");
     let room = harness.room_of(&[&ann, &bob]);
     harness.expect_done(ann.conn, kick(bob.id));
@@ -51,10 +48,7 @@ fn a_kick_bars_new_sessions_by_name_and_by_network() {
 #[test]
 fn a_shared_or_trusted_network_is_not_barred() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (
-        from(&mut harness, ANN, "ann"),
-        from(&mut harness, CID, "bob"),
-    );
+    let (ann, bob) = (from(&mut harness, ANN, "ann"), from(&mut harness, CID, "bob"));
     let cid = from(&mut harness, CID, "cid");
     let room = harness.room_of(&[&ann, &bob, &cid]);
     harness.expect_done(ann.conn, kick(bob.id));
@@ -65,10 +59,7 @@ fn a_shared_or_trusted_network_is_not_barred() {
         harness.ask(client.conn, leave());
     }
     let eve = from(&mut harness, CID, "eve");
-    assert_eq!(
-        harness.refusal_code(eve.conn, join(room)),
-        ErrorCode::Kicked
-    );
+    assert_eq!(harness.refusal_code(eve.conn, join(room)), ErrorCode::Kicked);
 
     let local = harness.connect_as("local");
     harness.join(&local, room);
@@ -89,10 +80,7 @@ fn a_new_leader_knows_who_is_barred() {
     assert_eq!(second.refusal_code(eve.conn, join(room)), ErrorCode::Kicked);
     second.advance(seconds(31));
     let other = from(&mut second, CID, "bob");
-    assert_eq!(
-        second.refusal_code(other.conn, join(room)),
-        ErrorCode::Kicked
-    );
+    assert_eq!(second.refusal_code(other.conn, join(room)), ErrorCode::Kicked);
 }
 
 #[test]
@@ -102,35 +90,20 @@ fn wrong_passwords_are_followed_by_pauses() {
     let bob = from(&mut harness, BOB, "bob");
     for _ in 0..5 {
         // To ask without a password is no guess.
-        assert_eq!(
-            harness.refusal_code(bob.conn, join(room)),
-            ErrorCode::WrongPassword
-        );
-        assert_eq!(
-            guess(&mut harness, &bob, room, "wrong"),
-            ErrorCode::WrongPassword
-        );
+        assert_eq!(harness.refusal_code(bob.conn, join(room)), ErrorCode::WrongPassword);
+        assert_eq!(guess(&mut harness, &bob, room, "wrong"), ErrorCode::WrongPassword);
     }
     let (code, message) = harness.expect_refusal(bob.conn, join_with(room, "sesame"));
     assert_eq!(code, ErrorCode::TryAgain);
     assert!(message.contains("in 1 s"), "{message}");
     assert_eq!(harness.lobby.stats().password_guesses_refused, 1);
     harness.advance(seconds(1));
-    assert_eq!(
-        guess(&mut harness, &bob, room, "wrong"),
-        ErrorCode::WrongPassword
-    );
+    assert_eq!(guess(&mut harness, &bob, room, "wrong"), ErrorCode::WrongPassword);
     harness.advance(seconds(1));
-    assert_eq!(
-        guess(&mut harness, &bob, room, "sesame"),
-        ErrorCode::TryAgain
-    );
+    assert_eq!(guess(&mut harness, &bob, room, "sesame"), ErrorCode::TryAgain);
     harness.advance(seconds(1));
     let joined = harness.ask(bob.conn, join_with(room, "sesame"));
-    assert!(
-        matches!(joined, world::world_to_client::Body::RoomJoined(_)),
-        "{joined:?}"
-    );
+    assert!(matches!(joined, world::world_to_client::Body::RoomJoined(_)), "{joined:?}");
 }
 
 #[test]
@@ -148,16 +121,10 @@ fn new_sessions_of_a_network_do_not_guess_on() {
     }
     // Others are not held up, nor is another room.
     let cid = from(&mut harness, CID, "cid");
-    assert_eq!(
-        guess(&mut harness, &cid, room, "wrong"),
-        ErrorCode::WrongPassword
-    );
+    assert_eq!(guess(&mut harness, &cid, room, "wrong"), ErrorCode::WrongPassword);
     let other = locked_room(&mut harness);
     let bob = from(&mut harness, BOB, "bob");
-    assert_eq!(
-        guess(&mut harness, &bob, other, "wrong"),
-        ErrorCode::WrongPassword
-    );
+    assert_eq!(guess(&mut harness, &bob, other, "wrong"), ErrorCode::WrongPassword);
     // Nor are the many players of a trusted address.
     for number in 0..6 {
         let local = harness.connect_as(&format!("local {number}"));
@@ -175,9 +142,7 @@ fn from(harness: &mut LobbyHarness, address: &str, name: &str) -> Client {
 }
 
 fn rename(name: &str) -> ask::Body {
-    ask::Body::SetName(world::SetName {
-        name: name.to_owned(),
-    })
+    ask::Body::SetName(world::SetName { name: name.to_owned() })
 }
 
 fn guess(harness: &mut LobbyHarness, client: &Client, room: u64, password: &str) -> ErrorCode {
@@ -187,9 +152,6 @@ fn guess(harness: &mut LobbyHarness, client: &Client, room: u64, password: &str)
 /// A room with the password `sesame`.
 fn locked_room(harness: &mut LobbyHarness) -> u64 {
     let owner = from(harness, ANN, "owner");
-    let create = world::CreateRoom {
-        password: "sesame".into(),
-        ..room("den")
-    };
+    let create = world::CreateRoom { password: "sesame".into(), ..room("den") };
     harness.create(&owner, create).id
 }

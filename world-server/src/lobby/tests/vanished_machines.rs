@@ -31,10 +31,7 @@ fn no_host_is_given_up_in_fifty_hours_of_loss_jitter_and_pauses() {
     for seed in 1..=5 {
         let mut line = Simulation::new(seed);
         let given_up = line.run(LocalTime::ZERO + Duration::from_hours(10), None);
-        assert_eq!(
-            given_up, None,
-            "a host that lives was given up, seed {seed}"
-        );
+        assert_eq!(given_up, None, "a host that lives was given up, seed {seed}");
         println!(
             "{} pauses, longest silence {:?}, {} ticks without a lease",
             line.pauses, line.longest_silence, line.ticks_without_lease
@@ -59,14 +56,9 @@ fn time_to_give_up(seed: u64) -> Duration {
     let mut line = Simulation::new(seed);
     let vanishes_at = LocalTime::ZERO + Duration::from_millis(60_000 + seed * 7);
     let end = vanishes_at + Duration::from_secs(5);
-    let given_up = line
-        .run(end, Some(vanishes_at))
-        .expect("the machine is given up");
+    let given_up = line.run(end, Some(vanishes_at)).expect("the machine is given up");
     assert!(given_up > vanishes_at, "it was there");
-    assert!(
-        !line.lease.may_serve(given_up),
-        "if it lived it could still serve players"
-    );
+    assert!(!line.lease.may_serve(given_up), "if it lived it could still serve players");
     given_up.since(vanishes_at)
 }
 
@@ -146,12 +138,7 @@ impl Simulation {
             longest_silence: Duration::ZERO,
             ticks_without_lease: 0,
         };
-        for first in [
-            Event::Timer,
-            Event::HostTick,
-            Event::HostPauses,
-            Event::ServerPauses,
-        ] {
+        for first in [Event::Timer, Event::HostTick, Event::HostPauses, Event::ServerPauses] {
             simulation.schedule(simulation.lobby.now, first);
         }
         simulation

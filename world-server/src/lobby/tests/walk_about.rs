@@ -37,16 +37,10 @@ fn only_the_host_of_a_room_whose_game_has_commands_invites_bots() {
     assert_eq!(invite(&mut harness, &ann, 0), Err(ErrorCode::BadParameter));
     let mut still = LobbyHarness::new();
     let cid = still.connect_as("cid");
-    let still_room = world::CreateRoom {
-        game: "still".into(),
-        ..room("den")
-    };
+    let still_room = world::CreateRoom { game: "still".into(), ..room("den") };
     still.create(&cid, still_room);
     assert_eq!(invite(&mut still, &cid, 1), Err(ErrorCode::Unsupported));
-    let mut without = LobbyHarness::with(LobbyConfig {
-        bots: 0,
-        ..LobbyConfig::default()
-    });
+    let mut without = LobbyHarness::with(LobbyConfig { bots: 0, ..LobbyConfig::default() });
     let dan = without.connect_as("dan");
     without.room_of(&[&dan]);
     assert_eq!(invite(&mut without, &dan, 1), Err(ErrorCode::Unsupported));
@@ -56,10 +50,7 @@ fn only_the_host_of_a_room_whose_game_has_commands_invites_bots() {
 fn bots_are_bounded_by_seats_by_the_server_and_by_address() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
-    let small = world::CreateRoom {
-        capacity: 4,
-        ..room("den")
-    };
+    let small = world::CreateRoom { capacity: 4, ..room("den") };
     harness.create(&ann, small);
     assert_eq!(invite(&mut harness, &ann, 20), Ok(3));
     connect_bots(&mut harness);
@@ -132,10 +123,7 @@ fn a_bot_never_comes_back_and_bars_nobody() {
     assert_eq!(invite(&mut harness, &ann, 3), Ok(3));
     let bots = connect_bots(&mut harness);
     harness.expect_done(ann.conn, kick(bots[0].id));
-    assert_eq!(
-        harness.close_code(bots[0].conn),
-        Some(ErrorCode::RoomClosed)
-    );
+    assert_eq!(harness.close_code(bots[0].conn), Some(ErrorCode::RoomClosed));
     harness.disconnect(&bots[1]);
     assert_eq!(harness.members(&ann), "ann* bot-3!");
     let conn = harness.connect();
@@ -164,14 +152,8 @@ fn a_bot_that_does_not_connect_gives_its_seat_back() {
 fn a_bot_gives_its_seat_to_a_player() {
     let mut harness = LobbyHarness::new();
     let [ann, bob] = ["ann", "bob"].map(|name| harness.connect_as(name));
-    let den = harness.create(
-        &ann,
-        world::CreateRoom {
-            capacity: 3,
-            password: "sesame".into(),
-            ..room("den")
-        },
-    );
+    let den = harness
+        .create(&ann, world::CreateRoom { capacity: 3, password: "sesame".into(), ..room("den") });
     assert_eq!(invite(&mut harness, &ann, 2), Ok(2));
     connect_bots(&mut harness);
     let wrong = harness.refusal_code(bob.conn, join_with(den.id, "wrong"));
@@ -185,10 +167,8 @@ fn a_bot_gives_its_seat_to_a_player() {
 fn bots_leave_the_seats_of_the_first_map_to_players() {
     let mut harness = LobbyHarness::new();
     let [ann, bob, cid] = ["ann", "bob", "cid"].map(|name| harness.connect_as(name));
-    let two_on_a_map = world::CreateRoom {
-        parameters: parameters(&[("map-seats", "2")]),
-        ..room("den")
-    };
+    let two_on_a_map =
+        world::CreateRoom { parameters: parameters(&[("map-seats", "2")]), ..room("den") };
     let den = harness.create(&ann, two_on_a_map);
     assert_eq!(invite(&mut harness, &ann, 5), Ok(1));
     connect_bots(&mut harness);
@@ -218,19 +198,13 @@ fn bots_are_ready_and_join_no_game_that_nobody_can_join() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
     let ann = harness.connect_as("ann");
-    let duel = world::CreateRoom {
-        game: "duel".into(),
-        ..room("den")
-    };
+    let duel = world::CreateRoom { game: "duel".into(), ..room("den") };
     let den = harness.create(&ann, duel);
     assert_eq!(invite(&mut harness, &ann, 1), Ok(1));
     connect_bots(&mut harness);
     harness.send(ann.conn, start());
     harness.opened(host, den.id, None);
-    assert_eq!(
-        invite(&mut harness, &ann, 1),
-        Err(ErrorCode::AlreadyRunning)
-    );
+    assert_eq!(invite(&mut harness, &ann, 1), Err(ErrorCode::AlreadyRunning));
 }
 
 /// How many bots come.

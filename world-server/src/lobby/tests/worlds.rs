@@ -37,17 +37,10 @@ fn a_player_moves_through_a_gate_and_back_with_tickets() {
     assert!(matches!(order, order::Body::RemovePlayer(remove) if remove.room == world));
     let admit = admit(map, &ann, 1, b"7 apples");
     assert_eq!(harness.next_order_for(SECOND), order::Body::Admit(admit));
-    assert_eq!(
-        harness.tickets(&ann),
-        [],
-        "no ticket before the avatar has arrived"
-    );
+    assert_eq!(harness.tickets(&ann), [], "no ticket before the avatar has arrived");
     harness.arrived(SECOND, map, &ann, 1);
     let ticket = harness.ticket(&ann);
-    assert_eq!(
-        (ticket.room, ticket.map, ticket.address.as_str()),
-        (world, 1, "127.0.0.1:8002")
-    );
+    assert_eq!((ticket.room, ticket.map, ticket.address.as_str()), (world, 1, "127.0.0.1:8002"));
     assert!(ticket.incarnation > 1);
 
     harness.at_gate(SECOND, map, &ann, 0);
@@ -62,10 +55,7 @@ fn a_player_moves_through_a_gate_and_back_with_tickets() {
     harness.departed(SECOND, map, &ann, 2, b"6 apples");
     harness.arrived(FIRST, world, &ann, 2);
     let back = harness.ticket(&ann);
-    assert_eq!(
-        (back.room, back.map, back.address.as_str()),
-        (world, 0, "127.0.0.1:8001")
-    );
+    assert_eq!((back.room, back.map, back.address.as_str()), (world, 0, "127.0.0.1:8001"));
     assert!(back.incarnation > ticket.incarnation);
     assert_eq!(harness.lobby.stats().transfers_completed, 2);
 }
@@ -76,11 +66,7 @@ fn a_world_is_one_room_for_lists_chat_and_leaves() {
     let bob = harness.connect_as("bob");
     harness.join(&bob, world);
     let map = harness.move_player(&ann, world, 1);
-    let listed: Vec<_> = harness
-        .listed(&bob)
-        .iter()
-        .map(|room| (room.id, room.players))
-        .collect();
+    let listed: Vec<_> = harness.listed(&bob).iter().map(|room| (room.id, room.players)).collect();
     assert_eq!(listed, [(world, 2)]);
     let cat = harness.connect_as("cat");
     assert_eq!(
@@ -89,11 +75,7 @@ fn a_world_is_one_room_for_lists_chat_and_leaves() {
         "players cannot join a map by its id"
     );
     harness.discard_events();
-    let say = world::Say {
-        channel: 1,
-        text: "hello".into(),
-        ..world::Say::default()
-    };
+    let say = world::Say { channel: 1, text: "hello".into(), ..world::Say::default() };
     harness.expect_done(bob.conn, ask::Body::Say(say));
     assert!(
         harness
@@ -127,10 +109,7 @@ fn a_full_map_refuses_players_with_the_reason() {
     let bob = harness.connect_as("bob");
     let (code, message) = harness.expect_refusal(bob.conn, join(world));
     assert_eq!(code, ErrorCode::RoomFull);
-    assert!(
-        message.contains("all 1 seats of the first map"),
-        "{message}"
-    );
+    assert!(message.contains("all 1 seats of the first map"), "{message}");
     harness.move_player(&ann, world, 1);
     harness.join(&bob, world);
     harness.discard_events();
@@ -142,10 +121,7 @@ fn a_full_map_refuses_players_with_the_reason() {
     ));
     let (code, message) = harness.error(&bob);
     assert_eq!(code, ErrorCode::RoomFull);
-    assert!(
-        message.contains("all 1 seats of map 1 are taken"),
-        "{message}"
-    );
+    assert!(message.contains("all 1 seats of map 1 are taken"), "{message}");
     // Ann cannot return either.
     harness.at_gate(SECOND, 2, &ann, 0);
     assert_eq!(harness.error(&ann).0, ErrorCode::RoomFull);
@@ -154,10 +130,7 @@ fn a_full_map_refuses_players_with_the_reason() {
     harness.at_gate(SECOND, 2, &ann, 0);
     harness.departed(SECOND, 2, &ann, 2, b"");
     harness.arrived(FIRST, world, &ann, 2);
-    assert_eq!(
-        harness.tickets(&ann).last().map(|ticket| ticket.map),
-        Some(0)
-    );
+    assert_eq!(harness.tickets(&ann).last().map(|ticket| ticket.map), Some(0));
 }
 
 #[test]
@@ -165,10 +138,7 @@ fn a_gate_to_a_missing_map_is_closed_and_the_player_stays() {
     let (mut harness, ann, world) = two_hosts();
     for map in [0, 64, u32::MAX] {
         harness.at_gate(FIRST, world, &ann, map);
-        assert!(matches!(
-            harness.next_order_for(FIRST),
-            order::Body::RefuseTransfer(_)
-        ));
+        assert!(matches!(harness.next_order_for(FIRST), order::Body::RefuseTransfer(_)));
         assert_eq!(harness.error(&ann).0, ErrorCode::ServerError);
     }
     // The first host is full, and the others have no capacity.
@@ -178,10 +148,7 @@ fn a_gate_to_a_missing_map_is_closed_and_the_player_stays() {
     harness.take_orders();
     harness.at_gate(FIRST, world, &ann, 1);
     assert_eq!(harness.error(&ann).0, ErrorCode::NoHostAvailable);
-    assert!(matches!(
-        harness.next_order_for(FIRST),
-        order::Body::RefuseTransfer(_)
-    ));
+    assert!(matches!(harness.next_order_for(FIRST), order::Body::RefuseTransfer(_)));
     assert_eq!((harness.lobby.stats().rooms, third), (1, HostId(3)));
 }
 
@@ -191,10 +158,7 @@ fn a_gate_to_a_new_map_is_closed_if_the_server_has_all_its_rooms() {
     harness.lobby.config.max_rooms = 1;
     harness.at_gate(FIRST, world, &ann, 1);
     assert_eq!(harness.error(&ann).0, ErrorCode::TooManyRooms);
-    assert!(matches!(
-        harness.next_order_for(FIRST),
-        order::Body::RefuseTransfer(_)
-    ));
+    assert!(matches!(harness.next_order_for(FIRST), order::Body::RefuseTransfer(_)));
     harness.lobby.config.max_rooms = 2;
     harness.at_gate(FIRST, world, &ann, 1);
     harness.open_map(SECOND, world, 1);
@@ -214,19 +178,16 @@ fn a_request_that_a_gate_repeats_is_answered_again() {
 
 #[test]
 fn a_player_whose_game_carries_too_much_is_removed() {
-    for (bytes, is_removed) in [
-        (MAX_TRANSFER_STATE_BYTES, false),
-        (MAX_TRANSFER_STATE_BYTES + 1, true),
-    ] {
+    for (bytes, is_removed) in
+        [(MAX_TRANSFER_STATE_BYTES, false), (MAX_TRANSFER_STATE_BYTES + 1, true)]
+    {
         let (mut harness, ann, world) = two_hosts();
         harness.at_gate(FIRST, world, &ann, 1);
         harness.open_map(SECOND, world, 1);
         harness.take_orders();
         harness.departed(FIRST, world, &ann, 1, &vec![1; bytes]);
         let orders = harness.take_orders();
-        let is_admitted = orders
-            .iter()
-            .any(|(_, body)| matches!(body, order::Body::Admit(_)));
+        let is_admitted = orders.iter().any(|(_, body)| matches!(body, order::Body::Admit(_)));
         assert_eq!(is_admitted, !is_removed);
         if is_removed {
             assert_eq!(harness.leave_reason(&ann).0, ErrorCode::ServerError);
@@ -239,27 +200,17 @@ fn a_map_that_cannot_be_opened_refuses_players_at_once() {
     let (mut harness, ann, world) = two_hosts();
     harness.at_gate(FIRST, world, &ann, 1);
     let (_, open) = harness.take_open_orders().remove(0);
-    harness.opened(
-        SECOND,
-        open.room,
-        Some(codes::error(ErrorCode::BadParameter, "no such map")),
-    );
+    harness.opened(SECOND, open.room, Some(codes::error(ErrorCode::BadParameter, "no such map")));
     let (code, message) = harness.error(&ann);
     assert_eq!(code, ErrorCode::BadParameter);
     assert!(message.contains("no such map"), "{message}");
-    assert!(matches!(
-        harness.next_order_for(FIRST),
-        order::Body::RefuseTransfer(_)
-    ));
+    assert!(matches!(harness.next_order_for(FIRST), order::Body::RefuseTransfer(_)));
     // If the map's host is lost meanwhile, another host opens the map at the next request.
     harness.at_gate(FIRST, world, &ann, 1);
     let third = harness.host(3, 8);
     harness.take_orders();
     harness.lose_host(SECOND, "killed");
-    assert_eq!(
-        (harness.events(&ann), harness.take_orders()),
-        (vec![], vec![])
-    );
+    assert_eq!((harness.events(&ann), harness.take_orders()), (vec![], vec![]));
     harness.at_gate(FIRST, world, &ann, 1);
     harness.lose_host(third, "killed");
     harness.host(2, 8);
@@ -278,10 +229,7 @@ fn a_player_who_does_not_leave_the_gate_frees_the_reserved_seat() {
     let map = harness.open_map(SECOND, world, 1);
     harness.send_from_host(FIRST, stay_message(world, &ann, 1));
     let bob = harness.connect_as("bob");
-    assert_eq!(
-        harness.expect_refusal(bob.conn, join(world)).0,
-        ErrorCode::RoomFull
-    );
+    assert_eq!(harness.expect_refusal(bob.conn, join(world)).0, ErrorCode::RoomFull);
     // A later request starts another transfer.
     harness.take_orders();
     harness.at_gate(FIRST, world, &ann, 1);
@@ -341,10 +289,7 @@ fn if_the_target_host_is_lost_the_next_one_gets_the_arrival_again() {
     harness.lose_host(SECOND, "killed");
     harness.take_orders();
     harness.opened(FIRST, map, None);
-    assert_eq!(
-        harness.next_order_for(FIRST),
-        order::Body::Admit(admit(map, &ann, 1, b"x"))
-    );
+    assert_eq!(harness.next_order_for(FIRST), order::Body::Admit(admit(map, &ann, 1, b"x")));
     harness.arrived(FIRST, map, &ann, 1);
     assert_eq!(harness.ticket(&ann).address, "127.0.0.1:8001");
 }
@@ -365,17 +310,10 @@ fn a_transfer_to_a_lost_map_is_reversed() {
     // The transfer back has a new number, so that a room which remembers the departure does not
     // take it for the same transfer.
     let (x, y) = (197.0, 99.0);
-    let back = order::Body::Admit(Admit {
-        x,
-        y,
-        ..admit(world, &ann, 3, b"x")
-    });
+    let back = order::Body::Admit(Admit { x, y, ..admit(world, &ann, 3, b"x") });
     assert_eq!(harness.next_order_for(FIRST), back);
     harness.arrived(FIRST, world, &ann, 3);
-    assert_eq!(
-        (harness.ticket(&ann).map, harness.members(&ann).as_str()),
-        (0, "ann*")
-    );
+    assert_eq!((harness.ticket(&ann).map, harness.members(&ann).as_str()), (0, "ann*"));
     assert_eq!(harness.removed_checkpoints, [map]);
     assert_eq!(harness.lobby.stats().transfers_completed, 1, "bob's");
 }
@@ -390,11 +328,7 @@ fn a_map_crash_affects_only_the_players_on_that_map() {
     let reason = ErrorCode::RoomCrashed.into();
     harness.send_from_host(
         SECOND,
-        host_to_world::Body::RoomClosed(RoomClosed {
-            room: map,
-            reason,
-            message: "oh".into(),
-        }),
+        host_to_world::Body::RoomClosed(RoomClosed { room: map, reason, message: "oh".into() }),
     );
     assert_eq!(harness.leave_reason(&ann).0, ErrorCode::RoomCrashed);
     assert_eq!(harness.members(&bob), "bob*");
@@ -407,28 +341,16 @@ fn a_map_crash_affects_only_the_players_on_that_map() {
 fn host_messages_about_players_elsewhere_are_ignored() {
     let (mut harness, ann, world) = two_hosts();
     let map = harness.move_player(&ann, world, 1);
-    let out = |room| {
-        host_to_world::Body::PlayerOut(PlayerOut {
-            room,
-            player: ann.id,
-            reason: 28,
-        })
-    };
+    let out = |room| host_to_world::Body::PlayerOut(PlayerOut { room, player: ann.id, reason: 28 });
     harness.send_from_host(FIRST, out(world));
     assert_eq!(harness.members(&ann), "ann*");
     // An avatar that must not be there any more is removed.
     harness.at_gate(FIRST, world, &ann, 1);
-    assert!(matches!(
-        harness.next_order_for(FIRST),
-        order::Body::RemovePlayer(_)
-    ));
+    assert!(matches!(harness.next_order_for(FIRST), order::Body::RemovePlayer(_)));
     // Ignored: old answers, answers of other hosts, and answers without an order.
-    for (host, room, number) in [
-        (FIRST, world, 1),
-        (SECOND, map, 1),
-        (SECOND, map, 9),
-        (FIRST, map, 2),
-    ] {
+    for (host, room, number) in
+        [(FIRST, world, 1), (SECOND, map, 1), (SECOND, map, 9), (FIRST, map, 2)]
+    {
         harness.departed(host, room, &ann, number, b"y");
         harness.arrived(host, room, &ann, number);
     }
@@ -452,10 +374,7 @@ fn only_the_lobby_sets_the_map_parameter() {
     let mut harness = LobbyHarness::new();
     let ann = harness.connect_as("ann");
     for (key, value) in [("map", "1"), ("map-seats", "0"), ("map-seats", "many")] {
-        let den = world::CreateRoom {
-            parameters: parameters(&[(key, value)]),
-            ..room("den")
-        };
+        let den = world::CreateRoom { parameters: parameters(&[(key, value)]), ..room("den") };
         assert_eq!(
             harness.refusal_code(ann.conn, create(den)),
             ErrorCode::BadParameter,
@@ -502,21 +421,11 @@ fn hosts_with_capacities(
     given: &[(&str, &str)],
 ) -> (LobbyHarness, Client, u64) {
     let mut harness = LobbyHarness::unlimited();
-    let (first, second) = (
-        harness.host(1, capacities[0]),
-        harness.host(2, capacities[1]),
-    );
+    let (first, second) = (harness.host(1, capacities[0]), harness.host(2, capacities[1]));
     assert_eq!((first, second), (FIRST, SECOND));
     let ann = harness.connect_as("ann");
-    let world = harness
-        .create(
-            &ann,
-            world::CreateRoom {
-                parameters: parameters(given),
-                ..room("den")
-            },
-        )
-        .id;
+    let world =
+        harness.create(&ann, world::CreateRoom { parameters: parameters(given), ..room("den") }).id;
     harness.send(ann.conn, super::harness::start());
     harness.opened(FIRST, world, None);
     harness.advance(seconds(1));
@@ -527,69 +436,37 @@ fn hosts_with_capacities(
 
 fn admit(room: u64, client: &Client, number: u64, carried: &[u8]) -> Admit {
     let (player, name) = (client.id, client.name.clone());
-    Admit {
-        room,
-        player,
-        number,
-        name,
-        x: 5.0,
-        y: 100.0,
-        carried: carried.to_vec(),
-    }
+    Admit { room, player, number, name, x: 5.0, y: 100.0, carried: carried.to_vec() }
 }
 
 fn stay_message(room: u64, client: &Client, number: u64) -> host_to_world::Body {
-    host_to_world::Body::Departed(Departed {
-        room,
-        player: client.id,
-        number,
-        carried: None,
-    })
+    host_to_world::Body::Departed(Departed { room, player: client.id, number, carried: None })
 }
 
 impl LobbyHarness {
     fn at_gate(&mut self, host: HostId, room: u64, client: &Client, map: u32) {
-        let at_gate = AtGate {
-            room,
-            player: client.id,
-            map,
-            x: 5.0,
-            y: 100.0,
-            from_x: 197.0,
-            from_y: 99.0,
-        };
+        let at_gate =
+            AtGate { room, player: client.id, map, x: 5.0, y: 100.0, from_x: 197.0, from_y: 99.0 };
         self.send_from_host(host, host_to_world::Body::AtGate(at_gate));
     }
 
     fn departed(&mut self, host: HostId, room: u64, client: &Client, number: u64, carried: &[u8]) {
-        let departed = Departed {
-            room,
-            player: client.id,
-            number,
-            carried: Some(carried.to_vec()),
-        };
+        let departed =
+            Departed { room, player: client.id, number, carried: Some(carried.to_vec()) };
         self.send_from_host(host, host_to_world::Body::Departed(departed));
     }
 
     fn arrived(&mut self, host: HostId, room: u64, client: &Client, number: u64) {
         self.send_from_host(
             host,
-            host_to_world::Body::Arrived(Arrived {
-                room,
-                player: client.id,
-                number,
-            }),
+            host_to_world::Body::Arrived(Arrived { room, player: client.id, number }),
         );
     }
 
     /// The host opens the map that it was ordered to open. Returns the map's room.
     fn open_map(&mut self, host: HostId, world: u64, map: u32) -> u64 {
-        let (
-            at,
-            OpenRoom {
-                room, parameters, ..
-            },
-        ) = self.take_open_orders().pop().expect("a map is opened");
+        let (at, OpenRoom { room, parameters, .. }) =
+            self.take_open_orders().pop().expect("a map is opened");
         assert_eq!((at, parameters.get("map")), (host, Some(&map.to_string())));
         assert_ne!(room, world);
         self.opened(host, room, None);
@@ -615,38 +492,26 @@ impl LobbyHarness {
     /// The first order for that host since the last call.
     fn next_order_for(&mut self, wanted: HostId) -> order::Body {
         let mut orders = self.take_orders();
-        let index = orders
-            .iter()
-            .position(|(host, _)| *host == wanted)
-            .expect("an order");
+        let index = orders.iter().position(|(host, _)| *host == wanted).expect("an order");
         let (_, body) = orders.remove(index);
         self.put_back(orders);
         body
     }
 
     fn tickets(&mut self, client: &Client) -> Vec<world::Ticket> {
-        self.events(client)
-            .into_iter()
-            .filter_map(ticket_in)
-            .collect()
+        self.events(client).into_iter().filter_map(ticket_in).collect()
     }
 
     /// The only error among the events.
     fn error(&mut self, client: &Client) -> (ErrorCode, String) {
-        let errors: Vec<_> = self
-            .events(client)
-            .into_iter()
-            .filter_map(|body| {
-                if let Body::Error(error) = body {
-                    Some(read_error(&error))
-                } else {
-                    None
-                }
-            })
-            .collect();
-        let [error] = &errors[..] else {
-            panic!("one error: {errors:?}")
-        };
+        let errors: Vec<_> =
+            self.events(client)
+                .into_iter()
+                .filter_map(|body| {
+                    if let Body::Error(error) = body { Some(read_error(&error)) } else { None }
+                })
+                .collect();
+        let [error] = &errors[..] else { panic!("one error: {errors:?}") };
         error.clone()
     }
 }

@@ -31,10 +31,7 @@ pub(super) struct RecentArrival {
 
 impl RecentArrival {
     pub(super) fn new(transfer: MapTransfer) -> Self {
-        Self {
-            transfer,
-            stores_left: STORES,
-        }
+        Self { transfer, stores_left: STORES }
     }
 }
 
@@ -107,10 +104,8 @@ impl Lobby {
                 continue;
             }
             let from = arrival.transfer.from;
-            let has_free_seat = self
-                .rooms
-                .get(from)
-                .is_some_and(|room| room.player_count() < room.map_seats());
+            let has_free_seat =
+                self.rooms.get(from).is_some_and(|room| room.player_count() < room.map_seats());
             if !has_free_seat {
                 continue;
             }

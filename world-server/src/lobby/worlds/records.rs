@@ -20,10 +20,7 @@ use crate::lobby::rooms::seats::Seats;
 
 impl MapIdentity {
     pub(in crate::lobby) fn to_record(self) -> pb::MapIdentity {
-        pb::MapIdentity {
-            world: self.world.0,
-            map: self.map,
-        }
+        pb::MapIdentity { world: self.world.0, map: self.map }
     }
 }
 
@@ -36,10 +33,8 @@ impl WorldState {
             room: place.room.0,
             ahead: place.incarnation_offset,
         });
-        let transfers = self
-            .transfers
-            .iter()
-            .filter_map(|(player, transfer)| transfer.to_record(*player));
+        let transfers =
+            self.transfers.iter().filter_map(|(player, transfer)| transfer.to_record(*player));
         let arrivals = self.arrivals.iter();
         let arrivals = arrivals.filter_map(|(player, arrival)| arrival.transfer.to_record(*player));
         let record = pb::World {
@@ -56,10 +51,7 @@ impl WorldState {
         let place = |place: pb::Place| {
             (
                 PlayerId(place.player),
-                MemberPlace {
-                    room: RoomId(place.room),
-                    incarnation_offset: place.ahead,
-                },
+                MemberPlace { room: RoomId(place.room), incarnation_offset: place.ahead },
             )
         };
         let of_members = |records: Vec<pb::Transfer>| {
@@ -94,10 +86,7 @@ impl WorldState {
             .transfers
             .iter()
             .filter(move |(_, transfer)| [transfer.from, transfer.to].contains(&map));
-        there
-            .chain(on_the_way.map(|(player, _)| *player))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
+        there.chain(on_the_way.map(|(player, _)| *player)).collect::<BTreeSet<_>>().into_iter()
     }
 }
 
@@ -110,13 +99,9 @@ impl MapTransfer {
         let luggage = match &self.step {
             TransferStep::Opening => return None,
             TransferStep::Leaving => None,
-            TransferStep::Arriving {
-                carried,
-                incarnation,
-            } => Some(pb::Luggage {
-                carried: carried.clone(),
-                incarnation: *incarnation,
-            }),
+            TransferStep::Arriving { carried, incarnation } => {
+                Some(pb::Luggage { carried: carried.clone(), incarnation: *incarnation })
+            }
         };
         let ((x, y), (back_x, back_y)) = (self.target_position, self.return_position);
         let (from, to) = (self.from.0, self.to.0);
@@ -139,13 +124,9 @@ impl MapTransfer {
             Some(pb::Luggage { carried, .. }) if carried.len() > MAX_TRANSFER_STATE_BYTES => {
                 return None;
             }
-            Some(pb::Luggage {
-                carried,
-                incarnation,
-            }) => TransferStep::Arriving {
-                carried,
-                incarnation,
-            },
+            Some(pb::Luggage { carried, incarnation }) => {
+                TransferStep::Arriving { carried, incarnation }
+            }
         };
         let transfer = Self {
             number: record.number,
@@ -196,10 +177,7 @@ impl Lobby {
                 self.reverse_arrivals(world);
             }
             let players = |lobby: &Self| {
-                lobby
-                    .rooms
-                    .get(world)
-                    .map(|room| room.world.transfers.keys().copied().collect())
+                lobby.rooms.get(world).map(|room| room.world.transfers.keys().copied().collect())
             };
             let players: Vec<PlayerId> = players(self).unwrap_or_default();
             for player in players {

@@ -64,10 +64,8 @@ impl Lobby {
         map: u32,
     ) -> Result<RoomId, LobbyRefusal> {
         if self.rooms.len() >= self.config.max_rooms {
-            let message = format!(
-                "this gate is closed: the server has its {} rooms",
-                self.config.max_rooms
-            );
+            let message =
+                format!("this gate is closed: the server has its {} rooms", self.config.max_rooms);
             return Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
         }
         self.check_directory()?;
@@ -79,10 +77,7 @@ impl Lobby {
             return Err(LobbyRefusal::new(ErrorCode::NoHostAvailable, message));
         };
         self.rooms.at_mut(world).world.maps.insert(map, id);
-        self.rooms.at_mut(id).phase = RoomPhase::Opening {
-            host,
-            starter: None,
-        };
+        self.rooms.at_mut(id).phase = RoomPhase::Opening { host, starter: None };
         self.send_open_room(now, id, host, None);
         Ok(id)
     }
@@ -105,10 +100,7 @@ impl Lobby {
             step: TransferStep::Opening,
         };
         let known = &mut self.rooms.at_mut(world).world;
-        known.places.entry(player).or_insert(MemberPlace {
-            room: world,
-            incarnation_offset: 0,
-        });
+        known.places.entry(player).or_insert(MemberPlace { room: world, incarnation_offset: 0 });
         known.transfers.insert(player, transfer);
         if matches!(self.rooms.at(to).phase, RoomPhase::Running { .. }) {
             self.send_let_go(world, player);
@@ -158,12 +150,7 @@ impl Lobby {
         let lost = self.remove_map(id);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
         for player in lost.seats.players() {
-            let Some(transfer) = self
-                .rooms
-                .at_mut(room.world)
-                .world
-                .transfers
-                .get_mut(&player)
+            let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player)
             else {
                 continue;
             };
@@ -191,15 +178,11 @@ impl Lobby {
         for player in self.reverse_arrivals(room.world) {
             self.send_admit(room.world, player);
         }
-        for player in on_it
-            .into_iter()
-            .chain(self.members_without_room(room.world))
-            .collect::<BTreeSet<_>>()
+        for player in
+            on_it.into_iter().chain(self.members_without_room(room.world)).collect::<BTreeSet<_>>()
         {
-            let still_there = self
-                .rooms
-                .get(room.world)
-                .is_some_and(|world| world.seats.contains(player));
+            let still_there =
+                self.rooms.get(room.world).is_some_and(|world| world.seats.contains(player));
             let has_existing_room = still_there && self.has_existing_room(room.world, player);
             if still_there && !has_existing_room {
                 self.remove_player(now, player, why.clone());
@@ -230,21 +213,13 @@ impl Lobby {
     /// Members whose avatar is in no existing room, and in transfer to none.
     pub(super) fn members_without_room(&self, world: RoomId) -> Vec<PlayerId> {
         let places = self.rooms.at(world).world.places.keys().copied();
-        places
-            .filter(|player| !self.has_existing_room(world, *player))
-            .collect()
+        places.filter(|player| !self.has_existing_room(world, *player)).collect()
     }
 
     pub(super) fn has_existing_room(&self, world: RoomId, player: PlayerId) -> bool {
-        let WorldState {
-            places, transfers, ..
-        } = &self.rooms.at(world).world;
+        let WorldState { places, transfers, .. } = &self.rooms.at(world).world;
         let room = match transfers.get(&player) {
-            Some(MapTransfer {
-                to,
-                step: TransferStep::Arriving { .. },
-                ..
-            }) => *to,
+            Some(MapTransfer { to, step: TransferStep::Arriving { .. }, .. }) => *to,
             _ => places.get(&player).map_or(world, |place| place.room),
         };
         self.rooms.get(room).is_some()
@@ -254,12 +229,8 @@ impl Lobby {
     pub(in crate::lobby) fn close_maps(&mut self, world: &LobbyRoom, reason: ErrorCode) {
         for &id in world.world.maps.values() {
             if let Some(host) = self.reachable_host(id) {
-                let close = CloseRoom {
-                    room: id.0,
-                    reason: reason.into(),
-                };
-                self.outbox
-                    .send_to_host(host, world_to_host::Body::CloseRoom(close));
+                let close = CloseRoom { room: id.0, reason: reason.into() };
+                self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
             }
             self.remove_map(id);
         }
@@ -270,18 +241,12 @@ impl Lobby {
         self.timers.cancel(Timer::Opening(id));
         self.clear_restored(id);
         self.outbox.push(LobbyAction::ForgetRoom { room: id });
-        self.rooms
-            .remove(id)
-            .expect("a world lists only existing maps")
+        self.rooms.remove(id).expect("a world lists only existing maps")
     }
 
     /// Frees a seat on a further map. (The first map counts the members who are elsewhere.)
     pub(super) fn free_map_seat(&mut self, id: RoomId, player: PlayerId) {
-        if let Some(room) = self
-            .rooms
-            .get_mut(id)
-            .filter(|room| room.map_identity.is_some())
-        {
+        if let Some(room) = self.rooms.get_mut(id).filter(|room| room.map_identity.is_some()) {
             room.seats.free(player);
         }
     }
@@ -331,20 +296,15 @@ impl Lobby {
     pub(super) fn send_stay(&mut self, id: RoomId, player: PlayerId) {
         self.send_to_room_host(
             id,
-            world_to_host::Body::RefuseTransfer(RefuseTransfer {
-                room: id.0,
-                player: player.0,
-            }),
+            world_to_host::Body::RefuseTransfer(RefuseTransfer { room: id.0, player: player.0 }),
         );
     }
 
     /// Sends an order to the host of a running room; for a room that does not run yet, the order is
     /// sent when it does.
     fn send_to_room_host(&mut self, id: RoomId, body: world_to_host::Body) {
-        let runs = matches!(
-            self.rooms.get(id).map(|room| room.phase),
-            Some(RoomPhase::Running { .. })
-        );
+        let runs =
+            matches!(self.rooms.get(id).map(|room| room.phase), Some(RoomPhase::Running { .. }));
         if let Some(host) = self.reachable_host(id).filter(|_| runs) {
             self.outbox.send_to_host(host, body);
         }

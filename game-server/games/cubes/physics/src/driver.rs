@@ -35,12 +35,7 @@ impl RandomDriver {
     /// A driver for one player.
     pub fn new(seed: u64, player: u64) -> Self {
         let mixed = seed ^ player.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self {
-            rng: Rng::with_seed(mixed),
-            held: Keymap(0),
-            heading: [0, 0],
-            until: 0,
-        }
+        Self { rng: Rng::with_seed(mixed), held: Keymap(0), heading: [0, 0], until: 0 }
     }
 
     /// The keys held in a frame by a cube at (x, y). Frames must ascend.
@@ -60,11 +55,8 @@ impl RandomDriver {
     }
 
     fn choose_keys(&mut self, frame: u64, at: [f32; 2], arena: Arena) {
-        self.heading = if self.rng.bool() {
-            self.random_heading()
-        } else {
-            heading_to_middle(at, arena)
-        };
+        self.heading =
+            if self.rng.bool() { self.random_heading() } else { heading_to_middle(at, arena) };
         self.held = Keymap(0);
         let longest = match self.rng.u8(..10) {
             0..=2 => 3 * FRAMES_PER_S,
@@ -105,40 +97,27 @@ fn heading_to_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
     std::array::from_fn(|axis| {
         let extent = [arena.width_m, arena.height_m][axis];
         let offset = extent / 2.0 - at[axis];
-        if offset.abs() < extent / 8.0 {
-            0
-        } else {
-            offset.signum() as i8
-        }
+        if offset.abs() < extent / 8.0 { 0 } else { offset.signum() as i8 }
     })
 }
 
 fn away_from_walls(heading: i8, at: f32, extent: f32) -> i8 {
     let too_low = heading < 0 && at < WALL_DISTANCE_M;
     let too_high = heading > 0 && at > extent - WALL_DISTANCE_M;
-    if too_low || too_high {
-        -heading
-    } else {
-        heading
-    }
+    if too_low || too_high { -heading } else { heading }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ARENA: Arena = Arena {
-        width_m: 32.0,
-        height_m: 32.0,
-    };
+    const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 
     #[test]
     fn equal_seeds_give_equal_keys_and_other_seeds_do_not() {
         let keys = |seed, player| {
             let mut driver = RandomDriver::new(seed, player);
-            (0..3_000)
-                .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))
-                .collect::<Vec<_>>()
+            (0..3_000).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect::<Vec<_>>()
         };
         assert_eq!(keys(7, 0), keys(7, 0));
         assert_ne!(keys(7, 0), keys(7, 1));
@@ -148,18 +127,13 @@ mod tests {
     #[test]
     fn each_control_is_held_some_of_the_time() {
         let mut driver = RandomDriver::new(3, 0);
-        let keys: Vec<Keymap> = (0..60 * 120)
-            .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))
-            .collect();
+        let keys: Vec<Keymap> =
+            (0..60 * 120).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect();
         let share = |control| {
             keys.iter().filter(|keys| keys.down(control)).count() as f32 / keys.len() as f32
         };
         for held in [control::LEFT, control::RIGHT, control::UP, control::DOWN] {
-            assert!(
-                (0.05..0.5).contains(&share(held)),
-                "{held}: {}",
-                share(held)
-            );
+            assert!((0.05..0.5).contains(&share(held)), "{held}: {}", share(held));
         }
         assert!((0.2..0.7).contains(&share(control::ATTRACT)));
         assert!(
@@ -172,9 +146,8 @@ mod tests {
     #[test]
     fn a_player_far_from_the_middle_is_driven_back() {
         let mut driver = RandomDriver::new(3, 0);
-        let keys: Vec<Keymap> = (0..60 * 120)
-            .map(|frame| driver.keys(frame, [6.0, 26.0], ARENA))
-            .collect();
+        let keys: Vec<Keymap> =
+            (0..60 * 120).map(|frame| driver.keys(frame, [6.0, 26.0], ARENA)).collect();
         let count = |control| keys.iter().filter(|keys| keys.down(control)).count();
         assert!(
             count(control::RIGHT) > count(control::LEFT)

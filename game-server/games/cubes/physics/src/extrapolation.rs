@@ -59,23 +59,14 @@ mod tests {
     #[test]
     fn sliding_goes_on_and_falling_stops_at_the_floor() {
         let later = |z, linear, frames| {
-            let pose = POSE_FORMAT.moving(
-                Position::new(1.0, 2.0, z),
-                UPRIGHT,
-                Some((linear, [0.0; 3])),
-            );
+            let pose =
+                POSE_FORMAT.moving(Position::new(1.0, 2.0, z), UPRIGHT, Some((linear, [0.0; 3])));
             POSE_FORMAT.position(&extrapolate(CUBE, &pose, frames))
         };
         let slid = later(0.2, [3.0, 0.0, -0.05], 6);
-        assert!(
-            (slid.x - 1.3).abs() < 1e-3 && (slid.z - 0.2).abs() < 1e-3,
-            "{slid:?}"
-        );
+        assert!((slid.x - 1.3).abs() < 1e-3 && (slid.z - 0.2).abs() < 1e-3, "{slid:?}");
         let fell = later(5.0, [0.0, 0.0, -2.0], 12);
-        assert!(
-            (fell.z - (5.0 - 0.4 - 9.81 * 0.02)).abs() < 0.03,
-            "{fell:?}"
-        );
+        assert!((fell.z - (5.0 - 0.4 - 9.81 * 0.02)).abs() < 0.03, "{fell:?}");
         assert!((later(0.5, [0.0, 0.0, -9.0], 12).z - 0.2).abs() < 1e-3);
     }
 }

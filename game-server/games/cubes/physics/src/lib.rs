@@ -38,10 +38,7 @@ pub const PLAYER_EDGE_M: f32 = 1.0;
 pub const POSE_FORMAT: PoseFormat = PoseFormat {
     per_metre: 4_096,
     turn: Turning::Free { bits: 15 },
-    motion: Some(MotionFormat {
-        linear: 128,
-        angular: 64,
-    }),
+    motion: Some(MotionFormat { linear: 128, angular: 64 }),
 };
 
 /// The grid of poses that clients interpolate. It can be coarser, since no simulation continues
@@ -50,10 +47,7 @@ pub const POSE_FORMAT: PoseFormat = PoseFormat {
 pub const SNAPSHOT_POSE_FORMAT: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
-    motion: Some(MotionFormat {
-        linear: 64,
-        angular: 16,
-    }),
+    motion: Some(MotionFormat { linear: 64, angular: 16 }),
 };
 
 /// The controls, as indices of a keymap. Left and right are along x, up and down along y.
@@ -96,11 +90,7 @@ pub mod component {
 pub const PHYSICS: GamePhysics = GamePhysics {
     game: GAME,
     kinds: &[
-        SimulatedKind {
-            kind: CUBE,
-            format: POSE_FORMAT,
-            held_controls: &[],
-        },
+        SimulatedKind { kind: CUBE, format: POSE_FORMAT, held_controls: &[] },
         SimulatedKind {
             kind: PLAYER,
             format: POSE_FORMAT,
@@ -114,11 +104,7 @@ pub const PHYSICS: GamePhysics = GamePhysics {
 
 /// Edge of a cube of this kind, in metres.
 pub const fn edge_m(kind: u8) -> f32 {
-    if kind == PLAYER {
-        PLAYER_EDGE_M
-    } else {
-        CUBE_EDGE_M
-    }
+    if kind == PLAYER { PLAYER_EDGE_M } else { CUBE_EDGE_M }
 }
 
 #[cfg(test)]
@@ -127,9 +113,6 @@ mod tests {
 
     #[test]
     fn both_pose_formats_are_valid() {
-        assert_eq!(
-            (POSE_FORMAT.check(), SNAPSHOT_POSE_FORMAT.check()),
-            (Ok(()), Ok(()))
-        );
+        assert_eq!((POSE_FORMAT.check(), SNAPSHOT_POSE_FORMAT.check()), (Ok(()), Ok(())));
     }
 }

@@ -84,9 +84,7 @@ pub struct Physics {
 
 impl std::fmt::Debug for Physics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Physics")
-            .field("active", &self.active.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Physics").field("active", &self.active.len()).finish_non_exhaustive()
     }
 }
 
@@ -162,18 +160,14 @@ impl Physics {
         for &body in &before {
             if self.world.bodies[handle_of(body)].is_sleeping() {
                 let cube = self.state_mut(body);
-                cube.pose = Pose {
-                    flag: true,
-                    motion: ambit_proto::pose::Motion::default(),
-                    ..cube.pose
-                };
+                cube.pose =
+                    Pose { flag: true, motion: ambit_proto::pose::Motion::default(), ..cube.pose };
                 self.changed.push(body);
             }
         }
         self.active = before;
         self.active.clear();
-        self.active
-            .extend(self.world.islands.active_bodies().map(body_of));
+        self.active.extend(self.world.islands.active_bodies().map(body_of));
         self.active.sort_unstable();
         for index in 0..self.active.len() {
             self.quantise(self.active[index]);
@@ -205,35 +199,24 @@ impl Physics {
 
     fn state(&self, body: BodyId) -> &BodyState {
         let cube = self.states.get(body.slot()).and_then(Option::as_ref);
-        cube.filter(|cube| cube.body == body)
-            .unwrap_or_else(|| panic!("there is no {body:?}"))
+        cube.filter(|cube| cube.body == body).unwrap_or_else(|| panic!("there is no {body:?}"))
     }
 
     fn state_mut(&mut self, body: BodyId) -> &mut BodyState {
         let cube = self.states.get_mut(body.slot()).and_then(Option::as_mut);
-        cube.filter(|cube| cube.body == body)
-            .unwrap_or_else(|| panic!("there is no {body:?}"))
+        cube.filter(|cube| cube.body == body).unwrap_or_else(|| panic!("there is no {body:?}"))
     }
 
     /// Replaces `found` by the bodies that a body touches, in no particular order.
     fn find_touching(&self, body: BodyId, found: &mut Vec<BodyId>) {
         found.clear();
         let collider = self.state(body).collider;
-        let touched = self
-            .world
-            .contact_pairs_with(collider)
-            .filter(|pair| pair.has_any_active_contact());
-        let others = touched.map(|pair| {
-            if pair.collider1 == collider {
-                pair.collider2
-            } else {
-                pair.collider1
-            }
-        });
+        let touched =
+            self.world.contact_pairs_with(collider).filter(|pair| pair.has_any_active_contact());
+        let others = touched
+            .map(|pair| if pair.collider1 == collider { pair.collider2 } else { pair.collider1 });
         found.extend(
-            others
-                .filter_map(|other| self.world.colliders.get(other)?.parent())
-                .map(body_of),
+            others.filter_map(|other| self.world.colliders.get(other)?.parent()).map(body_of),
         );
     }
 }
@@ -253,11 +236,7 @@ impl SharedPhysics for Physics {
             .angular_damping(DAMPING)
             .sleeping(pose.flag);
         let collider = ColliderBuilder::cuboid(half, half, half)
-            .density(if kind == PLAYER {
-                PLAYER_DENSITY
-            } else {
-                DENSITY
-            })
+            .density(if kind == PLAYER { PLAYER_DENSITY } else { DENSITY })
             .friction(FRICTION)
             .restitution(RESTITUTION);
         let (handle, collider) = self.world.insert(body, collider);
@@ -342,12 +321,8 @@ impl SharedPhysics for Physics {
 
 /// Adds floor and walls: colliders that belong to no body.
 fn add_walls(world: &mut PhysicsWorld, Arena { width_m, height_m }: Arena) {
-    let (half_x, half_y, thick, high) = (
-        width_m / 2.0,
-        height_m / 2.0,
-        WALL_THICKNESS_M / 2.0,
-        WALL_HEIGHT_M / 2.0,
-    );
+    let (half_x, half_y, thick, high) =
+        (width_m / 2.0, height_m / 2.0, WALL_THICKNESS_M / 2.0, WALL_HEIGHT_M / 2.0);
     let (wide_x, wide_y) = (half_x + WALL_THICKNESS_M, half_y + WALL_THICKNESS_M);
     let boxes = [
         ([wide_x, wide_y, thick], [half_x, half_y, -thick]),
@@ -376,10 +351,7 @@ fn handle_of(body: BodyId) -> RigidBodyHandle {
 fn isometry(pose: &Pose) -> Isometry {
     let at = POSE_FORMAT.position(pose);
     let [x, y, z, w] = POSE_FORMAT.quaternion(pose);
-    Isometry::from_parts(
-        Vector::new(at.x, at.y, at.z),
-        Rotation::from_xyzw(x, y, z, w),
-    )
+    Isometry::from_parts(Vector::new(at.x, at.y, at.z), Rotation::from_xyzw(x, y, z, w))
 }
 
 fn vector([x, y, z]: [f32; 3]) -> Vector {

@@ -16,10 +16,7 @@ fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("ann is in the room");
     let before = scene.room.world().pose(avatar);
-    scene.tick(Some(RoomInput::Disconnect {
-        client: ClientId(1),
-        player: ANN,
-    }));
+    scene.tick(Some(RoomInput::Disconnect { client: ClientId(1), player: ANN }));
     scene.ticks(100);
     assert_eq!(scene.room.world().pose(avatar), before);
     scene.tick(Some(join(2)));
@@ -36,10 +33,7 @@ fn the_keys_of_a_disconnected_player_are_released() {
     scene.hold(Keymap(0).with(control::RIGHT, true));
     scene.ticks(10);
     assert!(scene.room.world().flag(avatar, 2));
-    scene.tick(Some(RoomInput::Disconnect {
-        client: ClientId(1),
-        player: ANN,
-    }));
+    scene.tick(Some(RoomInput::Disconnect { client: ClientId(1), player: ANN }));
     assert!(!scene.room.world().flag(avatar, 2));
     scene.ticks(100);
     let pose = scene.room.world().pose(avatar);
@@ -91,27 +85,16 @@ impl RoomWithClient {
         let at = GameTime::from_millis(50 * self.ticks);
         let input = Some(KeyInput::new(keys, at));
         let mut bytes = Vec::new();
-        self.link
-            .write_datagram(at.into(), &mut bytes, |writer, _| {
-                Uplink {
-                    input,
-                    ..Uplink::default()
-                }
-                .wire(writer)
-                .expect("writing cannot fail");
-            });
-        self.tick(Some(RoomInput::Datagram {
-            client: ClientId(1),
-            at,
-            bytes: bytes.into(),
-        }));
+        self.link.write_datagram(at.into(), &mut bytes, |writer, _| {
+            Uplink { input, ..Uplink::default() }.wire(writer).expect("writing cannot fail");
+        });
+        self.tick(Some(RoomInput::Datagram { client: ClientId(1), at, bytes: bytes.into() }));
     }
 
     fn tick(&mut self, input: Option<RoomInput>) {
         let now = GameTime::from_millis(50 * self.ticks);
         self.ticks += 1;
-        self.room
-            .tick(now, &mut input.into_iter().collect(), &mut Vec::new());
+        self.room.tick(now, &mut input.into_iter().collect(), &mut Vec::new());
     }
 
     fn ticks(&mut self, ticks: u32) {

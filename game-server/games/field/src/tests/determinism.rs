@@ -19,9 +19,7 @@ fn wanderers_do_not_depend_on_the_number_of_players() {
         }
         scene.run(20_000);
         let npcs = scene.of_kind(NPC);
-        npcs.into_iter()
-            .map(|npc| scene.world.position(npc))
-            .collect::<Vec<_>>()
+        npcs.into_iter().map(|npc| scene.world.position(npc)).collect::<Vec<_>>()
     };
     assert_eq!(npcs(0), npcs(7));
 }
@@ -29,13 +27,8 @@ fn wanderers_do_not_depend_on_the_number_of_players() {
 #[test]
 fn a_spawn_position_depends_only_on_the_player_and_the_seed() {
     let place = |before: u64, seed: u64| {
-        let mut scene = Scene::with(
-            FieldGame::new(40, 0),
-            &RoomConfig {
-                seed,
-                ..RoomConfig::default()
-            },
-        );
+        let mut scene =
+            Scene::with(FieldGame::new(40, 0), &RoomConfig { seed, ..RoomConfig::default() });
         for player in 10..10 + before {
             scene.join(PlayerId(player), "x");
         }
@@ -56,10 +49,7 @@ fn decisions_of_a_tick_take_effect_after_the_previous_horizon() {
             _ => continue,
         };
         assert!(effect <= now, "{effect:?} {now:?}");
-        assert!(
-            now.since(effect) < Duration::from_millis(50),
-            "{effect:?} {now:?}"
-        );
+        assert!(now.since(effect) < Duration::from_millis(50), "{effect:?} {now:?}");
         assert!(now >= before);
         before = now;
     }
@@ -68,16 +58,10 @@ fn decisions_of_a_tick_take_effect_after_the_previous_horizon() {
 #[test]
 fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
     let make = |given: &[(&str, &str)]| {
-        let given = given
-            .iter()
-            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let parameters = ambit_room::config::Parameters::parse(
             &given,
-            &[
-                ambit_room::config::ROOM_PARAMETERS,
-                <FieldGame as ambit::Game>::INFO.parameters,
-            ],
+            &[ambit_room::config::ROOM_PARAMETERS, <FieldGame as ambit::Game>::INFO.parameters],
         )
         .unwrap();
         Typed::<FieldGame>::make(&parameters)
@@ -97,12 +81,7 @@ fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
 
 /// Changes with the horizon at which they were reported.
 fn busy_run(seed: u64) -> Vec<(GameTime, WorldChange)> {
-    let config = RoomConfig {
-        seed,
-        width: 50.0,
-        height: 50.0,
-        ..RoomConfig::default()
-    };
+    let config = RoomConfig { seed, width: 50.0, height: 50.0, ..RoomConfig::default() };
     let mut scene = Scene::with(FieldGame::new(20, 50), &config);
     let mut rng = fastrand::Rng::with_seed(seed);
     for player in 0..12 {

@@ -4,9 +4,7 @@ use super::*;
 
 #[test]
 fn health_regenerates_by_one_a_second_without_events() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 105.0, 100.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 105.0, 100.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.run(1_000);
     let before = scene.health(BOB);
@@ -21,18 +19,11 @@ fn an_avatar_without_health_is_dead_and_refuses_commands() {
     let (mut scene, died) = killed();
     let bob = scene.avatar(BOB);
     assert!(!scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died)));
-    assert!(
-        scene
-            .world
-            .flag_at(bob, ALIVE, GameTime::from_millis(died - 1))
-    );
+    assert!(scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died - 1)));
     let place = scene.world.position_at(bob, GameTime::from_millis(died));
     assert_eq!(scene.walk(BOB, 120.0, 120.0), refused(FieldRefusal::Dead));
     for spell in [BOLT, HEAL, VEIL, BLINK] {
-        assert_eq!(
-            scene.cast_at(BOB, spell, 101.0, 101.0),
-            refused(FieldRefusal::Dead)
-        );
+        assert_eq!(scene.cast_at(BOB, spell, 101.0, 101.0), refused(FieldRefusal::Dead));
     }
     scene.run(3_000);
     assert_eq!((scene.position(BOB), scene.health(BOB)), (place, 0.0));
@@ -46,18 +37,10 @@ fn a_dead_avatar_respawns_after_five_seconds_near_the_middle() {
     let returned = events(&changes, RESPAWNED);
     assert_eq!(returned.len(), 1);
     let (object, at) = returned[0];
-    assert!(
-        object == bob && (died + 5_000..died + 5_050).contains(&at),
-        "{at} {died}"
-    );
+    assert!(object == bob && (died + 5_000..died + 5_050).contains(&at), "{at} {died}");
     assert_eq!(scene.health(BOB), 100.0);
     assert!(scene.world.flag(bob, ALIVE));
-    assert!(
-        scene
-            .position(BOB)
-            .distance(Position::on_ground(100.0, 100.0))
-            < 20.1
-    );
+    assert!(scene.position(BOB).distance(Position::on_ground(100.0, 100.0)) < 20.1);
     assert_eq!(scene.walk(BOB, 120.0, 120.0), Ok(()));
 }
 
@@ -73,9 +56,7 @@ fn dead_avatars_are_not_hit() {
 
 #[test]
 fn a_command_at_the_time_of_death_is_refused() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 105.0, 100.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 105.0, 100.0);
     scene.set_health(BOB, 10.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     for _ in 0..4 {
@@ -84,10 +65,7 @@ fn a_command_at_the_time_of_death_is_refused() {
     }
     // The horizon has passed the time of the hit; the command comes before the step.
     scene.tick();
-    assert_eq!(
-        scene.cast_at(BOB, BOLT, 100.0, 90.0),
-        refused(FieldRefusal::Dead)
-    );
+    assert_eq!(scene.cast_at(BOB, BOLT, 100.0, 90.0), refused(FieldRefusal::Dead));
 }
 
 #[test]
@@ -128,12 +106,7 @@ fn an_avatar_that_leaves_is_removed_and_its_timers_do_nothing() {
 
 #[test]
 fn wanderers_walk_between_obstacles_with_pauses() {
-    let config = RoomConfig {
-        width: 60.0,
-        height: 60.0,
-        seed: 4,
-        ..RoomConfig::default()
-    };
+    let config = RoomConfig { width: 60.0, height: 60.0, seed: 4, ..RoomConfig::default() };
     let mut scene = Scene::with(FieldGame::new(60, 30), &config);
     let npcs = scene.of_kind(NPC);
     let mut walking = vec![0; npcs.len()];
@@ -142,26 +115,16 @@ fn wanderers_walk_between_obstacles_with_pauses() {
         for (steps, &npc) in walking.iter_mut().zip(&npcs) {
             let position = scene.world.position(npc);
             assert!(scene.world.grid().contains(position));
-            assert!(
-                !scene.world.statics().is_blocked(position, 0.39),
-                "{position:?}"
-            );
+            assert!(!scene.world.statics().is_blocked(position, 0.39), "{position:?}");
             *steps += usize::from(scene.world.path(npc).last().unwrap().0 > scene.world.now());
         }
     }
-    assert!(
-        walking.iter().all(|&steps| (100..1_100).contains(&steps)),
-        "{walking:?}"
-    );
+    assert!(walking.iter().all(|&steps| (100..1_100).contains(&steps)), "{walking:?}");
 }
 
 #[test]
 fn a_crowded_map_starts_and_runs() {
-    let config = RoomConfig {
-        width: 2_000.0,
-        height: 2_000.0,
-        ..RoomConfig::default()
-    };
+    let config = RoomConfig { width: 2_000.0, height: 2_000.0, ..RoomConfig::default() };
     let mut scene = Scene::with(FieldGame::new(1_000, 5_000), &config);
     assert_eq!(scene.of_kind(NPC).len(), 5_000);
     scene.run(5_000);

@@ -21,10 +21,7 @@ fn a_cast_costs_mana_at_its_effect_time_and_mana_regenerates() {
 #[test]
 fn a_refused_command_changes_nothing() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene
-        .world
-        .statics_mut()
-        .add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+    scene.world.statics_mut().add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     scene.tick();
     scene.set_mana(ANN, 50.0);
     scene.run(50);
@@ -41,11 +38,7 @@ fn a_refused_command_changes_nothing() {
     check(BOLT, None, bad_position);
     check(BLINK, None, bad_position);
     check(BOLT, Some((100.0, 100.0)), bad_position); // The caster's own position.
-    check(
-        BLINK,
-        Some((100.0, 115.01)),
-        FieldRefusal::OutOfRange.into(),
-    );
+    check(BLINK, Some((100.0, 115.01)), FieldRefusal::OutOfRange.into());
     check(BLINK, Some((110.0, 100.0)), FieldRefusal::Blocked.into());
     // Too close to the wall.
     check(BLINK, Some((108.7, 100.0)), FieldRefusal::Blocked.into());
@@ -56,10 +49,7 @@ fn a_cast_without_enough_mana_is_refused() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     for (spell, cost) in [(BOLT, 10.0), (HEAL, 20.0), (VEIL, 30.0), (BLINK, 25.0)] {
         scene.set_mana(ANN, cost - 0.0625);
-        assert_eq!(
-            scene.cast_at(ANN, spell, 105.0, 100.0),
-            refused(FieldRefusal::NotEnoughMana)
-        );
+        assert_eq!(scene.cast_at(ANN, spell, 105.0, 100.0), refused(FieldRefusal::NotEnoughMana));
         scene.set_mana(ANN, cost);
         assert_eq!(scene.cast_at(ANN, spell, 105.0, 100.0), Ok(()));
         assert_eq!(scene.mana(ANN), 0.0);
@@ -89,13 +79,8 @@ fn a_blink_is_a_jump_that_ends_the_walk() {
     let (avatar, now) = (scene.avatar(ANN), scene.world.now());
     scene.cast_at(ANN, BLINK, 105.0, 114.0).unwrap();
     assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
-    let before = scene
-        .world
-        .position_at(avatar, now.saturating_sub(Duration::from_millis(1)));
-    assert!(
-        before.distance(Position::on_ground(105.0, 100.0)) < 0.02,
-        "{before:?}"
-    );
+    let before = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(1)));
+    assert!(before.distance(Position::on_ground(105.0, 100.0)) < 0.02, "{before:?}");
     assert!(scene.world.path(avatar).last().unwrap().1.jump);
     scene.run(1_000);
     assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
@@ -106,24 +91,15 @@ fn blinks_have_a_cooldown() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.cast_at(ANN, BLINK, 105.0, 100.0).unwrap();
     scene.run(2_950);
-    assert_eq!(
-        scene.cast_at(ANN, BLINK, 110.0, 100.0),
-        refused(FieldRefusal::OnCooldown)
-    );
+    assert_eq!(scene.cast_at(ANN, BLINK, 110.0, 100.0), refused(FieldRefusal::OnCooldown));
     scene.run(50);
     assert_eq!(scene.cast_at(ANN, BLINK, 110.0, 100.0), Ok(()));
-    assert_eq!(
-        scene.cast_at(ANN, BLINK, 115.0, 100.0),
-        refused(FieldRefusal::OnCooldown)
-    );
+    assert_eq!(scene.cast_at(ANN, BLINK, 115.0, 100.0), refused(FieldRefusal::OnCooldown));
 }
 
 #[test]
 fn a_blink_goes_over_a_wall() {
     let mut scene = Scene::new().player(ANN, 190.0, 100.0);
-    scene
-        .world
-        .statics_mut()
-        .add_box(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
+    scene.world.statics_mut().add_box(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
     assert_eq!(scene.cast_at(ANN, BLINK, 199.5, 100.0), Ok(()));
 }

@@ -4,9 +4,7 @@ use super::*;
 
 #[test]
 fn a_veiled_avatar_is_seen_by_itself_alone_for_exactly_ten_seconds() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 101.0, 100.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 101.0, 100.0);
     let (ann, start) = (scene.avatar(ANN), scene.millis());
     assert!(scene.sees(BOB, ann));
     scene.cast(ANN, VEIL).unwrap();
@@ -14,14 +12,9 @@ fn a_veiled_avatar_is_seen_by_itself_alone_for_exactly_ten_seconds() {
     assert!(scene.sees(ANN, ann));
     assert!(scene.sees(ANN, scene.avatar(BOB)));
     let flag = |scene: &Scene, millis: u64| {
-        scene
-            .world
-            .flag_at(ann, VEILED, GameTime::from_millis(millis))
+        scene.world.flag_at(ann, VEILED, GameTime::from_millis(millis))
     };
-    assert_eq!(
-        [0, 9_999, 10_000].map(|after| flag(&scene, start + after)),
-        [true, true, false]
-    );
+    assert_eq!([0, 9_999, 10_000].map(|after| flag(&scene, start + after)), [true, true, false]);
     scene.run(9_950);
     assert!(!scene.sees(BOB, ann));
     let changes = scene.run(50);
@@ -50,24 +43,14 @@ fn a_veil_cannot_be_cast_again_while_it_lasts() {
     assert_eq!(scene.cast(ANN, VEIL), refused(FieldRefusal::OnCooldown));
     scene.run(50);
     assert_eq!(scene.cast(ANN, VEIL), Ok(()));
-    assert!(
-        !scene
-            .game
-            .sees(&scene.world, ObjectId(0), scene.avatar(ANN))
-    );
+    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN)));
     scene.run(9_950);
-    assert!(
-        !scene
-            .game
-            .sees(&scene.world, ObjectId(0), scene.avatar(ANN))
-    );
+    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN)));
 }
 
 #[test]
 fn a_bolt_of_a_veiled_caster_is_hidden_from_others_for_its_whole_flight() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 100.0, 90.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 100.0, 90.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(9_500);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
@@ -82,9 +65,7 @@ fn a_bolt_of_a_veiled_caster_is_hidden_from_others_for_its_whole_flight() {
 
 #[test]
 fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 100.0, 90.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 100.0, 90.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.cast(ANN, VEIL).unwrap();
     assert!(scene.sees(BOB, scene.of_kind(BOLT_KIND)[0]));
@@ -95,28 +76,21 @@ fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
 
 #[test]
 fn a_bolt_damages_a_veiled_avatar_once_and_flies_on_to_the_next() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 108.0, 100.0)
-        .player(CID, 116.0, 100.0);
+    let mut scene =
+        Scene::new().player(ANN, 100.0, 100.0).player(BOB, 108.0, 100.0).player(CID, 116.0, 100.0);
     scene.cast(BOB, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let start = scene.millis();
     let changes = scene.run(1_500);
     let (bob, cid) = (scene.avatar(BOB), scene.avatar(CID));
     // Each event is about its target: only BOB follows BOB, so only BOB receives BOB's damage.
-    assert_eq!(
-        events(&changes, DAMAGE),
-        [(bob, start + 375), (cid, start + 775)]
-    );
+    assert_eq!(events(&changes, DAMAGE), [(bob, start + 375), (cid, start + 775)]);
     assert!((scene.health(BOB) - 76.0).abs() < 2.0);
 }
 
 #[test]
 fn a_bolt_hits_a_veiled_avatar_that_walks_along_with_it_only_once() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 101.0, 100.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 101.0, 100.0);
     scene.cast(BOB, VEIL).unwrap();
     scene.walk(BOB, 150.0, 100.0).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
@@ -125,9 +99,7 @@ fn a_bolt_hits_a_veiled_avatar_that_walks_along_with_it_only_once() {
 
 #[test]
 fn a_hidden_bolt_hits_a_visible_victim_without_naming_its_caster() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 108.0, 100.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 108.0, 100.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
@@ -146,9 +118,7 @@ fn a_hidden_bolt_hits_a_visible_victim_without_naming_its_caster() {
 
 #[test]
 fn death_and_healing_keep_a_veil_and_notify_no_other_client() {
-    let mut scene = Scene::new()
-        .player(ANN, 100.0, 100.0)
-        .player(BOB, 108.0, 100.0);
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 108.0, 100.0);
     let bob = scene.avatar(BOB);
     scene.cast(BOB, VEIL).unwrap();
     scene.set_health(BOB, 30.0);
@@ -193,22 +163,14 @@ fn a_veiled_player_changes_nothing_for_other_players() {
 
 /// All changes of other objects while ANN is veiled. With `ann_moves` 0 she stands still.
 fn changes_of_others(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
-    let config = RoomConfig {
-        seed,
-        width: 40.0,
-        height: 40.0,
-        ..RoomConfig::default()
-    };
+    let config = RoomConfig { seed, width: 40.0, height: 40.0, ..RoomConfig::default() };
     let mut scene = Scene::with(FieldGame::new(10, 40), &config).player(ANN, 20.0, 20.0);
     let ann = scene.avatar(ANN);
     let mut others = fastrand::Rng::with_seed(seed);
     let mut own = fastrand::Rng::with_seed(ann_moves);
     for player in 10..20 {
-        scene = scene.player(
-            PlayerId(player),
-            10.0 + others.f32() * 20.0,
-            10.0 + others.f32() * 20.0,
-        );
+        scene =
+            scene.player(PlayerId(player), 10.0 + others.f32() * 20.0, 10.0 + others.f32() * 20.0);
     }
     scene.run(100);
     scene.cast(ANN, VEIL).unwrap();
@@ -220,11 +182,8 @@ fn changes_of_others(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
             busy += usize::from(scene.walk(ANN, own.f32() * 40.0, own.f32() * 40.0).is_ok());
             scene.set_mana(ANN, 100.0);
             busy += usize::from(scene.cast(ANN, HEAL).is_ok());
-            busy += usize::from(
-                scene
-                    .cast_at(ANN, BLINK, own.f32() * 40.0, own.f32() * 40.0)
-                    .is_ok(),
-            );
+            busy +=
+                usize::from(scene.cast_at(ANN, BLINK, own.f32() * 40.0, own.f32() * 40.0).is_ok());
         }
         for player in 10..20 {
             let shooter = PlayerId(player);
@@ -244,9 +203,6 @@ fn changes_of_others(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
         };
         reported.extend(scene.run(50).into_iter().filter(|change| !is_own(change)));
     }
-    assert!(
-        ann_moves == 0 || busy > 100,
-        "the veiled player acts too rarely for this test"
-    );
+    assert!(ann_moves == 0 || busy > 100, "the veiled player acts too rarely for this test");
     reported
 }

@@ -17,18 +17,10 @@ fn a_walk_is_a_straight_line_at_five_metres_a_second() {
     let end = start + Duration::from_secs(10);
     assert_eq!(
         path,
-        [
-            (start, Position::on_ground(100.0, 100.0)),
-            (end, Position::on_ground(130.0, 140.0))
-        ]
+        [(start, Position::on_ground(100.0, 100.0)), (end, Position::on_ground(130.0, 140.0))]
     );
     scene.run(5_000);
-    assert!(
-        scene
-            .position(ANN)
-            .distance(Position::on_ground(115.0, 120.0))
-            < 0.01
-    );
+    assert!(scene.position(ANN).distance(Position::on_ground(115.0, 120.0)) < 0.01);
     scene.run(6_000);
     assert_eq!(scene.position(ANN), Position::on_ground(130.0, 140.0));
 }
@@ -39,19 +31,10 @@ fn a_new_click_replaces_only_the_rest_of_the_path() {
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(2_000);
     let (avatar, now) = (scene.avatar(ANN), scene.world.now());
-    let before = scene
-        .world
-        .position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
+    let before = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
     scene.walk(ANN, 110.0, 150.0).unwrap();
-    assert!(
-        scene
-            .position(ANN)
-            .distance(Position::on_ground(110.0, 100.0))
-            < 0.01
-    );
-    let after = scene
-        .world
-        .position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
+    assert!(scene.position(ANN).distance(Position::on_ground(110.0, 100.0)) < 0.01);
+    let after = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
     assert!(before.distance(after) < 0.005);
     scene.run(10_500);
     assert_eq!(scene.position(ANN), Position::on_ground(110.0, 150.0));
@@ -60,17 +43,10 @@ fn a_new_click_replaces_only_the_rest_of_the_path() {
 #[test]
 fn a_walk_ends_at_the_first_obstacle() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene
-        .world
-        .statics_mut()
-        .add_box(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+    scene.world.statics_mut().add_box(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(15_000);
-    assert!(
-        (scene.position(ANN).x - 109.58).abs() < 0.01,
-        "{:?}",
-        scene.position(ANN)
-    );
+    assert!((scene.position(ANN).x - 109.58).abs() < 0.01, "{:?}", scene.position(ANN));
     // An avatar at the wall can walk back and along the wall, but not through it.
     scene.walk(ANN, 120.0, 100.0).unwrap();
     scene.run(1_000);
@@ -90,29 +66,19 @@ fn an_avatar_can_walk_to_the_map_s_edge_but_not_beyond() {
 
 #[test]
 fn an_avatar_steered_at_every_tick_keeps_its_speed() {
-    let mut scene = Scene::with(
-        FieldGame::new(0, 0),
-        &RoomConfig {
-            tick_hz: 60,
-            ..RoomConfig::default()
-        },
-    )
-    .player(ANN, 100.0, 100.0);
+    let mut scene =
+        Scene::with(FieldGame::new(0, 0), &RoomConfig { tick_hz: 60, ..RoomConfig::default() })
+            .player(ANN, 100.0, 100.0);
     let start = scene.world.now();
     for tick in 0..500u16 {
         scene.walk(ANN, 150.0, 100.0 + f32::from(tick % 2)).unwrap();
         scene.tick();
     }
-    let metres = scene
-        .position(ANN)
-        .distance(Position::on_ground(100.0, 100.0));
+    let metres = scene.position(ANN).distance(Position::on_ground(100.0, 100.0));
     let distance = scene.world.now().since(start).as_secs_f32() * 5.0;
     // Each click rounds its start to the grid of the wire: up to 2 mm on the 85 mm of a tick at 60
     // Hz.
-    assert!(
-        (metres - distance).abs() < 0.025 * distance,
-        "{metres} {distance}"
-    );
+    assert!((metres - distance).abs() < 0.025 * distance, "{metres} {distance}");
 }
 
 #[test]

@@ -19,9 +19,8 @@ fn a_late_room_sends_less_step_by_step_until_it_is_in_time() {
 
 #[test]
 fn a_very_late_room_goes_several_steps_at_once() {
-    let changes = Room::new().run(10, |level| {
-        [200, 150, 100, 30, 20, 10, 10, 10][usize::from(level)]
-    });
+    let changes =
+        Room::new().run(10, |level| [200, 150, 100, 30, 20, 10, 10, 10][usize::from(level)]);
     assert_eq!(changes, [(550, 3)]);
 }
 
@@ -76,8 +75,7 @@ fn a_busy_room_sends_everything_again_after_a_pause_of_the_machine() {
         room.tick += pause_ms / 50;
         let now = GameTime::from_millis(room.tick * 50);
         let skipped = pause_ms / 50 - 1;
-        room.governor
-            .note_tick(now, Duration::from_millis(pause_ms), skipped);
+        room.governor.note_tick(now, Duration::from_millis(pause_ms), skipped);
         room.run(120, |_| 30);
         assert_eq!(room.governor.level(), LoadLevel::NONE, "{pause_ms} ms");
     }

@@ -61,10 +61,7 @@ fn a_ticket_that_was_revoked_while_its_client_waited_is_refused() {
     host.join(2, ANN, 8);
     assert_eq!(host.refusals(), []);
     host.order(RoomOrder::SyncMembers {
-        members: vec![RoomMember {
-            player: ANN,
-            name: "ann".into(),
-        }],
+        members: vec![RoomMember { player: ANN, name: "ann".into() }],
         revoked_until: 20,
     });
     host.join(3, BOB, 20);
@@ -136,10 +133,7 @@ fn sync_members_applies_to_players_who_have_just_joined_too() {
     host.join(2, BOB, 2);
     host.poll();
     host.order(RoomOrder::SyncMembers {
-        members: vec![RoomMember {
-            player: ANN,
-            name: "anna".into(),
-        }],
+        members: vec![RoomMember { player: ANN, name: "anna".into() }],
         revoked_until: 2,
     });
     let disconnected = host.last_messages();
@@ -171,13 +165,11 @@ fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
     host.tick();
     host.room.handle_leave(ClientId(1));
     let outputs = host.poll();
-    assert!(
-        outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
-            room: ID,
-            player: ANN,
-            reason: ErrorCode::ErrorUnspecified
-        }))
-    );
+    assert!(outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
+        room: ID,
+        player: ANN,
+        reason: ErrorCode::ErrorUnspecified
+    })));
     assert_eq!(last_messages(outputs).len(), 1);
     // A client that has left gets no more answers.
     host.room.handle_leave(ClientId(1));
@@ -189,13 +181,11 @@ fn a_player_for_whom_the_game_has_no_avatar_is_refused_and_told_why() {
     let mut host = Host::of_a_game_without_avatars();
     host.join(1, ANN, 1);
     let outputs = host.tick();
-    assert!(
-        outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
-            room: ID,
-            player: ANN,
-            reason: ErrorCode::ServerError
-        }))
-    );
+    assert!(outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
+        room: ID,
+        player: ANN,
+        reason: ErrorCode::ServerError
+    })));
     let last = last_messages(outputs);
     assert_eq!(last, [(ClientId(1), ErrorCode::ServerError)]);
     // The room goes on, and the late end of the connection changes nothing.
@@ -216,10 +206,9 @@ fn malformed_datagrams_are_reported_on_the_control_stream_once() {
         outputs.extend(host.tick());
     }
     let errors = outputs.into_iter().filter_map(|output| match output {
-        RoomHostOutput::Message {
-            client,
-            body: game_to_client::Body::Error(error),
-        } => Some((client, error.code())),
+        RoomHostOutput::Message { client, body: game_to_client::Body::Error(error) } => {
+            Some((client, error.code()))
+        }
         _ => None,
     });
     let errors: Vec<_> = errors.collect();
@@ -252,10 +241,7 @@ fn a_crashed_room_is_reported_and_its_clients_are_notified() {
     let outputs = host.poll();
     assert!(matches!(
         &outputs[0],
-        RoomHostOutput::World(HostMessage::RoomClosed {
-            reason: ErrorCode::RoomCrashed,
-            ..
-        })
+        RoomHostOutput::World(HostMessage::RoomClosed { reason: ErrorCode::RoomCrashed, .. })
     ));
     assert_eq!(outputs.last(), Some(&RoomHostOutput::Ended));
     let last = last_messages(outputs);
@@ -269,11 +255,8 @@ fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
     host.tick();
     host.order(RoomOrder::HandOver);
     let outputs = host.poll();
-    let [
-        ..,
-        RoomHostOutput::World(HostMessage::Snapshot(_, snapshot)),
-        RoomHostOutput::HandedOver,
-    ] = &outputs[..]
+    let [.., RoomHostOutput::World(HostMessage::Snapshot(_, snapshot)), RoomHostOutput::HandedOver] =
+        &outputs[..]
     else {
         panic!("{outputs:?}")
     };
@@ -342,10 +325,7 @@ fn a_restored_room_continues_from_the_last_journal_entry() {
             match output {
                 RoomHostOutput::Journal(entry) => saved.journal.push(entry),
                 RoomHostOutput::World(HostMessage::Snapshot(_, snapshot)) => {
-                    saved = SavedRoom {
-                        snapshot,
-                        journal: Vec::new(),
-                    }
+                    saved = SavedRoom { snapshot, journal: Vec::new() }
                 }
                 _ => {}
             }
@@ -356,10 +336,7 @@ fn a_restored_room_continues_from_the_last_journal_entry() {
     let resume = super::super::messages::RoomResume {
         now: saved.last_tick(),
         saved,
-        members: Some(vec![RoomMember {
-            player: ANN,
-            name: "anna".into(),
-        }]),
+        members: Some(vec![RoomMember { player: ANN, name: "anna".into() }]),
     };
     let now = host.now;
     let next = super::super::checkpoints::restore_room(config, game, || now, &resume);
@@ -390,10 +367,7 @@ fn a_late_room_sends_less_and_its_clients_are_told() {
     assert!(matches!(
         joined[..],
         [
-            RoomHostOutput::Message {
-                client: ClientId(2),
-                body: game_to_client::Body::Joined(_)
-            },
+            RoomHostOutput::Message { client: ClientId(2), body: game_to_client::Body::Joined(_) },
             RoomHostOutput::Message {
                 client: ClientId(2),
                 body: game_to_client::Body::Late(RoomLate { is_late: true, .. })
@@ -410,34 +384,22 @@ fn a_room_whose_tick_is_too_long_to_be_kept_ends_unconfirmed() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
-    let input = RoomInput::Rename {
-        player: BOB,
-        name: "x".repeat(MAX_TICK_INPUT_BYTES + 1),
-    };
+    let input = RoomInput::Rename { player: BOB, name: "x".repeat(MAX_TICK_INPUT_BYTES + 1) };
     host.order(RoomOrder::Input(input));
     let outputs = host.tick();
     let confirms = |output: &RoomHostOutput| {
-        matches!(
-            output,
-            RoomHostOutput::Journal(_) | RoomHostOutput::Datagram { .. }
-        )
+        matches!(output, RoomHostOutput::Journal(_) | RoomHostOutput::Datagram { .. })
     };
     assert!(!outputs.iter().any(confirms));
     assert!(outputs.contains(&RoomHostOutput::Ended));
     let closed = |output: &RoomHostOutput| {
         matches!(
             output,
-            RoomHostOutput::World(HostMessage::RoomClosed {
-                reason: ErrorCode::ServerError,
-                ..
-            })
+            RoomHostOutput::World(HostMessage::RoomClosed { reason: ErrorCode::ServerError, .. })
         )
     };
     assert!(outputs.iter().any(closed));
-    assert_eq!(
-        last_messages(outputs),
-        [(ClientId(1), ErrorCode::ServerError)]
-    );
+    assert_eq!(last_messages(outputs), [(ClientId(1), ErrorCode::ServerError)]);
 }
 
 #[test]
@@ -448,19 +410,14 @@ fn players_learn_of_a_game_s_end_when_it_can_no_longer_be_lost() {
         let outputs = host.tick();
         assert!(matches!(outputs[..], [.., RoomHostOutput::Datagram { .. }]));
         let outputs = host.tick();
-        assert!(
-            outputs
-                .iter()
-                .any(|it| matches!(it, RoomHostOutput::Journal(_)))
-        );
+        assert!(outputs.iter().any(|it| matches!(it, RoomHostOutput::Journal(_))));
         assert_eq!(last_messages(outputs), []);
         host.room.note_entry(LocalTime::ZERO, 2);
         host
     };
     let told = [(ClientId(1), ErrorCode::RoomClosed)];
     let kept = |host: &mut Host, ms, number| {
-        host.room
-            .note_kept(LocalTime::from_millis(ms), number, true);
+        host.room.note_kept(LocalTime::from_millis(ms), number, true);
         host.tick()
     };
     let mut host = over();
@@ -551,24 +508,14 @@ impl Host {
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         let (checkpoints, first) = CheckpointSender::new(ID, &room).expect("the room can be saved");
         assert!(first.is_some());
-        Host {
-            room: RoomHost::new(ID, capacity, room, Some(checkpoints)),
-            now: GameTime::ZERO,
-        }
+        Host { room: RoomHost::new(ID, capacity, room, Some(checkpoints)), now: GameTime::ZERO }
     }
 
     /// One of two maps with a gate between them.
     fn of_a_map() -> Self {
-        let parameters = [
-            ("maps", "2"),
-            ("map", "0"),
-            ("obstacles", "0"),
-            ("npcs", "0"),
-        ];
+        let parameters = [("maps", "2"), ("map", "0"), ("obstacles", "0"), ("npcs", "0")];
         let header = Header {
-            parameters: parameters
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
+            parameters: parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ..header()
         };
         let room = games().create_room(&header).expect("valid parameters");
@@ -581,14 +528,8 @@ impl Host {
     }
 
     fn of_a_game_without_avatars() -> Self {
-        let room = Room::new(
-            RoomConfig::default(),
-            Box::<Typed<GameWithoutAvatars>>::default(),
-        );
-        Host {
-            room: RoomHost::new(ID, 4, room, None),
-            now: GameTime::ZERO,
-        }
+        let room = Room::new(RoomConfig::default(), Box::<Typed<GameWithoutAvatars>>::default());
+        Host { room: RoomHost::new(ID, 4, room, None), now: GameTime::ZERO }
     }
 
     fn join(&mut self, client: u32, player: PlayerId, serial: u64) {
@@ -601,10 +542,7 @@ impl Host {
             serial,
             nonce: [0; 16],
         };
-        let admitted = AdmittedClient {
-            ticket,
-            coding: PoseCoding::Auto,
-        };
+        let admitted = AdmittedClient { ticket, coding: PoseCoding::Auto };
         self.room.handle_join(self.now, ClientId(client), admitted);
     }
 
@@ -624,24 +562,14 @@ impl Host {
             transfer: TransferId(7),
         }));
         let departed = |output: &RoomHostOutput| {
-            matches!(
-                output,
-                RoomHostOutput::World(HostMessage::Departed {
-                    carried: Some(_),
-                    ..
-                })
-            )
+            matches!(output, RoomHostOutput::World(HostMessage::Departed { carried: Some(_), .. }))
         };
         assert!(self.tick().iter().any(departed));
         self.now
     }
 
     fn remove(&mut self, player: PlayerId, revoked_until: u64) {
-        self.order(RoomOrder::RemovePlayer {
-            player,
-            reason: ErrorCode::Kicked,
-            revoked_until,
-        });
+        self.order(RoomOrder::RemovePlayer { player, reason: ErrorCode::Kicked, revoked_until });
     }
 
     fn order(&mut self, order: RoomOrder) {
@@ -662,10 +590,7 @@ impl Host {
             self.room.handle_work(self.now, work, 0);
             for output in self.poll() {
                 match output {
-                    RoomHostOutput::Message {
-                        client,
-                        body: game_to_client::Body::Late(late),
-                    } => {
+                    RoomHostOutput::Message { client, body: game_to_client::Body::Late(late) } => {
                         assert_eq!(late.is_late, late.load_level > 0);
                         told.push((client, late.load_level));
                     }
@@ -710,11 +635,9 @@ fn disconnects(outputs: &[RoomHostOutput]) -> bool {
 
 fn last_messages(outputs: Vec<RoomHostOutput>) -> Vec<(ClientId, ErrorCode)> {
     let last = |output| match output {
-        RoomHostOutput::LastMessage {
-            client,
-            body: game_to_client::Body::Out(_),
-            code,
-        } => Some((client, code)),
+        RoomHostOutput::LastMessage { client, body: game_to_client::Body::Out(_), code } => {
+            Some((client, code))
+        }
         _ => None,
     };
     outputs.into_iter().filter_map(last).collect()
@@ -732,8 +655,6 @@ fn header() -> Header {
         seed: 5,
         capacity: 4,
         grace_ms: 30_000,
-        parameters: parameters
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into(),
+        parameters: parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
     }
 }

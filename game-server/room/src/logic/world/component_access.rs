@@ -37,10 +37,7 @@ impl World {
     /// The position of an object at `t`, as far as known now. An object with a pose was at its
     /// previous position at the previous tick, and stays where it is now.
     pub fn position_at(&self, object: ObjectId, t: GameTime) -> Position {
-        self.motion(object)
-            .waypoint_at(t)
-            .expect("a path has a point")
-            .position
+        self.motion(object).waypoint_at(t).expect("a path has a point").position
     }
 
     /// An object's path. An object with a pose has none: [`World::motion`] supports both.
@@ -57,11 +54,9 @@ impl World {
         from: GameTime,
         points: impl IntoIterator<Item = (GameTime, Waypoint)>,
     ) {
-        let points = points
-            .into_iter()
-            .map(|(time, point)| (round_to_millis(time), point.quantised()));
-        self.path_mut(object)
-            .replace_from(round_to_millis(from), points);
+        let points =
+            points.into_iter().map(|(time, point)| (round_to_millis(time), point.quantised()));
+        self.path_mut(object).replace_from(round_to_millis(from), points);
         self.mark_dirty(object, 0);
         self.handle_path_change(object);
     }
@@ -69,11 +64,8 @@ impl World {
     /// Moves an object from its position in a straight line at `speed_m_per_s` to `target`. Returns
     /// the time of arrival.
     pub fn walk_to(&mut self, object: ObjectId, target: Position, speed_m_per_s: f32) -> GameTime {
-        let (now, here, target) = (
-            self.now(),
-            self.position(object).quantised(),
-            target.quantised(),
-        );
+        let (now, here, target) =
+            (self.now(), self.position(object).quantised(), target.quantised());
         let seconds = f64::from(here.distance(target)) / f64::from(speed_m_per_s);
         // A speed close to zero takes longer than a duration can be.
         let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -153,16 +145,9 @@ impl World {
             panic!("component {index} is not a gauge")
         };
         match self.component_mut(object, index) {
-            Component::Gauge(gauge) => set_from(
-                gauge,
-                from,
-                Gauge {
-                    value: value.clamp(0.0, max),
-                    rate,
-                    max,
-                }
-                .quantised(),
-            ),
+            Component::Gauge(gauge) => {
+                set_from(gauge, from, Gauge { value: value.clamp(0.0, max), rate, max }.quantised())
+            }
             other => panic!("component {index} is a gauge, not {other:?}"),
         }
         self.mark_dirty(object, index);

@@ -45,9 +45,7 @@ impl World {
 
     /// The held controls and all press and release edges of a player at this tick.
     pub fn button_edges(&self, player: PlayerId) -> ButtonEdges {
-        self.controls
-            .get(&player)
-            .map_or_else(ButtonEdges::default, |controls| *controls.edges())
+        self.controls.get(&player).map_or_else(ButtonEdges::default, |controls| *controls.edges())
     }
 }
 
@@ -89,11 +87,7 @@ impl World {
             let until = controls.begin_tick();
             let changed = controls.edges().pressed() != before || !controls.edges().is_unchanged();
             if until.is_some() || changed {
-                applied.push(AppliedInputs {
-                    player,
-                    applied_until: until,
-                    changed,
-                });
+                applied.push(AppliedInputs { player, applied_until: until, changed });
             }
         }
     }

@@ -79,11 +79,7 @@ impl World {
             self.objects.cells[slot] = to;
             self.cells.remove(slot, from);
             self.cells.insert(slot, to);
-            self.changes.push(WorldChange::ChangeCell {
-                object: id,
-                from,
-                to,
-            });
+            self.changes.push(WorldChange::ChangeCell { object: id, from, to });
         }
     }
 }

@@ -47,14 +47,7 @@ pub(super) struct StoredObject {
 
 impl StoredObject {
     pub(super) fn new(kind: u8, components: Vec<Component>) -> Self {
-        Self {
-            kind,
-            owner: None,
-            team: None,
-            components,
-            dirty: 0,
-            overflowing: 0,
-        }
+        Self { kind, owner: None, team: None, components, dirty: 0, overflowing: 0 }
     }
 
     pub(super) fn path(&self) -> &Timeline<Waypoint> {
@@ -66,14 +59,8 @@ impl StoredObject {
 }
 
 /// The result of [`Objects::to_saved`], as it is decoded.
-pub(super) type SavedObjects = (
-    Vec<ObjectId>,
-    Vec<u32>,
-    Vec<Option<GameTime>>,
-    Vec<Option<StoredObject>>,
-    Vec<usize>,
-    u64,
-);
+pub(super) type SavedObjects =
+    (Vec<ObjectId>, Vec<u32>, Vec<Option<GameTime>>, Vec<Option<StoredObject>>, Vec<usize>, u64);
 
 /// All objects. See the module. All arrays by slot have the same length.
 #[derive(Debug, Default)]
@@ -156,12 +143,7 @@ impl Objects {
 
     /// All ids, oldest first. Cost: all objects, sorted.
     pub(super) fn ids(&self) -> Vec<ObjectId> {
-        let mut ids: Vec<_> = self
-            .ids
-            .iter()
-            .copied()
-            .filter(|&id| id != NO_OBJECT)
-            .collect();
+        let mut ids: Vec<_> = self.ids.iter().copied().filter(|&id| id != NO_OBJECT).collect();
         ids.sort_unstable();
         ids
     }
@@ -221,10 +203,7 @@ impl Objects {
 
     fn add_slot(&mut self) -> usize {
         let slot = self.ids.len();
-        assert!(
-            slot < MAX_OBJECTS,
-            "a world has at most {MAX_OBJECTS} objects"
-        );
+        assert!(slot < MAX_OBJECTS, "a world has at most {MAX_OBJECTS} objects");
         self.ids.push(NO_OBJECT);
         self.positions.push(Position::default());
         self.cells.push(Cell::default());
@@ -264,15 +243,8 @@ mod tests {
         let ids: Vec<_> = (0..4).map(|_| insert(&mut objects)).collect();
         objects.remove(ids[1]);
         objects.remove(ids[0]);
-        let younger = [
-            insert(&mut objects),
-            insert(&mut objects),
-            insert(&mut objects),
-        ];
-        assert_eq!(
-            objects.ids(),
-            [ids[2], ids[3], younger[0], younger[1], younger[2]]
-        );
+        let younger = [insert(&mut objects), insert(&mut objects), insert(&mut objects)];
+        assert_eq!(objects.ids(), [ids[2], ids[3], younger[0], younger[1], younger[2]]);
     }
 
     #[test]
@@ -286,10 +258,6 @@ mod tests {
     }
 
     fn insert(objects: &mut Objects) -> ObjectId {
-        objects.insert(
-            StoredObject::new(0, Vec::new()),
-            Position::default(),
-            Cell::default(),
-        )
+        objects.insert(StoredObject::new(0, Vec::new()), Position::default(), Cell::default())
     }
 }

@@ -27,29 +27,16 @@ struct SlotLinks {
 
 impl ObjectsByCell {
     pub(super) fn new(grid: Grid) -> Self {
-        Self {
-            grid,
-            heads: vec![NONE; grid.cells()],
-            links: Vec::new(),
-        }
+        Self { grid, heads: vec![NONE; grid.cells()], links: Vec::new() }
     }
 
     pub(super) fn insert(&mut self, slot: usize, cell: Cell) {
         if self.links.len() <= slot {
-            self.links.resize(
-                slot + 1,
-                SlotLinks {
-                    previous: NONE,
-                    next: NONE,
-                },
-            );
+            self.links.resize(slot + 1, SlotLinks { previous: NONE, next: NONE });
         }
         let head = &mut self.heads[self.grid.index(cell)];
         let next = std::mem::replace(head, slot as u32);
-        self.links[slot] = SlotLinks {
-            previous: NONE,
-            next,
-        };
+        self.links[slot] = SlotLinks { previous: NONE, next };
         if let Some(next) = self.links.get_mut(next as usize) {
             next.previous = slot as u32;
         }
@@ -110,9 +97,8 @@ mod tests {
                 (low.column..=high.column).contains(&cell.column)
                     && (low.row..=high.row).contains(&cell.row)
             };
-            let expected: Vec<_> = (0..plain.len())
-                .filter(|&slot| plain[slot].is_some_and(inside))
-                .collect();
+            let expected: Vec<_> =
+                (0..plain.len()).filter(|&slot| plain[slot].is_some_and(inside)).collect();
             assert_eq!(found, expected, "step {step}");
         }
     }

@@ -22,10 +22,7 @@ impl PathSegment {
         let from = tail.next()?;
         if from.0 > now {
             // Before its first point a path rests there.
-            return Some(Self {
-                from: (now, Waypoint::walk(from.1.position)),
-                to: from,
-            });
+            return Some(Self { from: (now, Waypoint::walk(from.1.position)), to: from });
         }
         tail.next().map(|to| Self { from, to })
     }
@@ -60,11 +57,7 @@ mod tests {
                     leg.and_then(|leg| leg.position(now))
                 });
                 let from_path = path.value_at(now).expect("a point").position;
-                assert_eq!(
-                    from_segment,
-                    (now < end).then_some(from_path),
-                    "{now:?} {path:?}"
-                );
+                assert_eq!(from_segment, (now < end).then_some(from_path), "{now:?} {path:?}");
             }
         }
     }
@@ -75,10 +68,7 @@ mod tests {
             let position = Position::on_ground(rng.f32() * 100.0, rng.f32() * 100.0);
             path.insert(
                 GameTime::from_millis(rng.u64(..3_000)),
-                Waypoint {
-                    position,
-                    jump: rng.u8(..4) == 0,
-                },
+                Waypoint { position, jump: rng.u8(..4) == 0 },
             );
         }
         path

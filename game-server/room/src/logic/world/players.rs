@@ -33,9 +33,7 @@ impl World {
     /// Whether an object is the avatar of a player.
     pub fn is_avatar(&self, object: ObjectId) -> bool {
         let owner = self.objects.get(object).and_then(|stored| stored.owner);
-        owner
-            .and_then(|player| self.player(player))
-            .is_some_and(|player| player.avatar == object)
+        owner.and_then(|player| self.player(player)).is_some_and(|player| player.avatar == object)
     }
 
     /// Whether an object exists and is the avatar of no player, so that a new player can have it.

@@ -38,9 +38,7 @@ impl World {
         yaw_rad: f32,
         speed_m_per_s: f32,
     ) {
-        let pose = self
-            .pose_format(object)
-            .pose(position, yaw_rad, speed_m_per_s);
+        let pose = self.pose_format(object).pose(position, yaw_rad, speed_m_per_s);
         self.replace_pose(object, pose);
     }
 
@@ -63,10 +61,7 @@ impl World {
             return self.teleport(object, to);
         }
         let there = self.pose_format(object).pose(to, 0.0, 0.0);
-        let pose = Pose {
-            at: there.at,
-            ..self.pose(object)
-        };
+        let pose = Pose { at: there.at, ..self.pose(object) };
         self.replace_pose(object, pose);
     }
 
@@ -123,10 +118,7 @@ impl World {
         };
         let here = self.position(object);
         let before = self.poses.previous_position(slot).unwrap_or(here);
-        ObjectMotion::Straight {
-            from: (self.previous_horizon, before),
-            to: (self.now, here),
-        }
+        ObjectMotion::Straight { from: (self.previous_horizon, before), to: (self.now, here) }
     }
 }
 
@@ -224,11 +216,7 @@ impl WorldPoses {
         if index >= self.current.len() {
             return false;
         }
-        (
-            self.formats[index],
-            self.current[index],
-            self.previous[index],
-        ) = (format, pose, here);
+        (self.formats[index], self.current[index], self.previous[index]) = (format, pose, here);
         true
     }
 
@@ -236,8 +224,7 @@ impl WorldPoses {
     pub(super) fn are_slots_complete(&self, used: impl Iterator<Item = u32>) -> bool {
         let mut seen = vec![false; self.formats.len()];
         let mut is_new = |slot: u32| {
-            seen.get_mut(slot as usize)
-                .is_some_and(|seen| !std::mem::replace(seen, true))
+            seen.get_mut(slot as usize).is_some_and(|seen| !std::mem::replace(seen, true))
         };
         let each_once = used.chain(self.free.iter().copied()).all(&mut is_new);
         each_once && seen.iter().all(|seen| *seen)
@@ -295,11 +282,7 @@ impl WorldPoses {
         }
         self.previous[index] = here;
         self.active.push(object);
-        if last + 1 == self.tick {
-            PoseActivity::Continues
-        } else {
-            PoseActivity::Begins
-        }
+        if last + 1 == self.tick { PoseActivity::Continues } else { PoseActivity::Begins }
     }
 
     /// The object's position at the previous tick, if its pose has changed since.

@@ -44,11 +44,7 @@ impl World {
         ) = saved::take(bytes)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
-        let any_format = self
-            .schema
-            .kinds
-            .iter()
-            .find_map(|kind| kind.pose_format().copied());
+        let any_format = self.schema.kinds.iter().find_map(|kind| kind.pose_format().copied());
         self.poses = WorldPoses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
         self.timers = Timers::from_saved(timers).ok_or(BadState::Malformed)?;
         (self.controls, self.moving, self.overflowing) = (controls, moving, crowded);
@@ -59,21 +55,13 @@ impl World {
         for id in self.objects.ids() {
             self.restore_object(id).ok_or(BadState::Malformed)?;
         }
-        let posed = self
-            .objects
-            .pose_slots
-            .iter()
-            .copied()
-            .zip(self.objects.occupied_slots());
-        let posed = posed
-            .filter(|&(pose, exists)| exists && pose != NO_POSE)
-            .map(|(pose, _)| pose);
+        let posed = self.objects.pose_slots.iter().copied().zip(self.objects.occupied_slots());
+        let posed = posed.filter(|&(pose, exists)| exists && pose != NO_POSE).map(|(pose, _)| pose);
         if !self.poses.are_slots_complete(posed) {
             return Err(BadState::Malformed);
         }
         for index in 0..self.moving.len() {
-            self.restore_segment(self.moving[index])
-                .ok_or(BadState::Malformed)?;
+            self.restore_segment(self.moving[index]).ok_or(BadState::Malformed)?;
         }
         Ok(())
     }
@@ -92,10 +80,8 @@ impl World {
         {
             return None;
         }
-        let (has_owner_or_team, first) = (
-            object.owner.is_some() || object.team.is_some(),
-            object.components.first()?.clone(),
-        );
+        let (has_owner_or_team, first) =
+            (object.owner.is_some() || object.team.is_some(), object.components.first()?.clone());
         if !matches!(first, Component::Pose(_) | Component::Path(_)) {
             return None;
         }
@@ -105,11 +91,7 @@ impl World {
         self.cells.insert(slot, cell);
         self.changes.push(WorldChange::Spawned { object: id, cell });
         let number = self.grid.number(cell);
-        self.trace.record(self.now, id, || TraceEvent::Spawned {
-            kind,
-            position,
-            cell: number,
-        });
+        self.trace.record(self.now, id, || TraceEvent::Spawned { kind, position, cell: number });
         let pose_slot = self.objects.pose_slots[slot];
         match first {
             Component::Pose(pose) => {
@@ -146,8 +128,5 @@ impl World {
 }
 
 /// For a world whose kinds have no poses; never used.
-const NO_FORMAT: PoseFormat = PoseFormat {
-    per_metre: 1,
-    turn: ambit_proto::pose::Turning::Fixed,
-    motion: None,
-};
+const NO_FORMAT: PoseFormat =
+    PoseFormat { per_metre: 1, turn: ambit_proto::pose::Turning::Fixed, motion: None };

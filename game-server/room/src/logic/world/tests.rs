@@ -35,17 +35,13 @@ fn a_walk_over_a_border_changes_cell_once_at_the_right_tick() {
         let cell = world.cell(orc);
         assert_eq!(
             cell,
-            world
-                .grid()
-                .cell_at(world.path(orc).value_at(world.now()).unwrap().position)
+            world.grid().cell_at(world.path(orc).value_at(world.now()).unwrap().position)
         );
         for change in changes(&mut world) {
             if matches!(change, WorldChange::PathAhead { .. }) {
                 continue;
             }
-            let WorldChange::ChangeCell { object, from, to } = change else {
-                panic!("{change:?}")
-            };
+            let WorldChange::ChangeCell { object, from, to } = change else { panic!("{change:?}") };
             assert_eq!((object, to), (orc, cell));
             crossings.push((tick, from.column, to.column));
         }
@@ -57,10 +53,7 @@ fn a_walk_over_a_border_changes_cell_once_at_the_right_tick() {
 fn an_untold_end_or_turn_is_reported_when_the_horizon_reaches_it() {
     let mut world = world();
     let long = orc(&mut world, at(5.0, 5.0));
-    let (turning, short) = (
-        orc(&mut world, at(5.0, 15.0)),
-        orc(&mut world, at(5.0, 25.0)),
-    );
+    let (turning, short) = (orc(&mut world, at(5.0, 15.0)), orc(&mut world, at(5.0, 25.0)));
     // 100 s straight on, a turn every 0.8 s, and a way of 2 s.
     world.walk_to(long, at(55.0, 5.0), 0.5);
     let turns = (0..=5).map(|n| (ms(n * 800), Waypoint::walk(at(5.0 + n as f32, 15.0))));
@@ -70,12 +63,10 @@ fn an_untold_end_or_turn_is_reported_when_the_horizon_reaches_it() {
     let mut reported = Vec::new();
     for tick in 1..=2_100 {
         world.begin_tick(ms(tick * 50));
-        let ahead = changes(&mut world)
-            .into_iter()
-            .filter_map(|change| match change {
-                WorldChange::PathAhead { object } => Some((tick * 50, object)),
-                _ => None,
-            });
+        let ahead = changes(&mut world).into_iter().filter_map(|change| match change {
+            WorldChange::PathAhead { object } => Some((tick * 50, object)),
+            _ => None,
+        });
         reported.extend(ahead);
     }
     // The turns from 2.4 s on; the continuation of the long way, which would run out at 60 s, and
@@ -106,19 +97,9 @@ fn a_new_destination_starts_where_the_object_is_now() {
     assert_eq!(world.walk_to(orc, at(20.0, 10.0), 5.0), ms(2_000));
     world.begin_tick(ms(1_000));
     assert_eq!(world.walk_to(orc, at(15.0, 15.0), 5.0), ms(2_000));
-    let points: Vec<_> = world
-        .path(orc)
-        .points()
-        .map(|(time, point)| (time.millis(), point.position))
-        .collect();
-    assert_eq!(
-        points,
-        [
-            (0, at(10.0, 10.0)),
-            (1_000, at(15.0, 10.0)),
-            (2_000, at(15.0, 15.0))
-        ]
-    );
+    let points: Vec<_> =
+        world.path(orc).points().map(|(time, point)| (time.millis(), point.position)).collect();
+    assert_eq!(points, [(0, at(10.0, 10.0)), (1_000, at(15.0, 10.0)), (2_000, at(15.0, 15.0))]);
     assert_eq!(world.position_at(orc, ms(500)), at(12.5, 10.0));
     assert_eq!(world.position_at(orc, ms(9_000)), at(15.0, 15.0));
 }
@@ -147,11 +128,7 @@ fn a_teleport_takes_no_time_and_keeps_the_path_before_it() {
     let last = changes(&mut world).pop().unwrap();
     assert_eq!(
         last,
-        WorldChange::ChangeCell {
-            object: orc,
-            from: Cell::new(2, 1),
-            to: Cell::new(5, 5)
-        }
+        WorldChange::ChangeCell { object: orc, from: Cell::new(2, 1), to: Cell::new(5, 5) }
     );
 }
 
@@ -176,18 +153,9 @@ fn all_stored_values_lie_on_the_grid_of_the_wire() {
         world.begin_tick(GameTime::from_micros(tick * 16_667));
         assert_eq!(world.now(), world.now().whole_millis());
         world.walk_to(orc, at(rng.f32() * 100.0, rng.f32() * 100.0), 5.0);
-        world.set_gauge(
-            orc,
-            HEALTH,
-            world.now(),
-            rng.f32() * 120.0 - 10.0,
-            rng.f32(),
-        );
+        world.set_gauge(orc, HEALTH, world.now(), rng.f32() * 120.0 - 10.0, rng.f32());
         for (time, point) in world.path(orc).points() {
-            assert_eq!(
-                (time, point.position),
-                (time.whole_millis(), point.position.quantised())
-            );
+            assert_eq!((time, point.position), (time.whole_millis(), point.position.quantised()));
         }
         let gauge = world.gauge(orc, HEALTH);
         assert_eq!(gauge, gauge.quantised());
@@ -222,10 +190,7 @@ fn other_components_keep_values_within_their_range() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.set_flag(orc, AWAKE, ms(100), false);
-    assert_eq!(
-        (world.flag(orc, AWAKE), world.flag_at(orc, AWAKE, ms(100))),
-        (true, false)
-    );
+    assert_eq!((world.flag(orc, AWAKE), world.flag_at(orc, AWAKE, ms(100))), (true, false));
     world.set_number(orc, LEVEL, 1_000);
     assert_eq!(world.number(orc, LEVEL), 9);
     world.set_text(orc, NAME, "ööööö");
@@ -235,10 +200,7 @@ fn other_components_keep_values_within_their_range() {
 #[test]
 fn component_changes_come_once_per_object_and_tick_in_order_of_change() {
     let mut world = world();
-    let (orc, elf) = (
-        orc(&mut world, at(10.0, 10.0)),
-        orc(&mut world, at(20.0, 10.0)),
-    );
+    let (orc, elf) = (orc(&mut world, at(10.0, 10.0)), orc(&mut world, at(20.0, 10.0)));
     changes(&mut world);
     world.begin_tick(ms(50));
     world.set_number(elf, LEVEL, 2);
@@ -263,19 +225,13 @@ fn changes_too_large_for_one_record_repeat_until_all_are_reported() {
     let now = ms(10_000);
     world.begin_tick(now);
     changes(&mut world);
-    let points = (0..20).map(|n| {
-        (
-            now + Duration::from_millis(n * 100),
-            Waypoint::walk(at(n as f32, 10.0)),
-        )
-    });
+    let points =
+        (0..20).map(|n| (now + Duration::from_millis(n * 100), Waypoint::walk(at(n as f32, 10.0))));
     world.replace_path(orc, now, points);
     let mut last_reported = 0;
     for tick in 1..100 {
         world.finish_tick();
-        if changes(&mut world)
-            .iter()
-            .any(|change| matches!(change, WorldChange::Components { .. }))
+        if changes(&mut world).iter().any(|change| matches!(change, WorldChange::Components { .. }))
         {
             last_reported = tick;
         }
@@ -284,11 +240,7 @@ fn changes_too_large_for_one_record_repeat_until_all_are_reported() {
     let clock = |tick: u64| world.position_at(orc, now + Duration::from_millis((tick - 1) * 50));
     // The change fits into one record once the clients' clock, three ticks behind, has passed all
     // but the last points.
-    assert!(
-        (5..30).contains(&last_reported),
-        "{last_reported} {:?}",
-        clock(last_reported)
-    );
+    assert!((5..30).contains(&last_reported), "{last_reported} {:?}", clock(last_reported));
 }
 
 #[test]
@@ -330,20 +282,8 @@ fn spawns_and_despawns_are_reported_in_order() {
     world.despawn(orc);
     assert!(!world.contains(orc));
     world.finish_tick();
-    let spawned = WorldChange::Spawned {
-        object: orc,
-        cell: Cell::new(2, 1),
-    };
-    assert_eq!(
-        changes(&mut world),
-        [
-            spawned,
-            WorldChange::Despawned {
-                object: orc,
-                at: ms(20)
-            }
-        ]
-    );
+    let spawned = WorldChange::Spawned { object: orc, cell: Cell::new(2, 1) };
+    assert_eq!(changes(&mut world), [spawned, WorldChange::Despawned { object: orc, at: ms(20) }]);
     assert!(world.is_empty());
 }
 
@@ -356,13 +296,7 @@ fn random_numbers_of_one_domain_do_not_depend_on_another_domain() {
     assert_eq!(draws(world.rng_for(1, 2)), before);
     assert_ne!(draws(world.rng_for(2, 1)), before);
     assert_ne!(draws(world.rng_for(1, 3)), before);
-    let other = World::new(
-        &RoomConfig {
-            seed: 1,
-            ..RoomConfig::default()
-        },
-        schema(),
-    );
+    let other = World::new(&RoomConfig { seed: 1, ..RoomConfig::default() }, schema());
     assert_ne!(draws(other.rng_for(1, 2)), before);
 }
 
@@ -373,18 +307,12 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
         let mut rng = fastrand::Rng::with_seed(8);
         let mut ghost_rng = fastrand::Rng::with_seed(9);
         let ghost = with_ghost.then(|| orc(&mut world, at(50.0, 50.0)));
-        let mut orcs: Vec<_> = (0..20)
-            .map(|n| orc(&mut world, at(n as f32 * 5.0, 50.0)))
-            .collect();
+        let mut orcs: Vec<_> = (0..20).map(|n| orc(&mut world, at(n as f32 * 5.0, 50.0))).collect();
         let mut reported = Vec::new();
         for tick in 1..300 {
             world.begin_tick(ms(tick * 50));
             if let Some(ghost) = ghost {
-                world.walk_to(
-                    ghost,
-                    at(ghost_rng.f32() * 100.0, ghost_rng.f32() * 100.0),
-                    5.0,
-                );
+                world.walk_to(ghost, at(ghost_rng.f32() * 100.0, ghost_rng.f32() * 100.0), 5.0);
             }
             let walker = rng.usize(..orcs.len());
             world.walk_to(orcs[walker], at(rng.f32() * 100.0, rng.f32() * 100.0), 5.0);
@@ -405,11 +333,7 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
             let is_orc = |object: &ObjectId| orcs.contains(object);
             reported.push((
                 tick,
-                found
-                    .into_iter()
-                    .filter(is_orc)
-                    .map(rank)
-                    .collect::<Vec<_>>(),
+                found.into_iter().filter(is_orc).map(rank).collect::<Vec<_>>(),
                 String::new(),
             ));
             for change in changes(&mut world)
@@ -449,13 +373,7 @@ fn the_same_seed_and_calls_give_the_same_changes() {
 
 #[test]
 fn the_trace_records_all_changes_when_enabled() {
-    let mut world = World::new(
-        &RoomConfig {
-            trace: true,
-            ..config()
-        },
-        schema(),
-    );
+    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
     world.begin_tick(ms(50));
     let orc = orc(&mut world, at(5.0, 5.0));
     world.trace_join(PlayerId(3), orc, "ann");
@@ -473,46 +391,15 @@ fn the_trace_records_all_changes_when_enabled() {
     let mut lines = Vec::new();
     world.drain_trace(&mut lines);
     let expected = [
-        (
-            50,
-            TraceEvent::Spawned {
-                kind: ORC,
-                position: at(5.0, 5.0),
-                cell: 1,
-            },
-        ),
-        (
-            50,
-            TraceEvent::Joined {
-                player: PlayerId(3),
-                name: "ann".into(),
-            },
-        ),
+        (50, TraceEvent::Spawned { kind: ORC, position: at(5.0, 5.0), cell: 1 }),
+        (50, TraceEvent::Joined { player: PlayerId(3), name: "ann".into() }),
         (100, TraceEvent::Hidden),
         (100, TraceEvent::Revealed),
-        (
-            100,
-            TraceEvent::Moved {
-                position: at(23.0, 12.0),
-                cell: 13,
-            },
-        ),
-        (
-            150,
-            TraceEvent::Left {
-                player: PlayerId(3),
-            },
-        ),
+        (100, TraceEvent::Moved { position: at(23.0, 12.0), cell: 13 }),
+        (150, TraceEvent::Left { player: PlayerId(3) }),
         (150, TraceEvent::Despawned),
     ];
-    assert_eq!(
-        lines,
-        expected.map(|(at, event)| TraceLine {
-            at: ms(at),
-            object: orc,
-            event
-        })
-    );
+    assert_eq!(lines, expected.map(|(at, event)| TraceLine { at: ms(at), object: orc, event }));
 }
 
 #[test]
@@ -560,11 +447,7 @@ fn schema() -> Schema {
     ];
     Schema {
         game: "test".into(),
-        kinds: vec![ObjectKind {
-            name: "orc".into(),
-            components,
-            ..ObjectKind::default()
-        }],
+        kinds: vec![ObjectKind { name: "orc".into(), components, ..ObjectKind::default() }],
         events: vec![EventKind {
             name: "growl".into(),
             fields: vec![FieldSpec::new("who", FieldType::Object)],
@@ -575,11 +458,7 @@ fn schema() -> Schema {
 
 /// 100 x 100 m in cells of 10 m.
 fn config() -> RoomConfig {
-    RoomConfig {
-        width: 100.0,
-        height: 100.0,
-        ..RoomConfig::default()
-    }
+    RoomConfig { width: 100.0, height: 100.0, ..RoomConfig::default() }
 }
 
 fn world() -> World {

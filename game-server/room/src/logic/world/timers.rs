@@ -190,17 +190,11 @@ mod tests {
     fn timers_that_are_too_many_or_too_long_are_refused() {
         let mut timers = Timers::default();
         let long = SmallVec::from_elem(0, MAX_TIMER_BYTES + 1);
-        assert_eq!(
-            timers.set(GameTime::ZERO, long),
-            Err(TimerError::TooLong { bytes: 257 })
-        );
+        assert_eq!(timers.set(GameTime::ZERO, long), Err(TimerError::TooLong { bytes: 257 }));
         for _ in 0..MAX_TIMERS {
             set(&mut timers, 5, 0);
         }
-        assert_eq!(
-            timers.set(GameTime::ZERO, SmallVec::new()),
-            Err(TimerError::TooMany)
-        );
+        assert_eq!(timers.set(GameTime::ZERO, SmallVec::new()), Err(TimerError::TooMany));
     }
 
     #[test]
@@ -228,8 +222,6 @@ mod tests {
 
     fn due(timers: &mut Timers, now: u64) -> Vec<(u64, u8)> {
         let pop = || timers.pop_due(GameTime::from_millis(now));
-        std::iter::from_fn(pop)
-            .map(|timer| (timer.at.millis(), timer.payload[0]))
-            .collect()
+        std::iter::from_fn(pop).map(|timer| (timer.at.millis(), timer.payload[0])).collect()
     }
 }

@@ -69,10 +69,7 @@ pub(super) struct WorldTrace {
 
 impl WorldTrace {
     pub(super) fn new(wanted: bool) -> Self {
-        Self {
-            enabled: wanted,
-            ..Self::default()
-        }
+        Self { enabled: wanted, ..Self::default() }
     }
 
     /// `event` is called only if the trace is enabled.
@@ -83,11 +80,7 @@ impl WorldTrace {
         event: impl FnOnce() -> TraceEvent,
     ) {
         if self.enabled {
-            self.lines.push(TraceLine {
-                at,
-                object,
-                event: event(),
-            });
+            self.lines.push(TraceLine { at, object, event: event() });
         }
     }
 

@@ -71,16 +71,12 @@ impl PendingCheck {
     pub(super) fn cells_entered(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
         let was_within =
             move |cell: &Cell| self.from.is_some_and(|from| from.distance(*cell) <= radius);
-        grid.block(self.to, radius)
-            .filter(move |cell| self.recheck || !was_within(cell))
+        grid.block(self.to, radius).filter(move |cell| self.recheck || !was_within(cell))
     }
 
     /// The cells that were within `radius` and are not any more, or all that were for a full check.
     pub(super) fn cells_left(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
-        let former = self
-            .from
-            .into_iter()
-            .flat_map(move |from| grid.block(from, radius));
+        let former = self.from.into_iter().flat_map(move |from| grid.block(from, radius));
         former.filter(move |cell| self.recheck || self.to.distance(*cell) > radius)
     }
 }
@@ -160,13 +156,7 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
                 self.link(slot, to);
             }
             if recheck || from != Some(to) {
-                checks.push(PendingCheck {
-                    slot,
-                    class,
-                    from,
-                    to,
-                    recheck,
-                });
+                checks.push(PendingCheck { slot, class, from, to, recheck });
             }
         }
         self.pending = pending;
@@ -250,12 +240,7 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
     }
 
     fn unlink(&mut self, slot: SlotIndex) {
-        let CellMember {
-            previous,
-            next,
-            class,
-            ..
-        } = self.members[slot as usize];
+        let CellMember { previous, next, class, .. } = self.members[slot as usize];
         let Some(cell) = self.members[slot as usize].listed_cell.take() else {
             return;
         };
@@ -293,9 +278,7 @@ mod tests {
             index.apply_moves(&mut checks);
             index.relocate(moved, THERE);
             assert_eq!(
-                index
-                    .members_of(1, HERE)
-                    .find(|&(slot, _)| u64::from(slot) == moved),
+                index.members_of(1, HERE).find(|&(slot, _)| u64::from(slot) == moved),
                 Some((moved as SlotIndex, THERE))
             );
 
@@ -311,10 +294,7 @@ mod tests {
                 (rest, vec![(moved as SlotIndex, THERE)])
             );
             assert_eq!(
-                checks
-                    .iter()
-                    .map(|check| (check.from, check.to))
-                    .collect::<Vec<_>>(),
+                checks.iter().map(|check| (check.from, check.to)).collect::<Vec<_>>(),
                 [(Some(HERE), THERE)]
             );
 

@@ -40,11 +40,7 @@ impl AreaOfInterest {
     /// axes, viewer and object together. Zero when there is no ring between the zones: then an
     /// object can move back and forth at a border for free.
     pub fn travel_per_cycle_m(self, cell_m: f32, margin_m: f32) -> f32 {
-        if self.outer > self.inner {
-            cell_m.min(4.0 * margin_m)
-        } else {
-            0.0
-        }
+        if self.outer > self.inner { cell_m.min(4.0 * margin_m) } else { 0.0 }
     }
 }
 
@@ -110,11 +106,8 @@ mod tests {
             viewers: &[Position],
             objects: &[Position],
         ) -> Self {
-            let walker = |&position: &Position| Walker {
-                position,
-                along_axes_m: 0.0,
-                straight_m: 0.0,
-            };
+            let walker =
+                |&position: &Position| Walker { position, along_axes_m: 0.0, straight_m: 0.0 };
             let mut interest = Interest::new(&grid, &[zone]);
             for (id, &position) in objects.iter().enumerate() {
                 interest.add_object(ObjectId(id as u64), 0, grid.cell_at(position));
@@ -126,18 +119,10 @@ mod tests {
                     grid.cell_at(position),
                 );
             }
-            let (viewers, objects) = (
-                viewers.iter().map(walker).collect(),
-                objects.iter().map(walker).collect(),
-            );
-            let mut walkers = Self {
-                grid,
-                margin_m,
-                interest,
-                viewers,
-                objects,
-                enters: BTreeMap::new(),
-            };
+            let (viewers, objects) =
+                (viewers.iter().map(walker).collect(), objects.iter().map(walker).collect());
+            let mut walkers =
+                Self { grid, margin_m, interest, viewers, objects, enters: BTreeMap::new() };
             walkers.settle();
             walkers
         }
@@ -146,14 +131,12 @@ mod tests {
             let id = ClientId(viewer as u32);
             self.viewers[viewer].move_to(to);
             let home = self.interest.home(id).expect("the viewer exists");
-            self.interest
-                .move_home(id, self.grid.home_cell(home, to, self.margin_m));
+            self.interest.move_home(id, self.grid.home_cell(home, to, self.margin_m));
         }
 
         fn move_object(&mut self, object: usize, to: Position) {
             self.objects[object].move_to(to);
-            self.interest
-                .change_cell(ObjectId(object as u64), self.grid.cell_at(to));
+            self.interest.change_cell(ObjectId(object as u64), self.grid.cell_at(to));
         }
 
         fn settle(&mut self) {
@@ -262,10 +245,7 @@ mod tests {
             pair.step(at(5.0, 5.0), at(20.0, 5.0));
             pair.step(at(5.0, 5.0), at(20.0 - STEP_M, 5.0));
         }
-        assert_eq!(
-            (pair.cycles(), zone.travel_per_cycle_m(10.0, 1.0)),
-            (100, 0.0)
-        );
+        assert_eq!((pair.cycles(), zone.travel_per_cycle_m(10.0, 1.0)), (100, 0.0));
     }
 
     /// The motion of a pair in an endless cycle: the positions where each may be. Each step goes to
@@ -342,12 +322,7 @@ mod tests {
                             states.len() - 1
                         });
                         let metres = travelled + metres(self.object[object], seen_at);
-                        steps.push(Step {
-                            from,
-                            to,
-                            metres,
-                            is_enter: follows && !followed,
-                        });
+                        steps.push(Step { from, to, metres, is_enter: follows && !followed });
                     }
                 }
                 from += 1;
@@ -380,10 +355,8 @@ mod tests {
         }
 
         fn check_both(&self, what: &str) {
-            let bound_m = f64::from(
-                self.zone
-                    .travel_per_cycle_m(self.grid.cell_size(), self.margin_m),
-            );
+            let bound_m =
+                f64::from(self.zone.travel_per_cycle_m(self.grid.cell_size(), self.margin_m));
             self.check(what, bound_m, along_axes);
             self.check(what, bound_m / 2_f64.sqrt(), straight_line);
         }
@@ -392,12 +365,7 @@ mod tests {
     /// Positions where a viewer turns at a border, with its margin to both sides, and where an
     /// object does.
     fn turning_points(border_m: f32, margin_m: f32) -> [f32; 4] {
-        [
-            border_m - margin_m - STEP_M,
-            border_m - STEP_M,
-            border_m,
-            border_m + margin_m + STEP_M,
-        ]
+        [border_m - margin_m - STEP_M, border_m - STEP_M, border_m, border_m + margin_m + STEP_M]
     }
 
     fn line(xs: &[f32]) -> Vec<Position> {
@@ -405,9 +373,7 @@ mod tests {
     }
 
     fn square(xs: &[f32], ys: &[f32]) -> Vec<Position> {
-        xs.iter()
-            .flat_map(|&x| ys.iter().map(move |&y| at(x, y)))
-            .collect()
+        xs.iter().flat_map(|&x| ys.iter().map(move |&y| at(x, y))).collect()
     }
 
     #[test]
@@ -416,12 +382,10 @@ mod tests {
             for margin_m in [0.25, 1.0, 2.5, 4.0] {
                 let borders =
                     |from: u16, to: u16| (from..=to).map(|border| f32::from(border) * 10.0);
-                let viewer: Vec<f32> = borders(2, 4)
-                    .flat_map(|border| turning_points(border, margin_m))
-                    .collect();
-                let object: Vec<f32> = borders(1, 7)
-                    .flat_map(|border| [border - STEP_M, border])
-                    .collect();
+                let viewer: Vec<f32> =
+                    borders(2, 4).flat_map(|border| turning_points(border, margin_m)).collect();
+                let object: Vec<f32> =
+                    borders(1, 7).flat_map(|border| [border - STEP_M, border]).collect();
                 let motion = CyclicMotion {
                     grid: Grid::new(85.0, 10.0, 10.0),
                     zone: AreaOfInterest { inner, outer },
@@ -498,10 +462,7 @@ mod tests {
         }
         let travelled_m = metres(&pair.viewers[0]) + metres(&pair.objects[0]);
         let again = f64::from(pair.cycles());
-        assert!(
-            again <= travelled_m / BOUND_M * 2_f64.sqrt() + 1.0,
-            "{route:?}"
-        );
+        assert!(again <= travelled_m / BOUND_M * 2_f64.sqrt() + 1.0, "{route:?}");
         travelled_m / again
     }
 
@@ -518,10 +479,7 @@ mod tests {
                 spot_m + (rng.f32() - 0.5) * spread_m
             };
             // The pair is at a corner of cells or along a border, near the edge of the map or not.
-            let (x_m, y_m) = (
-                10.0 * f32::from(rng.u16(1..=2)),
-                [5.0, 10.0, 20.0][rng.usize(..3)],
-            );
+            let (x_m, y_m) = (10.0 * f32::from(rng.u16(1..=2)), [5.0, 10.0, 20.0][rng.usize(..3)]);
             let place = |rng: &mut fastrand::Rng, ahead_m: f32, spread_m: f32| {
                 at(
                     near(rng, x_m + ahead_m, spread_m),
@@ -570,15 +528,9 @@ mod tests {
             let margin_m = cell_m * [0.05, 0.1, 0.25, 0.4][rng.usize(..4)];
             let size_m = cell_m * (3.0 + 4.0 * rng.f32());
             let inner = rng.u16(..2);
-            let zone = AreaOfInterest {
-                inner,
-                outer: inner + rng.u16(1..=2),
-            };
+            let zone = AreaOfInterest { inner, outer: inner + rng.u16(1..=2) };
             let anywhere = |rng: &mut fastrand::Rng| {
-                at(
-                    (rng.f32() * 1.2 - 0.1) * size_m,
-                    (rng.f32() * 1.2 - 0.1) * size_m,
-                )
+                at((rng.f32() * 1.2 - 0.1) * size_m, (rng.f32() * 1.2 - 0.1) * size_m)
             };
             let places: Vec<_> = (0..6).map(|_| anywhere(&mut rng)).collect();
             let mut walkers = Walkers::new(
@@ -599,11 +551,7 @@ mod tests {
                     }
                 };
                 let near = at(turn(from.x), turn(from.y));
-                if rng.u8(..100) == 0 {
-                    anywhere(rng)
-                } else {
-                    near
-                }
+                if rng.u8(..100) == 0 { anywhere(rng) } else { near }
             };
             for _ in 0..400 {
                 for walker in 0..3 {
@@ -620,10 +568,7 @@ mod tests {
             }
             let bound_m = f64::from(zone.travel_per_cycle_m(cell_m, margin_m));
             for (&(viewer, object), &enters) in &walkers.enters {
-                let pair = [
-                    &walkers.viewers[viewer as usize],
-                    &walkers.objects[object as usize],
-                ];
+                let pair = [&walkers.viewers[viewer as usize], &walkers.objects[object as usize]];
                 let again = f64::from(enters - 1);
                 for travelled_m in [
                     pair.iter().map(|walker| walker.along_axes_m).sum::<f64>(),

@@ -117,10 +117,7 @@ impl Interest {
     /// # Panics
     /// When there is no area, or one whose outer radius is smaller than its inner one.
     pub fn new(grid: &Grid, areas: &[AreaOfInterest]) -> Self {
-        assert!(
-            !areas.is_empty(),
-            "there must be at least one area of interest"
-        );
+        assert!(!areas.is_empty(), "there must be at least one area of interest");
         assert!(
             areas.iter().all(|area| area.inner <= area.outer),
             "the outer radius must not be smaller than the inner one"
@@ -141,10 +138,7 @@ impl Interest {
     /// # Panics
     /// When the object is on the map already, or there is no such class.
     pub fn add_object(&mut self, object: ObjectId, class: u8, cell: Cell) {
-        assert!(
-            usize::from(class) < self.areas.len(),
-            "class {class} has no area of interest"
-        );
+        assert!(usize::from(class) < self.areas.len(), "class {class} has no area of interest");
         self.objects.add(object, class, cell);
     }
 
@@ -155,10 +149,7 @@ impl Interest {
             return;
         };
         let followers = self.objects.data_mut(slot);
-        let to_leave = |&viewer| InterestChange::Leave {
-            viewer: self.viewers.id(viewer),
-            object,
-        };
+        let to_leave = |&viewer| InterestChange::Leave { viewer: self.viewers.id(viewer), object };
         changes.extend(followers.as_slice().iter().map(to_leave));
         followers.clear();
     }
@@ -195,8 +186,7 @@ impl Interest {
             self.objects.data_mut(object).remove(slot);
         }
         self.batch = batch;
-        self.viewers_by_avatar
-            .remove(&(*self.viewers.data(slot), viewer));
+        self.viewers_by_avatar.remove(&(*self.viewers.data(slot), viewer));
         self.viewers.remove(viewer);
     }
 
@@ -212,17 +202,13 @@ impl Interest {
 
     /// `None` for a client that is no viewer.
     pub fn home(&self, viewer: ClientId) -> Option<Cell> {
-        self.viewers
-            .slot(viewer)
-            .map(|slot| self.viewers.cell(slot))
+        self.viewers.slot(viewer).map(|slot| self.viewers.cell(slot))
     }
 
     /// The viewers that follow an object; none when it is not on the map.
     pub fn followers(&self, object: ObjectId) -> impl Iterator<Item = ClientId> + '_ {
-        let followers = self
-            .objects
-            .slot(object)
-            .map_or(&[][..], |slot| self.objects.data(slot).as_slice());
+        let followers =
+            self.objects.slot(object).map_or(&[][..], |slot| self.objects.data(slot).as_slice());
         followers.iter().map(|&viewer| self.viewers.id(viewer))
     }
 
@@ -234,19 +220,13 @@ impl Interest {
 
     /// As [`Interest::followers`], by their slots and in ascending order.
     pub fn follower_slots(&self, object: ObjectId) -> &[u32] {
-        self.objects
-            .slot(object)
-            .map_or(&[][..], |slot| self.objects.data(slot).as_slice())
+        self.objects.slot(object).map_or(&[][..], |slot| self.objects.data(slot).as_slice())
     }
 
     /// What a viewer follows, from cell to cell; nothing when it does not exist. Cost: all objects
     /// in its outer zones.
     pub fn followed(&self, viewer: ClientId) -> impl Iterator<Item = ObjectId> + '_ {
-        let objects = self
-            .viewers
-            .slot(viewer)
-            .into_iter()
-            .flat_map(|slot| self.followed_by(slot));
+        let objects = self.viewers.slot(viewer).into_iter().flat_map(|slot| self.followed_by(slot));
         objects.map(|object| self.objects.id(object))
     }
 
@@ -269,14 +249,9 @@ impl Interest {
     /// that is.
     fn followed_by(&self, viewer: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
         let avatar_slot = self.avatar_slot(viewer);
-        let classes = self
-            .viewers
-            .listed_cell(viewer)
-            .into_iter()
-            .flat_map(|home| {
-                (0..)
-                    .zip(&self.areas)
-                    .map(move |(class, area)| (home, class, area))
+        let classes =
+            self.viewers.listed_cell(viewer).into_iter().flat_map(|home| {
+                (0..).zip(&self.areas).map(move |(class, area)| (home, class, area))
             });
         let nearby = classes.flat_map(move |(home, class, area)| {
             let cells = self.grid.block(home, area.outer);
@@ -285,9 +260,7 @@ impl Interest {
                 .map(|(object, _)| object)
         });
         let others = nearby.filter(move |&object| Some(object) != avatar_slot);
-        others
-            .chain(avatar_slot)
-            .filter(move |&object| self.is_followed(object, viewer))
+        others.chain(avatar_slot).filter(move |&object| self.is_followed(object, viewer))
     }
 }
 

@@ -63,9 +63,8 @@ impl Interest {
             self.leave(viewer, object, changes);
         }
 
-        let avatar = self
-            .avatar_slot(viewer)
-            .filter(|&avatar| recheck && !self.is_followed(avatar, viewer));
+        let avatar =
+            self.avatar_slot(viewer).filter(|&avatar| recheck && !self.is_followed(avatar, viewer));
         if let Some(avatar) = avatar {
             self.enter(viewer, avatar, changes);
         }
@@ -111,8 +110,7 @@ impl Interest {
 
         if recheck {
             batch.extend(
-                self.viewers_of_avatar(object)
-                    .filter(|&viewer| !self.is_followed(object, viewer)),
+                self.viewers_of_avatar(object).filter(|&viewer| !self.is_followed(object, viewer)),
             );
             for viewer in batch.drain(..) {
                 self.enter(viewer, object, changes);
@@ -165,14 +163,9 @@ impl Interest {
     /// The viewers that have the object as their avatar.
     fn viewers_of_avatar(&self, object: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
         let object = self.objects.id(object);
-        let pairs = self
-            .viewers_by_avatar
-            .range((object, ClientId(0))..=(object, ClientId(u32::MAX)));
-        pairs.map(|&(_, viewer)| {
-            self.viewers
-                .slot(viewer)
-                .expect("a viewer with an avatar exists")
-        })
+        let pairs =
+            self.viewers_by_avatar.range((object, ClientId(0))..=(object, ClientId(u32::MAX)));
+        pairs.map(|&(_, viewer)| self.viewers.slot(viewer).expect("a viewer with an avatar exists"))
     }
 
     fn enter(&mut self, viewer: SlotIndex, object: SlotIndex, changes: &mut Vec<InterestChange>) {

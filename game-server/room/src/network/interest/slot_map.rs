@@ -21,11 +21,7 @@ pub(super) struct SlotMap<Id> {
 
 impl<Id: Copy + Eq + Hash> SlotMap<Id> {
     pub(super) fn new() -> Self {
-        Self {
-            by_id: HashMap::default(),
-            ids: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { by_id: HashMap::default(), ids: Vec::new(), free: Vec::new() }
     }
 
     /// Assigns a slot to an id that has none.
@@ -95,17 +91,11 @@ mod tests {
     #[test]
     fn a_free_slot_is_used_again() {
         let mut slots = SlotMap::new();
-        assert_eq!(
-            [slots.insert(7_u64), slots.insert(8), slots.insert(9)],
-            [0, 1, 2]
-        );
+        assert_eq!([slots.insert(7_u64), slots.insert(8), slots.insert(9)], [0, 1, 2]);
         assert_eq!(slots.remove(8), Some(1));
         assert_eq!(slots.remove(8), None);
         assert_eq!(slots.insert(10), 1);
-        assert_eq!(
-            (slots.slot(8), slots.slot(10), slots.id(1)),
-            (None, Some(1), 10)
-        );
+        assert_eq!((slots.slot(8), slots.slot(10), slots.id(1)), (None, Some(1), 10));
     }
 
     #[test]

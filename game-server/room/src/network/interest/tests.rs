@@ -37,10 +37,7 @@ impl Scene {
     }
 
     fn with_zones(areas: &[AreaOfInterest]) -> Self {
-        Self {
-            interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), areas),
-            unseen: Vec::new(),
-        }
+        Self { interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), areas), unseen: Vec::new() }
     }
 
     fn viewer(mut self, viewer: ClientId, avatar: ObjectId, at: Cell) -> Self {
@@ -81,9 +78,7 @@ fn an_object_and_its_followers_fill_one_cache_line() {
 
 #[test]
 fn moving_back_and_forth_at_an_edge_causes_no_change() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .object(ORC, cell(4, 3));
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
     for _ in 0..10 {
         assert_eq!(scene.walk(ORC, cell(5, 3)), []); // In the outer ring: still followed.
         assert_eq!(scene.walk(ORC, cell(4, 3)), []);
@@ -92,9 +87,7 @@ fn moving_back_and_forth_at_an_edge_causes_no_change() {
 
 #[test]
 fn an_object_that_only_enters_the_outer_ring_is_not_announced() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .object(ORC, cell(6, 3));
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(6, 3));
     assert_eq!(scene.walk(ORC, cell(5, 3)), []);
     assert_eq!(scene.walk(ORC, cell(4, 3)), [enter(ANN, ORC)]);
     assert_eq!(scene.walk(ORC, cell(5, 3)), []);
@@ -104,26 +97,19 @@ fn an_object_that_only_enters_the_outer_ring_is_not_announced() {
 
 #[test]
 fn a_late_joiner_gets_its_avatar_first_then_the_whole_inner_zone() {
-    let mut scene = Scene::new()
-        .object(ORC, cell(0, 1))
-        .object(ELF, cell(2, 0))
-        .object(BOBS, cell(1, 1));
+    let mut scene =
+        Scene::new().object(ORC, cell(0, 1)).object(ELF, cell(2, 0)).object(BOBS, cell(1, 1));
     scene.interest.add_object(ANNS, 0, cell(0, 0));
     scene.interest.add_viewer(ANN, ANNS, cell(0, 0));
-    assert_eq!(
-        scene.settle(),
-        [enter(ANN, ANNS), enter(ANN, ORC), enter(ANN, BOBS)]
-    );
+    assert_eq!(scene.settle(), [enter(ANN, ANNS), enter(ANN, ORC), enter(ANN, BOBS)]);
     assert!(scene.interest.follows(ANN, ORC) && !scene.interest.follows(ANN, ELF));
     assert_eq!(scene.interest.followers(ORC).collect::<Vec<_>>(), [ANN]);
 }
 
 #[test]
 fn a_viewer_that_moves_gets_the_leaves_first() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .object(ELF, cell(2, 3))
-        .object(ORC, cell(7, 3));
+    let mut scene =
+        Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ELF, cell(2, 3)).object(ORC, cell(7, 3));
     scene.interest.move_home(ANN, cell(4, 3));
     assert_eq!(scene.settle(), []);
     scene.interest.move_home(ANN, cell(6, 3));
@@ -148,9 +134,7 @@ fn a_viewer_follows_its_own_avatar_wherever_it_is() {
 
 #[test]
 fn a_pair_that_crosses_a_border_together_stays_in_sight() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .object(ORC, cell(4, 3));
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
     scene.walk(ORC, cell(5, 3));
     for column in 4..10 {
         scene.interest.change_cell(ORC, cell(column + 2, 3));
@@ -162,17 +146,12 @@ fn a_pair_that_crosses_a_border_together_stays_in_sight() {
 
 #[test]
 fn a_hidden_object_leaves_only_the_viewers_that_may_not_see_it() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .viewer(BOB, BOBS, cell(4, 3));
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).viewer(BOB, BOBS, cell(4, 3));
     assert_eq!(scene.followed(ANN), [ANNS, BOBS]);
     scene.unseen.push((ANNS, BOBS));
     scene.interest.refresh(BOBS);
     assert_eq!(scene.settle(), [leave(ANN, BOBS)]);
-    assert_eq!(
-        (scene.followed(ANN), scene.followed(BOB)),
-        (vec![ANNS], vec![ANNS, BOBS])
-    );
+    assert_eq!((scene.followed(ANN), scene.followed(BOB)), (vec![ANNS], vec![ANNS, BOBS]));
     assert_eq!(scene.walk(BOBS, cell(3, 3)), []);
     scene.unseen.clear();
     scene.interest.refresh_viewer(ANN);
@@ -181,9 +160,7 @@ fn a_hidden_object_leaves_only_the_viewers_that_may_not_see_it() {
 
 #[test]
 fn an_object_revealed_in_the_outer_ring_is_not_announced() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .object(ORC, cell(4, 3));
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
     scene.walk(ORC, cell(5, 3));
     scene.unseen.push((ANNS, ORC));
     scene.interest.refresh(ORC);
@@ -223,9 +200,7 @@ fn an_object_added_and_removed_between_settles_is_not_announced() {
 
 #[test]
 fn a_removed_viewer_gets_no_changes() {
-    let mut scene = Scene::new()
-        .viewer(ANN, ANNS, cell(3, 3))
-        .viewer(BOB, BOBS, cell(3, 3));
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).viewer(BOB, BOBS, cell(3, 3));
     scene.interest.remove_viewer(ANN);
     assert_eq!(scene.walk(BOBS, cell(9, 9)), []);
     assert_eq!(scene.interest.followers(ANNS).collect::<Vec<_>>(), [BOB]);
@@ -237,14 +212,10 @@ fn a_removed_viewer_gets_no_changes() {
 fn changes_by_viewer(seed: u64, hidden_seed: u64) -> BTreeMap<u32, Vec<InterestChange>> {
     const HIDDEN: u64 = 1000;
     let sees = |viewer: ObjectId, object: ObjectId| object.0 < HIDDEN || viewer.0 >= HIDDEN;
-    let mut interest = Interest::new(
-        &Grid::new(80.0, 80.0, 10.0),
-        &[AreaOfInterest { inner: 1, outer: 2 }],
-    );
-    let (mut open, mut hidden) = (
-        fastrand::Rng::with_seed(seed),
-        fastrand::Rng::with_seed(hidden_seed),
-    );
+    let mut interest =
+        Interest::new(&Grid::new(80.0, 80.0, 10.0), &[AreaOfInterest { inner: 1, outer: 2 }]);
+    let (mut open, mut hidden) =
+        (fastrand::Rng::with_seed(seed), fastrand::Rng::with_seed(hidden_seed));
     let anywhere = |rng: &mut fastrand::Rng| cell(rng.u16(..8), rng.u16(..8));
     let mut changes = Vec::new();
     for id in 0..30 {
@@ -292,11 +263,7 @@ fn changes_by_viewer(seed: u64, hidden_seed: u64) -> BTreeMap<u32, Vec<InterestC
 #[test]
 fn invariant_3_hidden_objects_do_not_affect_the_changes() {
     for seed in 0..50 {
-        assert_eq!(
-            changes_by_viewer(seed, 1),
-            changes_by_viewer(seed, 2),
-            "seed {seed}"
-        );
+        assert_eq!(changes_by_viewer(seed, 1), changes_by_viewer(seed, 2), "seed {seed}");
     }
 }
 
@@ -304,9 +271,7 @@ fn invariant_3_hidden_objects_do_not_affect_the_changes() {
 fn a_scene_that_repeats_allocates_nothing_more() {
     let mut scene = Scene::new();
     let mut rng = fastrand::Rng::with_seed(7);
-    let places: Vec<_> = (0..400)
-        .map(|_| cell(rng.u16(..20), rng.u16(..20)))
-        .collect();
+    let places: Vec<_> = (0..400).map(|_| cell(rng.u16(..20), rng.u16(..20))).collect();
     for viewer in 0..40 {
         scene.interest.add_viewer(
             ClientId(viewer),
@@ -322,15 +287,11 @@ fn a_scene_that_repeats_allocates_nothing_more() {
                 match turn {
                     0 => scene.interest.add_object(id, 0, places[object]),
                     9 => scene.interest.remove_object(id, &mut changes),
-                    _ => scene
-                        .interest
-                        .change_cell(id, places[(object + turn * 7) % 400]),
+                    _ => scene.interest.change_cell(id, places[(object + turn * 7) % 400]),
                 }
             }
             for viewer in 0..40 {
-                scene
-                    .interest
-                    .move_home(ClientId(viewer), places[viewer as usize + turn]);
+                scene.interest.move_home(ClientId(viewer), places[viewer as usize + turn]);
             }
             scene.interest.settle(&|_, _| true, &mut changes);
             changes.clear();

@@ -82,11 +82,7 @@ impl CodedPoseCache {
     /// The present pose of `slot`, coded without a baseline.
     pub fn coded_absolute(&mut self, source: PoseSource<'_>, slot: u32) -> CacheKey {
         let key = slot as usize * (WAYS + 1) + WAYS;
-        if self
-            .entries
-            .get(key)
-            .is_none_or(|entry| entry.stamp != source.stamp)
-        {
+        if self.entries.get(key).is_none_or(|entry| entry.stamp != source.stamp) {
             self.encode(source, slot, key, None);
         }
         self.lookups += 1;
@@ -123,10 +119,7 @@ impl CodedPoseCache {
 
     /// How many poses were coded, and how many look-ups there were, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
-        (
-            std::mem::take(&mut self.encoded),
-            std::mem::take(&mut self.lookups),
-        )
+        (std::mem::take(&mut self.encoded), std::mem::take(&mut self.lookups))
     }
 
     fn encode(
@@ -143,23 +136,13 @@ impl CodedPoseCache {
                 error: 0,
                 coded: CodedPose::default(),
             };
-            self.entries
-                .resize((slot as usize + 1) * (WAYS + 1), nothing);
+            self.entries.resize((slot as usize + 1) * (WAYS + 1), nothing);
         }
         let error = baseline.map_or(u16::MAX, |baseline| source.error_against(slot, baseline));
-        let coded = pose::code(
-            source.format(slot),
-            baseline,
-            source.stamp,
-            source.table.latest(slot),
-        );
+        let coded =
+            pose::code(source.format(slot), baseline, source.stamp, source.table.latest(slot));
         let baseline = baseline.map_or(GameTime::MAX, |(baseline, _)| baseline);
-        self.entries[key] = CachedPose {
-            stamp: source.stamp,
-            baseline,
-            error,
-            coded,
-        };
+        self.entries[key] = CachedPose { stamp: source.stamp, baseline, error, coded };
         self.encoded += 1;
     }
 }
@@ -171,12 +154,7 @@ impl PoseSource<'_> {
     }
 
     fn error_against(&self, slot: u32, baseline: (GameTime, &Pose)) -> u16 {
-        extrapolation_error(
-            *self.format(slot),
-            baseline,
-            self.stamp,
-            self.table.latest(slot),
-        )
+        extrapolation_error(*self.format(slot), baseline, self.stamp, self.table.latest(slot))
     }
 
     /// Index of the entry for this baseline. Baselines of successive ticks have successive entries.
@@ -204,56 +182,32 @@ fn extrapolation_error(
     }
     let full = 1_u16 << bits;
     let turned = shown.turn[0].wrapping_sub(pose.turn[0]) & (full - 1);
-    let off = shown
-        .at
-        .iter()
-        .zip(pose.at)
-        .map(|(&shown, is)| shown.abs_diff(is))
-        .max()
-        .unwrap_or(0);
-    turned
-        .min(full - turned)
-        .max(u16::try_from(off).unwrap_or(u16::MAX))
+    let off =
+        shown.at.iter().zip(pose.at).map(|(&shown, is)| shown.abs_diff(is)).max().unwrap_or(0);
+    turned.min(full - turned).max(u16::try_from(off).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const YAW: PoseFormat = PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits: 8 },
-        motion: None,
-    };
+    const YAW: PoseFormat =
+        PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 
     #[test]
     fn a_lookup_is_coded_against_its_baseline_and_only_once() {
         let mut table = PoseTable::default();
         table.insert(1, 0, at(0), pose(0), [0.0; 2]);
         (1..40).for_each(|tick| table.update(1, at(tick), pose(tick), [0.0; 2]));
-        let source = PoseSource {
-            table: &table,
-            formats: &[YAW],
-            stamp: at(39),
-            tick_hz: 20,
-        };
+        let source = PoseSource { table: &table, formats: &[YAW], stamp: at(39), tick_hz: 20 };
         let mut cache = CodedPoseCache::default();
         for _ in 0..2 {
             for baseline in (10..39).rev() {
-                let key = cache
-                    .coded_against(source, 1, at(baseline))
-                    .expect("the baseline is stored");
-                let coded = pose::code(
-                    &YAW,
-                    Some((at(baseline), &pose(baseline))),
-                    at(39),
-                    &pose(39),
-                );
-                assert_eq!(
-                    cache.coded(key).bits_x256(),
-                    coded.bits_x256(),
-                    "baseline {baseline}"
-                );
+                let key =
+                    cache.coded_against(source, 1, at(baseline)).expect("the baseline is stored");
+                let coded =
+                    pose::code(&YAW, Some((at(baseline), &pose(baseline))), at(39), &pose(39));
+                assert_eq!(cache.coded(key).bits_x256(), coded.bits_x256(), "baseline {baseline}");
                 // A query for another baseline does not change the entry of a key.
                 let before = cache.error(key);
                 cache.error_against(source, 1, at(baseline - 3));
@@ -267,10 +221,7 @@ mod tests {
             });
             bounded.coded_absolute(source, 1);
         }
-        assert_eq!(
-            bounded.take_counts(),
-            (WAYS as u64 + 1, 100 * (WAYS as u64 + 1))
-        );
+        assert_eq!(bounded.take_counts(), (WAYS as u64 + 1, 100 * (WAYS as u64 + 1)));
     }
 
     #[test]
@@ -290,13 +241,7 @@ mod tests {
         check(walker(10.25, 0.0, 4.0), 5);
         check(walker(10.2, -0.1, 4.0), 4);
         check(walker(10.2, 0.0, 0.0), u16::MAX);
-        check(
-            Pose {
-                flag: true,
-                ..walker(10.2, 0.0, 4.0)
-            },
-            u16::MAX,
-        );
+        check(Pose { flag: true, ..walker(10.2, 0.0, 4.0) }, u16::MAX);
     }
 
     fn at(tick: u64) -> GameTime {
@@ -305,10 +250,6 @@ mod tests {
 
     fn pose(tick: u64) -> Pose {
         let metres = tick as f32 * 0.2;
-        YAW.pose(
-            ambit_proto::space::Position::on_ground(metres, metres),
-            tick as f32 * 0.1,
-            4.0,
-        )
+        YAW.pose(ambit_proto::space::Position::on_ground(metres, metres), tick as f32 * 0.1, 4.0)
     }
 }

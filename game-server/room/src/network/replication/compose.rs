@@ -42,10 +42,7 @@ pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
     };
     due.sort_unstable_by(|a, b| {
         let ((class_a, distance_a), (class_b, distance_b)) = (urgency(a), urgency(b));
-        class_b
-            .cmp(&class_a)
-            .then(distance_b.total_cmp(&distance_a))
-            .then(b.slot.cmp(&a.slot))
+        class_b.cmp(&class_a).then(distance_b.total_cmp(&distance_a)).then(b.slot.cmp(&a.slot))
     });
 }
 
@@ -102,12 +99,8 @@ impl RecordComposer<'_> {
 
     /// Writes the part of a record that differs between clients.
     fn write_head(&self, due: &DueRecord, coder: &mut impl Coder) {
-        let head = RecordHead {
-            alias: due.alias,
-            kind: due.kind,
-            at: due.effective_at,
-            own: due.is_own,
-        };
+        let head =
+            RecordHead { alias: due.alias, kind: due.kind, at: due.effective_at, own: due.is_own };
         match due.content {
             RecordContent::Enter(_) => self.record_writer.write_enter_head(&head, coder),
             RecordContent::Update(_) => self.record_writer.write_update_head(&head, coder),
@@ -137,8 +130,7 @@ impl RecordComposer<'_> {
                     path_until: (!key.has_whole_path).then(|| self.world.now() + PATH_TOLD_AHEAD),
                 },
             };
-            self.record_writer
-                .write_components(due.kind, &parts, writer);
+            self.record_writer.write_components(due.kind, &parts, writer);
         })
     }
 }

@@ -72,11 +72,7 @@ impl FreshnessRates {
 
     /// The class of an object that the player is not engaged with.
     pub fn class(&self, distance_m: f32) -> FreshnessClass {
-        if distance_m <= self.near_m {
-            FreshnessClass::Near
-        } else {
-            FreshnessClass::Far
-        }
+        if distance_m <= self.near_m { FreshnessClass::Near } else { FreshnessClass::Far }
     }
 
     /// The priority of an object of `class` that has waited for so long.
@@ -110,12 +106,7 @@ mod tests {
     #[test]
     fn classes_degrade_in_order() {
         let rates = FreshnessRates::of(
-            &Freshness {
-                engaged_ms: 50,
-                near_m: 15.0,
-                near_ms: 100,
-                far_ms: 400,
-            },
+            &Freshness { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 },
             PosePresentation::Interpolated,
         );
         // A far object at four times its target age has the priority of a near one at its target

@@ -151,10 +151,7 @@ pub struct ObjectSlots {
 impl ObjectSlots {
     /// Starts to send an object to the client, from time `at` on.
     pub fn follow(&mut self, entering: EnteringObject, at: GameTime) {
-        debug_assert!(
-            !self.by_object.contains_key(&entering.object),
-            "an object is followed once"
-        );
+        debug_assert!(!self.by_object.contains_key(&entering.object), "an object is followed once");
         let Some(index) = self.take_free() else {
             return;
         };
@@ -176,17 +173,11 @@ impl ObjectSlots {
         };
         self.by_object.insert(entering.object, index);
         if let Some(pose) = entering.pose_slot {
-            let alias = Alias {
-                slot: index,
-                epoch: slot.epoch,
-            };
-            self.poses
-                .follow(alias, pose, entering.is_own || entering.is_ally);
+            let alias = Alias { slot: index, epoch: slot.epoch };
+            self.poses.follow(alias, pose, entering.is_own || entering.is_ally);
         }
-        if let Some(position) = self
-            .awaited
-            .iter()
-            .position(|&(awaited, _)| awaited == entering.object)
+        if let Some(position) =
+            self.awaited.iter().position(|&(awaited, _)| awaited == entering.object)
         {
             let (_, until) = self.awaited.swap_remove(position);
             self.poses.engage(index, until);
@@ -311,18 +302,13 @@ impl ObjectSlots {
 
     /// Whether the client has acknowledged the player's own avatar.
     pub fn knows_own_avatar(&self) -> bool {
-        self.entries
-            .iter()
-            .any(|slot| slot.is_own && slot.phase == SlotPhase::Live)
+        self.entries.iter().any(|slot| slot.is_own && slot.phase == SlotPhase::Live)
     }
 
     /// The client's alias for an object that it follows.
     pub fn alias(&self, object: ObjectId) -> Option<Alias> {
         let &slot = self.by_object.get(&object)?;
-        Some(Alias {
-            slot,
-            epoch: self.entries[usize::from(slot)].epoch,
-        })
+        Some(Alias { slot, epoch: self.entries[usize::from(slot)].epoch })
     }
 
     /// The object with this alias; `None` if the client does not follow it.
@@ -356,10 +342,7 @@ impl ObjectSlots {
             due.push(DueRecord {
                 slot: index,
                 object: slot.object,
-                alias: Alias {
-                    slot: index,
-                    epoch: slot.epoch,
-                },
+                alias: Alias { slot: index, epoch: slot.epoch },
                 kind: slot.kind,
                 is_own: slot.is_own,
                 effective_at: if matches!(content, RecordContent::Update(_)) {
@@ -403,11 +386,7 @@ impl ObjectSlots {
         for component in set_bits(components) {
             slot.carriers[component] = seq;
         }
-        SentRecord {
-            slot: due.slot,
-            epoch: slot.epoch,
-            content: due.content,
-        }
+        SentRecord { slot: due.slot, epoch: slot.epoch, content: due.content }
     }
 
     /// Handles the acknowledgement of the packet that carried this.
@@ -468,10 +447,8 @@ impl ObjectSlots {
             self.queue.push(index);
         }
         let deadline = slot.send_deadline();
-        self.send_deadline = Some(
-            self.send_deadline
-                .map_or(deadline, |before| before.min(deadline)),
-        );
+        self.send_deadline =
+            Some(self.send_deadline.map_or(deadline, |before| before.min(deadline)));
     }
 
     /// `None` when all 65,536 slots are in use, including those of leaving objects: the client then
@@ -506,24 +483,12 @@ impl ObjectSlot {
 
     /// The components that are sent in updates: all but the pose.
     fn updatable(&self) -> u16 {
-        if self.has_pose {
-            self.components & !1
-        } else {
-            self.components
-        }
+        if self.has_pose { self.components & !1 } else { self.components }
     }
 
     fn send_deadline(&self) -> GameTime {
-        let at = if self.phase == SlotPhase::Live {
-            self.changed_at
-        } else {
-            self.effective_at
-        };
-        if self.is_own {
-            GameTime::ZERO
-        } else {
-            at.saturating_sub(TRAVEL_TIME)
-        }
+        let at = if self.phase == SlotPhase::Live { self.changed_at } else { self.effective_at };
+        if self.is_own { GameTime::ZERO } else { at.saturating_sub(TRAVEL_TIME) }
     }
 
     fn due_content(&self) -> Option<RecordContent> {
@@ -559,10 +524,7 @@ mod tests {
         assert_eq!(contents(&second), [RecordContent::Enter(0b11)]);
         slots.handle_acked(first[0]);
         slots.mark_changed(ORC, 0b01, GameTime::ZERO);
-        assert_eq!(
-            contents(&send(&mut slots, 3)),
-            [RecordContent::Update(0b01)]
-        );
+        assert_eq!(contents(&send(&mut slots, 3)), [RecordContent::Update(0b01)]);
     }
 
     #[test]
@@ -572,10 +534,7 @@ mod tests {
         let records = send(&mut slots, 2);
         assert!(send(&mut slots, 3).is_empty());
         slots.handle_lost(records[0], Seq(2));
-        assert_eq!(
-            contents(&send(&mut slots, 4)),
-            [RecordContent::Update(0b10)]
-        );
+        assert_eq!(contents(&send(&mut slots, 4)), [RecordContent::Update(0b10)]);
     }
 
     #[test]
@@ -586,10 +545,7 @@ mod tests {
         slots.mark_changed(ORC, 0b01, GameTime::ZERO);
         send(&mut slots, 3);
         slots.handle_lost(older[0], Seq(2));
-        assert_eq!(
-            contents(&send(&mut slots, 4)),
-            [RecordContent::Update(0b10)]
-        );
+        assert_eq!(contents(&send(&mut slots, 4)), [RecordContent::Update(0b10)]);
     }
 
     #[test]
@@ -615,13 +571,7 @@ mod tests {
             slots.handle_acked(record);
         }
         slots.follow(entering(ORC), GameTime::ZERO);
-        assert_eq!(
-            slots.alias(ORC),
-            Some(Alias {
-                slot: alias.slot,
-                epoch: alias.epoch + 1
-            })
-        );
+        assert_eq!(slots.alias(ORC), Some(Alias { slot: alias.slot, epoch: alias.epoch + 1 }));
     }
 
     #[test]
@@ -677,9 +627,7 @@ mod tests {
     fn send(slots: &mut ObjectSlots, seq: u16) -> Vec<SentRecord> {
         let mut due = Vec::new();
         slots.take_due(&mut due);
-        due.iter()
-            .map(|due| slots.note_sent(due, Seq(seq), seq.into(), GameTime::ZERO))
-            .collect()
+        due.iter().map(|due| slots.note_sent(due, Seq(seq), seq.into(), GameTime::ZERO)).collect()
     }
 
     fn contents(records: &[SentRecord]) -> Vec<RecordContent> {

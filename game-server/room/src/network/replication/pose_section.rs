@@ -101,9 +101,7 @@ impl SectionFiller<'_> {
         let holds = |candidate: &mut PoseCandidate| {
             poses.is_baseline_valid(candidate.slot, candidate.baseline, self.sent_datagrams)
         };
-        buffers
-            .skipped
-            .extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
+        buffers.skipped.extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
         let mut stats = self.write(poses, buffers, out);
         let mut min_dropped = 1;
         // The size of a pose under adaptive contexts is known only after it is written. If the
@@ -122,10 +120,7 @@ impl SectionFiller<'_> {
             out.clear();
             return SectionStats::default();
         }
-        SectionStats {
-            bytes: out.len(),
-            ..stats
-        }
+        SectionStats { bytes: out.len(), ..stats }
     }
 
     /// Replaces `out` by a section with the chosen poses, as far as they seem to fit; those are
@@ -137,30 +132,18 @@ impl SectionFiller<'_> {
         out: &mut Vec<u8>,
     ) -> SectionStats {
         out.clear();
-        let SectionBuffers {
-            chosen,
-            skipped,
-            written,
-            history,
-            fine_scene: scene,
-        } = buffers;
+        let SectionBuffers { chosen, skipped, written, history, fine_scene: scene } = buffers;
         if chosen.is_empty() {
             return SectionStats::default();
         }
         let Some(level) = self.context.level else {
             return self.write_plain(chosen, skipped, written, out);
         };
-        let acked = self
-            .sent_datagrams
-            .window()
-            .map(|window| window.acked_set());
+        let acked = self.sent_datagrams.window().map(|window| window.acked_set());
         let mut header = SectionHeader::new(level, self.sent_datagrams.next(), acked);
         let mut measure = Measure::new();
         header.wire(&mut measure).expect("measuring cannot fail");
-        let mut stats = SectionStats {
-            header_bits: measure.bits(),
-            ..SectionStats::default()
-        };
+        let mut stats = SectionStats { header_bits: measure.bits(), ..SectionStats::default() };
         let mut writer = SectionWriter::with_state(out, &header, scene);
         if level == Level::Fine {
             self.write_reference(&mut writer, poses, chosen, history, written);
@@ -223,12 +206,7 @@ impl SectionFiller<'_> {
         bytes: usize,
         buffers: &mut SectionBuffers,
     ) {
-        let SectionBuffers {
-            chosen,
-            skipped,
-            written,
-            ..
-        } = buffers;
+        let SectionBuffers { chosen, skipped, written, .. } = buffers;
         let too_many = (written.len() * (bytes - self.max_bytes))
             .div_ceil(bytes)
             .max(min_dropped)
@@ -248,33 +226,18 @@ impl SectionFiller<'_> {
         buffers: &mut SectionBuffers,
     ) {
         let is_plain = self.context.level.is_none();
-        let frame_bytes = if is_plain {
-            PLAIN_FRAME_BYTES
-        } else {
-            FRAME_BYTES
-        };
+        let frame_bytes = if is_plain { PLAIN_FRAME_BYTES } else { FRAME_BYTES };
         let budget_x256 = ((self.max_bytes - frame_bytes) * 8 * 256) as u64;
         let slots = due.last().map_or(0, |last| u64::from(last.slot) + 1);
         let count = due.len() as u64;
         // The size of a plain pose is known, slot and all.
         let slot_bits_x256 = |count| {
-            if is_plain {
-                0
-            } else {
-                slot_bits_x256(slots, count)
-            }
+            if is_plain { 0 } else { slot_bits_x256(slots, count) }
         };
         let cost_bits_x256 = |candidate: &PoseCandidate| {
-            if is_plain {
-                candidate.bits_x256
-            } else {
-                candidate.cost_bits_x256()
-            }
+            if is_plain { candidate.bits_x256 } else { candidate.cost_bits_x256() }
         };
-        let all = due
-            .iter()
-            .map(|candidate| u64::from(cost_bits_x256(candidate)))
-            .sum::<u64>();
+        let all = due.iter().map(|candidate| u64::from(cost_bits_x256(candidate))).sum::<u64>();
         let all = all + count * u64::from(slot_bits_x256(count));
         if all <= budget_x256 {
             std::mem::swap(due, &mut buffers.chosen);
@@ -296,9 +259,7 @@ impl SectionFiller<'_> {
                 buffers.skipped.push(candidate);
             }
         }
-        buffers
-            .chosen
-            .sort_unstable_by_key(|candidate| candidate.slot);
+        buffers.chosen.sort_unstable_by_key(|candidate| candidate.slot);
     }
 
     /// Writes the reference pose first, relative to which others move: the own avatar, if the
@@ -311,9 +272,7 @@ impl SectionFiller<'_> {
         history: &mut Vec<(GameTime, Pose)>,
         written: &mut Vec<PoseCandidate>,
     ) {
-        let Some(index) = chosen
-            .iter()
-            .position(|candidate| Some(candidate.slot) == self.own_slot)
+        let Some(index) = chosen.iter().position(|candidate| Some(candidate.slot) == self.own_slot)
         else {
             return;
         };
@@ -358,11 +317,8 @@ impl SectionFiller<'_> {
             source.table,
             history,
         );
-        let mode = if is_confirmed {
-            baseline_mode(candidate.baseline)
-        } else {
-            BaselineMode::Absolute
-        };
+        let mode =
+            if is_confirmed { baseline_mode(candidate.baseline) } else { BaselineMode::Absolute };
         if !is_confirmed {
             history.clear();
         }
@@ -393,11 +349,7 @@ impl PoseCandidate {
     /// Estimated cost of pose and mode.
     fn cost_bits_x256(&self) -> u32 {
         self.bits_x256
-            + if baseline_mode(self.baseline) == BaselineMode::Window {
-                0
-            } else {
-                MODE_BITS_X256
-            }
+            + if baseline_mode(self.baseline) == BaselineMode::Window { 0 } else { MODE_BITS_X256 }
     }
 }
 
@@ -433,11 +385,8 @@ mod tests {
     use crate::network::replication::sent_datagrams::tests::TestDatagrams;
     use crate::network::replication::viewer_poses::CollectOptions;
 
-    const YAW: PoseFormat = PoseFormat {
-        per_metre: 100,
-        turn: Turning::Yaw { bits: 8 },
-        motion: None,
-    };
+    const YAW: PoseFormat =
+        PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
     const OBJECTS: u16 = 200;
 
     #[test]
@@ -463,18 +412,10 @@ mod tests {
 
     #[test]
     fn no_fine_section_is_too_long_even_if_poses_jump() {
-        let motion = Some(MotionFormat {
-            linear: 128,
-            angular: 64,
-        });
-        for format in [
-            YAW,
-            PoseFormat {
-                per_metre: 4_096,
-                turn: Turning::Free { bits: 15 },
-                motion,
-            },
-        ] {
+        let motion = Some(MotionFormat { linear: 128, angular: 64 });
+        for format in
+            [YAW, PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion }]
+        {
             for seed in 0..40 {
                 let mut objects = TestObjects {
                     level: Some(Level::Fine),
@@ -498,10 +439,7 @@ mod tests {
                 }
                 // A section that turned out too long is written again with fewer poses, and must
                 // not come out nearly empty.
-                assert!(
-                    sent_poses > 59,
-                    "{sent_poses} poses in 59 ticks of {max_bytes} bytes"
-                );
+                assert!(sent_poses > 59, "{sent_poses} poses in 59 ticks of {max_bytes} bytes");
             }
         }
     }
@@ -516,10 +454,7 @@ mod tests {
             ..Schema::default()
         };
         for max_bytes in (0..600).step_by(7).chain([1_100, 10_000]) {
-            let mut objects = TestObjects {
-                level: None,
-                ..TestObjects::new()
-            };
+            let mut objects = TestObjects { level: None, ..TestObjects::new() };
             let (sent, left) = objects.tick(max_bytes, 1);
             let bytes = objects.section.len();
             assert!(bytes <= max_bytes, "{bytes} of {max_bytes} bytes");
@@ -532,10 +467,7 @@ mod tests {
             let read: Vec<u16> = read
                 .iter()
                 .map(|read| {
-                    assert_eq!(
-                        read.pose,
-                        *objects.pose_table.latest(read.alias.slot.into())
-                    );
+                    assert_eq!(read.pose, *objects.pose_table.latest(read.alias.slot.into()));
                     assert_eq!(read.alias, alias(read.alias.slot));
                     read.alias.slot
                 })
@@ -564,10 +496,7 @@ mod tests {
                 last[usize::from(slot)] = tick;
             }
         }
-        assert!(
-            last.iter().all(|&sent| sent > 160),
-            "every object is sent again: {last:?}"
-        );
+        assert!(last.iter().all(|&sent| sent > 160), "every object is sent again: {last:?}");
     }
 
     #[test]
@@ -577,14 +506,9 @@ mod tests {
         // more.
         objects.tick(10_000, 1);
         objects.sent_datagrams.note_acked(0);
-        objects
-            .poses
-            .follow(alias(OBJECTS - 1), u32::from(OBJECTS) - 1, true);
+        objects.poses.follow(alias(OBJECTS - 1), u32::from(OBJECTS) - 1, true);
         let (sent, left) = objects.tick(MIN_SECTION_BYTES + 2, 2);
-        assert!(
-            !sent.is_empty() && left.contains(&(OBJECTS - 1)),
-            "{sent:?}"
-        );
+        assert!(!sent.is_empty() && left.contains(&(OBJECTS - 1)), "{sent:?}");
     }
 
     #[test]
@@ -607,29 +531,18 @@ mod tests {
         let velocity = |rng: &mut fastrand::Rng| [(); 3].map(|()| rng.i16(..) >> rng.u8(..16));
         let moves = format.motion.is_some();
         let motion = if moves {
-            Motion {
-                linear: velocity(rng),
-                angular: velocity(rng),
-            }
+            Motion { linear: velocity(rng), angular: velocity(rng) }
         } else {
             Motion::default()
         };
         let turn = match format.turn {
             Turning::Fixed => [0; 4],
             Turning::Yaw { bits } => [rng.u16(..1 << bits), 0, 0, 0],
-            Turning::Free { bits } => [
-                rng.u16(..4),
-                rng.u16(..1 << bits),
-                rng.u16(..1 << bits),
-                rng.u16(..1 << bits),
-            ],
+            Turning::Free { bits } => {
+                [rng.u16(..4), rng.u16(..1 << bits), rng.u16(..1 << bits), rng.u16(..1 << bits)]
+            }
         };
-        Pose {
-            at,
-            turn,
-            motion,
-            ..Pose::default()
-        }
+        Pose { at, turn, motion, ..Pose::default() }
     }
 
     fn alias(slot: u16) -> Alias {
@@ -692,8 +605,7 @@ mod tests {
                 // All objects walk north and turn at each tick.
                 let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
                 let mut pose =
-                    self.format
-                        .pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
+                    self.format.pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
                 if let Some(rng) = &mut self.fine
                     && rng.u8(..4) == 0
                 {
@@ -704,21 +616,10 @@ mod tests {
                 }
                 self.pose_table.update(slot, stamp, pose, [x, 0.0]);
             }
-            let rates = [FreshnessRates::of(
-                &Freshness::default(),
-                PosePresentation::Interpolated,
-            )];
-            let source = PoseSource {
-                table: &self.pose_table,
-                formats: &[self.format],
-                stamp,
-                tick_hz: 20,
-            };
-            let context = PoseContext {
-                source,
-                rates: &rates,
-                level: self.level,
-            };
+            let rates = [FreshnessRates::of(&Freshness::default(), PosePresentation::Interpolated)];
+            let source =
+                PoseSource { table: &self.pose_table, formats: &[self.format], stamp, tick_hz: 20 };
+            let context = PoseContext { source, rates: &rates, level: self.level };
             let options = CollectOptions {
                 viewer_position_m: [0.0; 2],
                 max_poses: usize::MAX,
@@ -742,18 +643,11 @@ mod tests {
                 viewer_position_m: [0.0; 2],
                 max_bytes,
             };
-            let stats = section.fill(
-                &mut self.poses,
-                &mut self.due,
-                &mut self.buffers,
-                &mut self.section,
-            );
+            let stats =
+                section.fill(&mut self.poses, &mut self.due, &mut self.buffers, &mut self.section);
             self.sent_datagrams.note_sent(stamp, stats.poses > 0);
             let left: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
-            let sent: Vec<u16> = before
-                .into_iter()
-                .filter(|slot| !left.contains(slot))
-                .collect();
+            let sent: Vec<u16> = before.into_iter().filter(|slot| !left.contains(slot)).collect();
             assert_eq!(sent.len(), stats.poses as usize);
             (sent, left)
         }

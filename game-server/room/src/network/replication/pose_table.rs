@@ -56,22 +56,12 @@ impl PoseTable {
         if self.entries.len() < slots {
             self.entries.resize(
                 slots,
-                PoseEntry {
-                    changed_at: GameTime::ZERO,
-                    position_m,
-                    count: 0,
-                    kind,
-                },
+                PoseEntry { changed_at: GameTime::ZERO, position_m, count: 0, kind },
             );
             self.stamps.resize(slots * MAX_CHANGES, GameTime::ZERO);
             self.poses.resize(slots * MAX_CHANGES, Pose::default());
         }
-        self.entries[slot as usize] = PoseEntry {
-            changed_at: stamp,
-            position_m,
-            count: 0,
-            kind,
-        };
+        self.entries[slot as usize] = PoseEntry { changed_at: stamp, position_m, count: 0, kind };
         self.update(slot, stamp, pose, position_m);
     }
 
@@ -114,9 +104,8 @@ impl PoseTable {
         let count = self.entries[slot as usize].count;
         let oldest = count.saturating_sub(MAX_CHANGES as u32);
         // Usually the pose has changed at each tick since, so the change is one of the newest.
-        let change = (oldest..count)
-            .rev()
-            .find(|&change| self.stamps[index(slot, change)] <= stamp)?;
+        let change =
+            (oldest..count).rev().find(|&change| self.stamps[index(slot, change)] <= stamp)?;
         Some(&self.poses[index(slot, change)])
     }
 }
@@ -167,10 +156,7 @@ mod tests {
         table.update(0, at(2), pose(2), [1.0, 2.0]);
         table.insert(0, 2, at(3), pose(7), [3.0, 4.0]);
         assert_eq!(table.at(0, at(2)), None);
-        assert_eq!(
-            (table.at(0, at(9)), table.latest(0)),
-            (Some(&pose(7)), &pose(7))
-        );
+        assert_eq!((table.at(0, at(9)), table.latest(0)), (Some(&pose(7)), &pose(7)));
         assert_eq!((table.kind(0), table.position_m(0)), (2, [3.0, 4.0]));
     }
 
@@ -179,9 +165,6 @@ mod tests {
     }
 
     fn pose(x: u64) -> Pose {
-        Pose {
-            at: [x as i32, 0, 0],
-            ..Pose::default()
-        }
+        Pose { at: [x as i32, 0, 0], ..Pose::default() }
     }
 }

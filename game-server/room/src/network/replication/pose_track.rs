@@ -129,9 +129,7 @@ impl PoseTrack {
         };
         let aligned = match last.checked_sub(window.newest) {
             Some(newer) => self.carried.checked_shr(newer.min(64) as u32),
-            None => self
-                .carried
-                .checked_shl((window.newest - last).min(64) as u32),
+            None => self.carried.checked_shl((window.newest - last).min(64) as u32),
         };
         aligned.unwrap_or(0) & window.mask
     }
@@ -162,11 +160,7 @@ impl PoseTrack {
             _ => self.sent_at,
         };
         if changed == now {
-            return PoseStatus::Due {
-                baseline,
-                changed_now: true,
-                stale_since,
-            };
+            return PoseStatus::Due { baseline, changed_now: true, stale_since };
         }
         let is_confirmed =
             matches!(baseline, Baseline::Window(known) | Baseline::Old(known) if known >= changed);
@@ -176,11 +170,7 @@ impl PoseTrack {
             () if is_confirmed || is_under_way && self.waited_ms(now) < REST_RESEND_MS => {
                 PoseStatus::InFlight
             }
-            () => PoseStatus::Due {
-                baseline,
-                changed_now: false,
-                stale_since,
-            },
+            () => PoseStatus::Due { baseline, changed_now: false, stale_since },
         }
     }
 
@@ -273,11 +263,7 @@ impl PoseTrack {
     }
 
     fn class_at(&self, rates: &FreshnessRates, distance_m: f32) -> FreshnessClass {
-        if self.is_close() {
-            FreshnessClass::Engaged
-        } else {
-            rates.class(distance_m)
-        }
+        if self.is_close() { FreshnessClass::Engaged } else { rates.class(distance_m) }
     }
 
     /// The freshness of its kind, and its distance.
@@ -325,26 +311,16 @@ mod tests {
                 let Some(window) = sent_datagrams.view().window() else {
                     continue;
                 };
-                let both = carried
-                    .iter()
-                    .filter(|number| acked.contains(number))
-                    .copied();
+                let both = carried.iter().filter(|number| acked.contains(number)).copied();
                 let known = both.filter(|number| {
                     (window.newest.saturating_sub(32)..=window.newest).contains(number)
                 });
-                let newest = known
-                    .max()
-                    .filter(|&known| known + 64 > sent_datagrams.next());
+                let newest = known.max().filter(|&known| known + 64 > sent_datagrams.next());
                 let baseline = match track.baseline(sent_datagrams.view()) {
                     Baseline::Window(stamp) => Some(stamp),
                     _ => None,
                 };
-                assert_eq!(
-                    baseline,
-                    newest.map(at),
-                    "seed {seed}, next {}",
-                    sent_datagrams.next()
-                );
+                assert_eq!(baseline, newest.map(at), "seed {seed}, next {}", sent_datagrams.next());
             }
         }
     }
@@ -364,20 +340,12 @@ mod tests {
         assert_eq!(scene.status(2), PoseStatus::InFlight);
         assert_eq!(
             scene.status(4),
-            PoseStatus::Due {
-                baseline: Baseline::None,
-                changed_now: false,
-                stale_since: at(1)
-            },
+            PoseStatus::Due { baseline: Baseline::None, changed_now: false, stale_since: at(1) },
             "the pose is in flight for too long"
         );
         scene.send();
         scene.sent_datagrams.note_acked(0);
-        assert_eq!(
-            scene.status(5),
-            PoseStatus::InFlight,
-            "the second pose is in flight"
-        );
+        assert_eq!(scene.status(5), PoseStatus::InFlight, "the second pose is in flight");
         scene.sent_datagrams.note_lost(1);
         assert_eq!(scene.status(6), PoseStatus::Settled);
     }
@@ -396,19 +364,11 @@ mod tests {
             PoseStatus::Due { stale_since, .. } => stale_since,
             other => panic!("{other:?}"),
         };
-        assert_eq!(
-            stale_since(&mut scene),
-            at(5),
-            "the last pose may be in flight"
-        );
+        assert_eq!(stale_since(&mut scene), at(5), "the last pose may be in flight");
         scene.sent_datagrams.note_lost(4);
         assert_eq!(stale_since(&mut scene), at(2));
         scene.sent_datagrams.revoke_baselines();
-        assert_eq!(
-            stale_since(&mut scene),
-            at(2),
-            "revoking the baselines changes nothing"
-        );
+        assert_eq!(stale_since(&mut scene), at(2), "revoking the baselines changes nothing");
     }
 
     #[test]
@@ -425,27 +385,15 @@ mod tests {
                 scene.sent_datagrams.note_acked(number);
             }
             scene.table.update(0, at(60), Pose::default(), [0.0; 2]);
-            let baseline = if confirmed {
-                Baseline::Old(at(1))
-            } else {
-                Baseline::None
-            };
+            let baseline = if confirmed { Baseline::Old(at(1)) } else { Baseline::None };
             assert_eq!(
                 scene.status(60),
-                PoseStatus::Due {
-                    baseline,
-                    changed_now: true,
-                    stale_since: at(1)
-                }
+                PoseStatus::Due { baseline, changed_now: true, stale_since: at(1) }
             );
             scene.sent_datagrams.revoke_baselines();
             assert_eq!(
                 scene.status(60),
-                PoseStatus::Due {
-                    baseline: Baseline::None,
-                    changed_now: true,
-                    stale_since: at(1)
-                }
+                PoseStatus::Due { baseline: Baseline::None, changed_now: true, stale_since: at(1) }
             );
         }
     }
@@ -472,18 +420,13 @@ mod tests {
 
         fn status(&mut self, now: u64) -> PoseStatus {
             self.now = now;
-            let source = PoseSource {
-                table: &self.table,
-                formats: &[],
-                stamp: at(now),
-                tick_hz: 20,
-            };
+            let source =
+                PoseSource { table: &self.table, formats: &[], stamp: at(now), tick_hz: 20 };
             self.track.status(source, self.sent_datagrams.view())
         }
 
         fn send(&mut self) {
-            self.track
-                .note_sent(self.sent_datagrams.next(), at(self.now));
+            self.track.note_sent(self.sent_datagrams.next(), at(self.now));
             self.sent_datagrams.note_sent(at(self.now), true);
         }
     }

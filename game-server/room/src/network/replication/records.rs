@@ -68,10 +68,7 @@ impl RecordCache {
             let start = self.bytes.len();
             let mut writer = Writer::new(&mut self.bytes);
             encode(&mut writer);
-            EncodedBits {
-                start,
-                len: writer.bits_written(),
-            }
+            EncodedBits { start, len: writer.bits_written() }
         })
     }
 
@@ -82,10 +79,7 @@ impl RecordCache {
 
     /// How many entries were encoded, and how many look-ups there were, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
-        (
-            std::mem::take(&mut self.encoded),
-            std::mem::take(&mut self.lookups),
-        )
+        (std::mem::take(&mut self.encoded), std::mem::take(&mut self.lookups))
     }
 }
 
@@ -109,9 +103,7 @@ mod tests {
                     has_whole_path: false,
                 };
                 let bits = cache.get_or_encode(key, |writer| {
-                    writer
-                        .bits(&mut { value }, 11)
-                        .expect("writing cannot fail");
+                    writer.bits(&mut { value }, 11).expect("writing cannot fail");
                 });
                 assert_eq!(bits.len, 11);
                 out.clear();

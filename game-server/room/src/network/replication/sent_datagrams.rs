@@ -54,11 +54,7 @@ pub struct DatagramWindow {
 impl<'l> SentDatagrams<'l> {
     /// The datagrams of a link; those before number `baseline_floor` are no baselines.
     pub fn new(packets: &'l SentPackets<SentContents>, baseline_floor: u64) -> Self {
-        SentDatagrams {
-            packets,
-            baseline_floor,
-            window: window(packets, baseline_floor),
-        }
+        SentDatagrams { packets, baseline_floor, window: window(packets, baseline_floor) }
     }
 
     /// The number of the next datagram.
@@ -97,27 +93,20 @@ fn window(packets: &SentPackets<SentContents>, baseline_floor: u64) -> Option<Da
         return None;
     }
     // Neither before the floor, nor what is not remembered.
-    let reach = (newest - baseline_floor)
-        .min(WINDOW_REACH)
-        .min(REMEMBERED_DATAGRAMS - age);
+    let reach = (newest - baseline_floor).min(WINDOW_REACH).min(REMEMBERED_DATAGRAMS - age);
     let counts = |back: &u64| {
         let number = newest - back;
         !packets.payload(number).may_be_baseline
             || packets.outcome(number) == DeliveryOutcome::Acked
     };
-    let mask = (0..=reach)
-        .filter(counts)
-        .fold(0, |mask, back| mask | 1 << back);
+    let mask = (0..=reach).filter(counts).fold(0, |mask, back| mask | 1 << back);
     Some(DatagramWindow { newest, mask })
 }
 
 impl DatagramWindow {
     /// The window in the form in which it is sent to the client.
     pub fn acked_set(&self) -> AckedSet {
-        AckedSet {
-            newest: self.newest,
-            mask: (self.mask >> 1) as u32,
-        }
+        AckedSet { newest: self.newest, mask: (self.mask >> 1) as u32 }
     }
 }
 
@@ -136,10 +125,7 @@ pub(super) mod tests {
 
     impl Default for TestDatagrams {
         fn default() -> Self {
-            TestDatagrams {
-                packets: SentPackets::new(0),
-                baseline_floor: 0,
-            }
+            TestDatagrams { packets: SentPackets::new(0), baseline_floor: 0 }
         }
     }
 
@@ -153,13 +139,9 @@ pub(super) mod tests {
         }
 
         pub(crate) fn note_sent(&mut self, stamp: GameTime, may_be_baseline: bool) {
-            let contents = SentContents {
-                may_be_baseline,
-                ..SentContents::default()
-            };
+            let contents = SentContents { may_be_baseline, ..SentContents::default() };
             let now = LocalTime::from(stamp);
-            self.packets
-                .push(now, PacketContents::default(), contents, 0);
+            self.packets.push(now, PacketContents::default(), contents, 0);
         }
 
         pub(crate) fn note_acked(&mut self, number: u64) {
@@ -214,9 +196,7 @@ pub(super) mod tests {
                     .max()
                     .filter(|&newest| newest >= floor && newest + 64 > next);
                 let expected = newest.map(|newest| {
-                    let lowest = floor
-                        .max(newest.saturating_sub(32))
-                        .max(next.saturating_sub(64));
+                    let lowest = floor.max(newest.saturating_sub(32)).max(next.saturating_sub(64));
                     let known = acked
                         .iter()
                         .chain(&bare)
@@ -226,11 +206,7 @@ pub(super) mod tests {
                         mask: known.fold(0, |mask, number| mask | 1 << (newest - number)),
                     }
                 });
-                assert_eq!(
-                    datagrams.view().window(),
-                    expected,
-                    "seed {seed}, next {next}"
-                );
+                assert_eq!(datagrams.view().window(), expected, "seed {seed}, next {next}");
             }
         }
     }
@@ -238,21 +214,13 @@ pub(super) mod tests {
     #[test]
     fn an_outcome_is_known_until_its_entry_is_reused() {
         let mut datagrams = TestDatagrams::default();
-        assert_eq!(
-            datagrams.view().outcome(0),
-            DeliveryOutcome::Lost,
-            "datagram 0 was never sent"
-        );
+        assert_eq!(datagrams.view().outcome(0), DeliveryOutcome::Lost, "datagram 0 was never sent");
         (0..3).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));
         datagrams.note_acked(0);
         datagrams.note_lost(1);
         assert_eq!(
             [0, 1, 2].map(|number| datagrams.view().outcome(number)),
-            [
-                DeliveryOutcome::Acked,
-                DeliveryOutcome::Lost,
-                DeliveryOutcome::InFlight
-            ]
+            [DeliveryOutcome::Acked, DeliveryOutcome::Lost, DeliveryOutcome::InFlight]
         );
         assert_eq!(datagrams.view().stamp(2), GameTime::from_millis(2));
         (0..64).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));

@@ -122,10 +122,7 @@ impl ViewerPoses {
 
     /// The number of objects whose poses change, or are not acknowledged yet.
     pub fn active_count(&self) -> usize {
-        self.active
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.active.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Gives the object the most urgent class until then: it is the player's target or attacker.
@@ -136,11 +133,7 @@ impl ViewerPoses {
         };
         track.engaged = true;
         set_bit(&mut self.close, slot, true);
-        match self
-            .engaged
-            .iter_mut()
-            .find(|(_, engaged)| *engaged == slot)
-        {
+        match self.engaged.iter_mut().find(|(_, engaged)| *engaged == slot) {
             Some((before, _)) => *before = until.max(*before),
             None => self.engaged.push((until, slot)),
         }
@@ -178,10 +171,7 @@ impl ViewerPoses {
         }
         let changed = due.len();
         due.retain_mut(|candidate| self.encode_candidate(context, cache, options, candidate));
-        OmittedPoses {
-            extrapolated: changed - due.len(),
-            deferred,
-        }
+        OmittedPoses { extrapolated: changed - due.len(), deferred }
     }
 
     /// Collects the poses with changes to send, in ascending order of slots.
@@ -210,11 +200,7 @@ impl ViewerPoses {
                 match track.status(context.source, sent_datagrams) {
                     PoseStatus::Settled => self.active[word] &= !(1 << (slot % 64)),
                     PoseStatus::InFlight => {}
-                    PoseStatus::Due {
-                        baseline,
-                        changed_now,
-                        stale_since,
-                    } => {
+                    PoseStatus::Due { baseline, changed_now, stale_since } => {
                         let (pose_slot, key, bits_x256, priority) = (track.pose_slot, None, 0, 0.0);
                         due.push(PoseCandidate {
                             slot,
@@ -247,9 +233,9 @@ impl ViewerPoses {
         };
         let track = &self.tracks[usize::from(candidate.slot)];
         let against = match candidate.baseline {
-            Baseline::Window(stamp) | Baseline::Old(stamp) => cache
-                .coded_against(context.source, track.pose_slot, stamp)
-                .zip(Some(stamp)),
+            Baseline::Window(stamp) | Baseline::Old(stamp) => {
+                cache.coded_against(context.source, track.pose_slot, stamp).zip(Some(stamp))
+            }
             Baseline::None => None,
         };
         if let Some((key, baseline)) = against {
@@ -267,9 +253,8 @@ impl ViewerPoses {
                 .then(|| cache.coded_absolute(context.source, track.pose_slot));
         }
         candidate.key = candidate.key.filter(|_| level == Level::Shared);
-        candidate.bits_x256 = candidate.key.map_or(options.typical_bits_x256, |key| {
-            cache.coded(key).bits_x256()
-        });
+        candidate.bits_x256 =
+            candidate.key.map_or(options.typical_bits_x256, |key| cache.coded(key).bits_x256());
         true
     }
 
@@ -292,9 +277,7 @@ impl ViewerPoses {
         {
             return false;
         }
-        let bits = candidate
-            .plain_pose(source)
-            .bits(source.format(track.pose_slot));
+        let bits = candidate.plain_pose(source).bits(source.format(track.pose_slot));
         candidate.bits_x256 = 256 * bits as u32;
         true
     }
@@ -328,9 +311,7 @@ impl ViewerPoses {
         let Baseline::Window(stamp) = baseline else {
             return baseline == Baseline::None || window.is_some();
         };
-        let acked = window.map_or(0, |window| {
-            self.tracks[usize::from(slot)].acked_mask(window)
-        });
+        let acked = window.map_or(0, |window| self.tracks[usize::from(slot)].acked_mask(window));
         window.is_some_and(|window| {
             acked != 0
                 && sent_datagrams.stamp(window.newest - u64::from(acked.trailing_zeros())) == stamp
@@ -378,12 +359,7 @@ impl ViewerPoses {
     }
 
     fn disengage(&mut self, now: GameTime) {
-        let ViewerPoses {
-            engaged,
-            tracks,
-            close,
-            ..
-        } = self;
+        let ViewerPoses { engaged, tracks, close, .. } = self;
         engaged.retain(|&(until, slot)| {
             let track = &mut tracks[usize::from(slot)];
             track.engaged = until > now;
@@ -402,10 +378,7 @@ impl PoseCandidate {
     /// The pose as a plain section has it.
     pub fn plain_pose(&self, source: PoseSource<'_>) -> PlainPose {
         PlainPose {
-            alias: Alias {
-                slot: self.slot,
-                epoch: self.epoch,
-            },
+            alias: Alias { slot: self.slot, epoch: self.epoch },
             kind: source.table.kind(self.pose_slot),
             pose: *source.table.latest(self.pose_slot),
         }
@@ -413,9 +386,7 @@ impl PoseCandidate {
 
     /// Compares by priority; of two equal ones, the lower slot has the higher priority.
     fn cmp_priority(&self, other: &Self) -> Ordering {
-        self.priority
-            .total_cmp(&other.priority)
-            .then(other.slot.cmp(&self.slot))
+        self.priority.total_cmp(&other.priority).then(other.slot.cmp(&self.slot))
     }
 }
 

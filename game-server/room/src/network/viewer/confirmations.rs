@@ -53,8 +53,7 @@ impl Confirmations {
         while let Some((_, mark)) = self.marks.pop_front_if(|(at, _)| *at <= limit) {
             self.confirmed = Some(mark);
         }
-        self.confirmed
-            .map_or(ConfirmationLimit::Nothing, ConfirmationLimit::UpTo)
+        self.confirmed.map_or(ConfirmationLimit::Nothing, ConfirmationLimit::UpTo)
     }
 }
 

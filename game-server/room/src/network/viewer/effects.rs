@@ -52,26 +52,19 @@ impl EffectReports {
 
     /// The effects that a datagram reports, the newest first.
     pub(super) fn newest_first(&self) -> Vec<EffectTime> {
-        self.unconfirmed
-            .iter()
-            .rev()
-            .map(|(effect, _)| *effect)
-            .collect()
+        self.unconfirmed.iter().rev().map(|(effect, _)| *effect).collect()
     }
 
     /// Notes that a datagram with all of them was sent.
     pub(super) fn note_sent(&mut self, seq: Seq) {
-        self.unconfirmed
-            .iter_mut()
-            .for_each(|(_, first)| *first = first.or(Some(seq)));
+        self.unconfirmed.iter_mut().for_each(|(_, first)| *first = first.or(Some(seq)));
         self.last_report = Some(seq);
         self.is_due = false;
     }
 
     /// Handles the acknowledgement of a datagram that reported effects.
     pub(super) fn handle_acked(&mut self, seq: Seq) {
-        self.unconfirmed
-            .retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
+        self.unconfirmed.retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
     }
 
     /// Handles the loss of a datagram that reported effects.

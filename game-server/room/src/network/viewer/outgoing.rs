@@ -62,10 +62,8 @@ impl Viewer {
             self.pacer.end_tick(None, None);
             return;
         }
-        self.pacer.begin_tick(
-            || self.link.stats().budget_bytes_per_s,
-            tick.next_tick_at.since(tick.now),
-        );
+        self.pacer
+            .begin_tick(|| self.link.stats().budget_bytes_per_s, tick.next_tick_at.since(tick.now));
         self.slots.take_due(&mut tick.buffers.due_records);
         compose::sort_by_urgency(
             &mut tick.buffers.due_records,
@@ -76,10 +74,8 @@ impl Viewer {
         for turn in 0..DATAGRAMS_PER_TICK {
             let has_contents =
                 !tick.buffers.due_records.is_empty() || !tick.buffers.due_poses.is_empty();
-            let available_bits = self
-                .link
-                .body_budget_bits(tick.now.into())
-                .min(self.pacer.available_bits());
+            let available_bits =
+                self.link.body_budget_bits(tick.now.into()).min(self.pacer.available_bits());
             // The first body may be short; a further one follows a full one and must be worth it.
             let body = if turn > 0 {
                 has_contents && available_bits >= MIN_EXTRA_BODY_BITS
@@ -119,9 +115,7 @@ impl Viewer {
 
     fn limit_confirmations(&mut self, tick: &TickContext<'_>) {
         let mark = self.link.confirmation_mark();
-        let limit = self
-            .confirmations
-            .end_tick(tick.now, mark, tick.confirm_until);
+        let limit = self.confirmations.end_tick(tick.now, mark, tick.confirm_until);
         self.link.limit_confirmations(tick.now.into(), limit);
     }
 
@@ -147,18 +141,17 @@ impl Viewer {
         let (poses, mut deferred) = (self.slots.poses_mut(), 0);
         tick.buffers.due_poses.clear();
         let active = poses.active_count();
-        let level = tick
-            .shared_state
-            .level(self.coding, tick.client_count, active)
-            .map(|level| match level {
-                Level::Fine if tick.load_level.is_coding_shared() => Level::Shared,
-                level => level,
-            });
+        let level =
+            tick.shared_state.level(self.coding, tick.client_count, active).map(
+                |level| match level {
+                    Level::Fine if tick.load_level.is_coding_shared() => Level::Shared,
+                    level => level,
+                },
+            );
         if active > 0 {
             let viewer_position_m = ground_position(tick, self.avatar);
-            let (context, coded_poses) = tick
-                .shared_state
-                .pose_context(tick.now.whole_millis(), level);
+            let (context, coded_poses) =
+                tick.shared_state.pose_context(tick.now.whole_millis(), level);
             let options = CollectOptions {
                 viewer_position_m,
                 max_poses: self.pacer.max_poses(),
@@ -166,8 +159,7 @@ impl Viewer {
                 farthest: if tick.is_final {
                     FreshnessClass::Far
                 } else {
-                    tick.load_level
-                        .farthest_class(tick.stats.ticks, self.client)
+                    tick.load_level.farthest_class(tick.stats.ticks, self.client)
                 },
             };
             let left = poses.collect(
@@ -184,15 +176,11 @@ impl Viewer {
     }
 
     fn is_anything_due(&self, tick: &TickContext<'_>) -> bool {
-        let cannot_wait = self
-            .slots
-            .send_deadline()
-            .is_some_and(|deadline| deadline < tick.next_tick_at);
+        let cannot_wait =
+            self.slots.send_deadline().is_some_and(|deadline| deadline < tick.next_tick_at);
         let sees_motion = || {
             self.slots.poses().active_count() > 0
-                || self
-                    .slots
-                    .any_followed(|object| tick.world.is_moving(object))
+                || self.slots.any_followed(|object| tick.world.is_moving(object))
         };
         cannot_wait
             || tick.is_final
@@ -290,12 +278,7 @@ impl BodyWriter<'_, '_> {
         let record_bits = self.write_records(writer, sent, stamp, max_bits);
         message::end_records(writer);
         let section = self.write_poses(writer, sent, stamp, max_bits);
-        DatagramBits {
-            stamp_bits,
-            effect_bits,
-            record_bits,
-            section,
-        }
+        DatagramBits { stamp_bits, effect_bits, record_bits, section }
     }
 
     /// What was written, for the link to return with the datagram's outcome.
@@ -343,12 +326,7 @@ impl BodyWriter<'_, '_> {
         stamp: GameTime,
         max_bits: usize,
     ) -> usize {
-        let TickContext {
-            world,
-            shared_state,
-            buffers,
-            ..
-        } = &mut *self.tick;
+        let TickContext { world, shared_state, buffers, .. } = &mut *self.tick;
         let SendBuffers {
             due_records: due,
             skipped_records: skipped,
@@ -359,10 +337,7 @@ impl BodyWriter<'_, '_> {
         if due.is_empty() {
             return 0;
         }
-        let wanted: usize = poses
-            .iter()
-            .map(|pose| pose.bits_x256 as usize / 256 + 8)
-            .sum();
+        let wanted: usize = poses.iter().map(|pose| pose.bits_x256 as usize / 256 + 8).sum();
         let reserved = wanted.min(self.available_bits / POSE_SHARE_DIVISOR);
         let context = BodyContext {
             schema: &shared_state.schema,
@@ -377,10 +352,7 @@ impl BodyWriter<'_, '_> {
         };
         let before = writer.bits_written();
         composer.write(&mut shared_state.records, due, skipped, writer, |record| {
-            sent_records.push(
-                self.slots
-                    .note_sent(record, sent.next_seq(), sent.next(), stamp),
-            );
+            sent_records.push(self.slots.note_sent(record, sent.next_seq(), sent.next(), stamp));
         });
         writer.bits_written() - before
     }
@@ -397,16 +369,9 @@ impl BodyWriter<'_, '_> {
         }
         let viewer = ground_position(self.tick, self.avatar);
         let own_slot = self.slots.slot_of(self.avatar);
-        let TickContext {
-            shared_state,
-            buffers,
-            ..
-        } = &mut *self.tick;
+        let TickContext { shared_state, buffers, .. } = &mut *self.tick;
         let SendBuffers {
-            due_poses: poses,
-            section_buffers: buffers,
-            section_bytes: bytes,
-            ..
+            due_poses: poses, section_buffers: buffers, section_bytes: bytes, ..
         } = &mut **buffers;
         let max_bytes = (max_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
         let (context, coded_poses) = shared_state.pose_context(stamp, self.level);
@@ -472,10 +437,7 @@ mod tests {
     #[test]
     fn an_ack_of_a_datagram_without_effects_confirms_nothing() {
         let config = RoomConfig::default();
-        let schema = Schema {
-            game: "test".to_owned(),
-            ..Schema::default()
-        };
+        let schema = Schema { game: "test".to_owned(), ..Schema::default() };
         let world = World::new(&config, schema.clone());
         let (now, later) = (GameTime::from_millis(100), GameTime::from_millis(150));
         let mut tick = TickContext {
@@ -500,10 +462,7 @@ mod tests {
             config.budget_bytes_per_s,
         );
         let mut client = Link::new(LinkConfig::client());
-        let effect = EffectTime {
-            sampled_until: now,
-            takes_effect_at: now + config.delay,
-        };
+        let effect = EffectTime { sampled_until: now, takes_effect_at: now + config.delay };
         viewer.queue_effect(effect);
         let lost = viewer.write_datagram(&mut tick, None, true, BODY_BITS);
         let mut other_client = Link::new(LinkConfig::client());
@@ -534,9 +493,8 @@ mod tests {
             delay: tick.shared_state.delay,
             approximate_now: tick.now,
         };
-        let body = client
-            .handle_datagram(tick.now.into(), bytes)
-            .expect("the viewer's own datagram");
+        let body =
+            client.handle_datagram(tick.now.into(), bytes).expect("the viewer's own datagram");
         let body = body
             .and_then(|body| message::read_body(body, &context).expect("the viewer's own body"));
         let records = body.map(|body| body.records).unwrap_or_default();

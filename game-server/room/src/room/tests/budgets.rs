@@ -20,13 +20,8 @@ fn dense_crowd(budget_bytes_per_s: u32, coding: PoseCoding) -> RoomSimulation {
         numbers_change: false,
         ..MovingAvatars::new(YAW)
     };
-    let config = RoomConfig {
-        budget_bytes_per_s,
-        coding,
-        inner: 4,
-        outer: 5,
-        ..RoomConfig::default()
-    };
+    let config =
+        RoomConfig { budget_bytes_per_s, coding, inner: 4, outer: 5, ..RoomConfig::default() };
     let mut simulation = simulation_of(600, PERFECT_PATH, 1, config, game);
     (simulation.records_sent, simulation.observed_every) = (true, OBSERVED_EVERY);
     simulation
@@ -38,17 +33,11 @@ const OBSERVED_EVERY: u32 = 120;
 #[test]
 fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
     let poses_at = |level: u8| {
-        let config = RoomConfig {
-            inner: 7,
-            outer: 8,
-            ..RoomConfig::default()
-        };
+        let config = RoomConfig { inner: 7, outer: 8, ..RoomConfig::default() };
         let game = MovingAvatars::new(YAW);
         let mut simulation = simulation_of(12, PERFECT_PATH, 1, config, game);
         simulation.ticks(40);
-        simulation
-            .inputs
-            .push(RoomInput::SetLoadLevel(level.into()));
+        simulation.inputs.push(RoomInput::SetLoadLevel(level.into()));
         let counts = |simulation: &RoomSimulation| {
             let stats = simulation.room.stats();
             [stats.poses.sent, stats.pose_codes.uses]
@@ -66,26 +55,16 @@ fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
     assert!(sent[7] < sent[0] / 4, "{sent:?}");
     // What is not sent costs no look either.
     let looked_at = poses.map(|[_, looked_at]| looked_at);
-    assert!(
-        looked_at.is_sorted_by(|more, less| more > less),
-        "{looked_at:?}"
-    );
+    assert!(looked_at.is_sorted_by(|more, less| more > less), "{looked_at:?}");
     assert!(looked_at[7] < looked_at[0] / 4, "{looked_at:?}");
 }
 
 #[test]
 fn a_late_room_codes_no_pose_for_one_client_alone() {
     let bytes_out = |level: u8, coding| {
-        let config = RoomConfig {
-            coding,
-            inner: 7,
-            outer: 8,
-            ..RoomConfig::default()
-        };
+        let config = RoomConfig { coding, inner: 7, outer: 8, ..RoomConfig::default() };
         let mut simulation = simulation_of(12, PERFECT_PATH, 1, config, MovingAvatars::new(YAW));
-        simulation
-            .inputs
-            .push(RoomInput::SetLoadLevel(level.into()));
+        simulation.inputs.push(RoomInput::SetLoadLevel(level.into()));
         simulation.ticks(100);
         simulation.room.stats().bytes_out
     };
@@ -100,11 +79,9 @@ fn a_late_room_codes_no_pose_for_one_client_alone() {
 #[test]
 fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
     // A client with plain poses is sent fewer of them.
-    for (budget, coding) in [
-        (32_000, PoseCoding::Auto),
-        (6_000, PoseCoding::Auto),
-        (32_000, PoseCoding::Plain),
-    ] {
+    for (budget, coding) in
+        [(32_000, PoseCoding::Auto), (6_000, PoseCoding::Auto), (32_000, PoseCoding::Plain)]
+    {
         let mut simulation = dense_crowd(budget, coding);
         simulation.ticks(130); // All clients have joined; engagements begin at the hundredth tick.
         let mut ages = [(); 3].map(|()| Vec::new());
@@ -126,18 +103,9 @@ fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
         };
         let (p50, p99) = (quantile(50), quantile(99));
         // A pose is one tick old when it arrives.
-        assert!(
-            p99[0] < 100,
-            "budget {budget}: engaged, near, far: p99 {p99:?}, p50 {p50:?}"
-        );
-        assert!(
-            p50[0] <= p50[1] && p50[1] <= p50[2],
-            "budget {budget}: p50 {p50:?}, p99 {p99:?}"
-        );
-        assert!(
-            p99[2] <= 4_000,
-            "budget {budget}: a pose waited too long: {p99:?}, p50 {p50:?}"
-        );
+        assert!(p99[0] < 100, "budget {budget}: engaged, near, far: p99 {p99:?}, p50 {p50:?}");
+        assert!(p50[0] <= p50[1] && p50[1] <= p50[2], "budget {budget}: p50 {p50:?}, p99 {p99:?}");
+        assert!(p99[2] <= 4_000, "budget {budget}: a pose waited too long: {p99:?}, p50 {p50:?}");
     }
 }
 
@@ -149,16 +117,11 @@ fn record_ages(simulation: &RoomSimulation, ages: &mut [Vec<u64>; 3]) {
         let own = world.position(simulation.avatar(client));
         for other in 0..600 {
             let object = simulation.avatar(other);
-            let (stamp, _) = simulation
-                .newest_pose(client, object)
-                .expect("every avatar is in sight");
+            let (stamp, _) =
+                simulation.newest_pose(client, object).expect("every avatar is in sight");
             let is_engaged = other.abs_diff(client) <= 1 || other / 4 == client / 4;
             let near = world.position(object).ground_distance(own) <= 8.0;
-            let class = if is_engaged {
-                0
-            } else {
-                usize::from(!near) + 1
-            };
+            let class = if is_engaged { 0 } else { usize::from(!near) + 1 };
             ages[class].push(ms(stamp, simulation.now));
         }
     }
@@ -171,26 +134,17 @@ fn check_budgets(simulation: &RoomSimulation, bytes_per_s: usize) -> usize {
     for observed in (0..600).step_by(OBSERVED_EVERY as usize).map(ClientId) {
         let mut second = VecDeque::new();
         let mut sum = 0;
-        for (at, _, bytes) in simulation
-            .sent
-            .iter()
-            .filter(|(_, client, _)| *client == observed)
-        {
+        for (at, _, bytes) in simulation.sent.iter().filter(|(_, client, _)| *client == observed) {
             while second
                 .front()
                 .is_some_and(|&(before, _)| at.since(before) >= Duration::from_secs(1))
             {
-                sum -= second
-                    .pop_front()
-                    .map_or(0, |(_, cost): (GameTime, usize)| cost);
+                sum -= second.pop_front().map_or(0, |(_, cost): (GameTime, usize)| cost);
             }
             let cost = bytes.len() + OVERHEAD_BYTES;
             sum += cost;
             second.push_back((*at, cost));
-            assert!(
-                sum <= bytes_per_s,
-                "{observed:?} got {sum} bytes in the second before {at:?}"
-            );
+            assert!(sum <= bytes_per_s, "{observed:?} got {sum} bytes in the second before {at:?}");
         }
         least = least.min(sum);
     }
@@ -217,10 +171,7 @@ fn a_budget_can_be_changed_while_the_room_runs() {
     let unlimited = bytes_in_a_second(&mut simulation, 50);
     assert!(unlimited > 4_000, "{unlimited}");
     let now = simulation.now;
-    simulation
-        .room
-        .network
-        .set_budget(now, Some(PlayerId(50)), 4_000);
+    simulation.room.network.set_budget(now, Some(PlayerId(50)), 4_000);
     simulation.ticks(20);
     assert!(bytes_in_a_second(&mut simulation, 50) <= 4_000);
     assert!(bytes_in_a_second(&mut simulation, 100) > 4_000);

@@ -14,11 +14,7 @@ fn an_idle_room_sends_no_poses_and_few_datagrams() {
         PERFECT_PATH,
         1,
         all_in_sight(),
-        MovingAvatars {
-            rest_from: 0,
-            numbers_change: false,
-            ..MovingAvatars::new(YAW)
-        },
+        MovingAvatars { rest_from: 0, numbers_change: false, ..MovingAvatars::new(YAW) },
     );
     simulation.ticks(200);
     let before = simulation.room.stats().clone();
@@ -27,10 +23,7 @@ fn an_idle_room_sends_no_poses_and_few_datagrams() {
     let difference = |value: fn(&RoomStats) -> u64| value(after) - value(&before);
     assert_eq!(difference(|stats| stats.poses.sent), 0);
     let datagrams_per_client = difference(|stats| stats.datagrams_out) / 10;
-    assert!(
-        datagrams_per_client <= 30 * 2,
-        "{datagrams_per_client} datagrams in 30 s"
-    );
+    assert!(datagrams_per_client <= 30 * 2, "{datagrams_per_client} datagrams in 30 s");
 }
 
 #[test]
@@ -41,10 +34,7 @@ fn private_components_reach_only_their_audience_with_shared_encodings() {
         PERFECT_PATH,
         1,
         all_in_sight(),
-        MovingAvatars {
-            team,
-            ..MovingAvatars::new(YAW)
-        },
+        MovingAvatars { team, ..MovingAvatars::new(YAW) },
     );
     simulation.ticks(120);
     for client in 0..12_u32 {
@@ -86,17 +76,10 @@ fn the_static_world_arrives_after_the_avatar_while_poses_stay_fresh() {
         PERFECT_PATH,
         1,
         all_in_sight(),
-        MovingAvatars {
-            boxes: 2_000,
-            ..MovingAvatars::new(YAW)
-        },
+        MovingAvatars { boxes: 2_000, ..MovingAvatars::new(YAW) },
     );
     let complete_maps = |simulation: &super::simulation::RoomSimulation| {
-        simulation
-            .test_clients
-            .values()
-            .filter(|test_client| test_client.map.is_some())
-            .count()
+        simulation.test_clients.values().filter(|test_client| test_client.map.is_some()).count()
     };
     simulation.ticks(10);
     assert!(
@@ -107,16 +90,11 @@ fn the_static_world_arrives_after_the_avatar_while_poses_stay_fresh() {
     let mut stalest = Duration::ZERO;
     for _ in 0..100 {
         simulation.tick();
-        let (stamp, _) = simulation
-            .newest_pose(1, simulation.avatar(2))
-            .expect("in sight");
+        let (stamp, _) = simulation.newest_pose(1, simulation.avatar(2)).expect("in sight");
         stalest = stalest.max(simulation.now.since(stamp));
     }
     assert_eq!(complete_maps(&simulation), 4);
-    let map = simulation.test_clients[&ClientId(2)]
-        .map
-        .clone()
-        .expect("the map is complete");
+    let map = simulation.test_clients[&ClientId(2)].map.clone().expect("the map is complete");
     assert_eq!(map, simulation.room.world().static_map());
     assert!(stalest <= Duration::from_millis(150), "{stalest:?}");
 }

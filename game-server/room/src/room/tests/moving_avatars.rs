@@ -10,17 +10,11 @@ use super::super::*;
 use crate::logic::statics::Obstacle;
 
 /// A yaw of 8 bits, 100 units a metre.
-pub(super) const YAW: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
+pub(super) const YAW: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 /// Free orientation of 9 bits, 512 units a metre.
-pub(super) const FREE: PoseFormat = PoseFormat {
-    per_metre: 512,
-    turn: Turning::Free { bits: 9 },
-    motion: None,
-};
+pub(super) const FREE: PoseFormat =
+    PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
 
 /// The game. Each avatar moves by random numbers of its own.
 pub(super) struct MovingAvatars {
@@ -83,61 +77,31 @@ impl Game for MovingAvatars {
     fn schema(&self) -> Schema {
         let components = vec![
             ComponentSpec::public("pose", Codec::Pose(self.format)),
-            ComponentSpec::public(
-                "age",
-                Codec::Number {
-                    min: 0,
-                    max: 1_000_000,
-                },
-            ),
-            ComponentSpec::team(
-                "plan",
-                Codec::Number {
-                    min: 0,
-                    max: 1_000_000,
-                },
-            ),
-            ComponentSpec::owner(
-                "gold",
-                Codec::Number {
-                    min: 0,
-                    max: 1_000_000,
-                },
-            ),
+            ComponentSpec::public("age", Codec::Number { min: 0, max: 1_000_000 }),
+            ComponentSpec::team("plan", Codec::Number { min: 0, max: 1_000_000 }),
+            ComponentSpec::owner("gold", Codec::Number { min: 0, max: 1_000_000 }),
         ];
-        let freshness = Freshness {
-            near_m: 8.0,
-            ..Freshness::default()
-        };
+        let freshness = Freshness { near_m: 8.0, ..Freshness::default() };
         let kinds = vec![ObjectKind {
             name: "avatar".into(),
             components,
             freshness,
             ..ObjectKind::default()
         }];
-        Schema {
-            game: "avatars".into(),
-            kinds,
-            ..Schema::default()
-        }
+        Schema { game: "avatars".into(), kinds, ..Schema::default() }
     }
 
     fn start(&mut self, world: &mut World) {
         for n in 0..self.boxes {
             let (x, y) = ((n % 100) as f32 * 2.0, 150.0 + (n / 100) as f32 * 2.0);
-            world
-                .statics_mut()
-                .add_box(Obstacle::on_ground(x, y, 0.5, 0.5, 2.0));
+            world.statics_mut().add_box(Obstacle::on_ground(x, y, 0.5, 0.5, 2.0));
         }
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, _: &str) -> ObjectId {
         let mut rng = fastrand::Rng::with_seed(player.0);
         let (low, high) = self.extent;
-        let at = (
-            low + rng.f32() * (high - low),
-            low + rng.f32() * (high - low),
-        );
+        let at = (low + rng.f32() * (high - low), low + rng.f32() * (high - low));
         let pose = self.format.pose(Position::on_ground(at.0, at.1), 0.0, 0.0);
         let numbers = [1, 2, 3].map(Component::Number);
         let object = world.spawn(0, [vec![Component::Pose(pose)], numbers.to_vec()].concat());
@@ -189,8 +153,7 @@ impl Game for MovingAvatars {
     }
 
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
-        self.hidden
-            .is_none_or(|hidden| world.owner(object) != Some(hidden) || viewer == object)
+        self.hidden.is_none_or(|hidden| world.owner(object) != Some(hidden) || viewer == object)
     }
 }
 
@@ -198,11 +161,7 @@ impl MovingAvatars {
     fn engage(&self, world: &mut World) {
         let until = world.now() + Duration::from_secs(10);
         for a in &self.avatars {
-            for b in self
-                .avatars
-                .iter()
-                .filter(|b| (self.engaged)(a.player, b.player))
-            {
+            for b in self.avatars.iter().filter(|b| (self.engaged)(a.player, b.player)) {
                 world.engage(a.object, b.object, until);
             }
         }
@@ -223,20 +182,14 @@ impl MovingAvatar {
             self.pause = self.rng.u32(1..60);
         }
         self.pause = self.pause.saturating_sub(1);
-        let speed = if at_rest || self.pause > 0 {
-            0.0
-        } else {
-            SPEED_M_PER_S
-        };
+        let speed = if at_rest || self.pause > 0 { 0.0 } else { SPEED_M_PER_S };
         if !straight && speed > 0.0 {
             self.heading += (self.rng.f32() - 0.5) * 0.35;
             self.turn = rotated_randomly(self.turn, &mut self.rng);
         }
         let stride = speed * 0.05;
-        let (x, y) = (
-            self.at.0 + stride * self.heading.cos(),
-            self.at.1 + stride * self.heading.sin(),
-        );
+        let (x, y) =
+            (self.at.0 + stride * self.heading.cos(), self.at.1 + stride * self.heading.sin());
         if (low..=high).contains(&x) && (low..=high).contains(&y) {
             self.at = (x, y);
         } else {

@@ -7,22 +7,11 @@ use super::super::*;
 use super::moving_avatars::{FREE, MovingAvatars, YAW};
 use super::simulation::{PERFECT_PATH, PathQuality, RoomSimulation, all_in_sight, simulation_of};
 
-const BAD_PATH: PathQuality = PathQuality {
-    loss: 20,
-    late: 15,
-    duplicate: 5,
-};
+const BAD_PATH: PathQuality = PathQuality { loss: 20, late: 15, duplicate: 5 };
 
 #[test]
 fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
-    let paths = [
-        PERFECT_PATH,
-        BAD_PATH,
-        PathQuality {
-            loss: 50,
-            ..BAD_PATH
-        },
-    ];
+    let paths = [PERFECT_PATH, BAD_PATH, PathQuality { loss: 50, ..BAD_PATH }];
     for (seed, path) in (0..).zip(paths) {
         for (format, coding) in [
             (YAW, PoseCoding::Shared),
@@ -32,20 +21,9 @@ fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
             (YAW, PoseCoding::Plain),
             (FREE, PoseCoding::Plain),
         ] {
-            let game = MovingAvatars {
-                pauses: true,
-                ..MovingAvatars::new(format)
-            };
-            let mut simulation = simulation_of(
-                20,
-                path,
-                seed,
-                RoomConfig {
-                    coding,
-                    ..all_in_sight()
-                },
-                game,
-            );
+            let game = MovingAvatars { pauses: true, ..MovingAvatars::new(format) };
+            let mut simulation =
+                simulation_of(20, path, seed, RoomConfig { coding, ..all_in_sight() }, game);
             simulation.ticks(300);
             let stats = simulation.room.stats();
             assert!(stats.poses.sent > 10_000, "{:?}", stats.poses);
@@ -72,15 +50,8 @@ fn each_client_of_a_room_gets_the_coding_that_it_asked_for() {
         (YAW, PoseCoding::Plain, 0),
         (YAW, PoseCoding::Fine, 2),
     ] {
-        let config = RoomConfig {
-            coding: preference,
-            ..all_in_sight()
-        };
-        let game = MovingAvatars {
-            pauses: true,
-            rest_from: 200,
-            ..MovingAvatars::new(format)
-        };
+        let config = RoomConfig { coding: preference, ..all_in_sight() };
+        let game = MovingAvatars { pauses: true, rest_from: 200, ..MovingAvatars::new(format) };
         let mut simulation = RoomSimulation::new(config, Box::new(game), BAD_PATH, 4);
         simulation.join_with(12, asked_coding);
         simulation.ticks(260);
@@ -94,11 +65,7 @@ fn each_client_of_a_room_gets_the_coding_that_it_asked_for() {
             for (coding, sections) in test_client.sections.into_iter().enumerate() {
                 let all = test_client.sections;
                 if asked_coding(*client) == PoseCoding::Auto {
-                    assert_eq!(
-                        sections > 100,
-                        coding == expected,
-                        "client {client}: {all:?}"
-                    );
+                    assert_eq!(sections > 100, coding == expected, "client {client}: {all:?}");
                 } else if coding == expected {
                     assert!(sections > 100, "client {client}: {all:?}");
                 } else {
@@ -124,10 +91,7 @@ fn asked_coding(client: ClientId) -> PoseCoding {
 fn what_one_client_asks_for_changes_no_datagram_of_the_others() {
     for format in [YAW, FREE] {
         let run = |coding| {
-            let game = MovingAvatars {
-                pauses: true,
-                ..MovingAvatars::new(format)
-            };
+            let game = MovingAvatars { pauses: true, ..MovingAvatars::new(format) };
             let mut simulation = RoomSimulation::new(all_in_sight(), Box::new(game), BAD_PATH, 2);
             simulation.records_sent = true;
             simulation.join_with(9, |client| match client.0 {
@@ -136,9 +100,7 @@ fn what_one_client_asks_for_changes_no_datagram_of_the_others() {
             });
             simulation.ticks(150);
             let datagrams = std::mem::take(&mut simulation.sent);
-            datagrams
-                .into_iter()
-                .partition::<Vec<_>, _>(|(_, client, _)| client.0 == 0)
+            datagrams.into_iter().partition::<Vec<_>, _>(|(_, client, _)| client.0 == 0)
         };
         let (plain, others) = run(PoseCoding::Plain);
         let (shared, others_again) = run(PoseCoding::Shared);
@@ -151,22 +113,12 @@ fn what_one_client_asks_for_changes_no_datagram_of_the_others() {
 fn objects_at_rest_become_exact_despite_loss_then_nothing_is_sent() {
     for (seed, coding) in (0..6).zip([PoseCoding::Auto, PoseCoding::Plain].into_iter().cycle()) {
         for format in [YAW, FREE] {
-            let game = MovingAvatars {
-                rest_from: 60,
-                ..MovingAvatars::new(format)
-            };
+            let game = MovingAvatars { rest_from: 60, ..MovingAvatars::new(format) };
             let mut simulation = simulation_of(
                 12,
-                PathQuality {
-                    loss: 30,
-                    late: 10,
-                    duplicate: 5,
-                },
+                PathQuality { loss: 30, late: 10, duplicate: 5 },
                 seed,
-                RoomConfig {
-                    coding,
-                    ..all_in_sight()
-                },
+                RoomConfig { coding, ..all_in_sight() },
                 game,
             );
             simulation.ticks(60 + 80);
@@ -192,10 +144,7 @@ fn objects_at_rest_become_exact_despite_loss_then_nothing_is_sent() {
 
 #[test]
 fn an_object_active_after_a_long_rest_is_coded_against_its_rest_pose() {
-    let game = MovingAvatars {
-        pauses: true,
-        ..MovingAvatars::new(YAW)
-    };
+    let game = MovingAvatars { pauses: true, ..MovingAvatars::new(YAW) };
     let mut simulation = simulation_of(4, PERFECT_PATH, 1, all_in_sight(), game);
     // A pause takes up to three seconds, which is more datagrams than the window holds.
     simulation.ticks(1_000);
@@ -208,11 +157,8 @@ fn an_object_active_after_a_long_rest_is_coded_against_its_rest_pose() {
 fn a_client_without_baselines_reports_it_and_recovers() {
     let mut simulation = simulation_of(10, BAD_PATH, 7, all_in_sight(), MovingAvatars::new(YAW));
     simulation.ticks(60);
-    simulation
-        .test_clients
-        .get_mut(&ClientId(3))
-        .expect("the client has joined")
-        .clears_history = true;
+    simulation.test_clients.get_mut(&ClientId(3)).expect("the client has joined").clears_history =
+        true;
     simulation.ticks(60);
     assert!(simulation.test_clients[&ClientId(3)].unreadable_sections >= 1);
     assert!(simulation.room.stats().lost_tracks >= 1);
@@ -224,9 +170,7 @@ fn a_client_without_baselines_reports_it_and_recovers() {
         "the client reads all sections again"
     );
     let stale = (0..10).filter(|&other| {
-        let (stamp, _) = simulation
-            .newest_pose(3, simulation.avatar(other))
-            .expect("in sight");
+        let (stamp, _) = simulation.newest_pose(3, simulation.avatar(other)).expect("in sight");
         simulation.now.since(stamp) > Duration::from_millis(500)
     });
     assert_eq!(stale.count(), 0);
@@ -243,9 +187,8 @@ fn all_poses_are_fresh_within_a_second_after_an_outage() {
     simulation.ticks(20);
     for client in 0..15 {
         for other in 0..15 {
-            let (stamp, _) = simulation
-                .newest_pose(client, simulation.avatar(other))
-                .expect("in sight");
+            let (stamp, _) =
+                simulation.newest_pose(client, simulation.avatar(other)).expect("in sight");
             assert!(
                 simulation.now.since(stamp) <= Duration::from_millis(400),
                 "{client}: {stamp:?} at {:?}",
@@ -262,14 +205,8 @@ fn extrapolated_poses_are_sent_at_the_rate_of_their_class() {
 }
 
 fn check_rates_of_extrapolated_poses(coding: PoseCoding) {
-    let game = MovingAvatars {
-        straight: true,
-        ..MovingAvatars::new(YAW)
-    };
-    let config = RoomConfig {
-        coding,
-        ..all_in_sight()
-    };
+    let game = MovingAvatars { straight: true, ..MovingAvatars::new(YAW) };
+    let config = RoomConfig { coding, ..all_in_sight() };
     let mut simulation = simulation_of(15, PERFECT_PATH, 5, config, game);
     simulation.ticks(200);
     let counts = simulation.room.stats().poses;
@@ -309,28 +246,15 @@ fn actions_of_a_hidden_object_change_no_other_client_s_datagrams() {
                     pauses: true,
                     ..MovingAvatars::new(format)
                 };
-                let mut simulation = simulation_of(
-                    8,
-                    BAD_PATH,
-                    11,
-                    RoomConfig {
-                        coding,
-                        ..all_in_sight()
-                    },
-                    game,
-                );
+                let mut simulation =
+                    simulation_of(8, BAD_PATH, 11, RoomConfig { coding, ..all_in_sight() }, game);
                 simulation.records_sent = true;
                 simulation.ticks(200);
                 simulation
             };
             let (idle, busy) = (run(false), run(true));
             let datagrams_of_others = |simulation: &RoomSimulation| -> Vec<_> {
-                simulation
-                    .sent
-                    .iter()
-                    .filter(|(_, client, _)| client.0 != 0)
-                    .cloned()
-                    .collect()
+                simulation.sent.iter().filter(|(_, client, _)| client.0 != 0).cloned().collect()
             };
             assert_eq!(
                 datagrams_of_others(&idle),

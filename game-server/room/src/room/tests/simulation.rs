@@ -36,11 +36,7 @@ pub(super) struct PathQuality {
 }
 
 /// Every datagram arrives once and in time.
-pub(super) const PERFECT_PATH: PathQuality = PathQuality {
-    loss: 0,
-    late: 0,
-    duplicate: 0,
-};
+pub(super) const PERFECT_PATH: PathQuality = PathQuality { loss: 0, late: 0, duplicate: 0 };
 
 /// A client: its link and what it has received.
 pub(super) struct TestClient {
@@ -144,14 +140,10 @@ impl RoomSimulation {
         let preference = self.room.config().coding;
         let schema = self.room.world().schema().clone();
         for client in (0..count).map(ClientId) {
-            self.test_clients.insert(
-                client,
-                TestClient::new(schema.clone(), coding(client).or(preference)),
-            );
-            self.rngs.insert(
-                client,
-                fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)),
-            );
+            self.test_clients
+                .insert(client, TestClient::new(schema.clone(), coding(client).or(preference)));
+            self.rngs
+                .insert(client, fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)));
             let player = PlayerId(client.0.into());
             self.inputs.push(RoomInput::Join {
                 client,
@@ -188,9 +180,7 @@ impl RoomSimulation {
     }
 
     pub(super) fn avatar(&self, client: u32) -> ObjectId {
-        self.room
-            .avatar(PlayerId(client.into()))
-            .expect("the player is in the room")
+        self.room.avatar(PlayerId(client.into())).expect("the player is in the room")
     }
 
     /// The newest pose that a client has received of an object, and its stamp.
@@ -205,10 +195,8 @@ impl RoomSimulation {
 
     fn deliver_to_clients(&mut self) {
         for (client, bytes) in self.downlink.remove(&self.now).unwrap_or_default() {
-            let test_client = self
-                .test_clients
-                .get_mut(&client)
-                .expect("a client of the simulation");
+            let test_client =
+                self.test_clients.get_mut(&client).expect("a client of the simulation");
             if !client.0.is_multiple_of(self.observed_every) {
                 test_client.acknowledge(self.now, &bytes);
                 continue;
@@ -231,46 +219,24 @@ impl RoomSimulation {
 
     fn deliver_to_room(&mut self) {
         for (client, bytes) in self.uplink.remove(&self.now).unwrap_or_default() {
-            self.inputs.push(RoomInput::Datagram {
-                client,
-                at: self.now,
-                bytes,
-            });
+            self.inputs.push(RoomInput::Datagram { client, at: self.now, bytes });
         }
     }
 
     fn transmit(&mut self, client: ClientId, bytes: &Bytes, to_client: bool) {
-        let PathQuality {
-            loss,
-            late,
-            duplicate,
-        } = self.path;
-        let rng = self
-            .rngs
-            .get_mut(&client)
-            .expect("a client of the simulation");
+        let PathQuality { loss, late, duplicate } = self.path;
+        let rng = self.rngs.get_mut(&client).expect("a client of the simulation");
         let copies = 1 + u32::from(rng.u32(..100) < duplicate);
         for _ in 0..copies {
             if self.is_cut || rng.u32(..100) < loss {
                 continue;
             }
-            let extra = if rng.u32(..100) < late {
-                rng.u32(1..4)
-            } else {
-                0
-            };
+            let extra = if rng.u32(..100) < late { rng.u32(1..4) } else { 0 };
             // A datagram takes half a tick each way: one that a client sends at a tick arrives
             // before the next tick of the room.
             let ticks = u32::from(to_client) + extra;
-            let queue = if to_client {
-                &mut self.downlink
-            } else {
-                &mut self.uplink
-            };
-            queue
-                .entry(self.now + ticks * TICK)
-                .or_default()
-                .push((client, bytes.clone()));
+            let queue = if to_client { &mut self.downlink } else { &mut self.uplink };
+            queue.entry(self.now + ticks * TICK).or_default().push((client, bytes.clone()));
         }
     }
 
@@ -279,9 +245,7 @@ impl RoomSimulation {
         let with_pose = world.objects().filter(|&object| world.has_pose(object));
         self.poses.insert(
             self.now.whole_millis(),
-            with_pose
-                .map(|object| (object, world.pose(object)))
-                .collect(),
+            with_pose.map(|object| (object, world.pose(object))).collect(),
         );
         while self.poses.len() > 400 {
             self.poses.pop_first();
@@ -294,10 +258,7 @@ impl RoomSimulation {
             .filter(|viewer| viewer.client.0.is_multiple_of(observed_every))
         {
             for object in viewer.slots.objects() {
-                let alias = viewer
-                    .slots
-                    .alias(object)
-                    .expect("a followed object has an alias");
+                let alias = viewer.slots.alias(object).expect("a followed object has an alias");
                 self.objects_by_alias.insert((viewer.client, alias), object);
             }
         }
@@ -322,9 +283,7 @@ impl TestClient {
 
     /// Receives a datagram for acknowledgement only; its contents are not read.
     fn acknowledge(&mut self, now: GameTime, bytes: &[u8]) {
-        self.link
-            .handle_datagram(now.into(), bytes)
-            .expect("the room's own datagram");
+        self.link.handle_datagram(now.into(), bytes).expect("the room's own datagram");
         while self.link.poll_event().is_some() {}
     }
 
@@ -336,16 +295,9 @@ impl TestClient {
         object_of: impl Fn(Alias) -> Option<ObjectId>,
         true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
     ) {
-        let body = self
-            .link
-            .handle_datagram(now.into(), bytes)
-            .expect("the room's own datagram");
+        let body = self.link.handle_datagram(now.into(), bytes).expect("the room's own datagram");
         let number = self.link.last_received_number().unwrap_or_default();
-        let context = BodyContext {
-            schema: &self.schema,
-            delay,
-            approximate_now: now,
-        };
+        let context = BodyContext { schema: &self.schema, delay, approximate_now: now };
         let body = body.map(|body| read_body(body, &context).expect("the room's own body"));
         while let Some(event) = self.link.poll_event() {
             if let LinkEvent::Block(block) = event {
@@ -354,9 +306,7 @@ impl TestClient {
         }
         let Some(Some(body)) = body else { return };
         if std::mem::take(&mut self.clears_history) {
-            self.slots
-                .values_mut()
-                .for_each(|known| known.history.clear());
+            self.slots.values_mut().for_each(|known| known.history.clear());
         }
         for record in &body.records {
             self.apply(number, body.stamp, record, &object_of, true_poses);
@@ -382,13 +332,8 @@ impl TestClient {
         let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
         match record {
-            Record::Enter {
-                kind, components, ..
-            } => {
-                let format = self
-                    .schema
-                    .kind(*kind)
-                    .and_then(|kind| kind.pose_format().copied());
+            Record::Enter { kind, components, .. } => {
+                let format = self.schema.kind(*kind).and_then(|kind| kind.pose_format().copied());
                 let known = self
                     .slots
                     .entry(alias.slot)
@@ -420,8 +365,7 @@ impl TestClient {
             }
         }
         for (index, _) in record.components() {
-            self.received_components
-                .extend(object.map(|object| (object, *index)));
+            self.received_components.extend(object.map(|object| (object, *index)));
         }
     }
 
@@ -455,13 +399,7 @@ impl TestClient {
         let is_fine = section[0] & 1 == 1;
         self.sections[if is_fine { 2 } else { 1 }] += 1;
         let mut poses = Vec::new();
-        match read_section(
-            section,
-            number,
-            stamp,
-            &ReceivedSlots(&self.slots),
-            &mut poses,
-        ) {
+        match read_section(section, number, stamp, &ReceivedSlots(&self.slots), &mut poses) {
             Ok(acked) => {
                 let is_later =
                     |failed| number > failed && acked.is_none_or(|acked| acked.newest > failed);
@@ -493,10 +431,9 @@ impl TestClient {
             lost_track: self.lost_track.map(|number| number as u16),
             ..Uplink::default()
         };
-        self.link
-            .write_datagram_without_ack_request(now.into(), &mut bytes, |writer, _| {
-                uplink.wire(writer).expect("writing cannot fail");
-            });
+        self.link.write_datagram_without_ack_request(now.into(), &mut bytes, |writer, _| {
+            uplink.wire(writer).expect("writing cannot fail");
+        });
         bytes.into()
     }
 }
@@ -534,11 +471,7 @@ impl ReceivedObject {
                 "object {object} at {stamp:?}, in datagram {number}"
             );
         }
-        self.history.insert(ReceivedPose {
-            number,
-            stamp,
-            pose,
-        });
+        self.history.insert(ReceivedPose { number, stamp, pose });
         if self.newest.is_none_or(|(newest, _)| newest <= stamp) {
             self.newest = Some((stamp, pose));
         }
@@ -560,9 +493,5 @@ pub(super) fn simulation_of(
 
 /// Areas of interest so large that every avatar is in sight of every other one.
 pub(super) fn all_in_sight() -> RoomConfig {
-    RoomConfig {
-        inner: 3,
-        outer: 4,
-        ..RoomConfig::default()
-    }
+    RoomConfig { inner: 3, outer: 4, ..RoomConfig::default() }
 }

@@ -31,14 +31,9 @@ struct SimulatedPath {
 
 impl SimulatedPath {
     fn new(capacity: f64, loss: f64, seed: u64) -> Self {
-        let (rng, now) = (
-            fastrand::Rng::with_seed(seed),
-            LocalTime::from_millis(10_000),
-        );
-        let (one_way_delay, outcomes) = (
-            Duration::from_millis(100),
-            std::collections::VecDeque::new(),
-        );
+        let (rng, now) = (fastrand::Rng::with_seed(seed), LocalTime::from_millis(10_000));
+        let (one_way_delay, outcomes) =
+            (Duration::from_millis(100), std::collections::VecDeque::new());
         let lost_after = one_way_delay + Duration::from_millis(60);
         Self {
             capacity,
@@ -67,11 +62,7 @@ impl SimulatedPath {
                 self.send();
                 controller.handle_sent(self.now);
             }
-            while self
-                .outcomes
-                .front()
-                .is_some_and(|&(known_at, ..)| known_at <= self.now)
-            {
+            while self.outcomes.front().is_some_and(|&(known_at, ..)| known_at <= self.now) {
                 let (_, sent, round_trip) = self.outcomes.pop_front().expect("just seen");
                 match round_trip {
                     Some(round_trip) => {
@@ -97,34 +88,22 @@ impl SimulatedPath {
         let round_trip = self.one_way_delay
             + Duration::from_secs_f64(wait)
             + Duration::from_micros(self.rng.u64(..self.jitter.as_micros() as u64));
-        let least = if lost {
-            self.lost_after
-        } else {
-            self.one_way_delay + Duration::from_millis(60)
-        };
+        let least =
+            if lost { self.lost_after } else { self.one_way_delay + Duration::from_millis(60) };
         let known_at = self.now + round_trip.max(least);
-        let index = self
-            .outcomes
-            .partition_point(|(before, ..)| *before <= known_at);
-        self.outcomes
-            .insert(index, (known_at, self.now, (!lost).then_some(round_trip)));
+        let index = self.outcomes.partition_point(|(before, ..)| *before <= known_at);
+        self.outcomes.insert(index, (known_at, self.now, (!lost).then_some(round_trip)));
     }
 }
 
 #[test]
 fn steady_random_loss_does_not_reduce_the_rate() {
-    for (loss, least) in [
-        (0.0, 31_999.0),
-        (0.1, 31_000.0),
-        (0.2, 30_000.0),
-        (0.37, 25_000.0),
-        (0.5, 24_000.0),
-    ] {
+    for (loss, least) in
+        [(0.0, 31_999.0), (0.1, 31_000.0), (0.2, 30_000.0), (0.37, 25_000.0), (0.5, 24_000.0)]
+    {
         for seed in 0..10 {
-            let (mut controller, mut path) = (
-                RateController::new(32_000),
-                SimulatedPath::new(1e9, loss, seed),
-            );
+            let (mut controller, mut path) =
+                (RateController::new(32_000), SimulatedPath::new(1e9, loss, seed));
             let (mean, _) = path.run(&mut controller, 20_000);
             assert!(mean >= least, "loss {loss}, seed {seed}: {mean}");
             let (mean, _) = path.run(&mut controller, 60_000);
@@ -136,10 +115,8 @@ fn steady_random_loss_does_not_reduce_the_rate() {
 #[test]
 fn a_trial_waits_for_late_losses_when_few_datagrams_are_sent() {
     for seed in 0..20 {
-        let (mut controller, mut path) = (
-            RateController::new(32_000),
-            SimulatedPath::new(1e9, 0.6, seed),
-        );
+        let (mut controller, mut path) =
+            (RateController::new(32_000), SimulatedPath::new(1e9, 0.6, seed));
         path.lost_after = Duration::from_millis(900);
         path.bytes = 1_200;
         path.run(&mut controller, 12_000);
@@ -151,10 +128,8 @@ fn a_trial_waits_for_late_losses_when_few_datagrams_are_sent() {
 #[test]
 fn loss_that_begins_later_costs_one_short_trial() {
     for seed in 0..10 {
-        let (mut controller, mut path) = (
-            RateController::new(32_000),
-            SimulatedPath::new(1e9, 0.0, seed),
-        );
+        let (mut controller, mut path) =
+            (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, seed));
         path.run(&mut controller, 20_000);
         path.loss = 0.2;
         let (mean, _) = path.run(&mut controller, 10_000);
@@ -166,17 +141,10 @@ fn loss_that_begins_later_costs_one_short_trial() {
 
 #[test]
 fn a_bottleneck_is_found_within_seconds_and_its_queue_drains() {
-    for (capacity, loss) in [
-        (16_000.0, 0.0),
-        (16_000.0, 0.1),
-        (8_000.0, 0.0),
-        (24_000.0, 0.0),
-    ] {
+    for (capacity, loss) in [(16_000.0, 0.0), (16_000.0, 0.1), (8_000.0, 0.0), (24_000.0, 0.0)] {
         for seed in 0..10 {
-            let (mut controller, mut path) = (
-                RateController::new(32_000),
-                SimulatedPath::new(capacity, loss, seed),
-            );
+            let (mut controller, mut path) =
+                (RateController::new(32_000), SimulatedPath::new(capacity, loss, seed));
             path.run(&mut controller, 4_000);
             let (mean, _) = path.run(&mut controller, 30_000);
             let summary = format!("{capacity} bytes/s, loss {loss}, seed {seed}: {mean}");
@@ -206,11 +174,7 @@ fn a_policer_without_a_queue_is_detected_by_its_losses() {
     for step in 0..300 {
         path.loss = (1.0 - 16_000.0 / f64::from(controller.rate())).max(0.0);
         path.run(&mut controller, 100);
-        mean += if step >= 50 {
-            f64::from(controller.rate()) / 250.0
-        } else {
-            0.0
-        };
+        mean += if step >= 50 { f64::from(controller.rate()) / 250.0 } else { 0.0 };
     }
     assert!((10_000.0..20_000.0).contains(&mean), "{mean}");
 }
@@ -218,10 +182,8 @@ fn a_policer_without_a_queue_is_detected_by_its_losses() {
 #[test]
 fn jitter_is_not_taken_for_a_queue() {
     for seed in 0..20 {
-        let (mut controller, mut path) = (
-            RateController::new(32_000),
-            SimulatedPath::new(1e9, 0.13, seed),
-        );
+        let (mut controller, mut path) =
+            (RateController::new(32_000), SimulatedPath::new(1e9, 0.13, seed));
         (path.bytes, path.jitter) = (1_600, Duration::from_millis(85));
         let (mean, _) = path.run(&mut controller, 120_000);
         assert!(mean >= 31_000.0, "seed {seed}: {mean}");

@@ -22,10 +22,7 @@ pub(super) fn along(direction: Vector, errors: &[f32]) -> f32 {
 
 /// Directions of movement and towards the reference; shorter than 1 for short distances.
 pub(super) fn directions(movement: &MovementHistory) -> [Vector; 2] {
-    let displacement = scale(
-        add(movement.own[0].displacement, movement.own[2].displacement),
-        0.5,
-    );
+    let displacement = scale(add(movement.own[0].displacement, movement.own[2].displacement), 0.5);
     [
         scale(displacement, 1.0 / (length(displacement) + 4.0)),
         scale(movement.inwards, 1.0 / (length(movement.inwards) + 40.0)),
@@ -38,10 +35,7 @@ pub(super) fn position_features(
     movement: &MovementHistory,
     around: &NeighbourMeans,
 ) -> PositionFeatures {
-    let pull = scale(
-        movement.inwards,
-        20.0 * movement.age2 / (length(movement.inwards) + 50.0),
-    );
+    let pull = scale(movement.inwards, 20.0 * movement.age2 / (length(movement.inwards) + 50.0));
     let mut all = [[0.0; POSITION_FEATURES]; 3];
     for (axis, features) in all.iter_mut().enumerate() {
         for span in 0..4 {
@@ -87,11 +81,7 @@ pub(super) fn spread_features(
         part(&movement.slip[3]),
     ];
     // A position moves with the reference as a rigid body, a turn as the reference turns.
-    let with = part(if index == 0 {
-        &movement.rigid
-    } else {
-        &movement.reference[0]
-    });
+    let with = part(if index == 0 { &movement.rigid } else { &movement.reference[0] });
     [
         1.0,
         size(sub(slip[0], slip[1])),

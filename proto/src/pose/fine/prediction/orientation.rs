@@ -41,10 +41,7 @@ impl PosePrediction<'_> {
         if self.is_position_known {
             set(9, on_ground(self.error));
             set(10, cross(inwards, self.error));
-            set(
-                11,
-                cross(inwards, sub(self.displacement, movement.rigid.displacement)),
-            );
+            set(11, cross(inwards, sub(self.displacement, movement.rigid.displacement)));
             set(12, on_ground(self.displacement));
         }
         set(13, movement.reference[1].turn);
@@ -53,11 +50,7 @@ impl PosePrediction<'_> {
         let weights = &self.weights.turn[movement.class];
         let [x, y, z] = &self.turn_features;
         let turn = scale(
-            [
-                weighted_sum(weights, x),
-                weighted_sum(weights, y),
-                weighted_sum(weights, z),
-            ],
+            [weighted_sum(weights, x), weighted_sum(weights, y), weighted_sum(weights, z)],
             1.0 / TURN_UNITS,
         );
         self.predicted_turn = compose(rotation(turn), movement.baseline.turn);
@@ -75,37 +68,24 @@ impl PosePrediction<'_> {
         let first = self.spread(3, &self.turn_spread);
         let largest = self.code_largest(usize::from(turn[0]), exp2(first) + 0.5, coder);
         turn[0] = largest as u16;
-        let sign = if self.predicted_turn[largest] < 0.0 {
-            -1.0
-        } else {
-            1.0
-        };
-        let mut others = (0..4)
-            .filter(|index| *index != largest)
-            .map(|index| self.predicted_turn[index] * sign);
+        let sign = if self.predicted_turn[largest] < 0.0 { -1.0 } else { 1.0 };
+        let mut others =
+            (0..4).filter(|index| *index != largest).map(|index| self.predicted_turn[index] * sign);
         let small: [f32; 3] = std::array::from_fn(|_| others.next().unwrap_or(0.0));
         let correlation = ErrorCorrelation::new(small, self.predicted_turn[largest]);
         let before = self.turn_spread[KNOWN_ERRORS];
         let mut errors = [0.0; 3];
         let mut excess = 0.0;
         for part in 0..3 {
-            let log_spread = if part == 0 {
-                first
-            } else {
-                self.spread(3 + part, &self.turn_spread)
-            };
+            let log_spread =
+                if part == 0 { first } else { self.spread(3 + part, &self.turn_spread) };
             let (spread, share) = (exp2(log_spread), correlation.shares[part]);
             let middle = small[part] / step + centre + correlation.expected_error(part, &errors);
-            let curve = self
-                .weights
-                .curves
-                .of(2 + usize::from(part == 2), log_spread);
+            let curve = self.weights.curves.of(2 + usize::from(part == 2), log_spread);
             let steps = (spread * spread * share + 0.05).sqrt() * fine;
             let value = code_number(coder, i32::from(turn[1 + part]), middle, steps, curve);
             let fits = u16::try_from(value).ok().filter(|value| value >> bits == 0);
-            turn[1 + part] = fits.ok_or(WireError::OutOfRange {
-                what: "turn of a pose",
-            })?;
+            turn[1 + part] = fits.ok_or(WireError::OutOfRange { what: "turn of a pose" })?;
             errors[part] = value as f32 - (small[part] / step + centre);
             let step = 1.0 / (fine * share.sqrt());
             let error = (value as f32 - middle) * step;
@@ -140,9 +120,8 @@ impl PosePrediction<'_> {
         self.is_turn_known = true;
         let roll = self.movement.half_edge * self.movement.support * (1.0 / TURN_UNITS);
         let rise = self.movement.half_edge * (support(turn) - self.movement.support);
-        for (axis, rolled) in [self.turned[1] * roll, -self.turned[0] * roll, rise]
-            .into_iter()
-            .enumerate()
+        for (axis, rolled) in
+            [self.turned[1] * roll, -self.turned[0] * roll, rise].into_iter().enumerate()
         {
             self.position_features[axis][18] = rolled;
         }
@@ -182,22 +161,10 @@ struct ErrorCorrelation {
 impl ErrorCorrelation {
     fn new(small: Vector, largest: f32) -> Self {
         let largest = largest.abs().max(0.3);
-        let [a, b, c] = [
-            small[0] * small[0],
-            small[1] * small[1],
-            small[2] * small[2],
-        ];
+        let [a, b, c] = [small[0] * small[0], small[1] * small[1], small[2] * small[2]];
         let left = [(1.0 - a).max(0.2), (1.0 - a - b).max(0.15)];
-        let shares = [
-            left[0],
-            left[1] / left[0],
-            largest * largest / (largest * largest + c),
-        ];
-        Self {
-            small,
-            shares,
-            left,
-        }
+        let shares = [left[0], left[1] / left[0], largest * largest / (largest * largest + c)];
+        Self { small, shares, left }
     }
 
     /// The expected error of a part, given those of the parts before it.

@@ -27,11 +27,7 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
     /// The end of the section.
     pub(in crate::pose::fine) fn code_end(&mut self) -> Result<(), WireError> {
         self.coder.category(BitCategory::Unacknowledged);
-        if self.coder.bit(false, END) {
-            Err(WireError::TrailingBits)
-        } else {
-            Ok(())
-        }
+        if self.coder.bit(false, END) { Err(WireError::TrailingBits) } else { Ok(()) }
     }
 
     /// The pose of an object of which only the first pose in `known`, if any, may be used. A writer
@@ -47,19 +43,11 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
             return self.code_absolute(known.format, &pose);
         }
         if known.history.is_empty() {
-            return Err(WireError::OutOfRange {
-                what: "baseline of a pose",
-            });
+            return Err(WireError::OutOfRange { what: "baseline of a pose" });
         }
-        let known = KnownObject {
-            history: &known.history[..1],
-            ..*known
-        };
+        let known = KnownObject { history: &known.history[..1], ..*known };
         let movement = MovementHistory::new(&known, self.state.origin, &self.state.reference);
-        let mut pose = Pose {
-            flag: self.coder.bit(pose.flag, EVEN),
-            ..pose
-        };
+        let mut pose = Pose { flag: self.coder.bit(pose.flag, EVEN), ..pose };
         self.code_position_and_turn(&known, &movement, &mut pose)?;
         self.code_velocities(&known, &mut pose)?;
         self.coder.category(BitCategory::Unacknowledged);
@@ -67,10 +55,7 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
     }
 
     fn code_absolute(&mut self, format: PoseFormat, pose: &Pose) -> Result<Pose, WireError> {
-        let mut coded = Pose {
-            flag: self.coder.bit(pose.flag, EVEN),
-            ..Pose::default()
-        };
+        let mut coded = Pose { flag: self.coder.bit(pose.flag, EVEN), ..Pose::default() };
         let curve = self.state.weights.curves.of(0, UNTRAINED_LOG_SPREAD);
         let spread = 4.0 * f32::from(format.per_metre);
         for axis in 0..3 {
@@ -95,10 +80,7 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
         }
         if format.motion.is_some() && !coded.flag {
             coded.motion = pose.motion;
-            let unknown = motion::VelocityPrediction {
-                middle: 0.0,
-                spread: 32.0,
-            };
+            let unknown = motion::VelocityPrediction { middle: 0.0, spread: 32.0 };
             self.code_motion([unknown; 6], &mut coded)?;
             self.coder.category(BitCategory::Unacknowledged);
         }

@@ -28,11 +28,7 @@ impl CandidateOrder {
             let Some(reference) = reference else { return 0 };
             let offsets =
                 [0, 1, 2].map(|axis| u64::from(baseline.at[axis].abs_diff(reference.at[axis])));
-            offsets
-                .iter()
-                .map(|offset| offset * offset)
-                .sum::<u64>()
-                .min(farthest)
+            offsets.iter().map(|offset| offset * offset).sum::<u64>().min(farthest)
         };
         self.keys.clear();
         self.keys.extend(
@@ -45,9 +41,7 @@ impl CandidateOrder {
 
     /// The indices of the candidates, in their order.
     pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
-        self.keys
-            .iter()
-            .map(|key| (key & ((1 << Self::INDEX_BITS) - 1)) as usize)
+        self.keys.iter().map(|key| (key & ((1 << Self::INDEX_BITS) - 1)) as usize)
     }
 }
 
@@ -58,10 +52,7 @@ mod tests {
 
     #[test]
     fn candidates_are_sorted_by_their_distance_from_the_reference() {
-        let at = |x: i32| Pose {
-            at: [x, 0, 0],
-            ..Pose::default()
-        };
+        let at = |x: i32| Pose { at: [x, 0, 0], ..Pose::default() };
         let baselines = [at(50), at(-3), at(2), at(3), at(MAX_AT)];
         let mut order = CandidateOrder::default();
         order.sort(Some(&at(1)), baselines.iter());

@@ -26,14 +26,8 @@ use crate::wire::WRITE_CANNOT_FAIL;
 /// How many [`BitCategory`]s there are.
 const CATEGORIES: usize = BitCategory::Motion as usize + 1;
 /// Their names, in the order of [`spent_bits`].
-pub const CATEGORY_NAMES: [&str; CATEGORIES] = [
-    "membership",
-    "position",
-    "turn",
-    "unchanged, flags",
-    "unacknowledged",
-    "velocities",
-];
+pub const CATEGORY_NAMES: [&str; CATEGORIES] =
+    ["membership", "position", "turn", "unchanged, flags", "unacknowledged", "velocities"];
 const ROUNDS: usize = 8;
 /// First class of objects that are not close to the reference.
 const FIRST_DISTANT: usize = 6;
@@ -55,11 +49,7 @@ impl Trained for FineWeights {
 
     fn train(recording: &PoseRecording, progress: &mut dyn FnMut(&str)) -> Self {
         progress("half of the frames, to see what the weights are worth on the other half:");
-        train(
-            recording,
-            |number| (number / BLOCK).is_multiple_of(2),
-            progress,
-        );
+        train(recording, |number| (number / BLOCK).is_multiple_of(2), progress);
         progress("all frames:");
         train(recording, |_| true, progress)
     }
@@ -217,12 +207,7 @@ impl NumberSample {
     fn new(class: usize, used: &[f32], outcome: f32, scale: f32) -> Self {
         let mut features = [0.0; 20];
         features[..used.len()].copy_from_slice(used);
-        Self {
-            class,
-            features,
-            outcome,
-            scale,
-        }
+        Self { class, features, outcome, scale }
     }
 }
 
@@ -232,11 +217,8 @@ fn code(
     weights: &FineWeights,
     is_used: &impl Fn(usize) -> bool,
 ) -> (Samples, [f64; 2]) {
-    let (mut samples, mut state, mut order) = (
-        Samples::default(),
-        FineState::with_weights(weights.clone()),
-        CandidateOrder::default(),
-    );
+    let (mut samples, mut state, mut order) =
+        (Samples::default(), FineState::with_weights(weights.clone()), CandidateOrder::default());
     let (mut bits, mut packets) = ([0.0; 2], [0_u32; 2]);
     let frame_of = |number| recording.frame(number);
     for number in ACK_LAG_FRAMES..recording.frames() {
@@ -248,9 +230,8 @@ fn code(
         code_frame(frame, &known, &mut samples, &mut state, &mut order);
         bits[which] += samples.bits.iter().sum::<f64>();
         packets[which] += 1;
-        let sparse = SPARSE
-            .get(number % SPARSE_EVERY)
-            .filter(|ages| which == 0 && number >= ages[0]);
+        let sparse =
+            SPARSE.get(number % SPARSE_EVERY).filter(|ages| which == 0 && number >= ages[0]);
         if let Some(ages) = sparse {
             let known = KnownFrames::with_ages(recording, ages, number, frame_of);
             code_frame(frame, &known, &mut samples, &mut state, &mut order);
@@ -286,9 +267,7 @@ fn code_frame(
     let changed = |object: usize| (frame[object] != baseline[object]).then_some(&frame[object]);
     let mut section = FineSectionCoder::new(samples, state, Membership::Coded);
     let history = known.history(0);
-    section
-        .code_reference(&known.known(0, &history), changed(0))
-        .expect(WRITE_CANNOT_FAIL);
+    section.code_reference(&known.known(0, &history), changed(0)).expect(WRITE_CANNOT_FAIL);
     order.sort(Some(&baseline[0]), baseline[1..].iter());
     for index in order.indices() {
         let object = index + 1;

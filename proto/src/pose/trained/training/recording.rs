@@ -84,12 +84,7 @@ impl<'f> KnownFrames<'f> {
         let is_there = |age: &&usize| (ACK_LAG_FRAMES..=number).contains(*age);
         let count = ages.iter().filter(is_there).count();
         let ages = std::array::from_fn(|index| ages[index.min(count - 1)]);
-        Self {
-            recording,
-            frames: ages.map(|age| frame(number - age)),
-            ages,
-            count,
-        }
+        Self { recording, frames: ages.map(|age| frame(number - age)), ages, count }
     }
 
     /// The frame that changes are relative to.

@@ -12,11 +12,8 @@ use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
 use crate::pose::{Pose, PoseFormat, Turning};
 use crate::space::Position;
 
-pub(crate) const FORMAT: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
+pub(crate) const FORMAT: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 const BITS: u32 = 8;
 const WALKS: u64 = 400;
 const STEPS: usize = 400;
@@ -93,10 +90,7 @@ impl SteeredWalk {
         self.position[1] += step_m * sine(self.heading);
         let position = Position::on_ground(self.position[0] as f32, self.position[1] as f32);
         let radians = self.heading * std::f64::consts::TAU;
-        (
-            FORMAT.pose(position, radians as f32, 4.0),
-            self.position.map(|metres| metres * 100.0),
-        )
+        (FORMAT.pose(position, radians as f32, 4.0), self.position.map(|metres| metres * 100.0))
     }
 }
 
@@ -149,13 +143,9 @@ fn fit_turns(tables: &mut WalkerTables) {
         let turns = pairs(steps).map(|(baseline, pose, _)| {
             f64::from(yaw_difference(BITS, baseline.turn[0], pose.turn[0]))
         });
-        let mut magnitudes: Vec<f64> = turns
-            .map(|turn| (turn + spread.f64() - 0.5).abs() * 2.0)
-            .collect();
-        let beyond = magnitudes
-            .iter()
-            .filter(|magnitude| **magnitude > 65.0)
-            .count();
+        let mut magnitudes: Vec<f64> =
+            turns.map(|turn| (turn + spread.f64() - 0.5).abs() * 2.0).collect();
+        let beyond = magnitudes.iter().filter(|magnitude| **magnitude > 65.0).count();
         tables.turn_beyond[steps - 1] = ((beyond << 15) / magnitudes.len()).max(16) as u32;
         magnitudes.retain(|magnitude| *magnitude <= 65.0);
         tables.turn[steps - 1] = distribution(&mut magnitudes);
@@ -185,19 +175,12 @@ fn fit_variances(tables: &mut WalkerTables) {
         let rounding = yaw_rounding(BITS) * (steps * steps + 1) as u64 / 2;
         tables.along[steps - 1] = net(along / count.iter().sum::<f64>()).max(0.0) as u32;
         for column in 0..COLUMNS {
-            let variance = if count[column] > 0.0 {
-                net(across[column] / count[column])
-            } else {
-                0.0
-            };
+            let variance =
+                if count[column] > 0.0 { net(across[column] / count[column]) } else { 0.0 };
             tables.lateral[steps - 1][column] = (variance - rounding as f64).max(0.0) as u32;
         }
         // Columns with few examples get the value of the last column that has enough.
-        let seen = count
-            .iter()
-            .take_while(|count| **count >= 100.0)
-            .count()
-            .max(1);
+        let seen = count.iter().take_while(|count| **count >= 100.0).count().max(1);
         let last = tables.lateral[steps - 1][seen - 1];
         tables.lateral[steps - 1][seen..].fill(last);
     }

@@ -15,8 +15,7 @@ impl LobbyHarness {
     /// Adds a host that judges tickets by this time.
     pub(in crate::lobby::tests) fn host_with_clock(&mut self, number: u64, unix_s: u64) -> HostId {
         let host = HostId(number);
-        self.lobby
-            .handle_host_start(self.now, host, Origin::Embedded);
+        self.lobby.handle_host_start(self.now, host, Origin::Embedded);
         let ready = messages::HostReady {
             version: ambit_host::protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + number),
@@ -30,10 +29,8 @@ impl LobbyHarness {
     }
 
     pub(in crate::lobby::tests) fn report_ticket_time(&mut self, host: HostId, unix_s: u64) {
-        let stats = messages::HostStats {
-            ticket_time_unix_s: unix_s,
-            ..messages::HostStats::default()
-        };
+        let stats =
+            messages::HostStats { ticket_time_unix_s: unix_s, ..messages::HostStats::default() };
         self.send_from_host(host, host_to_world::Body::Stats(stats));
     }
 
@@ -145,8 +142,7 @@ impl LobbyHarness {
 
     /// Adds a child that is ready, with this capacity.
     pub(in crate::lobby::tests) fn child(&mut self, number: u64, capacity: u32) -> HostId {
-        self.lobby
-            .handle_host_start(self.now, HostId(number), Origin::Child);
+        self.lobby.handle_host_start(self.now, HostId(number), Origin::Child);
         self.host(number, capacity)
     }
 

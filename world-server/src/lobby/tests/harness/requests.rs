@@ -28,10 +28,7 @@ pub(in crate::lobby::tests) fn join(room: u64) -> ask::Body {
 }
 
 pub(in crate::lobby::tests) fn join_with(room: u64, password: &str) -> ask::Body {
-    ask::Body::JoinRoom(world::JoinRoom {
-        room,
-        password: password.to_owned(),
-    })
+    ask::Body::JoinRoom(world::JoinRoom { room, password: password.to_owned() })
 }
 
 pub(in crate::lobby::tests) fn leave() -> ask::Body {
@@ -51,9 +48,7 @@ pub(in crate::lobby::tests) fn kick(player: u64) -> ask::Body {
 }
 
 pub(in crate::lobby::tests) fn set_name(name: &str) -> ask::Body {
-    ask::Body::SetName(world::SetName {
-        name: name.to_owned(),
-    })
+    ask::Body::SetName(world::SetName { name: name.to_owned() })
 }
 
 pub(in crate::lobby::tests) fn request_ticket() -> ask::Body {

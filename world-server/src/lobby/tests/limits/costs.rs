@@ -36,10 +36,7 @@ fn a_flood_from_one_address_leaves_chat_to_the_others() {
 #[test]
 fn a_flood_from_everywhere_is_limited_as_a_whole() {
     let mut harness = LobbyHarness::with(LobbyConfig {
-        chat_deliveries: CostLimit {
-            per_s: 1_000,
-            per_s_of_address: 1_000,
-        },
+        chat_deliveries: CostLimit { per_s: 1_000, per_s_of_address: 1_000 },
         ..LobbyConfig::default()
     });
     let idle = harness.connect_as("idle");
@@ -60,14 +57,9 @@ fn a_flood_from_everywhere_is_limited_as_a_whole() {
 
 #[test]
 fn who_says_little_is_heard_while_many_addresses_flood_the_lobby() {
-    let limit = CostLimit {
-        per_s: 10_000,
-        per_s_of_address: 2_500,
-    };
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        chat_deliveries: limit,
-        ..LobbyConfig::default()
-    });
+    let limit = CostLimit { per_s: 10_000, per_s_of_address: 2_500 };
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { chat_deliveries: limit, ..LobbyConfig::default() });
     let honest = clients_at(&mut harness, Ipv4Addr::new(198, 51, 100, 1), 1);
     let flooders: Vec<Client> = (1..=100)
         .flat_map(|number| clients_at(&mut harness, Ipv4Addr::new(203, 0, 113, number), 1))
@@ -109,34 +101,24 @@ fn chat_in_a_room_costs_only_its_members() {
 #[test]
 fn a_new_name_costs_a_message_to_each_member() {
     let mut harness = LobbyHarness::with(LobbyConfig {
-        chat_deliveries: CostLimit {
-            per_s: 50,
-            per_s_of_address: 1_000,
-        },
+        chat_deliveries: CostLimit { per_s: 50, per_s_of_address: 1_000 },
         ..LobbyConfig::default()
     });
-    let all: Vec<Client> = (0..50)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
+    let all: Vec<Client> =
+        (0..50).map(|number| harness.connect_as(&format!("p{number}"))).collect();
     harness.room_of(&all.iter().collect::<Vec<_>>());
     let answers = (0..3).map(|number| {
         let answer = harness.ask(all[0].conn, set_name(&format!("x{number}")));
         matches!(answer, Body::Renamed(_))
     });
     assert_eq!(answers.collect::<Vec<_>>(), [true, true, false]);
-    assert_eq!(
-        harness.refusal_code(all[0].conn, set_name("y")),
-        ErrorCode::TryAgain
-    );
+    assert_eq!(harness.refusal_code(all[0].conn, set_name("y")), ErrorCode::TryAgain);
 }
 
 #[test]
 fn lists_are_priced_by_their_size() {
     let mut harness = LobbyHarness::with(LobbyConfig {
-        list_kib: CostLimit {
-            per_s: 1_000,
-            per_s_of_address: 100,
-        },
+        list_kib: CostLimit { per_s: 1_000, per_s_of_address: 100 },
         list_kib_per_s: 10,
         list_kib_burst: 60,
         requests_per_s: 1_000,
@@ -164,10 +146,7 @@ fn lists_are_priced_by_their_size() {
     assert_eq!(code, ErrorCode::RateLimited);
     assert!(message.contains("10 KiB"), "{message}");
     // The address may get 200 KiB, of which 140 are left.
-    let of_others: usize = here[1..]
-        .iter()
-        .map(|client| answered(&mut harness, client))
-        .sum();
+    let of_others: usize = here[1..].iter().map(|client| answered(&mut harness, client)).sum();
     assert_eq!(of_others, 35);
     let (code, message) = harness.expect_refusal(here[14].conn, list_all_players());
     assert_eq!(code, ErrorCode::RateLimited);
@@ -176,18 +155,13 @@ fn lists_are_priced_by_their_size() {
     assert_eq!(answered(&mut harness, &other), 15);
     let den = harness.create(&other, room("den")).id;
     harness.join(&here[14], den);
-    harness.expect_done(
-        here[14].conn,
-        ask::Body::SetReady(world::SetReady { ready: true }),
-    );
+    harness.expect_done(here[14].conn, ask::Body::SetReady(world::SetReady { ready: true }));
 }
 
 #[test]
 fn lists_of_rooms_are_priced_too() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        list_kib_burst: 4,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { list_kib_burst: 4, ..LobbyConfig::default() });
     let ann = harness.connect_as("ann");
     for _ in 0..4 {
         assert_eq!(harness.listed(&ann), []);
@@ -199,44 +173,29 @@ fn lists_of_rooms_are_priced_too() {
 #[test]
 fn lists_for_everybody_are_limited_as_a_whole() {
     let mut harness = LobbyHarness::with(LobbyConfig {
-        list_kib: CostLimit {
-            per_s: 10,
-            per_s_of_address: 1_000,
-        },
+        list_kib: CostLimit { per_s: 10, per_s_of_address: 1_000 },
         ..LobbyConfig::default()
     });
-    let all: Vec<Client> = (0..21)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
+    let all: Vec<Client> =
+        (0..21).map(|number| harness.connect_as(&format!("p{number}"))).collect();
     for client in &all[..20] {
         let answer = harness.ask(client.conn, list_all_players());
         assert!(matches!(answer, Body::PlayerList(_)), "{answer:?}");
     }
-    assert_eq!(
-        harness.refusal_code(all[20].conn, list_all_players()),
-        ErrorCode::TryAgain
-    );
+    assert_eq!(harness.refusal_code(all[20].conn, list_all_players()), ErrorCode::TryAgain);
 }
 
 #[test]
 fn who_joins_and_leaves_all_the_time_gets_no_more_lists_either() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        list_kib_burst: 4,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { list_kib_burst: 4, ..LobbyConfig::default() });
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     let den = harness.room_of(&[&ann]);
     for _ in 0..4 {
         harness.join(&bob, den);
     }
-    let again = ask::Body::JoinRoom(world::JoinRoom {
-        room: den,
-        ..world::JoinRoom::default()
-    });
-    assert_eq!(
-        harness.refusal_code(bob.conn, again),
-        ErrorCode::RateLimited
-    );
+    let again = ask::Body::JoinRoom(world::JoinRoom { room: den, ..world::JoinRoom::default() });
+    assert_eq!(harness.refusal_code(bob.conn, again), ErrorCode::RateLimited);
 }
 
 #[test]
@@ -245,24 +204,13 @@ fn a_client_that_has_missed_news_gets_what_they_have_led_to() {
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     let den = harness.room_of(&[&ann, &bob]);
     subscribe(&mut harness, &ann);
-    let missed = MissedNews {
-        rooms: true,
-        players: true,
-        chats: 3,
-    };
+    let missed = MissedNews { rooms: true, players: true, chats: 3 };
     harness.caught_up(&ann, missed);
     harness.caught_up(&ann, missed);
-    assert_eq!(
-        harness.events(&ann),
-        [],
-        "not at once, so that it is not often"
-    );
+    assert_eq!(harness.events(&ann), [], "not at once, so that it is not often");
     harness.advance(seconds(1));
-    let [
-        Body::RoomList(rooms),
-        Body::PlayerList(players),
-        Body::MissedNews(chats),
-    ] = &harness.events(&ann)[..]
+    let [Body::RoomList(rooms), Body::PlayerList(players), Body::MissedNews(chats)] =
+        &harness.events(&ann)[..]
     else {
         panic!("not two lists and a number");
     };
@@ -280,23 +228,16 @@ fn a_client_that_has_missed_news_gets_what_they_have_led_to() {
 #[test]
 fn clients_that_have_missed_news_wait_for_each_other() {
     let mut harness = LobbyHarness::with(LobbyConfig {
-        list_kib: CostLimit {
-            per_s: 2,
-            per_s_of_address: 100,
-        },
+        list_kib: CostLimit { per_s: 2, per_s_of_address: 100 },
         ..LobbyConfig::default()
     });
-    let all: Vec<Client> = (0..20)
-        .map(|number| harness.connect_as(&format!("p{number}")))
-        .collect();
+    let all: Vec<Client> =
+        (0..20).map(|number| harness.connect_as(&format!("p{number}"))).collect();
     for client in &all {
         subscribe_with(&mut harness, client);
         harness.advance(seconds(1));
     }
-    let rooms = MissedNews {
-        rooms: true,
-        ..MissedNews::default()
-    };
+    let rooms = MissedNews { rooms: true, ..MissedNews::default() };
     for client in &all {
         harness.caught_up(client, rooms);
     }
@@ -320,15 +261,13 @@ fn clients_that_have_missed_news_wait_for_each_other() {
 #[test]
 fn changes_of_many_rooms_are_published_less_often() {
     let mut harness = LobbyHarness::unlimited();
-    let watchers: Vec<Client> = (0..100)
-        .map(|number| harness.connect_as(&format!("w{number}")))
-        .collect();
+    let watchers: Vec<Client> =
+        (0..100).map(|number| harness.connect_as(&format!("w{number}"))).collect();
     for client in &watchers {
         subscribe(&mut harness, client);
     }
-    let makers: Vec<Client> = (0..200)
-        .map(|number| harness.connect_as(&format!("m{number}")))
-        .collect();
+    let makers: Vec<Client> =
+        (0..200).map(|number| harness.connect_as(&format!("m{number}"))).collect();
     for client in &makers {
         harness.create(client, room("den"));
     }
@@ -394,9 +333,5 @@ fn subscribe_with(harness: &mut LobbyHarness, client: &Client) {
 
 fn received_chats(harness: &mut LobbyHarness, client: &Client) -> usize {
     let is_chat = |body: &Body| matches!(body, Body::Chat(_));
-    harness
-        .events(client)
-        .iter()
-        .filter(|body| is_chat(body))
-        .count()
+    harness.events(client).iter().filter(|body| is_chat(body)).count()
 }

@@ -18,9 +18,8 @@ const ELSEWHERE: &str = "192.0.2.2";
 fn squatters_of_one_address_leave_rooms_to_everybody_else() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 64);
-    let squatters: Vec<Client> = (0..64)
-        .map(|number| harness.connect_at(HOME, &format!("squatter{number}")))
-        .collect();
+    let squatters: Vec<Client> =
+        (0..64).map(|number| harness.connect_at(HOME, &format!("squatter{number}"))).collect();
     for squatter in &squatters {
         harness.create(squatter, room("mine"));
     }
@@ -67,9 +66,8 @@ fn addresses_of_one_ipv6_network_share_their_limits() {
 fn a_player_may_have_made_four_rooms_that_exist() {
     let mut harness = LobbyHarness::unlimited_rate();
     let ann = harness.connect_at(HOME, "ann");
-    let friends: Vec<Client> = (0..4)
-        .map(|number| harness.connect_at(ELSEWHERE, &format!("friend{number}")))
-        .collect();
+    let friends: Vec<Client> =
+        (0..4).map(|number| harness.connect_at(ELSEWHERE, &format!("friend{number}"))).collect();
     for friend in &friends {
         harness.pass_room_on(&ann, friend);
     }
@@ -82,10 +80,8 @@ fn a_player_may_have_made_four_rooms_that_exist() {
 
 #[test]
 fn a_room_counts_where_it_was_made_until_it_is_closed() {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        max_rooms_per_address: 1,
-        ..LobbyConfig::default()
-    });
+    let mut harness =
+        LobbyHarness::with(LobbyConfig { max_rooms_per_address: 1, ..LobbyConfig::default() });
     let ann = harness.connect_at(HOME, "ann");
     let bob = harness.connect_at(ELSEWHERE, "bob");
     harness.pass_room_on(&ann, &bob);
@@ -93,18 +89,12 @@ fn a_room_counts_where_it_was_made_until_it_is_closed() {
     harness.disconnect(&ann);
     let conn = harness.connect_from(address("203.0.113.9"));
     let ann = harness.hello(conn, "", &ann.token);
-    assert_eq!(
-        harness.refusal_code(ann.conn, create(room("den"))),
-        ErrorCode::TooManyRooms
-    );
+    assert_eq!(harness.refusal_code(ann.conn, create(room("den"))), ErrorCode::TooManyRooms);
     // The room counts after the end of its maker's session too.
     harness.lobby.handle_quit(harness.now, ann.conn);
     harness.handle_outputs();
     let cid = harness.connect_at(HOME, "cid");
-    assert_eq!(
-        harness.refusal_code(cid.conn, create(room("den"))),
-        ErrorCode::TooManyRooms
-    );
+    assert_eq!(harness.refusal_code(cid.conn, create(room("den"))), ErrorCode::TooManyRooms);
     harness.ask(bob.conn, leave());
     harness.create(&cid, room("den"));
 }
@@ -122,10 +112,7 @@ fn another_server_knows_where_rooms_were_made() {
     let ann = second.hello(conn, "", &ann.token);
     let bob = second.connect_at(HOME, "bob");
     for conn in [ann.conn, bob.conn] {
-        assert_eq!(
-            second.refusal_code(conn, create(room("den"))),
-            ErrorCode::TooManyRooms
-        );
+        assert_eq!(second.refusal_code(conn, create(room("den"))), ErrorCode::TooManyRooms);
     }
     // The grace periods of all others are over.
     second.advance(seconds(31));
@@ -144,15 +131,9 @@ fn trusted_addresses_may_have_more_connections_but_not_more_rooms() {
     let clients = ["ann", "bob", "cid"].map(|name| harness.connect_at(HOME, name));
     harness.create(&clients[0], room("den"));
     harness.create(&clients[1], room("den"));
-    assert_eq!(
-        harness.refusal_code(clients[2].conn, create(room("den"))),
-        ErrorCode::TooManyRooms
-    );
+    assert_eq!(harness.refusal_code(clients[2].conn, create(room("den"))), ErrorCode::TooManyRooms);
     let conns = [(); 3].map(|()| harness.connect_from(address("198.51.100.1")));
-    assert_eq!(
-        harness.close_code(conns[2]),
-        Some(ErrorCode::TooManyFromAddress)
-    );
+    assert_eq!(harness.close_code(conns[2]), Some(ErrorCode::TooManyFromAddress));
 }
 
 #[test]
@@ -162,10 +143,7 @@ fn an_abandoned_room_is_closed_and_its_host_takes_another() {
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     let den = harness.running_room_of(host, &[&ann]);
     harness.create(&bob, room("next"));
-    assert_eq!(
-        harness.refusal_code(bob.conn, start()),
-        ErrorCode::NoHostAvailable
-    );
+    assert_eq!(harness.refusal_code(bob.conn, start()), ErrorCode::NoHostAvailable);
     harness.report_unplayed(host, &[den], 120);
     assert_eq!(harness.members(&ann), "ann*");
     harness.discard_events();
@@ -236,10 +214,7 @@ fn a_new_leader_gives_unplayed_rooms_their_time_again() {
 #[test]
 fn an_unplayed_room_lives_at_least_for_the_grace_period() {
     let closes_after = |abandoned: Option<Duration>| {
-        let mut harness = LobbyHarness::with(LobbyConfig {
-            abandoned,
-            ..LobbyConfig::default()
-        });
+        let mut harness = LobbyHarness::with(LobbyConfig { abandoned, ..LobbyConfig::default() });
         let host = harness.host(1, 1);
         let ann = harness.connect_as("ann");
         let den = harness.running_room_of(host, &[&ann]);
@@ -256,10 +231,7 @@ fn an_unplayed_room_lives_at_least_for_the_grace_period() {
 impl LobbyHarness {
     /// A lobby in which a player may make rooms as fast as it likes.
     fn unlimited_rate() -> Self {
-        Self::with(LobbyConfig {
-            rooms_per_minute: 1_000,
-            ..LobbyConfig::default()
-        })
+        Self::with(LobbyConfig { rooms_per_minute: 1_000, ..LobbyConfig::default() })
     }
 
     fn connect_at(&mut self, text: &str, name: &str) -> Client {
@@ -273,10 +245,7 @@ impl LobbyHarness {
         let opens = self.take_open_orders();
         assert_eq!(opens.len(), 1, "one room is opened: {opens:?}");
         self.opened(host, opens[0].1.room, None);
-        assert_eq!(
-            self.answers_to(client.conn, number),
-            [Body::Done(world::Done {})]
-        );
+        assert_eq!(self.answers_to(client.conn, number), [Body::Done(world::Done {})]);
     }
 
     /// `maker` makes a room and leaves it to `other`.

@@ -13,18 +13,13 @@ impl RandomRun {
         let mut seated = BTreeMap::new();
         for room in lobby.rooms.iter() {
             if let Some(map) = room.map_identity {
-                let world = lobby
-                    .rooms
-                    .get(map.world)
-                    .expect("the world of a map exists");
+                let world = lobby.rooms.get(map.world).expect("the world of a map exists");
                 assert!(
                     room.seats.taken() <= room.map_seats(),
                     "{context}: a map with more players than seats"
                 );
                 assert!(
-                    room.seats
-                        .players()
-                        .all(|player| world.seats.contains(player)),
+                    room.seats.players().all(|player| world.seats.contains(player)),
                     "{context}: a player on a map is no member of its world"
                 );
                 continue;
@@ -34,10 +29,7 @@ impl RandomRun {
                 room.seats.taken() <= room.seats.capacity(),
                 "{context}: more players than seats"
             );
-            assert!(
-                room.seats.contains(room.host),
-                "{context}: the room's host is no member"
-            );
+            assert!(room.seats.contains(room.host), "{context}: the room's host is no member");
             for player in room.seats.players() {
                 assert_eq!(
                     seated.insert(player, room.id),
@@ -50,10 +42,7 @@ impl RandomRun {
                 RoomPhase::Opening { host, .. }
                 | RoomPhase::Running { host }
                 | RoomPhase::Moving { host: Some(host) } => {
-                    assert!(
-                        lobby.hosts.get(host).is_some(),
-                        "{context}: a room on a lost host"
-                    );
+                    assert!(lobby.hosts.get(host).is_some(), "{context}: a room on a lost host");
                     assert!(
                         lobby.hosts.has_build(host, &room.build),
                         "{context}: a room on a host of another build"
@@ -68,9 +57,8 @@ impl RandomRun {
                 player.room,
                 "{context}: rooms and players disagree"
             );
-            let connection = player
-                .conn
-                .and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
+            let connection =
+                player.conn.and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
             let stage = connection.map(|(_, connection)| connection.stage);
             assert_eq!(
                 stage,
@@ -101,9 +89,7 @@ impl RandomRun {
             "{context}"
         );
         assert!(
-            lobby
-                .next_deadline()
-                .is_none_or(|deadline| deadline > self.now),
+            lobby.next_deadline().is_none_or(|deadline| deadline > self.now),
             "{context}: a deadline is overdue"
         );
     }
@@ -124,11 +110,7 @@ impl RandomRun {
     fn check_bots(&self, context: &str) {
         let lobby = &self.lobby;
         let is_bot = |player| lobby.bots.contains(player);
-        for room in lobby
-            .rooms
-            .iter()
-            .filter(|room| room.map_identity.is_none())
-        {
+        for room in lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
             assert!(
                 !room.seats.players().all(is_bot),
                 "{context}: a room without players, bots aside"

@@ -34,14 +34,8 @@ fn a_new_leader_restores_all_written_records_after_any_crash() {
     // The runs have reached these cases.
     println!("{seen:?}");
     assert!(seen.deaths > 500 && seen.lost_records > 100, "{seen:?}");
-    assert!(
-        seen.resumed > 500 && seen.in_rooms > 200 && seen.adopted > 100,
-        "{seen:?}"
-    );
-    assert!(
-        seen.on_further_maps > 20 && seen.in_transfer > 10 && seen.closed > 50,
-        "{seen:?}"
-    );
+    assert!(seen.resumed > 500 && seen.in_rooms > 200 && seen.adopted > 100, "{seen:?}");
+    assert!(seen.on_further_maps > 20 && seen.in_transfer > 10 && seen.closed > 50, "{seen:?}");
 }
 
 /// The rooms that a host runs, with their incarnations, and the id of its process.
@@ -104,10 +98,7 @@ impl DirectoryLog {
                 None => drop(newest.remove(&key)),
             }
         }
-        self.log = newest
-            .iter()
-            .map(|(key, value)| (*key, Some(value.clone())))
-            .collect();
+        self.log = newest.iter().map(|(key, value)| (*key, Some(value.clone()))).collect();
         newest
     }
 }
@@ -126,9 +117,7 @@ impl RandomRun {
         directory.leaders += 1;
         directory.seen.deaths += 1;
         let lost = if self.random.chance(40) {
-            self.random
-                .below(MAX_LOST_RECORDS)
-                .min(directory.log.len() as u64)
+            self.random.below(MAX_LOST_RECORDS).min(directory.log.len() as u64)
         } else {
             0
         };
@@ -150,29 +139,17 @@ impl RandomRun {
         // Players who must be in their rooms again if all records were written and all hosts
         // reconnect.
         let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
-        for room in self
-            .lobby
-            .rooms
-            .iter()
-            .filter(|room| room.map_identity.is_none())
-        {
+        for room in self.lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
             let stays =
                 room.phase == RoomPhase::Waiting || matches!(room.phase, RoomPhase::Running { .. });
-            settled.extend(
-                room.seats
-                    .players()
-                    .filter(|_| stays)
-                    .map(|player| (player.0, room.id.0)),
-            );
+            settled
+                .extend(room.seats.players().filter(|_| stays).map(|player| (player.0, room.id.0)));
             let world = room.world.to_record().unwrap_or_default();
             directory.seen.on_further_maps += world.places.len() as u64;
             directory.seen.in_transfer += world.transfers.len() as u64;
         }
-        let moving = self
-            .lobby
-            .rooms
-            .iter()
-            .any(|room| matches!(room.phase, RoomPhase::Moving { .. }));
+        let moving =
+            self.lobby.rooms.iter().any(|room| matches!(room.phase, RoomPhase::Moving { .. }));
 
         let records = directory.compact();
         self.lobby = Self::lobby(directory.leaders << 32 | self.conns, true);
@@ -214,11 +191,7 @@ impl RandomRun {
                 seen.in_rooms += u64::from(again.room.is_some());
             }
             if all_return {
-                assert_eq!(
-                    again.player,
-                    Some(player),
-                    "a session with a record continues"
-                );
+                assert_eq!(again.player, Some(player), "a session with a record continues");
                 let room = settled.get(&player).copied();
                 assert!(
                     room.is_none() || again.room == room,
@@ -255,18 +228,12 @@ impl RandomRun {
         let host = HostId(self.host_count);
         let again = |directory: &mut DirectoryLog| directory.away.pop();
         let known = known.or_else(|| self.directory.as_mut().and_then(again));
-        let rooms = known.unwrap_or_else(|| HostRooms {
-            instance: host.0,
-            runs: BTreeMap::new(),
-        });
+        let rooms = known.unwrap_or_else(|| HostRooms { instance: host.0, runs: BTreeMap::new() });
         let can_reconnect = self.directory.is_some();
         if can_reconnect {
             self.lobby.handle_host_start(self.now, host, Origin::Remote);
         }
-        let here = rooms
-            .runs
-            .iter()
-            .map(|(&room, &incarnation)| RoomHere { room, incarnation });
+        let here = rooms.runs.iter().map(|(&room, &incarnation)| RoomHere { room, incarnation });
         let ready = HostReady {
             version: ambit_host::protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + rooms.instance),
@@ -288,10 +255,7 @@ impl RandomRun {
         let Some(directory) = &mut self.directory else {
             return;
         };
-        let after = self
-            .hosts
-            .get(&host)
-            .map_or(0, |rooms| rooms.runs.len() as u64);
+        let after = self.hosts.get(&host).map_or(0, |rooms| rooms.runs.len() as u64);
         directory.seen.adopted += after;
         directory.seen.closed += before - after;
     }
@@ -318,10 +282,7 @@ impl RandomRun {
         }
         for host in self.hosts.keys().copied().collect::<Vec<_>>() {
             if self.random.chance(95) {
-                self.send_from_host(
-                    host,
-                    host_to_world::Body::Heartbeat(Heartbeat { number: 1 }),
-                );
+                self.send_from_host(host, host_to_world::Body::Heartbeat(Heartbeat { number: 1 }));
             }
         }
         self.handle_outputs();
@@ -331,17 +292,11 @@ impl RandomRun {
     pub(super) fn note_order(&mut self, host: HostId, order: &world_to_host::Body) {
         match order {
             world_to_host::Body::OpenRoom(open) => {
-                self.opening.push((
-                    host,
-                    RoomHere {
-                        room: open.room,
-                        incarnation: open.incarnation,
-                    },
-                ));
+                self.opening
+                    .push((host, RoomHere { room: open.room, incarnation: open.incarnation }));
             }
             world_to_host::Body::CloseRoom(close) => {
-                self.opening
-                    .retain(|(at, here)| (*at, here.room) != (host, close.room));
+                self.opening.retain(|(at, here)| (*at, here.room) != (host, close.room));
                 if let Some(rooms) = self.hosts.get_mut(&host) {
                     rooms.runs.remove(&close.room);
                 }

@@ -25,10 +25,6 @@ impl RandomSource {
 
     pub(in crate::lobby::tests) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let index = self.next() as usize;
-        if items.is_empty() {
-            None
-        } else {
-            items.get(index % items.len())
-        }
+        if items.is_empty() { None } else { items.get(index % items.len()) }
     }
 }

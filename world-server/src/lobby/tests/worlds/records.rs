@@ -33,10 +33,7 @@ fn the_next_leader_knows_players_on_further_maps() {
         (1, &before.address, before.incarnation)
     );
     assert_eq!(second.request_new_ticket(&bob).map, 0);
-    assert_eq!(
-        (second.members(&ann).as_str(), second.listed(&ann).len()),
-        ("ann* bob", 1)
-    );
+    assert_eq!((second.members(&ann).as_str(), second.listed(&ann).len()), ("ann* bob", 1));
     // The new leader has no checkpoint of that map, so it is lost with its host. The world
     // continues.
     second.lose_host(there, "killed");
@@ -102,12 +99,8 @@ fn a_transfer_to_a_host_that_does_not_reconnect_is_reversed() {
     second.advance(seconds(4));
     second.send_from_host(here, host_to_world::Body::Heartbeat(Heartbeat::default()));
     second.advance(seconds(2));
-    let order::Body::Admit(Admit {
-        room,
-        number,
-        carried,
-        ..
-    }) = next_gate_order_for(&mut second, here)
+    let order::Body::Admit(Admit { room, number, carried, .. }) =
+        next_gate_order_for(&mut second, here)
     else {
         panic!("expected an order to admit the player on the first map")
     };
@@ -149,12 +142,8 @@ fn luggage_returns_if_nothing_of_its_new_map_was_kept() {
     assert_eq!(second.removed_checkpoints, [map]);
     let host = second.reconnecting_host(20_000, 3, &[]);
     second.opened(host, world, None);
-    let order::Body::Admit(Admit {
-        room,
-        number,
-        carried,
-        ..
-    }) = next_gate_order_for(&mut second, host)
+    let order::Body::Admit(Admit { room, number, carried, .. }) =
+        next_gate_order_for(&mut second, host)
     else {
         panic!("expected an order to admit the player on the first map")
     };
@@ -175,10 +164,8 @@ fn luggage_is_forgotten_once_its_new_map_was_stored() {
     assert!(store(&mut first), "this store may have begun before");
     assert!(!store(&mut first));
     // A log that has everything in order needs the first checkpoint only.
-    let (mut first, hosts, ann, world) = two_hosts_with(LobbyConfig {
-        keeps_rooms: true,
-        ..recording()
-    });
+    let (mut first, hosts, ann, world) =
+        two_hosts_with(LobbyConfig { keeps_rooms: true, ..recording() });
     let map = arrive(&mut first, hosts, &ann, world);
     assert!(has_luggage(&first));
     first.save_checkpoint(hosts[1], map);
@@ -273,10 +260,9 @@ fn an_arrival_without_luggage_is_not_repeated() {
 
 #[test]
 fn luggage_is_restored_up_to_its_limit() {
-    for (bytes, is_restored) in [
-        (MAX_TRANSFER_STATE_BYTES, true),
-        (MAX_TRANSFER_STATE_BYTES + 1, false),
-    ] {
+    for (bytes, is_restored) in
+        [(MAX_TRANSFER_STATE_BYTES, true), (MAX_TRANSFER_STATE_BYTES + 1, false)]
+    {
         let (mut first, hosts, ann, world) = two_hosts();
         first.at_gate(hosts[0], world, &ann, 1);
         let map = first.open_map(hosts[1], world, 1);
@@ -306,10 +292,7 @@ fn maps_without_a_valid_identity_are_not_restored() {
         first.records.clone_from(&records);
         first.records.insert(key(other), records[&key(map)].clone());
         change_room(&mut first, other, |record| {
-            record.map_identity = Some(pb::MapIdentity {
-                world: world_of_other,
-                map: number,
-            });
+            record.map_identity = Some(pb::MapIdentity { world: world_of_other, map: number });
         });
         if !is_world_running {
             change_room(&mut first, world, |record| record.runs_on = None);
@@ -356,19 +339,12 @@ fn a_kept_world_goes_on_without_a_map_that_was_not_kept() {
 
     let mut second = first.start_successor_with(seconds(5), &[world]);
     let [ann, bob, cat] = [ann, bob, cat].map(|client| second.resume(&client));
-    assert_eq!(
-        second.refusal_code(ann.conn, request_ticket()),
-        ErrorCode::NotInRoom
-    );
+    assert_eq!(second.refusal_code(ann.conn, request_ticket()), ErrorCode::NotInRoom);
     assert_eq!(second.members(&bob), "bob* cat");
     let host = second.host(20_000, 8);
     second.opened(host, world, None);
     let orders = take_gate_orders(&mut second);
-    let [
-        order::Body::Admit(back),
-        order::Body::ReleaseForTransfer(release),
-    ] = &orders[..]
-    else {
+    let [order::Body::Admit(back), order::Body::ReleaseForTransfer(release)] = &orders[..] else {
         panic!("{orders:?}")
     };
     assert_eq!((back.room, back.player), (world, bob.id));
@@ -388,10 +364,8 @@ fn a_kept_world_goes_on_without_a_map_that_was_not_kept() {
 
 /// A cluster that stores rooms at intervals; ann has just arrived on the second map of a world.
 fn arrived_where_rooms_are_stored() -> (LobbyHarness, Client, [u64; 2]) {
-    let (mut first, hosts, ann, world) = two_hosts_with(LobbyConfig {
-        stores_rooms: true,
-        ..recording()
-    });
+    let (mut first, hosts, ann, world) =
+        two_hosts_with(LobbyConfig { stores_rooms: true, ..recording() });
     let map = arrive(&mut first, hosts, &ann, world);
     assert!(has_luggage(&first));
     (first, ann, [world, map])
@@ -418,10 +392,7 @@ fn two_hosts() -> (LobbyHarness, [HostId; 2], Client, u64) {
 
 fn two_hosts_with(config: LobbyConfig) -> (LobbyHarness, [HostId; 2], Client, u64) {
     let mut harness = LobbyHarness::with(config);
-    let hosts = [
-        harness.reconnecting_host(1, 1, &[]),
-        harness.reconnecting_host(2, 2, &[]),
-    ];
+    let hosts = [harness.reconnecting_host(1, 1, &[]), harness.reconnecting_host(2, 2, &[])];
     let (ann, world) = start_world(&mut harness, hosts[0], &[]);
     (harness, hosts, ann, world)
 }
@@ -429,10 +400,7 @@ fn two_hosts_with(config: LobbyConfig) -> (LobbyHarness, [HostId; 2], Client, u6
 /// A cluster that stores rooms at intervals, its only host, which does not survive the leader, and
 /// ann in a world there.
 fn stored_world_with_one_seat_per_map() -> (LobbyHarness, HostId, Client, u64) {
-    let mut harness = LobbyHarness::with(LobbyConfig {
-        stores_rooms: true,
-        ..recording()
-    });
+    let mut harness = LobbyHarness::with(LobbyConfig { stores_rooms: true, ..recording() });
     let host = harness.host(1, 8);
     let (ann, world) = start_world(&mut harness, host, &[("map-seats", "1")]);
     (harness, host, ann, world)
@@ -444,11 +412,7 @@ fn start_world(harness: &mut LobbyHarness, host: HostId, given: &[(&str, &str)])
     let world = harness
         .create(
             &ann,
-            world::CreateRoom {
-                capacity: 8,
-                parameters: parameters(given),
-                ..room("den")
-            },
+            world::CreateRoom { capacity: 8, parameters: parameters(given), ..room("den") },
         )
         .id;
     harness.send(ann.conn, super::super::harness::start());
@@ -488,19 +452,13 @@ fn change_room(harness: &mut LobbyHarness, room: u64, change: impl FnOnce(&mut p
 /// One player is in the room alone, and the other one has left it.
 fn assert_is_only_member(harness: &mut LobbyHarness, inside: &Client, outside: &Client) {
     assert_eq!(harness.members(inside), format!("{}*", inside.name));
-    assert_eq!(
-        harness.refusal_code(outside.conn, request_ticket()),
-        ErrorCode::NotInRoom
-    );
+    assert_eq!(harness.refusal_code(outside.conn, request_ticket()), ErrorCode::NotInRoom);
 }
 
 /// The first order about gates for that host.
 fn next_gate_order_for(harness: &mut LobbyHarness, wanted: HostId) -> order::Body {
     let orders = harness.take_orders();
-    let found = orders
-        .iter()
-        .find(|(host, body)| *host == wanted && is_about_gates(body))
-        .cloned();
+    let found = orders.iter().find(|(host, body)| *host == wanted && is_about_gates(body)).cloned();
     harness.put_back(orders);
     found.expect("an order about gates").1
 }
@@ -512,8 +470,5 @@ fn take_gate_orders(harness: &mut LobbyHarness) -> Vec<order::Body> {
 }
 
 fn is_about_gates(body: &order::Body) -> bool {
-    matches!(
-        body,
-        order::Body::ReleaseForTransfer(_) | order::Body::Admit(_)
-    )
+    matches!(body, order::Body::ReleaseForTransfer(_) | order::Body::Admit(_))
 }

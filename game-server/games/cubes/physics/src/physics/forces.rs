@@ -101,21 +101,16 @@ impl Physics {
     /// Whether a body stands on something, by the last step's contacts.
     fn is_supported(&self, body: BodyId) -> bool {
         let collider = self.state(body).collider;
-        self.world
-            .contact_pairs_with(collider)
-            .filter(|pair| pair.has_any_active_contact())
-            .any(|pair| {
+        self.world.contact_pairs_with(collider).filter(|pair| pair.has_any_active_contact()).any(
+            |pair| {
                 // Normals point from the first collider to the second.
-                let up = if pair.collider1 == collider {
-                    -1.0
-                } else {
-                    1.0
-                };
+                let up = if pair.collider1 == collider { -1.0 } else { 1.0 };
                 let manifolds = pair.solver_manifolds().iter();
                 manifolds
                     .filter(|manifold| !manifold.data.solver_contacts.is_empty())
                     .any(|manifold| manifold.data.normal.z * up > MIN_SUPPORT)
-            })
+            },
+        )
     }
 
     /// Pulls near cubes, so that they move and turn with the player's cube, which is pulled towards
@@ -153,12 +148,7 @@ impl Physics {
 
     fn motion(&self, body: BodyId) -> (Vector, Vector, Vector, f32) {
         let body = &self.world.bodies[handle_of(body)];
-        (
-            body.translation(),
-            body.linvel(),
-            body.angvel(),
-            body.mass(),
-        )
+        (body.translation(), body.linvel(), body.angvel(), body.mass())
     }
 
     /// Wakes each small cube within reach and changes its velocity.
@@ -186,16 +176,10 @@ impl Physics {
         let around = Aabb::from_half_extents(centre, Vector::splat(REACH_M));
         // The bounds of the last step are wide enough: they include how far a cube may move in the
         // next one.
-        let near = self
-            .world
-            .intersect_aabb_conservative(around, QueryFilter::only_dynamic());
+        let near = self.world.intersect_aabb_conservative(around, QueryFilter::only_dynamic());
         let bodies = near
             .filter_map(|(_, collider)| collider.parent())
             .filter(|&handle| self.world.bodies[handle].translation().distance(centre) <= REACH_M);
-        found.extend(
-            bodies
-                .map(body_of)
-                .filter(|&other| self.state(other).kind == CUBE),
-        );
+        found.extend(bodies.map(body_of).filter(|&other| self.state(other).kind == CUBE));
     }
 }

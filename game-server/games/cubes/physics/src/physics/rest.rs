@@ -48,11 +48,8 @@ impl SleepState {
 
     /// Counts a step in which the body moved to `pose`.
     pub(super) fn observe(&mut self, pose: &Pose) {
-        let near = self
-            .at
-            .iter()
-            .zip(pose.at)
-            .all(|(here, there)| (here - there).abs() <= STILL_UNITS);
+        let near =
+            self.at.iter().zip(pose.at).all(|(here, there)| (here - there).abs() <= STILL_UNITS);
         let turn = POSE_FORMAT.quaternion(pose);
         if near && distance(self.turn, turn) <= STILL_TURN {
             self.still_steps = (self.still_steps + 1).min(STILL_STEPS);
@@ -121,11 +118,7 @@ impl Physics {
 
 /// The distance of two unit quaternions, where `q` and `-q` are the same orientation.
 fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
-    let apart = |sign: f32| {
-        a.iter()
-            .zip(b)
-            .map(|(a, b)| (a - sign * b) * (a - sign * b))
-            .sum::<f32>()
-    };
+    let apart =
+        |sign: f32| a.iter().zip(b).map(|(a, b)| (a - sign * b) * (a - sign * b)).sum::<f32>();
     apart(1.0).min(apart(-1.0)).sqrt()
 }

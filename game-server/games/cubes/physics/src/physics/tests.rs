@@ -5,10 +5,7 @@ use crate::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::pose::MotionFormat;
 
-const ARENA: Arena = Arena {
-    width_m: 32.0,
-    height_m: 32.0,
-};
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 const MIDDLE: [f32; 2] = [16.0, 16.0];
 
 #[test]
@@ -17,16 +14,10 @@ fn a_heap_comes_to_rest_and_then_keeps_its_exact_bits() {
     let steps = steps_to_rest(&mut physics, 60 * 15);
     let before = poses(&physics);
     assert!(
-        before
-            .iter()
-            .all(|pose| pose.flag && pose.motion == ambit_proto::pose::Motion::default())
+        before.iter().all(|pose| pose.flag && pose.motion == ambit_proto::pose::Motion::default())
     );
     run(&mut physics, 60 * 180);
-    assert_eq!(
-        poses(&physics),
-        before,
-        "changed after the heap came to rest in {steps} steps"
-    );
+    assert_eq!(poses(&physics), before, "changed after the heap came to rest in {steps} steps");
 }
 
 #[test]
@@ -88,10 +79,7 @@ fn a_push_moves_a_cube_along_its_axis_within_the_speed_limit() {
             (3.0..9.0).contains(&ahead) && aside.abs() < 0.5,
             "{ahead} m ahead, {aside} m aside"
         );
-        assert!(
-            (4.0..8.0).contains(&fastest) && turned > 3.0,
-            "{fastest} m/s, {turned} rad/s"
-        );
+        assert!((4.0..8.0).contains(&fastest) && turned > 3.0, "{fastest} m/s, {turned} rad/s");
     }
 }
 
@@ -103,10 +91,7 @@ fn walls_hold_a_player_that_pushes_against_them() {
         physics.step();
     }
     let at = POSE_FORMAT.position(&physics.pose(player));
-    assert!(
-        at.x < 31.7 && at.y < 31.7 && at.x > 30.0 && at.y > 30.0,
-        "{at:?}"
-    );
+    assert!(at.x < 31.7 && at.y < 31.7 && at.x > 30.0 && at.y > 30.0, "{at:?}");
 }
 
 #[test]
@@ -163,10 +148,7 @@ fn a_jump_begins_on_the_ground_once_for_each_press() {
 fn a_press_that_is_not_repeated_counts_once() {
     let (mut physics, player) = scene(0);
     run(&mut physics, 5);
-    let pressed = Keys {
-        previous: Keymap(0),
-        current: Keymap(0).with(control::JUMP, true),
-    };
+    let pressed = Keys { previous: Keymap(0), current: Keymap(0).with(control::JUMP, true) };
     physics.set_keys(player, pressed);
     physics.step();
     assert!(POSE_FORMAT.velocities(&physics.pose(player)).0[2] > 3.0);
@@ -194,17 +176,11 @@ fn a_stacked_cube_falls_when_its_support_is_removed() {
 fn a_cube_on_a_player_falls_when_the_player_rolls_away() {
     let mut physics = Physics::new(ARENA);
     let player = physics.add(PLAYER, &at_rest(16.0, 16.0, PLAYER_EDGE_M / 2.0));
-    let above = physics.add(
-        CUBE,
-        &at_rest(16.0, 16.0, PLAYER_EDGE_M + CUBE_EDGE_M / 2.0),
-    );
+    let above = physics.add(CUBE, &at_rest(16.0, 16.0, PLAYER_EDGE_M + CUBE_EDGE_M / 2.0));
     run(&mut physics, 60);
     assert!(physics.pose(above).flag);
     for frame in 0..240 {
-        physics.set_keys(
-            player,
-            held(if frame < 60 { &[control::RIGHT] } else { &[] }, frame),
-        );
+        physics.set_keys(player, held(if frame < 60 { &[control::RIGHT] } else { &[] }, frame));
         physics.step();
     }
     let pose = physics.pose(above);
@@ -222,10 +198,7 @@ fn a_set_pose_is_kept_exactly_and_sleeps_if_its_flag_is_set() {
         Some(([1.0, 0.0, 0.0], [0.0; 3])),
     );
     physics.set_pose(cubes[1], &falling);
-    assert_eq!(
-        (physics.pose(cubes[0]), physics.pose(cubes[1])),
-        (pose, falling)
-    );
+    assert_eq!((physics.pose(cubes[0]), physics.pose(cubes[1])), (pose, falling));
     run(&mut physics, 10);
     assert_eq!(physics.pose(cubes[0]), pose);
     let later = physics.pose(cubes[1]);
@@ -269,21 +242,11 @@ fn a_space_is_free_if_no_body_is_near() {
 
 #[test]
 fn a_cube_comes_to_rest_on_the_floor_despite_the_pose_grid() {
-    assert_eq!(
-        POSE_FORMAT.motion,
-        Some(MotionFormat {
-            linear: 128,
-            angular: 64
-        })
-    );
+    assert_eq!(POSE_FORMAT.motion, Some(MotionFormat { linear: 128, angular: 64 }));
     let mut physics = Physics::new(ARENA);
     let cube = physics.add(
         CUBE,
-        &POSE_FORMAT.moving(
-            place(8.0, 8.0, 1.0),
-            [0.0, 0.0, 0.0, 1.0],
-            Some(Default::default()),
-        ),
+        &POSE_FORMAT.moving(place(8.0, 8.0, 1.0), [0.0, 0.0, 0.0, 1.0], Some(Default::default())),
     );
     steps_to_rest(&mut physics, 180);
     assert!((POSE_FORMAT.position(&physics.pose(cube)).z - CUBE_EDGE_M / 2.0).abs() < 0.002);
@@ -293,10 +256,7 @@ fn a_cube_comes_to_rest_on_the_floor_despite_the_pose_grid() {
 fn heap(cubes: u8) -> Physics {
     let mut physics = Physics::new(ARENA);
     for number in 0..cubes {
-        let (x, y) = (
-            f32::from(number % 3) * 0.45,
-            f32::from(number / 3 % 2) * 0.43,
-        );
+        let (x, y) = (f32::from(number % 3) * 0.45, f32::from(number / 3 % 2) * 0.43);
         let height = 0.3 + 0.5 * f32::from(number / 6);
         let pose = POSE_FORMAT.moving(
             place(15.0 + x, 15.0 + y, height),
@@ -332,9 +292,7 @@ fn add_field(physics: &mut Physics, columns: u16, spacing: f32) {
 
 /// A player in the middle, and cubes in a row beside it.
 fn scene(cubes: u8) -> (Physics, BodyId) {
-    let places: Vec<_> = (0..cubes)
-        .map(|number| [17.0 + 0.5 * f32::from(number), 16.0])
-        .collect();
+    let places: Vec<_> = (0..cubes).map(|number| [17.0 + 0.5 * f32::from(number), 16.0]).collect();
     let (physics, player, _) = with_cubes(&places);
     (physics, player)
 }
@@ -354,15 +312,9 @@ fn hash_of_a_game(seed: u64) -> u64 {
     let mut physics = field(10, 0.8);
     let mut players = Vec::new();
     for number in 0..2_u8 {
-        let player = physics.add(
-            PLAYER,
-            &at_rest(6.0 + 20.0 * f32::from(number), 6.0, PLAYER_EDGE_M / 2.0),
-        );
-        players.push((
-            player,
-            RandomDriver::new(seed, number.into()),
-            Keys::default(),
-        ));
+        let player =
+            physics.add(PLAYER, &at_rest(6.0 + 20.0 * f32::from(number), 6.0, PLAYER_EDGE_M / 2.0));
+        players.push((player, RandomDriver::new(seed, number.into()), Keys::default()));
     }
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;
     for frame in 0..900 {
@@ -372,10 +324,7 @@ fn hash_of_a_game(seed: u64) -> u64 {
             physics.set_keys(*player, *keys);
         }
         if frame % 100 == 50 {
-            let removed = physics
-                .bodies()
-                .nth(frame as usize % 90)
-                .expect("a hundred");
+            let removed = physics.bodies().nth(frame as usize % 90).expect("a hundred");
             if physics.kind(removed) == CUBE {
                 physics.remove(removed);
             }
@@ -390,12 +339,7 @@ fn hash_of_a_game(seed: u64) -> u64 {
         }
         physics.step();
         for pose in poses(&physics) {
-            for part in pose
-                .at
-                .map(i64::from)
-                .into_iter()
-                .chain(pose.turn.map(i64::from))
-            {
+            for part in pose.at.map(i64::from).into_iter().chain(pose.turn.map(i64::from)) {
                 hash = (hash ^ part as u64).wrapping_mul(0x0100_0000_01B3);
             }
         }
@@ -412,13 +356,8 @@ fn at_rest(x: f32, y: f32, z: f32) -> Pose {
 }
 
 fn held(controls: &[u8], frame: u64) -> Keys {
-    let keys = controls
-        .iter()
-        .fold(Keymap(0), |keys, &control| keys.with(control, true));
-    Keys {
-        previous: if frame == 0 { Keymap(0) } else { keys },
-        current: keys,
-    }
+    let keys = controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true));
+    Keys { previous: if frame == 0 { Keymap(0) } else { keys }, current: keys }
 }
 
 fn poses(physics: &Physics) -> Vec<Pose> {
@@ -437,8 +376,5 @@ fn steps_to_rest(physics: &mut Physics, max: u32) -> u32 {
             return step;
         }
     }
-    panic!(
-        "{} are awake after {max} steps",
-        physics.changed_bodies().len()
-    );
+    panic!("{} are awake after {max} steps", physics.changed_bodies().len());
 }

@@ -14,47 +14,29 @@ const CUBE: u8 = 1;
 const POST: u8 = 2;
 const FUEL: u8 = 1;
 
-const FORMAT: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
-const CUBES: PoseFormat = PoseFormat {
-    per_metre: 1_000,
-    turn: Turning::Free { bits: 9 },
-    motion: None,
-};
+const FORMAT: PoseFormat =
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const CUBES: PoseFormat =
+    PoseFormat { per_metre: 1_000, turn: Turning::Free { bits: 9 }, motion: None };
 
 #[test]
 fn position_cell_and_component_follow_from_the_pose() {
     let mut world = garage();
     let car = car(&mut world, at(5.0, 5.0));
-    assert_eq!(
-        (world.position(car), world.cell(car)),
-        (at(5.0, 5.0), Cell::new(0, 0))
-    );
+    assert_eq!((world.position(car), world.cell(car)), (at(5.0, 5.0), Cell::new(0, 0)));
     tick(&mut world, 1);
     tick(&mut world, 2);
     world.set_pose(car, at(15.004, 5.0), 1.0, 4.0);
     assert_eq!(world.pose(car).at, [1_500, 500, 0]);
     assert_eq!((world.pose(car).speed, world.has_pose(car)), (400, true));
-    assert_eq!(
-        (world.position(car), world.cell(car)),
-        (at(15.0, 5.0), Cell::new(1, 0))
-    );
+    assert_eq!((world.position(car), world.cell(car)), (at(15.0, 5.0), Cell::new(1, 0)));
     assert_eq!(world.component(car, 0), &Component::Pose(world.pose(car)));
     let mut found = Vec::new();
     world.find_within(at(15.0, 5.0), 1.0, &mut found);
     assert_eq!(found, [car]);
-    let cell_change = WorldChange::ChangeCell {
-        object: car,
-        from: Cell::new(0, 0),
-        to: Cell::new(1, 0),
-    };
-    assert_eq!(
-        changes(&mut world),
-        [WorldChange::BecameActive { object: car }, cell_change]
-    );
+    let cell_change =
+        WorldChange::ChangeCell { object: car, from: Cell::new(0, 0), to: Cell::new(1, 0) };
+    assert_eq!(changes(&mut world), [WorldChange::BecameActive { object: car }, cell_change]);
 }
 
 #[test]
@@ -110,16 +92,9 @@ fn new_objects_are_active_and_despawned_ones_are_not() {
     tick(&mut world, 1);
     let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
     let cell = Cell::new(0, 0);
-    let new_object = |object| {
-        [
-            WorldChange::Spawned { object, cell },
-            WorldChange::BecameActive { object },
-        ]
-    };
-    assert_eq!(
-        changes(&mut world),
-        [new_object(one), new_object(other)].concat()
-    );
+    let new_object =
+        |object| [WorldChange::Spawned { object, cell }, WorldChange::BecameActive { object }];
+    assert_eq!(changes(&mut world), [new_object(one), new_object(other)].concat());
     assert_eq!(world.active_objects(), [one, other]);
     world.despawn(one);
     world.finish_tick();
@@ -133,12 +108,7 @@ fn pose_slots_are_dense_and_belong_to_one_object_for_its_life() {
     let mut world = garage();
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(1.0, 1.0))]);
     let cars: Vec<_> = (0..5).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
-    assert_eq!(
-        cars.iter()
-            .map(|&car| world.pose_slot(car))
-            .collect::<Vec<_>>(),
-        [0, 1, 2, 3, 4]
-    );
+    assert_eq!(cars.iter().map(|&car| world.pose_slot(car)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert!(!world.has_pose(post));
     world.despawn(cars[2]);
     let new_car = car(&mut world, at(9.0, 9.0));
@@ -159,10 +129,7 @@ fn an_object_with_a_pose_reports_changes_of_its_other_components_only() {
         changes(&mut world),
         [
             WorldChange::BecameActive { object: car },
-            WorldChange::Components {
-                object: car,
-                mask: 1 << FUEL
-            }
+            WorldChange::Components { object: car, mask: 1 << FUEL }
         ]
     );
 }
@@ -170,10 +137,7 @@ fn an_object_with_a_pose_reports_changes_of_its_other_components_only() {
 #[test]
 fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     let mut world = garage();
-    let (one, other) = (
-        car(&mut world, at(10.0, 5.0)),
-        car(&mut world, at(12.0, 6.0)),
-    );
+    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
     tick(&mut world, 1);
     tick(&mut world, 2);
     world.set_pose(one, at(14.0, 5.0), 0.0, 80.0);
@@ -181,32 +145,17 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     assert_eq!(world.position_at(one, ms(75)), at(12.0, 5.0));
     assert_eq!(world.position_at(one, ms(900)), at(14.0, 5.0));
     let span = (ms(50), ms(100));
-    assert_eq!(
-        first_contact(world.motion(one), world.motion(other), span, 1.0),
-        Some(ms(75))
-    );
-    assert_eq!(
-        first_contact(world.motion(one), world.motion(other), span, 0.9),
-        None
-    );
+    assert_eq!(first_contact(world.motion(one), world.motion(other), span, 1.0), Some(ms(75)));
+    assert_eq!(first_contact(world.motion(one), world.motion(other), span, 0.9), None);
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(13.0, 5.0))]);
-    assert_eq!(
-        first_contact(world.motion(post), world.motion(one), span, 1.0),
-        Some(ms(75))
-    );
+    assert_eq!(first_contact(world.motion(post), world.motion(one), span, 1.0), Some(ms(75)));
     tick(&mut world, 3); // The object is at rest.
     assert_eq!(world.position_at(one, ms(100)), at(14.0, 5.0));
 }
 
 #[test]
 fn the_trace_reports_positions_of_poses() {
-    let mut world = World::new(
-        &RoomConfig {
-            trace: true,
-            ..config()
-        },
-        schema(),
-    );
+    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
     let car = car(&mut world, at(5.0, 5.0));
     tick(&mut world, 1);
     world.set_pose(car, at(15.0, 5.0), 0.0, 0.0);
@@ -214,18 +163,8 @@ fn the_trace_reports_positions_of_poses() {
     world.finish_tick();
     let mut lines = Vec::new();
     world.drain_trace(&mut lines);
-    let moved = TraceEvent::Moved {
-        position: at(25.0, 5.0),
-        cell: 3,
-    };
-    assert_eq!(
-        lines.last(),
-        Some(&TraceLine {
-            at: ms(50),
-            object: car,
-            event: moved
-        })
-    );
+    let moved = TraceEvent::Moved { position: at(25.0, 5.0), cell: 3 };
+    assert_eq!(lines.last(), Some(&TraceLine { at: ms(50), object: car, event: moved }));
     assert_eq!(lines.len(), 2);
 }
 
@@ -240,10 +179,7 @@ fn setting_a_pose_on_an_object_with_a_path_panics() {
 #[test]
 fn team_engagement_and_budget_changes_are_passed_on() {
     let mut world = garage();
-    let (one, other) = (
-        car(&mut world, at(10.0, 5.0)),
-        car(&mut world, at(12.0, 6.0)),
-    );
+    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
     changes(&mut world);
     world.set_team(one, Some(3));
     world.set_team(one, Some(3));
@@ -252,15 +188,8 @@ fn team_engagement_and_budget_changes_are_passed_on() {
     assert_eq!((world.team(one), world.team(other)), (Some(3), None));
     let expected = [
         WorldChange::Team { object: one },
-        WorldChange::Engaged {
-            viewer: one,
-            object: other,
-            until: ms(900),
-        },
-        WorldChange::Budget {
-            player: Some(PlayerId(4)),
-            bytes_per_s: 8_000,
-        },
+        WorldChange::Engaged { viewer: one, object: other, until: ms(900) },
+        WorldChange::Budget { player: Some(PlayerId(4)), bytes_per_s: 8_000 },
     ];
     assert_eq!(changes(&mut world), expected);
 }
@@ -269,21 +198,13 @@ fn team_engagement_and_budget_changes_are_passed_on() {
 fn static_obstacles_are_encoded_once_at_the_end_of_the_first_tick() {
     let mut world = garage();
     tick(&mut world, 1);
-    world
-        .statics_mut()
-        .add_box(Obstacle::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
+    world.statics_mut().add_box(Obstacle::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
     assert!(world.static_map().is_empty());
     world.finish_tick();
-    world
-        .statics_mut()
-        .add_box(Obstacle::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
+    world.statics_mut().add_box(Obstacle::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
     world.finish_tick();
     let map = StaticMap::decode(&world.static_map()).expect("an encoded map");
-    let boxes: Vec<_> = map
-        .boxes
-        .iter()
-        .map(|each| (each.centre, each.half))
-        .collect();
+    let boxes: Vec<_> = map.boxes.iter().map(|each| (each.centre, each.half)).collect();
     assert_eq!(boxes, [(Position::new(10.0, 20.0, 1.5), [1.0, 2.0, 1.5])]);
     let mut empty = garage();
     empty.finish_tick();
@@ -307,18 +228,12 @@ impl Game for PushedCubesGame {
         for n in 0..900u16 {
             let place = Position::new(f32::from(n % 30) * 3.0, f32::from(n / 30) * 3.0, 0.5);
             let upright = CUBES.free(place, [0.0, 0.0, 0.0, 1.0]);
-            self.cubes
-                .push(world.spawn(CUBE, vec![Component::Pose(upright)]));
+            self.cubes.push(world.spawn(CUBE, vec![Component::Pose(upright)]));
         }
     }
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        world.spawn(
-            CUBE,
-            vec![Component::Pose(
-                CUBES.free(at(50.0, 50.0), [0.0, 0.0, 0.0, 1.0]),
-            )],
-        )
+        world.spawn(CUBE, vec![Component::Pose(CUBES.free(at(50.0, 50.0), [0.0, 0.0, 0.0, 1.0]))])
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
@@ -340,15 +255,7 @@ impl Game for PushedCubesGame {
             } else {
                 [0.0, 0.0, 1.0, 0.0]
             };
-            world.set_free_pose(
-                cube,
-                Position {
-                    z: 0.5 + lift,
-                    ..here
-                },
-                turned,
-                n % 2 == 0,
-            );
+            world.set_free_pose(cube, Position { z: 0.5 + lift, ..here }, turned, n % 2 == 0);
         }
     }
 }
@@ -367,11 +274,7 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
         game.input(&mut world, PlayerId(1), keys);
         game.step(&mut world, Duration::from_millis(50));
         world.finish_tick();
-        let expected: &[ObjectId] = if (10..50).contains(&number) {
-            &game.cubes
-        } else {
-            &[]
-        };
+        let expected: &[ObjectId] = if (10..50).contains(&number) { &game.cubes } else { &[] };
         assert_eq!(world.active_objects(), expected, "tick {number}");
         activated += changes(&mut world)
             .iter()
@@ -393,9 +296,7 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
 fn the_same_poses_give_the_same_world_bit_for_bit() {
     let run = || {
         let mut world = garage();
-        let cars: Vec<_> = (0..30)
-            .map(|n| car(&mut world, at(n as f32, 5.0)))
-            .collect();
+        let cars: Vec<_> = (0..30).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
         let mut reported = Vec::new();
         for number in 1..100 {
             tick(&mut world, number);
@@ -406,11 +307,7 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
                 }
             }
             world.finish_tick();
-            reported.extend(
-                changes(&mut world)
-                    .into_iter()
-                    .map(|change| format!("{change:?}")),
-            );
+            reported.extend(changes(&mut world).into_iter().map(|change| format!("{change:?}")));
             reported.extend(cars.iter().map(|&car| format!("{:?}", world.pose(car))));
         }
         reported
@@ -428,14 +325,8 @@ fn schema() -> Schema {
     Schema {
         game: "garage".into(),
         kinds: vec![
-            kind(
-                "car",
-                vec![ComponentSpec::public("pose", Codec::Pose(FORMAT)), fuel],
-            ),
-            kind(
-                "cube",
-                vec![ComponentSpec::public("pose", Codec::Pose(CUBES))],
-            ),
+            kind("car", vec![ComponentSpec::public("pose", Codec::Pose(FORMAT)), fuel]),
+            kind("cube", vec![ComponentSpec::public("pose", Codec::Pose(CUBES))]),
             kind("post", vec![ComponentSpec::public("path", Codec::Path)]),
         ],
         ..Schema::default()

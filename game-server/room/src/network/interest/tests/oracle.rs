@@ -62,15 +62,10 @@ impl Oracle {
 
     fn remove_object(&mut self, object: ObjectId) -> Vec<InterestChange> {
         self.objects.remove(&object);
-        let (lost, kept) = self
-            .followed
-            .iter()
-            .partition(|&&(_, followed)| followed == object);
+        let (lost, kept) = self.followed.iter().partition(|&&(_, followed)| followed == object);
         self.followed = kept;
         let lost: BTreeSet<(ClientId, ObjectId)> = lost;
-        lost.into_iter()
-            .map(|(viewer, object)| InterestChange::Leave { viewer, object })
-            .collect()
+        lost.into_iter().map(|(viewer, object)| InterestChange::Leave { viewer, object }).collect()
     }
 
     fn remove_viewer(&mut self, viewer: ClientId) {
@@ -108,19 +103,14 @@ impl Scene {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
         let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
-        let oracle_areas = zones
-            .iter()
-            .map(|zone| (i32::from(zone.inner), i32::from(zone.outer)))
-            .collect();
+        let oracle_areas =
+            zones.iter().map(|zone| (i32::from(zone.inner), i32::from(zone.outer))).collect();
         Self {
             seed,
             rng,
             columns,
             rows,
-            oracle: Oracle {
-                zones: oracle_areas,
-                ..Oracle::default()
-            },
+            oracle: Oracle { zones: oracle_areas, ..Oracle::default() },
             interest: Interest::new(&grid, zones),
             reported: Vec::new(),
             expected: Vec::new(),
@@ -140,14 +130,7 @@ impl Scene {
     }
 
     fn compare(&mut self, step: u32, settled: &[InterestChange]) {
-        let Self {
-            seed,
-            reported,
-            expected,
-            oracle,
-            interest,
-            ..
-        } = self;
+        let Self { seed, reported, expected, oracle, interest, .. } = self;
         let removed = expected.len();
         assert_eq!(
             reported[..removed],
@@ -155,11 +138,7 @@ impl Scene {
             "seed {seed}, step {step}: changes of removals"
         );
         reported[removed..].sort_unstable();
-        assert_eq!(
-            reported[removed..],
-            *settled,
-            "seed {seed}, step {step}: changes of a step"
-        );
+        assert_eq!(reported[removed..], *settled, "seed {seed}, step {step}: changes of a step");
         reported.clear();
         expected.clear();
 
@@ -191,10 +170,7 @@ impl Scene {
                 .copied()
                 .filter(|&v| oracle.followed.contains(&(v, object)))
                 .collect();
-            assert_eq!(
-                followers, expected,
-                "seed {seed}, step {step}: followers of {object}"
-            );
+            assert_eq!(followers, expected, "seed {seed}, step {step}: followers of {object}");
             assert!(
                 oracle
                     .viewers
@@ -218,30 +194,22 @@ impl Scene {
     }
 
     fn random_cell(&mut self) -> Cell {
-        Cell {
-            column: self.rng.u16(..self.columns),
-            row: self.rng.u16(..self.rows),
-        }
+        Cell { column: self.rng.u16(..self.columns), row: self.rng.u16(..self.rows) }
     }
 
     fn neighbour_of(&mut self, at: CellPosition) -> Cell {
         let mut step = |from: i32, cells: u16| {
             (from + self.rng.i32(-1..=1)).clamp(0, i32::from(cells) - 1) as u16
         };
-        Cell {
-            column: step(at.0, self.columns),
-            row: step(at.1, self.rows),
-        }
+        Cell { column: step(at.0, self.columns), row: step(at.1, self.rows) }
     }
 
     fn any_object(&mut self) -> Option<ObjectId> {
-        self.rng
-            .choice(self.oracle.objects.keys().copied().collect::<Vec<_>>())
+        self.rng.choice(self.oracle.objects.keys().copied().collect::<Vec<_>>())
     }
 
     fn any_viewer(&mut self) -> Option<ClientId> {
-        self.rng
-            .choice(self.oracle.viewers.keys().copied().collect::<Vec<_>>())
+        self.rng.choice(self.oracle.viewers.keys().copied().collect::<Vec<_>>())
     }
 
     fn next_id(&mut self) -> u32 {
@@ -252,18 +220,11 @@ impl Scene {
     /// The id is new, or sometimes that of a removed object.
     fn spawn(&mut self) {
         let next = self.next_id();
-        let id = ObjectId(u64::from(if self.rng.bool() {
-            next
-        } else {
-            self.rng.u32(1..=next)
-        }));
+        let id = ObjectId(u64::from(if self.rng.bool() { next } else { self.rng.u32(1..=next) }));
         if self.oracle.objects.contains_key(&id) {
             return;
         }
-        let (class, cell) = (
-            self.rng.usize(..self.oracle.zones.len()),
-            self.random_cell(),
-        );
+        let (class, cell) = (self.rng.usize(..self.oracle.zones.len()), self.random_cell());
         self.oracle.objects.insert(id, (class, cell_position(cell)));
         self.interest.add_object(id, class as u8, cell);
     }
@@ -276,8 +237,7 @@ impl Scene {
         let mut reported = Vec::new();
         self.interest.remove_object(object, &mut reported);
         self.interest.remove_object(object, &mut reported); // No further changes.
-        self.interest
-            .change_cell(object, Cell { column: 0, row: 0 });
+        self.interest.change_cell(object, Cell { column: 0, row: 0 });
         self.interest.refresh(object);
         reported.sort_unstable();
         self.reported.append(&mut reported);
@@ -293,9 +253,7 @@ impl Scene {
             _ => self.any_object().unwrap_or(ObjectId(1)),
         };
         let home = self.random_cell();
-        self.oracle
-            .viewers
-            .insert(id, (avatar, cell_position(home)));
+        self.oracle.viewers.insert(id, (avatar, cell_position(home)));
         self.interest.add_viewer(id, avatar, home);
     }
 
@@ -316,12 +274,7 @@ impl Scene {
             return;
         };
         let avatar = self.oracle.viewers[&viewer].0;
-        let avatars: Vec<_> = self
-            .oracle
-            .viewers
-            .values()
-            .map(|&(avatar, _)| avatar)
-            .collect();
+        let avatars: Vec<_> = self.oracle.viewers.values().map(|&(avatar, _)| avatar).collect();
         let objects: Vec<_> = self.oracle.objects.keys().copied().collect();
         let hide = self.rng.bool();
         let kind = self.rng.u8(..4);
@@ -337,11 +290,7 @@ impl Scene {
                 self.oracle.unseen.remove(&pair);
             }
         }
-        let sharers = self
-            .oracle
-            .viewers
-            .iter()
-            .filter(|&(_, &(other, _))| other == avatar);
+        let sharers = self.oracle.viewers.iter().filter(|&(_, &(other, _))| other == avatar);
         match kind {
             0 | 2 => self.interest.refresh(object),
             _ => sharers.for_each(|(&sharer, _)| self.interest.refresh_viewer(sharer)),
@@ -383,29 +332,19 @@ impl Scene {
     }
 
     fn put_object(&mut self, object: ObjectId, cell: Cell) {
-        self.oracle
-            .objects
-            .get_mut(&object)
-            .expect("the object exists")
-            .1 = cell_position(cell);
+        self.oracle.objects.get_mut(&object).expect("the object exists").1 = cell_position(cell);
         self.interest.change_cell(object, cell);
     }
 
     fn put_viewer(&mut self, viewer: ClientId, cell: Cell) {
-        self.oracle
-            .viewers
-            .get_mut(&viewer)
-            .expect("the viewer exists")
-            .1 = cell_position(cell);
+        self.oracle.viewers.get_mut(&viewer).expect("the viewer exists").1 = cell_position(cell);
         self.interest.move_home(viewer, cell);
     }
 }
 
 fn check(zones: &[(u16, u16)], seeds: std::ops::Range<u64>) {
-    let zones: Vec<_> = zones
-        .iter()
-        .map(|&(inner, outer)| AreaOfInterest { inner, outer })
-        .collect();
+    let zones: Vec<_> =
+        zones.iter().map(|&(inner, outer)| AreaOfInterest { inner, outer }).collect();
     for seed in seeds {
         Scene::new(seed, &zones).play(300);
     }

@@ -14,10 +14,8 @@ pub(super) fn fit(samples: &Samples, before: &FineWeights) -> FineWeights {
     let mut weights = before.clone();
     for class in 0..CLASSES {
         let of = |samples: &[NumberSample], fit: &dyn Fn(&[&NumberSample])| {
-            let chosen: Vec<&NumberSample> = samples
-                .iter()
-                .filter(|sample| sample.class == class)
-                .collect();
+            let chosen: Vec<&NumberSample> =
+                samples.iter().filter(|sample| sample.class == class).collect();
             if chosen.len() >= MIN_SAMPLES {
                 fit(&chosen);
             }
@@ -45,16 +43,8 @@ pub(super) fn fit(samples: &Samples, before: &FineWeights) -> FineWeights {
     }
     fit_probabilities(&mut weights.membership, &samples.contexts[0], 30);
     fit_probabilities(&mut weights.flag, &samples.contexts[1], 16);
-    fit_probabilities(
-        &mut weights.same_position,
-        &samples.contexts[2],
-        UNCHANGED_CONTEXTS,
-    );
-    fit_probabilities(
-        &mut weights.same_turn,
-        &samples.contexts[3],
-        UNCHANGED_CONTEXTS,
-    );
+    fit_probabilities(&mut weights.same_position, &samples.contexts[2], UNCHANGED_CONTEXTS);
+    fit_probabilities(&mut weights.same_turn, &samples.contexts[3], UNCHANGED_CONTEXTS);
     fit_probabilities(&mut weights.largest, &samples.contexts[4], 16);
     weights
 }
@@ -62,11 +52,8 @@ pub(super) fn fit(samples: &Samples, before: &FineWeights) -> FineWeights {
 /// Counted shares, mixed with a little of the share in the whole group of contexts, so that a
 /// context with few samples is like the others of its group.
 fn fit_probabilities(probabilities: &mut [u16], counted: &[[u32; 2]], group: usize) {
-    let count = |context: usize| {
-        counted
-            .get(context)
-            .map_or([0.0; 2], |counts| counts.map(f64::from))
-    };
+    let count =
+        |context: usize| counted.get(context).map_or([0.0; 2], |counts| counts.map(f64::from));
     for (index, probabilities) in probabilities.chunks_mut(group).enumerate() {
         let start = index * group;
         let all = (start..start + probabilities.len())
@@ -82,10 +69,7 @@ fn fit_probabilities(probabilities: &mut [u16], counted: &[[u32; 2]], group: usi
 }
 
 fn to_f64(weights: &[i16]) -> Vec<f64> {
-    weights
-        .iter()
-        .map(|weight| f64::from(*weight) / f64::from(WEIGHT_ONE))
-        .collect()
+    weights.iter().map(|weight| f64::from(*weight) / f64::from(WEIGHT_ONE)).collect()
 }
 
 fn store(fitted: &[f64], weights: &mut [i16]) {
@@ -95,11 +79,7 @@ fn store(fitted: &[f64], weights: &mut [i16]) {
 }
 
 fn weighted_sum_f64(weights: &[f64], sample: &NumberSample) -> f64 {
-    weights
-        .iter()
-        .zip(sample.features)
-        .map(|(weight, feature)| weight * f64::from(feature))
-        .sum()
+    weights.iter().zip(sample.features).map(|(weight, feature)| weight * f64::from(feature)).sum()
 }
 
 /// Least squares; each sample has the weight that Student's distribution with four degrees of
@@ -181,24 +161,17 @@ impl NormalEquations {
         let matrix = (0..size * size)
             .map(|index| if index % (size + 1) == 0 { ridge } else { 0.0 })
             .collect();
-        Self {
-            size,
-            matrix,
-            right: vec![0.0; size],
-        }
+        Self { size, matrix, right: vec![0.0; size] }
     }
 
     fn add(&mut self, features: &[f32], weight: f64, right: f64) {
-        for (row, feature) in features[..self.size]
-            .iter()
-            .enumerate()
-            .filter(|(_, feature)| **feature != 0.0)
+        for (row, feature) in
+            features[..self.size].iter().enumerate().filter(|(_, feature)| **feature != 0.0)
         {
             let feature = f64::from(*feature);
             let scaled = feature * weight;
-            for (cell, other) in self.matrix[row * self.size..]
-                .iter_mut()
-                .zip(&features[..self.size])
+            for (cell, other) in
+                self.matrix[row * self.size..].iter_mut().zip(&features[..self.size])
             {
                 *cell += scaled * f64::from(*other);
             }
@@ -222,8 +195,6 @@ impl NormalEquations {
                 }
             }
         }
-        (0..size)
-            .map(|row| self.right[row] / self.matrix[row * size + row])
-            .collect()
+        (0..size).map(|row| self.right[row] / self.matrix[row * size + row]).collect()
     }
 }
