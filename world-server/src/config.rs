@@ -185,17 +185,17 @@ pub struct Config {
     pub max_connections: usize,
 
     /// Maximum number of lobby connections from one IPv4 address or one IPv6 /64 network, unless it
-    /// is one of `--trusted`. Raising it lets one address keep others out. Where all players seem
-    /// to come from a few addresses (a proxy, or a network that translates addresses), all limits
-    /// per address have to be raised.
+    /// is one of `--trusted`. There are twice as many sessions at most, connected or not. Raising
+    /// it lets one address keep others out. Where all players seem to come from a few addresses (a
+    /// proxy, or a network that translates addresses), all limits per address have to be raised.
     #[arg(long, value_name = "COUNT", env = "AMBIT_MAX_CONNECTIONS_PER_ADDRESS",
           default_value_t = LobbyConfig::default().max_per_address,
           value_parser = parse_limit, allow_negative_numbers = true)]
     pub max_connections_per_address: usize,
 
-    /// Addresses without limits per address on connections, chat and lists, for bots and load
-    /// tests: addresses and ranges such as 192.0.2.0/24, separated by commas, or `off`. Limits on
-    /// rooms apply to them too. A proxy on one of them would exempt all its clients.
+    /// Addresses without limits per address on connections, sessions, chat and lists, for bots and
+    /// load tests: addresses and ranges such as 192.0.2.0/24, separated by commas, or `off`. Limits
+    /// on rooms apply to them too. A proxy on one of them would exempt all its clients.
     #[arg(long, value_name = "ADDR[,ADDR]|off", env = "AMBIT_TRUSTED", default_value_t)]
     pub trusted: TrustedAddresses,
 

@@ -551,7 +551,10 @@ impl Lobby {
 
 /// Whether a refused hello ends the connection, since no other hello could succeed.
 fn ends_handshake(code: ErrorCode) -> bool {
-    matches!(code, ErrorCode::VersionMismatch | ErrorCode::TooManyConnections)
+    matches!(
+        code,
+        ErrorCode::VersionMismatch | ErrorCode::TooManyConnections | ErrorCode::TooManyFromAddress
+    )
 }
 
 fn draining_refusal() -> LobbyRefusal {

@@ -120,6 +120,9 @@ pub struct Ban {
     /// The newest session at that time: later ones from that network are barred, too.
     #[prost(uint64, tag = "4")]
     pub newest_session: u64,
+    /// All sessions from that network are barred, earlier ones too.
+    #[prost(bool, tag = "5")]
+    pub bars_network: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MapIdentity {

@@ -13,6 +13,11 @@ use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
 use crate::lobby::server_secret::ServerSecret;
 
+/// How many sessions, connected or not, an address may have for each of its connections. If all
+/// players behind one router lose their connections, and come back without their tokens (a page
+/// that is loaded anew), no session has to end before its grace period does.
+const SESSIONS_PER_CONNECTION: usize = 2;
+
 /// Limits and times. Each limit has an error code for the peer that exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LobbyConfig {
@@ -47,7 +52,7 @@ pub struct LobbyConfig {
     pub max_connections: usize,
     /// Maximum number of connections from one IPv4 address or one IPv6 /64 network.
     pub max_per_address: usize,
-    /// Addresses without that limit, and which no ban bars.
+    /// Addresses without that limit and that of sessions, and which no ban bars.
     pub trusted: Vec<AddressRange>,
     pub max_rooms: usize,
     /// Maximum number of rooms that one player has made.
@@ -101,6 +106,11 @@ impl LobbyConfig {
     /// Whether the address is one of the operator's.
     pub(in crate::lobby) fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|range| range.contains(address))
+    }
+
+    /// Maximum number of sessions, connected or not, that were opened from one address.
+    pub(in crate::lobby) fn max_sessions_per_address(&self) -> usize {
+        self.max_per_address.saturating_mul(SESSIONS_PER_CONNECTION)
     }
 }
 

@@ -198,6 +198,7 @@ fn ban_record(ban: &Ban) -> pb::Ban {
         name: ban.name.as_str().to_owned(),
         network: network_record(ban.network),
         newest_session: ban.newest_session.0,
+        bars_network: ban.bars_network,
     }
 }
 
@@ -357,7 +358,13 @@ impl Lobby {
             creations,
             network: network_from_record(&player.network),
         };
+        let network = saved.network;
         self.players.restore(id, saved, &self.config)?;
+        if let Some(network) = network
+            && !self.config.trusts(network.first_address())
+        {
+            self.players.count_at(id, network);
+        }
         self.timers.set(Timer::Grace(id), now + self.config.grace);
         Some(())
     }
@@ -396,16 +403,18 @@ impl Lobby {
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;
             room.seats.set_ready(player, ready);
+            room.seats.set_waiting(player, true);
         }
         if room.seats.contains(PlayerId(record.host)) {
             room.host = PlayerId(record.host);
         }
         for ban in record.bans {
-            room.bans.add(Ban {
+            room.bans.restore(Ban {
                 player: PlayerId(ban.player),
                 name: PlayerName::parse(&ban.name).ok()?,
                 network: network_from_record(&ban.network),
                 newest_session: PlayerId(ban.newest_session),
+                bars_network: ban.bars_network,
             });
         }
         if !record.password.is_empty() {

@@ -11,3 +11,4 @@ pub(super) mod seats;
 pub(super) mod seed;
 pub(super) mod stored_password;
 pub(super) mod unplayed;
+mod waiting_members;

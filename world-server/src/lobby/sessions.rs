@@ -140,13 +140,20 @@ impl Lobby {
 
     /// Adds a new player. The number of players who are away is bounded too, since each lives for
     /// the grace period: at the bound, the player who is away for the longest time is removed, so
-    /// that connected clients get in.
+    /// that connected clients get in. An address has a bound of its own, so that a client that
+    /// comes and goes removes only players from there.
     fn open_session(
         &mut self,
         now: LocalTime,
         conn: ConnId,
         name: Option<PlayerName>,
     ) -> Result<PlayerId, LobbyRefusal> {
+        let connection = self.connections.get(conn).expect("a hello came on it");
+        let network = SourceNetwork::of(connection.address);
+        let is_trusted = connection.is_trusted;
+        if !is_trusted {
+            self.make_room_for_session(now, network)?;
+        }
         if self.players.len() >= 2 * self.config.max_connections {
             let longest_away = self.timers.longest_away_player().ok_or_else(|| {
                 LobbyRefusal::new(
@@ -156,13 +163,33 @@ impl Lobby {
             })?;
             self.end_session(now, longest_away);
         }
-        let network = self.network_of(conn);
-        Ok(self.players.add(name, Some(conn), Some(network), &self.config))
+        let player = self.players.add(name, Some(conn), Some(network), &self.config);
+        if !is_trusted {
+            self.players.count_at(player, network);
+        }
+        Ok(player)
     }
 
-    fn network_of(&mut self, conn: ConnId) -> SourceNetwork {
-        let connection = self.connections.open_mut(conn);
-        SourceNetwork::of(connection.expect("a hello came on it").address)
+    /// Ends sessions that wait for their players, the oldest first, until one more may be opened
+    /// from this network.
+    fn make_room_for_session(
+        &mut self,
+        now: LocalTime,
+        network: SourceNetwork,
+    ) -> Result<(), LobbyRefusal> {
+        let limit = self.config.max_sessions_per_address();
+        while self.players.counted_at(network).count() >= limit {
+            let waiting = self.timers.longest_away_of(self.players.counted_at(network));
+            let oldest = waiting.ok_or_else(|| {
+                let message = format!(
+                    "there are {limit} players from this address already, as many as one address \
+                     may have; end one of their sessions"
+                );
+                LobbyRefusal::new(ErrorCode::TooManyFromAddress, message)
+            })?;
+            self.end_session(now, oldest);
+        }
+        Ok(())
     }
 
     /// Resumes the player's session on `conn`. An older connection that is still open gets a
@@ -176,13 +203,15 @@ impl Lobby {
             self.begin_close(older, LobbyRefusal::new(ErrorCode::TakenOver, message));
         }
         self.players.renew_token(player);
-        let network = self.network_of(conn);
-        self.players.at_mut(player).network.get_or_insert(network);
+        if self.players.at(player).network.is_none() {
+            self.note_network(now, player, conn);
+        }
         if !self.bots.contains(player) {
             self.counters.resumed += 1;
         }
         if let Some(room) = self.players.at(player).room {
             if older.is_none() {
+                self.rooms.at_mut(room).seats.set_waiting(player, false);
                 self.mark_roster_changed(now, room);
             }
             let joined = self.room_joined(room);
@@ -190,6 +219,17 @@ impl Lobby {
             self.send_ticket(now, player);
         } else if let Some((room, why)) = self.players.at(player).lost_room.clone() {
             self.outbox.notify(conn, room_left_body(room, why));
+        }
+    }
+
+    /// The record of the session did not say where it was opened: it counts where it is resumed.
+    fn note_network(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
+        let connection = self.connections.get(conn).expect("a hello came on it");
+        let network = SourceNetwork::of(connection.address);
+        let is_trusted = connection.is_trusted;
+        self.players.at_mut(player).network = Some(network);
+        if !is_trusted && self.make_room_for_session(now, network).is_ok() {
+            self.players.count_at(player, network);
         }
     }
 
@@ -246,6 +286,7 @@ impl Lobby {
         self.bots.note_lost(player);
         self.timers.set(Timer::Grace(player), now + self.config.grace);
         if let Some(room) = self.players.at(player).room {
+            self.rooms.at_mut(room).seats.set_waiting(player, true);
             self.mark_roster_changed(now, room);
         }
     }

@@ -15,5 +15,6 @@ mod running;
 mod sessions;
 mod strangers;
 mod vanished_machines;
+mod waiting;
 mod walk_about;
 mod worlds;

@@ -86,6 +86,18 @@ impl LobbyTimers {
             _ => None,
         })
     }
+
+    /// The one of these players whose grace period ends first; `None` if nobody is away.
+    pub(super) fn longest_away_of(
+        &self,
+        players: impl IntoIterator<Item = PlayerId>,
+    ) -> Option<PlayerId> {
+        let away = players.into_iter().filter_map(|player| {
+            let ends_at = self.at.get(&Timer::Grace(player))?;
+            Some((*ends_at, player))
+        });
+        away.min().map(|(_, player)| player)
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +128,19 @@ mod tests {
         assert_eq!(timers.next_deadline(), Some(at(20)));
         timers.cancel(Timer::Listing);
         assert_eq!(timers.next_deadline(), None);
+    }
+
+    #[test]
+    fn of_some_players_the_one_who_is_away_for_the_longest_time_is_found() {
+        let mut timers = LobbyTimers::default();
+        for (player, ends_at) in [(1, 10), (2, 30), (3, 20), (4, 20)] {
+            timers.set(Timer::Grace(PlayerId(player)), at(ends_at));
+        }
+        let oldest =
+            |players: &[u64]| timers.longest_away_of(players.iter().copied().map(PlayerId));
+        assert_eq!(oldest(&[2, 4, 3]), Some(PlayerId(3)));
+        assert_eq!(oldest(&[5, 2]), Some(PlayerId(2)), "5 is not away");
+        assert_eq!(oldest(&[5]), None);
     }
 
     fn at(millis: u64) -> LocalTime {

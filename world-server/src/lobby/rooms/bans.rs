@@ -3,13 +3,17 @@
 //! A player who was put out can open a session with another id, so a ban bars more than the
 //! session: whoever has the player's name or one that looks like it, and sessions from the player's
 //! network that were opened later. Sessions that were there before are other people, as may be all
-//! later ones from a network that people share: the lobby makes exceptions for such networks.
+//! later ones from a network that people share: the lobby makes exceptions for such networks. But
+//! if [`KICKS_THAT_BAR`] players of a network are put out within [`KICK_PERIOD`], all its sessions
+//! are barred, since one player may pretend to be many.
 //!
 //! Bans live as long as the room.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use ambit_proto::ids::PlayerId;
+use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::text::{NameKeys, PlayerName};
@@ -17,6 +21,11 @@ use crate::lobby::text::{NameKeys, PlayerName};
 /// Maximum number of bans of a room; beyond it the oldest one ends. A room's host has to kick that
 /// many players to reach it, and each has to join first.
 const MAX_BANS: usize = 1_024;
+/// One player of a household may misbehave, and another may be taken for the first one who is back.
+/// The third one within the time is no mistake.
+const KICKS_THAT_BAR: usize = 3;
+/// Time in which the room's host can put out so many, also by hand.
+const KICK_PERIOD: Duration = Duration::from_mins(1);
 
 /// A player as it was when it was put out.
 #[derive(Clone, Debug)]
@@ -27,6 +36,8 @@ pub(in crate::lobby) struct Ban {
     pub(in crate::lobby) network: Option<SourceNetwork>,
     /// The newest session at that time.
     pub(in crate::lobby) newest_session: PlayerId,
+    /// Whether it bars all sessions of the network, and members who come from there do not matter.
+    pub(in crate::lobby) bars_network: bool,
 }
 
 /// What a ban bars a player by, from the narrowest to the widest.
@@ -34,19 +45,47 @@ pub(in crate::lobby) struct Ban {
 pub(in crate::lobby) enum BarredBy {
     Session,
     Name,
+    /// It was opened later than the ban of a player from its network.
     Network,
+    WholeNetwork,
 }
 
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct Bans(VecDeque<(Ban, NameKeys)>);
+pub(in crate::lobby) struct Bans(VecDeque<KnownBan>);
+
+#[derive(Debug)]
+struct KnownBan {
+    ban: Ban,
+    keys: NameKeys,
+    /// `None` if another lobby has recorded it.
+    kicked_at: Option<LocalTime>,
+}
 
 impl Bans {
-    pub(in crate::lobby) fn add(&mut self, ban: Ban) {
+    /// Adds the ban of a player who is put out now. Returns whether it bars the whole network.
+    pub(in crate::lobby) fn add(&mut self, now: LocalTime, mut ban: Ban) -> bool {
+        let is_recent = |known: &&KnownBan| {
+            known.kicked_at.is_some_and(|at| at + KICK_PERIOD > now)
+                && known.ban.network == ban.network
+        };
+        let kicks = 1 + self.0.iter().filter(is_recent).count();
+        let bars_network = ban.network.is_some() && kicks >= KICKS_THAT_BAR;
+        ban.bars_network = bars_network;
+        self.insert(ban, Some(now));
+        bars_network
+    }
+
+    /// Adds a ban that another lobby has recorded.
+    pub(in crate::lobby) fn restore(&mut self, ban: Ban) {
+        self.insert(ban, None);
+    }
+
+    fn insert(&mut self, ban: Ban, kicked_at: Option<LocalTime>) {
         if self.0.len() >= MAX_BANS {
             self.0.pop_front();
         }
         let keys = ban.name.keys();
-        self.0.push_back((ban, keys));
+        self.0.push_back(KnownBan { ban, keys, kicked_at });
     }
 
     /// What bars this player, if anything does.
@@ -57,16 +96,17 @@ impl Bans {
         network: Option<SourceNetwork>,
     ) -> Option<BarredBy> {
         let keys = name.keys();
-        let has_session = |(ban, _): &(Ban, NameKeys)| ban.player == player;
-        let has_name = |(_, banned): &(Ban, NameKeys)| banned.are_confusable_with(&keys);
-        let has_network = |(ban, _): &(Ban, NameKeys)| {
-            network.is_some() && ban.network == network && player > ban.newest_session
-        };
+        let has_session = |known: &KnownBan| known.ban.player == player;
+        let has_name = |known: &KnownBan| known.keys.are_confusable_with(&keys);
+        let is_from_there = |known: &&KnownBan| network.is_some() && known.ban.network == network;
+        let mut from_there = self.0.iter().filter(is_from_there);
         if self.0.iter().any(has_session) {
             Some(BarredBy::Session)
         } else if self.0.iter().any(has_name) {
             Some(BarredBy::Name)
-        } else if self.0.iter().any(has_network) {
+        } else if from_there.clone().any(|known| known.ban.bars_network) {
+            Some(BarredBy::WholeNetwork)
+        } else if from_there.any(|known| player > known.ban.newest_session) {
             Some(BarredBy::Network)
         } else {
             None
@@ -75,7 +115,7 @@ impl Bans {
 
     /// From the oldest to the newest.
     pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = &Ban> {
-        self.0.iter().map(|(ban, _)| ban)
+        self.0.iter().map(|known| &known.ban)
     }
 }
 
@@ -88,12 +128,7 @@ mod tests {
     #[test]
     fn a_ban_bars_a_session_a_name_and_later_sessions_of_a_network() {
         let mut bans = Bans::default();
-        bans.add(Ban {
-            player: PlayerId(3),
-            name: name("bob"),
-            network: Some(network(7)),
-            newest_session: PlayerId(5),
-        });
+        bans.add(at(0), Ban { newest_session: PlayerId(5), ..ban(3, "bob", Some(network(7))) });
         let check = |player, text, from| bans.check(PlayerId(player), &name(text), from);
         assert_eq!(check(3, "cid", None), Some(BarredBy::Session));
         assert_eq!(check(4, "B0B", Some(network(8))), Some(BarredBy::Name));
@@ -107,16 +142,54 @@ mod tests {
     fn of_too_many_bans_the_oldest_ends() {
         let mut bans = Bans::default();
         for number in 1..=MAX_BANS as u64 + 1 {
-            bans.add(Ban {
-                player: PlayerId(number),
-                name: PlayerName::guest(number),
-                network: None,
-                newest_session: PlayerId(number),
-            });
+            bans.add(at(0), ban(number, PlayerName::guest(number).as_str(), None));
         }
         assert_eq!(bans.iter().count(), MAX_BANS);
         assert_eq!(bans.check(PlayerId(1), &name("ann"), None), None);
         assert!(bans.check(PlayerId(2), &name("ann"), None).is_some());
+    }
+
+    #[test]
+    fn three_kicks_within_a_minute_bar_a_network() {
+        let barred = |seconds: [u64; 3], last: [u8; 3]| {
+            let mut bans = Bans::default();
+            for (number, (second, last)) in seconds.into_iter().zip(last).enumerate() {
+                let player = 10 + number as u64;
+                let ban = ban(player, PlayerName::guest(player).as_str(), Some(network(last)));
+                bans.add(at(second), ban);
+            }
+            // The session was there before.
+            bans.check(PlayerId(5), &name("eve"), Some(network(7)))
+        };
+        assert_eq!(barred([0, 30, 59], [7, 7, 7]), Some(BarredBy::WholeNetwork));
+        assert_eq!(barred([0, 30, 60], [7, 7, 7]), None, "over more than a minute");
+        assert_eq!(barred([0, 1, 2], [7, 8, 7]), None, "two of one network");
+    }
+
+    #[test]
+    fn a_restored_ban_bars_as_before_and_counts_as_no_kick() {
+        let mut bans = Bans::default();
+        for number in 10..12 {
+            bans.restore(ban(number, PlayerName::guest(number).as_str(), Some(network(7))));
+        }
+        bans.restore(Ban { bars_network: true, ..ban(12, "cid", Some(network(8))) });
+        bans.add(at(0), ban(13, "dan", Some(network(7))));
+        let check = |last| bans.check(PlayerId(5), &name("eve"), Some(network(last)));
+        assert_eq!((check(7), check(8)), (None, Some(BarredBy::WholeNetwork)));
+    }
+
+    fn ban(player: u64, text: &str, network: Option<SourceNetwork>) -> Ban {
+        Ban {
+            player: PlayerId(player),
+            name: name(text),
+            network,
+            newest_session: PlayerId(player),
+            bars_network: false,
+        }
+    }
+
+    fn at(seconds: u64) -> LocalTime {
+        LocalTime::from_millis(1_000 * seconds)
     }
 
     fn name(text: &str) -> PlayerName {

@@ -85,6 +85,7 @@ impl Lobby {
             self.check_in_no_room(player)?;
             self.check_join(now, player, join)?;
             self.free_bot_seat(now, join.room);
+            self.free_waiting_seat(now, join.room);
             self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
             room.seats.take(player).map_err(|_| {
@@ -144,6 +145,7 @@ impl Lobby {
                 format!("no other member of room {id} has the id {target}"),
             ));
         }
+        let mut bars_network = false;
         // A bot never comes back, and others may have its name.
         if !self.bots.contains(target) {
             let ban = Ban {
@@ -151,14 +153,18 @@ impl Lobby {
                 name: self.players.at(target).name().clone(),
                 network: self.network_of_player(target),
                 newest_session: PlayerId(self.players.last_id()),
+                bars_network: false,
             };
-            self.rooms.at_mut(id).bans.add(ban);
+            bars_network = self.rooms.at_mut(id).bans.add(now, ban);
         }
-        let why = LobbyRefusal::new(
-            ErrorCode::Kicked,
-            "the room's host put you out; your session and your name are barred from this room, \
-             and, unless other players share it, your address",
-        );
+        let barred = if bars_network {
+            "your session, your name and your address are barred from this room"
+        } else {
+            "your session and your name are barred from this room, and, unless other players share \
+             it, your address"
+        };
+        let message = format!("the room's host put you out; {barred}");
+        let why = LobbyRefusal::new(ErrorCode::Kicked, message);
         self.remove_player(now, target, why);
         Ok(DONE)
     }
@@ -449,7 +455,7 @@ impl Lobby {
 
     /// Checks that nobody like the player was put out of the room. People from a network that is
     /// known to be shared are not barred for where they come from: a trusted one, and one that
-    /// another member comes from.
+    /// another member comes from, unless too many of its players were put out.
     fn check_bans(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
         let network = self.network_of_player(player);
         let name = self.players.at(player).name();
@@ -467,6 +473,12 @@ impl Lobby {
                     return Ok(());
                 }
                 format!("the host of room {id} put out a player who came from your address")
+            }
+            Some(BarredBy::WholeNetwork) => {
+                if self.is_trusted(player) {
+                    return Ok(());
+                }
+                format!("the host of room {id} put out several players who came from your address")
             }
         };
         Err(LobbyRefusal::new(ErrorCode::Kicked, message))

@@ -12,6 +12,8 @@ use ambit_proto::ids::PlayerId;
 pub(in crate::lobby) struct RoomSeat {
     pub(in crate::lobby) player: PlayerId,
     pub(in crate::lobby) ready: bool,
+    /// Whether the player is away.
+    pub(in crate::lobby) waiting: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ impl Seats {
         if self.taken() >= self.capacity {
             return Err(NoFreeSeat);
         }
-        self.taken.push(RoomSeat { player, ready: false });
+        self.taken.push(RoomSeat { player, ready: false, waiting: false });
         Ok(())
     }
 
@@ -55,6 +57,17 @@ impl Seats {
         if let Some(seat) = self.taken.iter_mut().find(|seat| seat.player == player) {
             seat.ready = ready;
         }
+    }
+
+    pub(in crate::lobby) fn set_waiting(&mut self, player: PlayerId, waiting: bool) {
+        if let Some(seat) = self.taken.iter_mut().find(|seat| seat.player == player) {
+            seat.waiting = waiting;
+        }
+    }
+
+    /// The players who are away.
+    pub(in crate::lobby) fn waiting(&self) -> impl Iterator<Item = PlayerId> + '_ {
+        self.taken.iter().filter(|seat| seat.waiting).map(|seat| seat.player)
     }
 
     /// The taken seats in the order in which they were taken.

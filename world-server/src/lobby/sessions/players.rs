@@ -6,6 +6,7 @@
 //!    the first request after it: when a connection breaks before the welcome arrives, the client
 //!    comes back with the previous token.
 //! 3. A player's id is never used again.
+//! 4. `by_network` has exactly the players with a `counted_at`, by it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,12 +41,18 @@ pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) password_guesses: PasswordGuesses,
     /// The room that ended while the player was away, and why; told at the resume.
     pub(in crate::lobby) lost_room: Option<(RoomId, LobbyRefusal)>,
+    /// `network`, unless the operator trusts the address: the limit of sessions counts by it.
+    counted_at: Option<SourceNetwork>,
     name: PlayerName,
     token: ResumeToken,
     previous_token: Option<ResumeToken>,
 }
 
 impl LobbyPlayer {
+    pub(in crate::lobby) fn counted_at(&self) -> Option<SourceNetwork> {
+        self.counted_at
+    }
+
     pub(in crate::lobby) fn name(&self) -> &PlayerName {
         &self.name
     }
@@ -69,6 +76,7 @@ pub(in crate::lobby) struct LobbyPlayers {
     by_name: BTreeMap<NameKey, PlayerId>,
     by_skeleton: BTreeMap<NameSkeleton, PlayerId>,
     by_token: BTreeMap<ResumeToken, PlayerId>,
+    by_network: BTreeMap<SourceNetwork, BTreeSet<PlayerId>>,
     entropy: Entropy,
     last_id: u64,
     /// Players that may have changed since [`LobbyPlayers::take_changed`].
@@ -82,6 +90,7 @@ impl LobbyPlayers {
             by_name: BTreeMap::new(),
             by_skeleton: BTreeMap::new(),
             by_token: BTreeMap::new(),
+            by_network: BTreeMap::new(),
             entropy,
             last_id: 0,
             changed: BTreeSet::new(),
@@ -118,6 +127,7 @@ impl LobbyPlayers {
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,
+            counted_at: None,
             name,
             token,
             previous_token: None,
@@ -156,6 +166,7 @@ impl LobbyPlayers {
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,
+            counted_at: None,
             name: saved.name,
             token: saved.token,
             previous_token: saved.previous_token,
@@ -188,6 +199,29 @@ impl LobbyPlayers {
         if let Some(previous) = player.previous_token {
             self.by_token.remove(&previous);
         }
+        if let Some(network) = player.counted_at
+            && let Some(there) = self.by_network.get_mut(&network)
+        {
+            there.remove(&id);
+            if there.is_empty() {
+                self.by_network.remove(&network);
+            }
+        }
+    }
+
+    /// Counts the player among those of this network, once.
+    pub(in crate::lobby) fn count_at(&mut self, id: PlayerId, network: SourceNetwork) {
+        let before = self.at_mut(id).counted_at.replace(network);
+        assert_eq!(before, None, "a player counts in one place");
+        self.by_network.entry(network).or_default().insert(id);
+    }
+
+    /// The players that count at this network, in order of their ids.
+    pub(in crate::lobby) fn counted_at(
+        &self,
+        network: SourceNetwork,
+    ) -> impl Iterator<Item = PlayerId> {
+        self.by_network.get(&network).into_iter().flatten().copied()
     }
 
     pub(in crate::lobby) fn get(&self, id: PlayerId) -> Option<&LobbyPlayer> {
@@ -367,6 +401,22 @@ mod tests {
         players.remove(PlayerId(1));
         assert!(players.by_token.is_empty() && players.by_name.is_empty());
         assert!(players.by_skeleton.is_empty());
+    }
+
+    #[test]
+    fn a_network_without_players_is_forgotten() {
+        let mut players = players();
+        let network = SourceNetwork::of(std::net::Ipv4Addr::LOCALHOST.into());
+        for (number, name) in [(1, "ann"), (2, "bob"), (3, "cid")] {
+            add(&mut players, name);
+            if number > 1 {
+                players.count_at(PlayerId(number), network);
+            }
+        }
+        let counted: Vec<_> = players.counted_at(network).collect();
+        assert_eq!(counted, [PlayerId(2), PlayerId(3)]);
+        (1..=3).for_each(|number| players.remove(PlayerId(number)));
+        assert!(players.by_network.is_empty());
     }
 
     #[test]

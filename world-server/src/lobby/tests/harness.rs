@@ -237,6 +237,12 @@ impl LobbyHarness {
         self.hello(conn, name, &[])
     }
 
+    /// The same from this address.
+    pub(super) fn connect_at(&mut self, address: &str, name: &str) -> Client {
+        let conn = self.connect_from(address.parse().expect("an address"));
+        self.hello(conn, name, &[])
+    }
+
     pub(super) fn hello(&mut self, conn: ConnId, name: &str, token: &[u8]) -> Client {
         let welcome = self.welcome(conn, name, token);
         Client { conn, id: welcome.player, name: welcome.name, token: welcome.resume_token }

@@ -30,11 +30,13 @@ fn the_invariants_hold_in_random_runs() {
     let mut refused = BTreeSet::new();
     let mut closed = BTreeSet::new();
     let (mut starts, mut resumes, mut transfers) = (0, 0, 0);
+    let mut most_sessions = 0;
     for seed in 0..60 {
         let mut run = RandomRun::new(seed);
         for step in 0..1_500 {
             run.step();
             run.check(&format!("seed {seed}, step {step}"));
+            most_sessions = most_sessions.max(run.most_sessions_of_an_address());
         }
         let stats = run.lobby.stats();
         refused.extend(stats.refused.into_keys());
@@ -47,6 +49,7 @@ fn the_invariants_hold_in_random_runs() {
     // The runs have reached these cases.
     assert!(starts > 500 && resumes > 500, "{starts} starts, {resumes} resumes");
     assert!(transfers > 50, "{transfers} transfers");
+    assert_eq!(most_sessions, 2 * MAX_PER_ADDRESS, "sessions of one address");
     for code in [
         ErrorCode::RoomFull,
         ErrorCode::Kicked,
@@ -98,6 +101,7 @@ fn random_bytes_at_most_close_their_connection() {
     }
 }
 
+const MAX_PER_ADDRESS: usize = 5;
 const MAX_ROOMS_PER_ADDRESS: usize = 4;
 const MAX_RUNNING_PER_ADDRESS: usize = 3;
 
@@ -159,7 +163,7 @@ impl RandomRun {
         let config = LobbyConfig {
             directory,
             max_connections: 12,
-            max_per_address: 8,
+            max_per_address: MAX_PER_ADDRESS,
             max_rooms: 5,
             max_rooms_per_player: 2,
             max_rooms_per_address: MAX_ROOMS_PER_ADDRESS,

@@ -1,7 +1,5 @@
 //! Players who try again: after a kick, with another password.
 
-use std::net::IpAddr;
-
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask};
 
@@ -66,6 +64,72 @@ fn a_shared_or_trusted_network_is_not_barred() {
     harness.expect_done(ann.conn, kick(local.id));
     let again = harness.connect_as("again");
     harness.join(&again, room);
+}
+
+#[test]
+fn the_third_kick_within_a_minute_bars_a_shared_network() {
+    let mut harness = LobbyHarness::new();
+    let ann = from(&mut harness, ANN, "ann");
+    let crowd = ["bob", "dan", "eve", "fay", "gus"].map(|name| from(&mut harness, BOB, name));
+    let room = harness.room_of(&[&ann, &crowd[0], &crowd[1], &crowd[2], &crowd[3]]);
+    for target in &crowd[..2] {
+        harness.expect_done(ann.conn, kick(target.id));
+        harness.advance(seconds(29));
+        harness.join(&crowd[4], room);
+        harness.ask(crowd[4].conn, leave());
+    }
+    harness.expect_done(ann.conn, kick(crowd[2].id));
+    let (code, message) = harness.leave_reason(&crowd[2]);
+    assert_eq!(code, ErrorCode::Kicked);
+    assert!(message.contains("your address are barred"), "{message}");
+    let late = from(&mut harness, BOB_AGAIN, "late");
+    for client in [&crowd[4], &late] {
+        let (code, message) = harness.expect_refusal(client.conn, join(room));
+        assert_eq!(code, ErrorCode::Kicked);
+        assert!(message.contains("several players"), "{message}");
+    }
+    // Members stay, other addresses come in, and so do all to other rooms.
+    assert_eq!(harness.members(&ann), "ann* fay");
+    let cid = from(&mut harness, CID, "cid");
+    harness.join(&cid, room);
+    let other = harness.room_of(&[&late]);
+    harness.join(&crowd[4], other);
+}
+
+#[test]
+fn kicks_bar_no_trusted_network_and_none_over_more_than_a_minute() {
+    let mut harness = LobbyHarness::new();
+    let ann = from(&mut harness, ANN, "ann");
+    let locals = ["bob", "dan", "eve", "fay"].map(|name| harness.connect_as(name));
+    let others = ["gus", "hal", "ida", "jon"].map(|name| from(&mut harness, CID, name));
+    let room = harness.room_of(&[&ann, &locals[0], &locals[1], &locals[2], &others[0]]);
+    for local in &locals[..3] {
+        harness.expect_done(ann.conn, kick(local.id));
+    }
+    harness.join(&locals[3], room);
+    harness.join(&others[3], room);
+    for other in &others[..3] {
+        harness.join(other, room);
+        harness.expect_done(ann.conn, kick(other.id));
+        harness.advance(seconds(30));
+    }
+    harness.ask(others[3].conn, leave());
+    harness.join(&others[3], room);
+}
+
+#[test]
+fn a_new_leader_knows_which_network_is_barred() {
+    let mut first = LobbyHarness::recorded();
+    let ann = from(&mut first, ANN, "ann");
+    let crowd = ["bob", "cid", "dan", "eve", "fay"].map(|name| from(&mut first, BOB, name));
+    let room = first.room_of(&[&ann, &crowd[0], &crowd[1], &crowd[2], &crowd[3]]);
+    for target in &crowd[..3] {
+        first.expect_done(ann.conn, kick(target.id));
+    }
+    let mut second = first.start_successor(seconds(5));
+    let conn = second.connect_from(BOB.parse().expect("an address"));
+    let fay = second.hello(conn, "", &crowd[4].token);
+    assert_eq!(second.refusal_code(fay.conn, join(room)), ErrorCode::Kicked);
 }
 
 #[test]
@@ -136,9 +200,7 @@ fn new_sessions_of_a_network_do_not_guess_on() {
 }
 
 fn from(harness: &mut LobbyHarness, address: &str, name: &str) -> Client {
-    let address: IpAddr = address.parse().expect("an address");
-    let conn = harness.connect_from(address);
-    harness.hello(conn, name, &[])
+    harness.connect_at(address, name)
 }
 
 fn rename(name: &str) -> ask::Body {

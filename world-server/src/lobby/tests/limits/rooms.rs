@@ -234,11 +234,6 @@ impl LobbyHarness {
         Self::with(LobbyConfig { rooms_per_minute: 1_000, ..LobbyConfig::default() })
     }
 
-    fn connect_at(&mut self, text: &str, name: &str) -> Client {
-        let conn = self.connect_from(address(text));
-        self.hello(conn, name, &[])
-    }
-
     /// The client's room, which it has made, is opened by `host`.
     fn start_on(&mut self, host: HostId, client: &Client) {
         let number = self.send(client.conn, start());

@@ -79,6 +79,7 @@ impl RandomRun {
             }
         }
         assert!(seated.is_empty(), "{context}: seats without players");
+        self.check_sessions(context);
         self.check_names(context);
         self.check_bots(context);
         let most_players = 24 + lobby.config.bots as usize;
@@ -92,6 +93,39 @@ impl RandomRun {
             lobby.next_deadline().is_none_or(|deadline| deadline > self.now),
             "{context}: a deadline is overdue"
         );
+    }
+
+    /// Checks that no address has too many sessions, connected or not, and that seats know who is
+    /// away.
+    fn check_sessions(&self, context: &str) {
+        let lobby = &self.lobby;
+        let people = || lobby.players.iter().filter(|player| !lobby.bots.contains(player.id));
+        for player in people() {
+            let network = player.counted_at().expect("no address is trusted");
+            let there: Vec<_> = lobby.players.counted_at(network).collect();
+            assert!(there.contains(&player.id), "{context}: a session that does not count");
+            assert!(
+                there.len() <= lobby.config.max_sessions_per_address(),
+                "{context}: {there:?} are too many sessions of {network:?}"
+            );
+        }
+        for room in lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
+            let away = people().filter(|player| player.conn.is_none());
+            let away: BTreeSet<_> = away
+                .filter(|player| player.room == Some(room.id))
+                .map(|player| player.id)
+                .collect();
+            let waiting: BTreeSet<_> =
+                room.seats.waiting().filter(|player| !lobby.bots.contains(*player)).collect();
+            assert_eq!(waiting, away, "{context}: seats and players disagree");
+        }
+    }
+
+    /// The number of sessions of the address that has the most.
+    pub(super) fn most_sessions_of_an_address(&self) -> usize {
+        let players = &self.lobby.players;
+        let networks = players.iter().filter_map(|player| player.counted_at());
+        networks.map(|network| players.counted_at(network).count()).max().unwrap_or_default()
     }
 
     /// Checks that nobody can be taken for another player.
