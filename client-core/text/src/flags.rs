@@ -6,7 +6,8 @@ use std::io;
 
 use ambit_proto::pose::PoseCoding;
 use ambit_transport::impair::Impairment;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::prelude::*;
 
 use ambit_client_core::client::config::InputRate;
 use ambit_client_core::replica::jitter_buffer::RenderTiming;
@@ -84,12 +85,13 @@ pub fn start_log() -> Result<(), EnvironmentError> {
         return Ok(());
     };
     let filter = log_filter(&text)?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
     Ok(())
 }
 
-fn log_filter(text: &str) -> Result<EnvFilter, EnvironmentError> {
-    EnvFilter::try_new(text).map_err(|error| {
+fn log_filter(text: &str) -> Result<Targets, EnvironmentError> {
+    text.parse().map_err(|error: ParseError| {
         EnvironmentError(format!(
             "invalid value '{text}' of AMBIT_LOG: {error}; expected a filter of logs, such as \
              `debug` or `ambit_client_core=trace`"

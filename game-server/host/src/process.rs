@@ -20,7 +20,8 @@ use nix::sys::resource::{Resource, setrlimit};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::prelude::*;
 
 use crate::agones::Agones;
 use crate::cli::{Advertise, MemoryLimit, Options, WorldAddress};
@@ -91,19 +92,17 @@ pub fn start_logging() -> Result<(), String> {
         .find_map(|name| Some((name, std::env::var(name).ok()?)));
     let filter = match filter {
         Some((name, text)) => parse_filter(name, &text)?,
-        None => EnvFilter::new(DEFAULT_FILTER),
+        None => DEFAULT_FILTER.parse().expect("the default is a filter"),
     };
     let colours = std::io::stderr().is_terminal();
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colours);
-    let _ = logs.try_init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
     Ok(())
 }
 
-fn parse_filter(variable: &str, text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| {
+/// `Targets` and not `EnvFilter`, whose filters of spans' fields nobody needs here.
+fn parse_filter(variable: &str, text: &str) -> Result<Targets, String> {
+    text.parse().map_err(|error: ParseError| {
         format!(
             "invalid value '{text}' of {variable}: {error}; expected a filter of logs, such as \
              `info`, `debug` or `info,ambit_host=trace`"
@@ -311,7 +310,7 @@ mod tests {
 
     #[test]
     fn an_invalid_log_filter_is_reported_with_its_variable() {
-        for good in ["info", "off", "info,ambit_host=trace", "", "a[b{c=d}]=info"] {
+        for good in ["info", "off", "info,ambit_host=trace", "ambit_host"] {
             assert!(parse_filter("AMBIT_LOG", good).is_ok(), "{good}");
         }
         for bad in ["x=y=z", "ambit_host=loud", "info,,a=b=c"] {

@@ -2,7 +2,7 @@
 //!
 //! Input: bytes. A target must not panic, hang or use unbounded memory. The functions have two
 //! callers: `tests/fuzz` (cargo fuzz, nightly) searches for new inputs, and a test replays the
-//! committed ones (`tests/fuzz/corpus/TARGET/`) on stable with all other tests.
+//! committed ones ([`corpus`]) on stable with all other tests.
 //!
 //! State machines read [`Choices`]: the bytes select the next step, so that a short input is a
 //! sequence of steps. What a decoder accepts is written and read again where possible, and
@@ -18,6 +18,7 @@
 
 mod choices;
 mod client;
+pub mod corpus;
 mod dance;
 mod datagrams;
 mod kept;
