@@ -166,32 +166,27 @@ impl Simulation {
     /// The physics of this game without bodies, and a host whose ticks are this many frames apart.
     pub fn new(game: GamePhysics, arena: Arena, tick_frames: u64) -> Self {
         let physics = (game.create)(&game, arena);
-        let map = None;
-        let (frame, objects, ids_by_body, early_poses, heard_frame) = Default::default();
-        let (disturbed, smoothed, steered, changed) = Default::default();
-        let (lead_buffer, touched_buffer, pose_interval) = Default::default();
-        let (own, prediction, stats) = Default::default();
         Simulation {
             game,
             arena,
-            map,
+            map: None,
             physics,
-            frame,
-            objects,
-            ids_by_body,
-            early_poses,
-            heard_frame,
-            disturbed,
-            smoothed,
-            steered,
-            changed,
+            frame: None,
+            objects: BTreeMap::new(),
+            ids_by_body: BTreeMap::new(),
+            early_poses: BTreeMap::new(),
+            heard_frame: 0,
+            disturbed: BTreeSet::new(),
+            smoothed: BTreeSet::new(),
+            steered: BTreeSet::new(),
+            changed: Vec::new(),
             tick_frames,
-            lead_buffer,
-            touched_buffer,
-            pose_interval,
-            own,
-            prediction,
-            stats,
+            lead_buffer: Vec::new(),
+            touched_buffer: Vec::new(),
+            pose_interval: 0.0,
+            own: None,
+            prediction: None,
+            stats: SimulationStats::default(),
         }
     }
 
@@ -210,20 +205,19 @@ impl Simulation {
             return;
         };
         let visual = SmoothedVisual::new(kind.format, 0, &Pose::default());
-        let (body, last_applied, newest_received, past, disturbed, keys) = Default::default();
         self.objects.insert(
             id,
             SimulatedObject {
                 kind,
-                body,
-                last_applied,
-                newest_received,
-                past,
+                body: None,
+                last_applied: None,
+                newest_received: None,
+                past: VecDeque::new(),
                 is_known: false,
                 was_known: false,
-                disturbed,
+                disturbed: None,
                 visual,
-                keys,
+                keys: Keymap::default(),
             },
         );
         if !kind.held_controls.is_empty() {

@@ -46,6 +46,11 @@ impl Position {
         Self::new(x, y, 0.0)
     }
 
+    /// x and y.
+    pub const fn on_the_ground(self) -> [f32; 2] {
+        [self.x, self.y]
+    }
+
     /// Metres to `other`.
     pub fn distance(self, other: Self) -> f32 {
         let (x, y, z) = (other.x - self.x, other.y - self.y, other.z - self.z);

@@ -102,14 +102,13 @@ impl ErrorSummary {
 impl<'t> ErrorMeter<'t> {
     pub fn new(truth: &'t GroundTruth, clients: usize) -> Self {
         let last = vec![vec![None; truth.object_count()]; clients];
-        let (errors, jumps, now, behind_ms) = Default::default();
         ErrorMeter {
             truth,
             last_drawn: last,
-            errors,
-            jumps,
-            now,
-            behind_ms,
+            errors: Vec::new(),
+            jumps: Vec::new(),
+            now: GameTime::default(),
+            behind_ms: Vec::new(),
             rest_samples: 0,
             wrong_samples: 0,
             longest_wrong: 0,

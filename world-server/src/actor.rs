@@ -531,7 +531,7 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::Configure(_)
         | world_to_host::Body::Drain(_)
         | world_to_host::Body::AcknowledgeHeartbeat(_)
-        | world_to_host::Body::JournalKept(_) => None,
+        | world_to_host::Body::AcknowledgeJournal(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@
 
 pub(crate) mod listener;
 mod metrics;
-mod page_files;
+pub(crate) mod page_files;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 mod tls_stream;
@@ -35,6 +35,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::listener::{HttpCounters, HttpListener};
+use self::page_files::Page;
 use self::snapshot::Snapshot;
 use self::status::{NewestStatus, StatusPage};
 use self::tls_stream::TlsListener;
@@ -75,6 +76,7 @@ pub(crate) struct AdminState {
     /// Where players connect.
     pub(crate) player_address: String,
     pub(crate) web_certificates: Arc<WebCertificates>,
+    pub(crate) page: Page,
 }
 
 /// Binds the listener. The returned address has the port that was chosen.
@@ -92,7 +94,7 @@ pub(crate) async fn bind(
 /// Serves operators and players without TLS until `stop` is cancelled.
 pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: CancellationToken) {
     let listener = HttpListener::new(listener, Arc::clone(&admin.http));
-    let router = for_players(get(show_connect))
+    let router = for_players(&admin, get(show_connect))
         .route("/healthz", get(show_health))
         .route("/metrics", get(show_metrics))
         .route("/status", get(show_status))
@@ -117,12 +119,13 @@ pub(crate) async fn serve_with_tls(
         let anyone = [(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
         (anyone, show_connect(admin).await)
     });
-    serve_router(admin, listener, for_players(connect), stop).await;
+    let router = for_players(&admin, connect);
+    serve_router(admin, listener, router, stop).await;
 }
 
 /// What everybody may see.
-fn for_players(connect: MethodRouter<AdminState>) -> Router<AdminState> {
-    page_files::routes().route("/connect.json", connect)
+fn for_players(admin: &AdminState, connect: MethodRouter<AdminState>) -> Router<AdminState> {
+    admin.page.clone().routes().route("/connect.json", connect)
 }
 
 fn text_file(content_type: &'static str, text: &'static str) -> MethodRouter<AdminState> {

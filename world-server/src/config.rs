@@ -55,6 +55,11 @@ pub struct Config {
     #[arg(long, value_name = "ADDR", env = "AMBIT_HTTPS")]
     pub https: Option<SocketAddr>,
 
+    /// A folder with a page to serve instead of the one that the server contains: the files that
+    /// `client-core/web/build` makes in `bundle`.
+    #[arg(long, value_name = "DIR", env = "AMBIT_PAGE")]
+    pub page: Option<PathBuf>,
+
     /// Where rooms run: `embedded` (in this process), `process:N` (in N child processes; one that
     /// dies is replaced, and its rooms resume on the others), `process:MIN..MAX` (in as many as the
     /// rooms need) or `cluster` (on hosts that connect by themselves; this server is one of

@@ -21,7 +21,7 @@ use std::time::Duration;
 use actix::Addr;
 use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
 use ambit_host::protocol::messages::{
-    HostReady, JournalKept, WorldToHost, host_to_world, world_to_host,
+    AcknowledgeJournal, HostReady, WorldToHost, host_to_world, world_to_host,
 };
 use tokio::sync::mpsc;
 
@@ -142,7 +142,7 @@ impl HostSession {
             let acknowledgement = match &message.body {
                 Some(host_to_world::Body::RoomTick(tick)) => {
                     let serial = tick.serial;
-                    Some(world_to_host::Body::JournalKept(JournalKept { serial }))
+                    Some(world_to_host::Body::AcknowledgeJournal(AcknowledgeJournal { serial }))
                 }
                 Some(host_to_world::Body::Heartbeat(beat)) => {
                     let answer = self.heard_hosts.acknowledge(self.id, *beat);
@@ -257,7 +257,7 @@ mod tests {
                 ..Default::default()
             }));
             let order = host.end.orders.recv().await.unwrap();
-            let kept = world_to_host::Body::JournalKept(JournalKept { serial: 7 });
+            let kept = world_to_host::Body::AcknowledgeJournal(AcknowledgeJournal { serial: 7 });
             assert_eq!(order.body, Some(kept));
         });
     }

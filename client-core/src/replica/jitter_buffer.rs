@@ -125,8 +125,15 @@ impl RenderLag {
 impl JitterBuffer {
     /// For a room with this local lag.
     pub fn new(render: RenderTiming, delay: Duration) -> Self {
-        let (lag, started, newest, samples, reckoned) = Default::default();
-        JitterBuffer { render, delay, lag, started, newest, samples, estimated_at: reckoned }
+        JitterBuffer {
+            render,
+            delay,
+            lag: RenderLag::default(),
+            started: false,
+            newest: None,
+            samples: VecDeque::new(),
+            estimated_at: None,
+        }
     }
 
     /// A datagram with this number and stamp has arrived at room time `now`.

@@ -84,7 +84,6 @@ impl<V> ReplicaObject<V> {
         let poses = declared
             .pose_format()
             .map(|format| ReceivedPoses::new(*format, context.datagram.number));
-        let (view, drawn_frames, smoother) = Default::default();
         ReplicaObject {
             id,
             alias,
@@ -92,10 +91,10 @@ impl<V> ReplicaObject<V> {
             own,
             enters: context.at,
             leaves: None,
-            view,
+            view: None,
             poses,
-            drawn_frames,
-            smoother,
+            drawn_frames: None,
+            smoother: None,
             components,
         }
     }

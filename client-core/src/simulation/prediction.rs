@@ -110,19 +110,18 @@ impl Prediction {
         physics: Box<dyn SharedPhysics>,
         reach_m: f32,
     ) -> Self {
-        let (copies, frame, since, compared, past, visual, ahead) = Default::default();
         Self {
             own,
             format,
             physics,
             reach_m,
-            copies,
-            frame,
-            restarted_at: since,
-            compared,
-            past,
-            visual,
-            ahead,
+            copies: BTreeMap::new(),
+            frame: None,
+            restarted_at: 0,
+            compared: 0,
+            past: VecDeque::new(),
+            visual: None,
+            ahead: Duration::ZERO,
         }
     }
 

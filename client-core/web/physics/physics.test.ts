@@ -1,6 +1,6 @@
 /**
  * The module of `cubes` gives the same bits as the native physics, through the copying between two
- * memories; and what happens if a module cannot be used. `build --check` runs it with the module
+ * memories; and what happens if a module cannot be used. `build --test` runs it with the module
  * and a transcript (`examples/transcript.rs`).
  */
 

@@ -104,7 +104,7 @@ pub(crate) struct Shared {
     messages: mpsc::Sender<HostMessage>,
     /// The number of the newest journal entry that can't be lost with this process any more. Within
     /// the WorldServer's process no entry can.
-    journal_kept: watch::Sender<u64>,
+    journal_acknowledged: watch::Sender<u64>,
     /// Changes with the end of the lease.
     lease_until: watch::Sender<Option<LocalTime>>,
 }
@@ -173,8 +173,8 @@ impl Shared {
     }
 
     /// The newest journal entry of this room that can't be lost with this process any more.
-    pub(crate) fn journal_kept(&self, room: RoomId) -> u64 {
-        let kept = *self.journal_kept.borrow();
+    pub(crate) fn journal_acknowledged(&self, room: RoomId) -> u64 {
+        let kept = *self.journal_acknowledged.borrow();
         if kept >= self.core().saved_from(room) { kept } else { 0 }
     }
 
@@ -226,7 +226,7 @@ impl GameHost {
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
             messages: sender,
-            journal_kept: watch::Sender::new(u64::MAX),
+            journal_acknowledged: watch::Sender::new(u64::MAX),
             lease_until: watch::Sender::new(None),
         });
         let control = HostControl { shared: Arc::clone(&shared), messages };
@@ -271,8 +271,8 @@ impl HostControl {
     /// For a link over bytes: where the number of each journal entry goes once the WorldServer
     /// can't miss it any more.
     pub fn journal_written(&self) -> watch::Sender<u64> {
-        self.shared.journal_kept.send_replace(0);
-        self.shared.journal_kept.clone()
+        self.shared.journal_acknowledged.send_replace(0);
+        self.shared.journal_acknowledged.clone()
     }
 
     /// Lets time pass between two links. `false` when there are no rooms.

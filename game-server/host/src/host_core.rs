@@ -113,7 +113,7 @@ pub enum HostOutput {
     /// An order for a running room. After `Close` and `HandOver` it takes no clients any more.
     Room(RoomId, RoomOrder),
     /// The WorldServer has all journal entries up to this number.
-    JournalKept(u64),
+    JournalAcknowledged(u64),
     /// The host serves this WorldServer no more. To be carried out when the rooms have carried out
     /// their orders.
     End(HostEnding),
@@ -279,7 +279,7 @@ impl HostCore {
                 }
             }
             WorldOrder::AcknowledgeJournal(number) => {
-                self.outputs.push_back(HostOutput::JournalKept(number));
+                self.outputs.push_back(HostOutput::JournalAcknowledged(number));
             }
             WorldOrder::Drain => self.end(now, lease, HostEnding::Drained),
         }

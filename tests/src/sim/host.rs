@@ -364,7 +364,7 @@ impl SimHost {
                 }
                 HostOutput::DiscardRoom(_) => self.made = None,
                 HostOutput::Room(id, order) => self.handle_room_order(now, id, order),
-                HostOutput::JournalKept(number) => {
+                HostOutput::JournalAcknowledged(number) => {
                     self.journal_saved = self.journal_saved.max(number);
                 }
                 HostOutput::End(ending) => self.outputs.push_back(SimHostOutput::Ended(ending)),

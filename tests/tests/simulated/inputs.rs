@@ -118,15 +118,14 @@ impl TappingPlayer {
         let room = system.start_room(&[user], "field", &[("npcs", "5"), ("tick", tick_hz)]);
         system.impair(user, network);
         let player = system.user(user).client.player().expect("welcomed");
-        let (room_edges, client_inputs) = Default::default();
         TappingPlayer {
             system,
             rng: fastrand::Rng::with_seed(seed),
             user,
             player,
             room,
-            room_edges,
-            client_inputs,
+            room_edges: Default::default(),
+            client_inputs: BTreeMap::new(),
         }
     }
 

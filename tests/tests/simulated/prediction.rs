@@ -78,17 +78,16 @@ impl PredictedPlayer {
         system.run_for(Duration::from_secs(5));
         let world = system.room(room).expect("the room runs").world();
         let avatar = world.objects().next().expect("the player's cube exists");
-        let (keys, next, truth, drawn) = Default::default();
         PredictedPlayer {
             system,
             rng: fastrand::Rng::with_seed(seed),
             user,
             room,
             avatar,
-            keys,
-            next,
-            truth,
-            drawn,
+            keys: Keymap::default(),
+            next: Duration::ZERO,
+            truth: Default::default(),
+            drawn: Default::default(),
         }
     }
 

@@ -1,10 +1,14 @@
 //! The page for players. Its files are a part of this program, so a server needs neither Node.js
-//! nor a network to serve it.
+//! nor a network to serve it; an operator may give a folder with another page instead.
 //!
 //! `client-core/web/build` makes the files, compressed. They are served as they are, whatever a
 //! client accepts: each browser that has WebTransport accepts gzip. A browser asks each time
 //! whether its copy is the newest one, so it gets the page of a new server at once.
 
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,52 +16,93 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use ring::digest::{SHA256, digest};
 
-const HTML: &str = "text/html; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const IMAGE: &str = "image/svg+xml";
-const WASM: &str = "application/wasm";
+const INDEX: &str = "index.html";
+
+/// The files of a page.
+#[derive(Clone, Debug)]
+pub(crate) struct Page(Vec<PageFile>);
 
 /// A file of the page, compressed by gzip.
+#[derive(Clone, Debug)]
 struct PageFile {
-    name: &'static str,
+    name: String,
     content_type: &'static str,
-    compressed: &'static [u8],
+    compressed: Bytes,
+    tag: String,
 }
 
-macro_rules! page_file {
-    ($name:literal, $content_type:ident) => {
-        PageFile {
-            name: $name,
-            content_type: $content_type,
-            compressed: include_bytes!(concat!("../../../client-core/web/bundle/", $name, ".gz")),
-        }
+macro_rules! contained {
+    ($($name:literal),*) => {
+        [$((
+            $name,
+            &include_bytes!(concat!("../../../client-core/web/bundle/", $name, ".gz"))[..],
+        )),*]
     };
 }
 
-/// All files of the page; a test compares the list with the folder.
-const FILES: [PageFile; 6] = [
-    page_file!("index.html", HTML),
-    page_file!("style.css", STYLE),
-    page_file!("page.js", SCRIPT),
-    page_file!("icon.svg", IMAGE),
-    page_file!("ambit.wasm", WASM),
-    page_file!("ambit-cubes-physics.wasm", WASM),
+/// All files of the page in this program; a test compares the list with the folder.
+const CONTAINED: [(&str, &[u8]); 6] = contained![
+    "index.html",
+    "style.css",
+    "page.js",
+    "icon.svg",
+    "ambit.wasm",
+    "ambit-cubes-physics.wasm"
 ];
 
-/// The page at `/`, and its files.
-pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    let mut router = Router::new();
-    for file in &FILES {
-        let tag = entity_tag(file.compressed);
-        let path = match file.name {
-            "index.html" => "/".to_owned(),
-            name => format!("/{name}"),
-        };
-        let serve = async move |headers: HeaderMap| answer(file, &tag, &headers);
-        router = router.route(&path, get(serve));
+impl Page {
+    /// The page in this program.
+    pub(crate) fn contained() -> Self {
+        let files = CONTAINED.map(|(name, compressed)| {
+            let content_type = content_type(name).expect("a listed kind of file");
+            PageFile::new(name.to_owned(), content_type, Bytes::from_static(compressed))
+        });
+        Self(files.into())
     }
-    router
+
+    /// Reads the page in a folder: its files, each with `.gz` behind its name.
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
+        let shown = folder.display();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder).with_context(|| shown.to_string())? {
+            let path = entry.with_context(|| shown.to_string())?.path();
+            let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".gz"));
+            if let Some(name) = name
+                && let Some(content_type) = content_type(name)
+            {
+                let compressed = fs::read(&path).with_context(|| path.display().to_string())?;
+                files.push(PageFile::new(name.to_owned(), content_type, compressed.into()));
+            }
+        }
+        anyhow::ensure!(
+            files.iter().any(|file| file.name == INDEX),
+            "{shown} has no `{INDEX}.gz`; expected the files of a page, as `client-core/web/build` \
+             makes them"
+        );
+        Ok(Self(files))
+    }
+
+    /// The page at `/`, and its files.
+    pub(super) fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
+        let mut router = Router::new();
+        for file in self.0 {
+            let path = if file.name == INDEX { "/".to_owned() } else { format!("/{}", file.name) };
+            router =
+                router.route(&path, get(async move |headers: HeaderMap| file.answer(&headers)));
+        }
+        router
+    }
+}
+
+fn content_type(name: &str) -> Option<&'static str> {
+    Some(match name.rsplit_once('.')?.1 {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "wasm" => "application/wasm",
+        _ => return None,
+    })
 }
 
 fn entity_tag(content: &[u8]) -> String {
@@ -66,13 +111,21 @@ fn entity_tag(content: &[u8]) -> String {
     format!("\"{first:016x}\"")
 }
 
-fn answer(file: &PageFile, tag: &str, request: &HeaderMap) -> Response {
-    let cached = [(header::ETAG, tag), (header::CACHE_CONTROL, "no-cache")];
-    if knows(request, tag) {
-        return (StatusCode::NOT_MODIFIED, cached).into_response();
+impl PageFile {
+    fn new(name: String, content_type: &'static str, compressed: Bytes) -> Self {
+        let tag = entity_tag(&compressed);
+        Self { name, content_type, compressed, tag }
     }
-    let content = [(header::CONTENT_TYPE, file.content_type), (header::CONTENT_ENCODING, "gzip")];
-    (cached, content, Bytes::from_static(file.compressed)).into_response()
+
+    fn answer(&self, request: &HeaderMap) -> Response {
+        let cached = [(header::ETAG, &*self.tag), (header::CACHE_CONTROL, "no-cache")];
+        if knows(request, &self.tag) {
+            return (StatusCode::NOT_MODIFIED, cached).into_response();
+        }
+        let content =
+            [(header::CONTENT_TYPE, self.content_type), (header::CONTENT_ENCODING, "gzip")];
+        (cached, content, self.compressed.clone()).into_response()
+    }
 }
 
 /// Whether the client has the content with this tag.
@@ -95,7 +148,7 @@ mod tests {
             .filter_map(|name| Some(name.to_str()?.strip_suffix(".gz")?.to_owned()))
             .collect();
         there.sort();
-        let mut listed = FILES.map(|file| file.name.to_owned());
+        let mut listed = CONTAINED.map(|(name, _)| name.to_owned());
         listed.sort();
         assert_eq!(there, listed);
     }
@@ -107,17 +160,37 @@ mod tests {
             headers.insert(header::IF_NONE_MATCH, known.parse().expect("a value"));
             headers
         };
-        let [index, style, ..] = &FILES;
-        let tag = entity_tag(index.compressed);
-        assert_ne!(tag, entity_tag(style.compressed));
-        let status = |headers| answer(index, &tag, &headers).status();
+        let [index, style, ..] = &Page::contained().0[..] else { panic!("several files") };
+        let tag = &index.tag;
+        assert_ne!(*tag, style.tag);
+        let status = |headers| index.answer(&headers).status();
         assert_eq!(status(HeaderMap::new()), 200);
         assert_eq!(status(request("\"other\", \"another\"")), 200);
-        for known in [&tag, &format!("W/{tag}"), &format!("\"old\", {tag}"), "*"] {
+        for known in [tag.as_str(), &format!("W/{tag}"), &format!("\"old\", {tag}"), "*"] {
             assert_eq!(status(request(known)), 304, "{known}");
         }
-        let again = answer(index, &tag, &request(&tag));
-        assert_eq!(again.headers()[header::ETAG], tag);
+        let again = index.answer(&request(tag));
+        assert_eq!(again.headers()[header::ETAG], **tag);
         assert!(!again.headers().contains_key(header::CONTENT_ENCODING));
+    }
+
+    #[test]
+    fn a_folder_without_a_page_is_refused_with_what_was_expected() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+        let error = Page::read(Path::new(folder)).unwrap_err().to_string();
+        assert!(error.contains("world-server/src has no `index.html.gz`"), "{error}");
+        let missing = Page::read(Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(missing.contains("/nowhere"), "{missing}");
+    }
+
+    #[test]
+    fn the_page_in_a_folder_is_the_one_that_was_built_there() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../client-core/web/bundle");
+        let tags = |page: Page| {
+            let mut tags: Vec<_> = page.0.into_iter().map(|file| (file.name, file.tag)).collect();
+            tags.sort();
+            tags
+        };
+        assert_eq!(tags(Page::read(Path::new(folder)).unwrap()), tags(Page::contained()));
     }
 }

@@ -177,13 +177,13 @@ pub struct Transfer {
     pub back_y: f32,
     /// Set once the player has left the old map.
     #[prost(message, optional, tag = "9")]
-    pub luggage: ::core::option::Option<Luggage>,
+    pub carried: ::core::option::Option<CarriedState>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Luggage {
+pub struct CarriedState {
     /// State that the game transfers with the player.
     #[prost(bytes = "vec", tag = "1")]
-    pub carried: ::prost::alloc::vec::Vec<u8>,
+    pub state: ::prost::alloc::vec::Vec<u8>,
     /// The highest incarnation that a ticket for the player's old map can have.
     #[prost(uint32, tag = "2")]
     pub incarnation: u32,

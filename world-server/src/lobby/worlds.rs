@@ -69,7 +69,7 @@ pub(super) struct WorldState {
     /// The places of members who have used a gate; all others are on the first map.
     places: BTreeMap<PlayerId, MemberPlace>,
     transfers: BTreeMap<PlayerId, MapTransfer>,
-    /// Members whose luggage is still needed, although they have arrived.
+    /// Members whose carried state is still needed, although they have arrived.
     arrivals: BTreeMap<PlayerId, RecentArrival>,
 }
 
@@ -187,7 +187,7 @@ impl Lobby {
         }
         if let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) {
             if transfer.step == TransferStep::Leaving && transfer.from == id {
-                self.send_let_go(world, player);
+                self.send_release(world, player);
             }
             return;
         }

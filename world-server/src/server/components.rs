@@ -14,6 +14,7 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD};
+use anyhow::Context as _;
 use quinn::{Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
@@ -27,6 +28,7 @@ use super::hosts_start::start_hosts;
 use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
 use crate::actor::LobbyClock;
 use crate::actor::messages::{LeaveRooms, StartDrain};
+use crate::admin::page_files::Page;
 use crate::admin::status::NewestStatus;
 use crate::admin::{self, AdminState};
 use crate::cluster::nats::NatsSettings;
@@ -68,6 +70,10 @@ pub(super) struct ServerComponents {
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
+        let page = match &config.page {
+            Some(folder) => Page::read(folder).context("`--page`")?,
+            None => Page::contained(),
+        };
         let identity = crate::identity::load(config)?;
         let certificates = Arc::new(WebCertificates::new(&identity)?);
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
@@ -145,6 +151,7 @@ impl ServerComponents {
             web_certificates: certificates,
             http: Arc::default(),
             status: NewestStatus::default(),
+            page,
         };
         http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.

@@ -27,7 +27,7 @@ pub mod world_to_host {
         #[prost(message, tag = "7")]
         AcknowledgeHeartbeat(super::AcknowledgeHeartbeat),
         #[prost(message, tag = "8")]
-        JournalKept(super::JournalKept),
+        AcknowledgeJournal(super::AcknowledgeJournal),
         #[prost(message, tag = "9")]
         ReleaseForTransfer(super::ReleaseForTransfer),
         #[prost(message, tag = "10")]
@@ -437,7 +437,7 @@ pub struct AcknowledgeHeartbeat {
 /// Acknowledges the `RoomTick`s up to this serial. Hosts on other machines confirm nothing to
 /// players before they receive it. If it is overdue by 100 ms, they send state alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct JournalKept {
+pub struct AcknowledgeJournal {
     #[prost(uint64, tag = "1")]
     pub serial: u64,
 }

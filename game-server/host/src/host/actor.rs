@@ -236,7 +236,7 @@ impl RoomActor {
     fn note_kept(&mut self, due: GameTime) {
         let RoomSetup { id, room, shared, .. } = &mut self.setup;
         let (was_late, has_lease) = (room.is_confirming_late(), shared.lease().has_lease());
-        room.note_kept(shared.clock.now(), shared.journal_kept(*id), has_lease);
+        room.note_kept(shared.clock.now(), shared.journal_acknowledged(*id), has_lease);
         let may_log = |at| due.since(at) >= LOG_INTERVAL;
         if room.is_confirming_late() && !was_late && self.logged_late.is_none_or(may_log) {
             self.logged_late = Some(due);

@@ -211,8 +211,8 @@ impl<'a> ControlShell<'a> {
                 }
                 Some(HostOutput::DiscardRoom(room)) => drop(self.made.remove(&room)),
                 Some(HostOutput::Room(room, order)) => self.order(room, order),
-                Some(HostOutput::JournalKept(number)) => {
-                    self.shared.journal_kept.send_if_modified(|kept| {
+                Some(HostOutput::JournalAcknowledged(number)) => {
+                    self.shared.journal_acknowledged.send_if_modified(|kept| {
                         let is_newer = *kept < number;
                         *kept = number.max(*kept);
                         is_newer

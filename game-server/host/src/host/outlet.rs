@@ -96,7 +96,7 @@ async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>, room: Ro
 /// What a room's batches wait for.
 struct BatchGate {
     room: RoomId,
-    journal_kept: watch::Receiver<u64>,
+    journal_acknowledged: watch::Receiver<u64>,
     lease_until: watch::Receiver<Option<LocalTime>>,
 }
 
@@ -104,7 +104,7 @@ impl BatchGate {
     fn new(shared: &Shared, room: RoomId) -> Self {
         Self {
             room,
-            journal_kept: shared.journal_kept.subscribe(),
+            journal_acknowledged: shared.journal_acknowledged.subscribe(),
             lease_until: shared.lease_until.subscribe(),
         }
     }
@@ -112,9 +112,9 @@ impl BatchGate {
     /// Waits until a batch may leave; `false` if it never may.
     async fn pass(&mut self, shared: &Shared, written: LocalTime, after: u64) -> bool {
         loop {
-            self.journal_kept.mark_unchanged();
+            self.journal_acknowledged.mark_unchanged();
             self.lease_until.mark_unchanged();
-            let kept = shared.journal_kept(self.room);
+            let kept = shared.journal_acknowledged(self.room);
             let now = shared.clock.now();
             let release = check_release(now, written, after, kept, &mut shared.lease());
             let deadline = match release {
@@ -123,7 +123,7 @@ impl BatchGate {
                 Release::Wait(deadline) => deadline,
             };
             let is_over = tokio::select! {
-                changed = self.journal_kept.changed() => changed.is_err(),
+                changed = self.journal_acknowledged.changed() => changed.is_err(),
                 changed = self.lease_until.changed() => changed.is_err(),
                 () = shared.sleep_until(deadline) => false,
             };

@@ -79,7 +79,9 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
             number: heard.number,
             lease: Duration::from_millis(heard.lease_ms.into()),
         },
-        world_to_host::Body::JournalKept(kept) => WorldOrder::AcknowledgeJournal(kept.serial),
+        world_to_host::Body::AcknowledgeJournal(kept) => {
+            WorldOrder::AcknowledgeJournal(kept.serial)
+        }
         world_to_host::Body::Drain(_) => WorldOrder::Drain,
     })
 }

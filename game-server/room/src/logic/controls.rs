@@ -313,8 +313,6 @@ mod tests {
     impl LossyInputLink {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
-            let (in_flight, acks, unconfirmed) = Default::default();
-            let (sampled, reported) = Default::default();
             let loss = (seed % 60) as f32 / 100.0;
             let (acked_keys, keys) = (Keymap(0), Keymap(0));
             let controls = Controls::default();
@@ -323,14 +321,14 @@ mod tests {
                 loss,
                 now: 1_000,
                 keys,
-                unconfirmed,
+                unconfirmed: Vec::new(),
                 acked_keys,
                 seq: Seq(9),
-                in_flight,
-                acks,
+                in_flight: Vec::new(),
+                acks: Vec::new(),
                 controls,
-                sampled,
-                reported,
+                sampled: Default::default(),
+                reported: Default::default(),
             }
         }
 

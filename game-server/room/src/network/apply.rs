@@ -52,7 +52,8 @@ impl Network {
                 let kind = world.kind(object);
                 self.interest.add_object(object, self.interest_classes[usize::from(kind)], cell);
                 if world.has_pose(object) {
-                    let (pose, position_m) = (world.pose(object), ground_position(world, object));
+                    let (pose, position_m) =
+                        (world.pose(object), world.position(object).on_the_ground());
                     self.shared_state.pose_table.insert(
                         world.pose_slot(object),
                         kind,
@@ -77,8 +78,11 @@ impl Network {
 
     fn note_poses(&mut self, times: TickTimes, world: &World) {
         for &object in world.active_objects() {
-            let (slot, pose, position_m) =
-                (world.pose_slot(object), world.pose(object), ground_position(world, object));
+            let (slot, pose, position_m) = (
+                world.pose_slot(object),
+                world.pose(object),
+                world.position(object).on_the_ground(),
+            );
             self.shared_state.pose_table.update(slot, stamp(times), pose, position_m);
         }
     }
@@ -218,11 +222,6 @@ const FOLLOWER_IS_CLIENT: &str = "a follower is a client of the room";
 /// The stamp of the datagrams of this tick.
 fn stamp(times: TickTimes) -> GameTime {
     times.now.whole_millis()
-}
-
-fn ground_position(world: &World, object: ObjectId) -> [f32; 2] {
-    let position = world.position(object);
-    [position.x, position.y]
 }
 
 /// An event for one client, with the aliases under which that client knows the objects.

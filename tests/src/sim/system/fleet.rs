@@ -24,7 +24,7 @@ use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_host::host_core::HostEnding;
 use ambit_host::protocol::messages::{
-    HostToWorld, JournalKept, WorldToHost, host_to_world, world_to_host,
+    AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::ids::RoomId;
@@ -519,8 +519,11 @@ impl System {
         if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
             (process.origin, &message.body)
         {
-            let kept = JournalKept { serial: tick.serial };
-            self.order_host(host, HostOrder::Message(world_to_host::Body::JournalKept(kept)));
+            let kept = AcknowledgeJournal { serial: tick.serial };
+            self.order_host(
+                host,
+                HostOrder::Message(world_to_host::Body::AcknowledgeJournal(kept)),
+            );
         }
     }
 

@@ -59,7 +59,7 @@ impl WorldState {
             transfers.filter(|(player, _)| members.contains(*player))
         };
         let arrivals = of_members(record.arrivals);
-        let arrivals = arrivals.filter(|(_, transfer)| transfer.has_luggage());
+        let arrivals = arrivals.filter(|(_, transfer)| transfer.has_carried_state());
         Self {
             maps: BTreeMap::new(),
             places: record
@@ -91,16 +91,16 @@ impl WorldState {
 }
 
 impl MapTransfer {
-    fn has_luggage(&self) -> bool {
+    fn has_carried_state(&self) -> bool {
         matches!(self.step, TransferStep::Arriving { .. })
     }
 
     fn to_record(&self, player: PlayerId) -> Option<pb::Transfer> {
-        let luggage = match &self.step {
+        let carried = match &self.step {
             TransferStep::Opening => return None,
             TransferStep::Leaving => None,
             TransferStep::Arriving { carried, incarnation } => {
-                Some(pb::Luggage { carried: carried.clone(), incarnation: *incarnation })
+                Some(pb::CarriedState { state: carried.clone(), incarnation: *incarnation })
             }
         };
         let ((x, y), (back_x, back_y)) = (self.target_position, self.return_position);
@@ -114,17 +114,17 @@ impl MapTransfer {
             y,
             back_x,
             back_y,
-            luggage,
+            carried,
         })
     }
 
     fn from_record(record: pb::Transfer) -> Option<(PlayerId, Self)> {
-        let step = match record.luggage {
+        let step = match record.carried {
             None => TransferStep::Leaving,
-            Some(pb::Luggage { carried, .. }) if carried.len() > MAX_TRANSFER_STATE_BYTES => {
+            Some(pb::CarriedState { state, .. }) if state.len() > MAX_TRANSFER_STATE_BYTES => {
                 return None;
             }
-            Some(pb::Luggage { carried, incarnation }) => {
+            Some(pb::CarriedState { state: carried, incarnation }) => {
                 TransferStep::Arriving { carried, incarnation }
             }
         };

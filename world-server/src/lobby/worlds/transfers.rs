@@ -103,7 +103,7 @@ impl Lobby {
         known.places.entry(player).or_insert(MemberPlace { room: world, incarnation_offset: 0 });
         known.transfers.insert(player, transfer);
         if matches!(self.rooms.at(to).phase, RoomPhase::Running { .. }) {
-            self.send_let_go(world, player);
+            self.send_release(world, player);
         }
     }
 
@@ -115,8 +115,8 @@ impl Lobby {
         for player in concerned.map(|(player, _)| *player).collect::<Vec<_>>() {
             let transfer = self.transfer_mut(world, player);
             match transfer.step {
-                TransferStep::Opening if transfer.to == id => self.send_let_go(world, player),
-                TransferStep::Leaving if transfer.from == id => self.send_let_go(world, player),
+                TransferStep::Opening if transfer.to == id => self.send_release(world, player),
+                TransferStep::Leaving if transfer.from == id => self.send_release(world, player),
                 TransferStep::Arriving { .. } if transfer.to == id => {
                     self.send_admit(world, player);
                 }
@@ -260,7 +260,7 @@ impl Lobby {
             .expect("the player is in transfer")
     }
 
-    pub(super) fn send_let_go(&mut self, world: RoomId, player: PlayerId) {
+    pub(super) fn send_release(&mut self, world: RoomId, player: PlayerId) {
         let transfer = self.transfer_mut(world, player);
         transfer.step = TransferStep::Leaving;
         let (from, number) = (transfer.from, transfer.number);

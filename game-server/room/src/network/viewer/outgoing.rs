@@ -149,7 +149,7 @@ impl Viewer {
                 },
             );
         if active > 0 {
-            let viewer_position_m = ground_position(tick, self.avatar);
+            let viewer_position_m = tick.world.position(self.avatar).on_the_ground();
             let (context, coded_poses) =
                 tick.shared_state.pose_context(tick.now.whole_millis(), level);
             let options = CollectOptions {
@@ -367,7 +367,7 @@ impl BodyWriter<'_, '_> {
         if self.tick.buffers.due_poses.is_empty() {
             return SectionStats::default();
         }
-        let viewer = ground_position(self.tick, self.avatar);
+        let viewer = self.tick.world.position(self.avatar).on_the_ground();
         let own_slot = self.slots.slot_of(self.avatar);
         let TickContext { shared_state, buffers, .. } = &mut *self.tick;
         let SendBuffers {
@@ -391,12 +391,6 @@ impl BodyWriter<'_, '_> {
 
 /// The most that one client is sent in a tick; the shell's send buffer holds it.
 pub const MAX_BYTES_PER_TICK: usize = (DATAGRAMS_PER_TICK + SLICES_PER_TICK) * MAX_DATAGRAM;
-
-/// The position of an avatar on the ground, in metres.
-fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
-    let position = tick.world.position(avatar);
-    [position.x, position.y]
-}
 
 fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
     let records = written.effect_bits + written.record_bits;

@@ -111,7 +111,7 @@ fn a_transfer_to_a_host_that_does_not_reconnect_is_reversed() {
 }
 
 #[test]
-fn luggage_comes_again_to_a_map_that_was_kept_before_the_arrival() {
+fn carried_state_comes_again_to_a_map_that_was_kept_before_the_arrival() {
     let (first, ann, [world, map]) = arrived_where_rooms_are_stored();
     for order_of_answers in [[world, map], [map, world]] {
         // The leader and all hosts die.
@@ -134,7 +134,7 @@ fn luggage_comes_again_to_a_map_that_was_kept_before_the_arrival() {
 }
 
 #[test]
-fn luggage_returns_if_nothing_of_its_new_map_was_kept() {
+fn carried_state_returns_if_nothing_of_its_new_map_was_kept() {
     let (first, ann, [world, map]) = arrived_where_rooms_are_stored();
     let mut second = first.start_successor_with(seconds(5), &[world]);
     let ann = second.resume(&ann);
@@ -153,13 +153,13 @@ fn luggage_returns_if_nothing_of_its_new_map_was_kept() {
 }
 
 #[test]
-fn luggage_is_forgotten_once_its_new_map_was_stored() {
+fn carried_state_is_forgotten_once_its_new_map_was_stored() {
     let (mut first, _, [_, map]) = arrived_where_rooms_are_stored();
     let store = |harness: &mut LobbyHarness| {
         let rooms = [RoomId(map)];
         harness.lobby.handle_rooms_stored(harness.now, &rooms);
         harness.handle_outputs();
-        has_luggage(harness)
+        has_carried_state(harness)
     };
     assert!(store(&mut first), "this store may have begun before");
     assert!(!store(&mut first));
@@ -167,13 +167,13 @@ fn luggage_is_forgotten_once_its_new_map_was_stored() {
     let (mut first, hosts, ann, world) =
         two_hosts_with(LobbyConfig { keeps_rooms: true, ..recording() });
     let map = arrive(&mut first, hosts, &ann, world);
-    assert!(has_luggage(&first));
+    assert!(has_carried_state(&first));
     first.save_checkpoint(hosts[1], map);
-    assert!(!has_luggage(&first));
+    assert!(!has_carried_state(&first));
 }
 
 #[test]
-fn a_map_that_lives_on_does_not_get_luggage_again() {
+fn a_map_that_lives_on_does_not_get_carried_state_again() {
     let (first, ann, [world, map]) = arrived_where_rooms_are_stored();
     let mut second = first.start_successor_with(seconds(5), &[world, map]);
     let ann = second.resume(&ann);
@@ -183,7 +183,7 @@ fn a_map_that_lives_on_does_not_get_luggage_again() {
 }
 
 #[test]
-fn luggage_returns_to_a_further_map_only_if_a_seat_is_free_there() {
+fn carried_state_returns_to_a_further_map_only_if_a_seat_is_free_there() {
     for is_full in [false, true] {
         let (mut first, host, ann, world) = stored_world_with_one_seat_per_map();
         let near = arrive(&mut first, [host; 2], &ann, world);
@@ -221,7 +221,7 @@ fn luggage_returns_to_a_further_map_only_if_a_seat_is_free_there() {
 }
 
 #[test]
-fn luggage_returns_to_the_first_map_only_if_a_seat_is_free_there() {
+fn carried_state_returns_to_the_first_map_only_if_a_seat_is_free_there() {
     for is_full in [false, true] {
         let (mut first, host, ann, world) = stored_world_with_one_seat_per_map();
         arrive(&mut first, [host; 2], &ann, world);
@@ -244,11 +244,11 @@ fn luggage_returns_to_the_first_map_only_if_a_seat_is_free_there() {
 }
 
 #[test]
-fn an_arrival_without_luggage_is_not_repeated() {
+fn an_arrival_without_carried_state_is_not_repeated() {
     let (mut first, _, [world, map]) = arrived_where_rooms_are_stored();
     change_room(&mut first, world, |record| {
         let world = record.world.as_mut().expect("a world of several maps");
-        world.arrivals[0].luggage = None;
+        world.arrivals[0].carried = None;
     });
     let mut second = first.start_successor_with(seconds(5), &[world, map]);
     second.advance(seconds(6));
@@ -259,7 +259,7 @@ fn an_arrival_without_luggage_is_not_repeated() {
 }
 
 #[test]
-fn luggage_is_restored_up_to_its_limit() {
+fn carried_state_is_restored_up_to_its_limit() {
     for (bytes, is_restored) in
         [(MAX_TRANSFER_STATE_BYTES, true), (MAX_TRANSFER_STATE_BYTES + 1, false)]
     {
@@ -269,8 +269,8 @@ fn luggage_is_restored_up_to_its_limit() {
         first.departed(hosts[0], world, &ann, 1, b"7 apples");
         change_room(&mut first, world, |record| {
             let world = record.world.as_mut().expect("a world of several maps");
-            let luggage = world.transfers[0].luggage.as_mut();
-            luggage.expect("the player has left").carried = vec![1; bytes];
+            let carried = world.transfers[0].carried.as_mut();
+            carried.expect("the player has left").state = vec![1; bytes];
         });
         let mut second = first.start_successor(seconds(5));
         reconnect_hosts(&mut second, world, map);
@@ -367,7 +367,7 @@ fn arrived_where_rooms_are_stored() -> (LobbyHarness, Client, [u64; 2]) {
     let (mut first, hosts, ann, world) =
         two_hosts_with(LobbyConfig { stores_rooms: true, ..recording() });
     let map = arrive(&mut first, hosts, &ann, world);
-    assert!(has_luggage(&first));
+    assert!(has_carried_state(&first));
     (first, ann, [world, map])
 }
 
@@ -379,10 +379,10 @@ fn arrive(harness: &mut LobbyHarness, hosts: [HostId; 2], client: &Client, world
     map
 }
 
-/// Whether the luggage of [`arrive`] is in the directory.
-fn has_luggage(harness: &LobbyHarness) -> bool {
-    let is_luggage = |record: &Vec<u8>| record.windows(8).any(|bytes| bytes == b"7 apples");
-    harness.records.values().any(is_luggage)
+/// Whether the state that is carried in [`arrive`] is in the directory.
+fn has_carried_state(harness: &LobbyHarness) -> bool {
+    let is_carried = |record: &Vec<u8>| record.windows(8).any(|bytes| bytes == b"7 apples");
+    harness.records.values().any(is_carried)
 }
 
 /// Two hosts that can reconnect, and ann in a world that runs on the first of them.

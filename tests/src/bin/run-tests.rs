@@ -1,0 +1,262 @@
+//! Runs the test programs that cargo has built, several at a time, and prints which tests took
+//! longest: `run-tests [--quick] MESSAGES`, with what `cargo build --message-format=json` printed.
+//!
+//! Most tests with real processes wait more than they compute, so they run beside the others, more
+//! at a time than there are cores. Browsers have the machine for themselves afterwards. What a
+//! program prints is shown if one of its tests has failed.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+/// Tests in a browser; names begin with the modules.
+const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
+/// Of the tests with real processes, what `--quick` runs: one of each kind of process.
+const QUICK: [&str; 3] = ["consoles::", "processes::", "usage::"];
+/// Runs a compiler, which must not see that times of tests are asked for.
+const COMPILES: &str = "ambit-macros messages";
+/// How many tests with real processes run at a time.
+const REAL_AT_A_TIME: usize = 6;
+const SLOWEST_SHOWN: usize = 20;
+
+/// A test program of the workspace.
+#[derive(Clone, Debug, PartialEq)]
+struct TestProgram {
+    /// `ambit-tests real`
+    name: String,
+    path: PathBuf,
+    /// The folder of its package, where cargo runs tests.
+    folder: PathBuf,
+}
+
+/// One start of a test program.
+struct Run<'a> {
+    program: &'a TestProgram,
+    arguments: Vec<String>,
+}
+
+/// What the tests of a run did.
+#[derive(Debug, Default, PartialEq)]
+struct Results {
+    passed: usize,
+    failed: Vec<String>,
+    ignored: usize,
+    /// Seconds and name of each test.
+    times: Vec<(f64, String)>,
+}
+
+fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (quick, messages) = match &arguments[..] {
+        [messages] => (false, messages),
+        [flag, messages] if flag == "--quick" => (true, messages),
+        _ => bail!("usage: run-tests [--quick] MESSAGES, the messages of `cargo build` in a file"),
+    };
+    let text = std::fs::read_to_string(messages).with_context(|| messages.clone())?;
+    let programs = test_programs(&text)?;
+    let is_real = |program: &&TestProgram| program.name == "ambit-tests real";
+    let real =
+        programs.iter().find(is_real).context("the tests with real processes are missing")?;
+    let computing = programs.iter().filter(|program| !is_real(program));
+    let computing: Vec<Run> = computing.map(|program| Run::new(program, &[])).collect();
+    let at_a_time = format!("--test-threads={REAL_AT_A_TIME}");
+    let mut waiting = vec![at_a_time.as_str()];
+    if quick {
+        waiting.extend(QUICK);
+    } else {
+        waiting.extend(BROWSERS.iter().flat_map(|prefix| ["--skip", prefix]));
+    }
+    let waiting = [Run::new(real, &waiting)];
+    let browsers = [Run::new(real, &BROWSERS)];
+
+    let results = Mutex::new(Results::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| run_all(&waiting, &results));
+        run_all(&computing, &results);
+    });
+    if !quick {
+        run_all(&browsers, &results);
+    }
+    let mut results = results.into_inner().expect("no thread has panicked");
+    results.times.sort_by(|a, b| b.0.total_cmp(&a.0));
+    println!("\nseconds  the slowest tests");
+    for (seconds, name) in results.times.iter().take(SLOWEST_SHOWN) {
+        println!("{seconds:7.1}  {name}");
+    }
+    for name in &results.failed {
+        println!("FAILED {name}");
+    }
+    println!(
+        "\n{} passed, {} failed, {} skipped",
+        results.passed,
+        results.failed.len(),
+        results.ignored
+    );
+    Ok(if results.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The test programs in cargo's messages.
+fn test_programs(messages: &str) -> Result<Vec<TestProgram>> {
+    let mut programs = Vec::new();
+    for line in messages.lines().filter(|line| line.starts_with('{')) {
+        let message: Value = serde_json::from_str(line).context("a message of cargo")?;
+        let is_benchmark = message["target"]["kind"][0] == "bench";
+        let (Some(path), Some(true)) =
+            (message["executable"].as_str(), message["profile"]["test"].as_bool())
+        else {
+            continue;
+        };
+        if is_benchmark {
+            continue;
+        }
+        let manifest = Path::new(message["manifest_path"].as_str().context("a manifest")?);
+        let folder = manifest.parent().context("a folder")?.to_path_buf();
+        let package = message["package_id"].as_str().context("a package")?;
+        let target = message["target"]["name"].as_str().context("a name")?;
+        programs.push(TestProgram {
+            name: format!("{} {target}", package_name(package)),
+            path: path.into(),
+            folder,
+        });
+    }
+    Ok(programs)
+}
+
+/// `path+file:///ambit/tests#ambit-tests@0.1.0` or, where folder and package have one name,
+/// `path+file:///ambit/world-server#0.1.0`.
+fn package_name(id: &str) -> &str {
+    let (folder, package) = id.rsplit_once('#').unwrap_or(("", id));
+    match package.split_once('@') {
+        Some((name, _)) => name,
+        None => folder.rsplit('/').next().unwrap_or(package),
+    }
+}
+
+fn run_all(runs: &[Run], results: &Mutex<Results>) {
+    for run in runs {
+        let began = Instant::now();
+        let (done, output) = run.run();
+        let seconds = began.elapsed().as_secs_f64();
+        let name = &run.program.name;
+        let count = done.passed + done.failed.len();
+        let mut text = format!("{seconds:7.1} s  {name}: {count} tests\n");
+        if !done.failed.is_empty() {
+            let _ = writeln!(text, "{output}");
+        }
+        print!("{text}");
+        let mut all = results.lock().expect("no thread has panicked");
+        all.passed += done.passed;
+        all.ignored += done.ignored;
+        all.failed.extend(done.failed);
+        all.times.extend(done.times);
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(program: &'a TestProgram, arguments: &[&str]) -> Self {
+        Self { program, arguments: arguments.iter().map(|&it| it.to_owned()).collect() }
+    }
+
+    /// Runs the tests, and returns what the program printed.
+    fn run(&self) -> (Results, String) {
+        let TestProgram { name, path, folder } = self.program;
+        let mut command = Command::new(path);
+        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).args(&self.arguments);
+        if name != COMPILES {
+            // Not stable, but each build of the test library knows it.
+            command.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--report-time"]);
+        }
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(error) => {
+                let failed = vec![format!("{name}: {}: {error}", path.display())];
+                return (Results { failed, ..Results::default() }, String::new());
+            }
+        };
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let mut results = read_results(name, &printed);
+        if !output.status.success() && results.failed.is_empty() {
+            results.failed.push(format!("{name}: {}", output.status));
+        }
+        (results, format!("{printed}{}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+/// Reads what a test program prints.
+fn read_results(program: &str, printed: &str) -> Results {
+    let mut results = Results::default();
+    for line in printed.lines() {
+        let Some((name, outcome)) =
+            line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "))
+        else {
+            continue;
+        };
+        let (outcome, time) = outcome.split_once(" <").unwrap_or((outcome, ""));
+        let name = format!("{program}: {}", name.trim_end_matches(" - should panic"));
+        if let Ok(seconds) = time.trim_end_matches("s>").parse() {
+            results.times.push((seconds, name.clone()));
+        }
+        match outcome.split(',').next().unwrap_or_default() {
+            "ok" => results.passed += 1,
+            "ignored" => results.ignored += 1,
+            _ => results.failed.push(name),
+        }
+    }
+    results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_with_their_times() {
+        let printed = "\nrunning 4 tests\n\
+            test a::b ... ok <0.512s>\n\
+            test c - should panic ... ok <1.000s>\n\
+            test d ... ignored, too long\n\
+            test e ... FAILED <2.250s>\n\
+            test result: FAILED. 2 passed; 1 failed\n";
+        let results = read_results("p", printed);
+        assert_eq!((results.passed, results.ignored), (2, 1));
+        assert_eq!(results.failed, ["p: e"]);
+        let expected = [(0.512, "p: a::b"), (1.0, "p: c"), (2.25, "p: e")];
+        assert_eq!(results.times, expected.map(|(time, name)| (time, name.to_owned())));
+    }
+
+    #[test]
+    fn test_programs_are_found_among_the_messages() {
+        let message = |id: &str, kind: &str, test: bool| {
+            serde_json::json!({
+                "package_id": id, "manifest_path": "/ambit/tests/Cargo.toml",
+                "target": { "name": "real", "kind": [kind] },
+                "profile": { "test": test }, "executable": "/target/real",
+            })
+        };
+        let id = "path+file:///ambit/tests#ambit-tests@0.1.0";
+        let text =
+            [message(id, "test", true), message(id, "bin", false), message(id, "bench", true)]
+                .map(|message| message.to_string())
+                .join("\n");
+        let program = TestProgram {
+            name: "ambit-tests real".to_owned(),
+            path: "/target/real".into(),
+            folder: "/ambit/tests".into(),
+        };
+        assert_eq!(test_programs(&text).unwrap(), [program]);
+        assert_eq!(package_name("path+file:///ambit/world-server#0.1.0"), "world-server");
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_has_failed() {
+        let program =
+            TestProgram { name: "p".to_owned(), path: "/nowhere".into(), folder: "/".into() };
+        let (results, _) = Run::new(&program, &[]).run();
+        assert!(results.failed[0].starts_with("p: /nowhere"), "{:?}", results.failed);
+    }
+}
