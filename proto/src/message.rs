@@ -90,19 +90,18 @@
 //! - A message that is not a command, or does not have the fields of its kind: `malformed`, if it
 //!   has the 4 bytes of a number. A kind that the schema does not have: `unknown_command`.
 //! - Above 64 a second, after a burst of 64: `rate_limited`.
+//! - A command that is repeated after a failover and that the last host has executed has no answer.
 //! - Of a kind of which only the newest counts (`CommandKind.newest_only`), a command whose number
 //!   is not above that of the newest of its kind that has arrived on this connection: `outdated`.
-//!   (b is above a if b - a, modulo 2^32, is 1 to 2^31 - 1.) Other commands are executed in the
-//!   order of their arrival, whatever their numbers.
-//! - A command that is repeated after a failover and that the last host has executed has no answer.
-//! - Of a kind of which only the newest counts, one that is 1 to 127 behind the newest of its kind
-//!   that the last host has executed, within 30 s of the player's return: `outdated`.
+//!   (b is above a if b - a, modulo 2^32, is 1 to 2^31 - 1.) Within 30 s of the player's return also
+//!   one that is 1 to 127 behind the newest of its kind that the last host has executed. Other
+//!   commands are executed in the order of their arrival, whatever their numbers.
 //! - One with a position that is not on the map: `bad_position`. One with an object that the client
 //!   does not follow, or never did: `no_such_object`. The first such field decides. Aliases are
 //!   those of this connection: a command with an object cannot be repeated on another one.
 //!
-//! Of each of the first three kinds one a second has an answer, a `Refused` with the code; all are
-//! counted. A client whose datagrams or commands cannot be decoded, or whose datagrams repeat old
+//! Of malformed and unknown commands, of those above the rate and of outdated ones, one a second of
+//! each has an answer, a `Refused` with the code; all are counted. A client whose datagrams or commands cannot be decoded, or whose datagrams repeat old
 //! numbers, also gets one `Error` on its stream that says so.
 //!
 //! A `Refused` that is not delivered within 2 s is given up.

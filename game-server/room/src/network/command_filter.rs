@@ -1,11 +1,9 @@
 //! Filters the commands of one client.
 //!
-//! Commands go in as they arrive; those that the schema declares, that are within the client's
-//! allowance and not outdated come out. All others come out as faults, so that they are counted.
-//! The room checks the rest: positions and objects. Bounds: [`COMMANDS_PER_S`]; of each kind of
-//! fault, one a second is answered.
-
-use std::collections::BTreeMap;
+//! Commands go in as they arrive; those that the schema declares and that are within the client's
+//! allowance come out. All others come out as faults, so that they are counted. The room checks the
+//! rest: whether they are outdated, positions and objects. Bounds: [`COMMANDS_PER_S`]; of each kind
+//! of fault, one a second is answered.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::message::{Command, FieldValue};
@@ -24,9 +22,8 @@ pub const COMMANDS_PER_S: u32 = 64;
 pub enum FilteredCommand {
     /// It is within the client's allowance.
     Accepted(Command),
-    /// The game does not get it.
-    Faulty {
-        fault: CommandFault,
+    /// It is above the client's allowance.
+    OverRate {
         /// Its number, if the client is to be notified.
         report: Option<u32>,
     },
@@ -52,8 +49,6 @@ pub enum CommandFault {
 /// The limits for one client's commands; see the module.
 #[derive(Debug)]
 pub struct CommandFilter {
-    /// Numbers of the newest commands of the kinds of which only the newest counts.
-    newest: BTreeMap<u8, u32>,
     commands: TokenBucket,
     reports: FaultReports,
 }
@@ -81,7 +76,6 @@ impl Default for CommandFilter {
     fn default() -> Self {
         let [over_rate, outdated, malformed] = [(); 3].map(|()| TokenBucket::new(1, 1));
         CommandFilter {
-            newest: BTreeMap::new(),
             commands: TokenBucket::new(COMMANDS_PER_S, COMMANDS_PER_S),
             reports: FaultReports { over_rate, outdated, malformed },
         }
@@ -96,7 +90,7 @@ impl CommandFilter {
         bytes: &[u8],
         schema: &Schema,
     ) -> FilteredCommand {
-        let (command, newest_only) = match read_command(bytes, schema) {
+        let command = match read_command(bytes, schema) {
             Ok(command) => command,
             Err((code, error)) => {
                 let number = bytes.first_chunk().copied().map(u32::from_le_bytes);
@@ -104,15 +98,11 @@ impl CommandFilter {
                 return FilteredCommand::Malformed { error, code, report };
             }
         };
-        let fault = if !self.commands.take(at.into()) {
-            CommandFault::OverRate
-        } else if newest_only && self.is_outdated(&command) {
-            CommandFault::Outdated
-        } else {
+        if self.commands.take(at.into()) {
             return FilteredCommand::Accepted(command);
-        };
-        let report = self.may_report(at, fault).then_some(command.number);
-        FilteredCommand::Faulty { fault, report }
+        }
+        let report = self.may_report(at, CommandFault::OverRate).then_some(command.number);
+        FilteredCommand::OverRate { report }
     }
 
     /// Whether the client is to be notified of this fault, which happens at most once a second for
@@ -124,21 +114,10 @@ impl CommandFilter {
         };
         bucket.take(now.into())
     }
-
-    /// Commands arrive in any order. Where only the newest counts, an older one must not undo it.
-    fn is_outdated(&mut self, command: &Command) -> bool {
-        let is_newer = |last: &u32| command.number.wrapping_sub(*last).cast_signed() > 0;
-        let outdated = self.newest.get(&command.kind).is_some_and(|last| !is_newer(last));
-        if !outdated {
-            self.newest.insert(command.kind, command.number);
-        }
-        outdated
-    }
 }
 
-/// A command with fields as the schema declares them, and whether only the newest of its kind
-/// counts.
-fn read_command(bytes: &[u8], schema: &Schema) -> Result<(Command, bool), (ErrorCode, WireError)> {
+/// A command with fields as the schema declares them.
+fn read_command(bytes: &[u8], schema: &Schema) -> Result<Command, (ErrorCode, WireError)> {
     let malformed = |error| (ErrorCode::Malformed, error);
     let command: Command = wire::decode(bytes).map_err(malformed)?;
     let kind = schema.command(command.kind).ok_or_else(|| {
@@ -149,7 +128,7 @@ fn read_command(bytes: &[u8], schema: &Schema) -> Result<(Command, bool), (Error
         let what = "a field of a command";
         return Err(malformed(WireError::OutOfRange { what }));
     }
-    Ok((command, kind.newest_only))
+    Ok(command)
 }
 
 #[cfg(test)]
@@ -159,31 +138,18 @@ mod tests {
 
     use super::*;
 
-    /// Of [`Schema::example`]: one of which only the newest counts, and one without fields.
+    /// Of [`Schema::example`]; the second has no fields.
     const WALK_TO: u8 = 0;
     const REST: u8 = 1;
     const CAST: u8 = 2;
     const SHOUT: u8 = 3;
 
     #[test]
-    fn the_newest_command_of_a_kind_wins_whatever_the_order() {
-        let mut schema = Schema::example();
-        schema.commands[usize::from(REST)].newest_only = true;
-        let mut filter = CommandFilter::default();
-        let accepted =
-            [(7, WALK_TO), (6, WALK_TO), (5, REST), (9, WALK_TO)].map(|(number, kind)| {
-                let filtered = send_with(&schema, &mut filter, 0, number, kind);
-                matches!(filtered, FilteredCommand::Accepted(_))
-            });
-        assert_eq!(accepted, [true, false, true, true]);
-    }
-
-    #[test]
     fn commands_above_the_rate_are_refused_with_one_answer_a_second() {
         let mut filter = CommandFilter::default();
         let mut send = |millis, number| match send(&mut filter, millis, number, REST) {
             FilteredCommand::Accepted(_) => None,
-            FilteredCommand::Faulty { fault: CommandFault::OverRate, report } => Some(report),
+            FilteredCommand::OverRate { report } => Some(report),
             other => panic!("{other:?}"),
         };
         assert!((0..COMMANDS_PER_S).all(|number| send(0, number).is_none()));
@@ -196,15 +162,9 @@ mod tests {
     #[test]
     fn each_kind_of_fault_is_reported_once_a_second() {
         let mut filter = CommandFilter::default();
-        send(&mut filter, 0, 9, WALK_TO);
         let mut reports = |millis: u64| {
-            let outdated = send(&mut filter, millis, 9, WALK_TO);
-            let FilteredCommand::Faulty { fault: CommandFault::Outdated, report: outdated } =
-                outdated
-            else {
-                panic!("{outdated:?}")
-            };
             let at = GameTime::from_millis(millis);
+            let outdated = filter.may_report(at, CommandFault::Outdated).then_some(9);
             let malformed = filter.handle_message(at, &[5, 0, 0, 1, 7], &Schema::example());
             let FilteredCommand::Malformed {
                 error: WireError::Truncated, report: malformed, ..
@@ -271,20 +231,10 @@ mod tests {
     }
 
     fn send(filter: &mut CommandFilter, millis: u64, number: u32, kind: u8) -> FilteredCommand {
-        send_with(&Schema::example(), filter, millis, number, kind)
-    }
-
-    fn send_with(
-        schema: &Schema,
-        filter: &mut CommandFilter,
-        millis: u64,
-        number: u32,
-        kind: u8,
-    ) -> FilteredCommand {
         let to = FieldValue::Position(Position::default());
         let mut command =
             Command { number, kind, fields: (kind == WALK_TO).then_some(to).into_iter().collect() };
         let at = GameTime::from_millis(millis);
-        filter.handle_message(at, &wire::encode(&mut command), schema)
+        filter.handle_message(at, &wire::encode(&mut command), &Schema::example())
     }
 }

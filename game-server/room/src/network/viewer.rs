@@ -60,8 +60,8 @@ const INITIAL_POSE_BITS_X256: u32 = 40 * 256;
 pub enum UplinkEvent {
     /// A command within the client's allowance.
     Command(Command),
-    /// A command that the game does not get. Holds its number if the client is to be notified.
-    FaultyCommand(CommandFault, Option<u32>),
+    /// A command above the client's allowance. Holds its number if the client is to be notified.
+    OverRate(Option<u32>),
     /// A command that cannot be decoded, or that the schema does not declare. Holds its number if
     /// the client is to be notified, and with which code.
     MalformedCommand(ErrorCode, Option<u32>),
@@ -306,9 +306,7 @@ impl Viewer {
     ) {
         match self.command_filter.handle_message(at, bytes, schema) {
             FilteredCommand::Accepted(command) => events.push(UplinkEvent::Command(command)),
-            FilteredCommand::Faulty { fault, report } => {
-                events.push(UplinkEvent::FaultyCommand(fault, report));
-            }
+            FilteredCommand::OverRate { report } => events.push(UplinkEvent::OverRate(report)),
             FilteredCommand::Malformed { error, code, report } => {
                 events.push(UplinkEvent::MalformedCommand(code, report));
                 self.note_unreadable(&error, events);

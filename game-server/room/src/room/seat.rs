@@ -21,9 +21,12 @@ pub(super) struct Seat {
     pub(super) repeats: CommandRepeats,
     /// The transfer by which the player came; `None` for a player who joined through the lobby.
     pub(super) arrived_by: Option<TransferId>,
-    /// The newest commands of the kinds of which only the newest counts. An older one is outdated,
-    /// also if this one was received by the last host.
+    /// The newest executed commands of the kinds of which only the newest counts: so the next host
+    /// knows them, too.
     pub(super) newest: BTreeMap<u8, u32>,
+    /// The newest that have arrived on this connection, executed or refused.
+    #[serde(skip)]
+    arrived: BTreeMap<u8, u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -59,11 +62,13 @@ impl Seat {
             repeats: CommandRepeats::Never,
             arrived_by: None,
             newest: BTreeMap::new(),
+            arrived: BTreeMap::new(),
         }
     }
 
     pub(super) fn connect(&mut self, now: GameTime, client: ClientId) {
         self.presence = Presence::Here(client);
+        self.arrived.clear();
         if self.repeats == CommandRepeats::AfterReturn {
             self.repeats = CommandRepeats::Until(now + REPEATS_FOR);
         } else {
@@ -81,9 +86,49 @@ impl Seat {
         self.may_repeat(now) && self.executed.contains(number)
     }
 
-    /// Whether a newer command of this kind than `number` was executed.
-    pub(super) fn has_newer(&self, now: GameTime, kind: u8, number: u32) -> bool {
-        let is_newer = |last: &u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
-        self.may_repeat(now) && self.newest.get(&kind).is_some_and(is_newer)
+    /// A command has arrived of a kind of which only the newest counts. Returns whether a newer one
+    /// was there before it, here or at the last host: it must not undo that.
+    pub(super) fn receive_newest(&mut self, now: GameTime, kind: u8, number: u32) -> bool {
+        let is_behind = |last: &u32| last.wrapping_sub(number).cast_signed() >= 0;
+        let is_little_behind = |last: &u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
+        let is_outdated = self.arrived.get(&kind).is_some_and(is_behind)
+            || self.may_repeat(now) && self.newest.get(&kind).is_some_and(is_little_behind);
+        if !is_outdated {
+            self.arrived.insert(kind, number);
+        }
+        is_outdated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WALK: u8 = 0;
+    const REST: u8 = 1;
+
+    #[test]
+    fn the_newest_command_of_a_kind_wins_whatever_the_order() {
+        let mut seat = Seat::new(ObjectId::default(), "ann".to_owned());
+        let now = GameTime::ZERO;
+        let outdated = [(7, WALK), (6, WALK), (7, WALK), (5, REST), (9, WALK)]
+            .map(|(number, kind)| seat.receive_newest(now, kind, number));
+        assert_eq!(outdated, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn after_a_return_commands_a_little_behind_those_of_the_last_host_are_outdated() {
+        let mut seat = Seat::new(ObjectId::default(), "ann".to_owned());
+        seat.newest.insert(WALK, 500);
+        seat.repeats = CommandRepeats::AfterReturn;
+        seat.connect(GameTime::ZERO, REPLAY_CLIENT);
+        let outdated = [499, 500 - FAR_BEHIND].map(|number| {
+            seat.arrived.clear();
+            seat.receive_newest(GameTime::ZERO, WALK, number)
+        });
+        assert_eq!(outdated, [true, false]);
+        // Another client counts anew once nothing can be repeated.
+        seat.arrived.clear();
+        assert!(!seat.receive_newest(GameTime::ZERO + REPEATS_FOR, WALK, 499));
     }
 }

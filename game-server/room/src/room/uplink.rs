@@ -31,8 +31,8 @@ impl Room {
                 UplinkEvent::Command(command) => {
                     self.receive_command(now, client, player, command, outputs);
                 }
-                UplinkEvent::FaultyCommand(fault, report) => {
-                    self.note_fault(now, client, fault, report);
+                UplinkEvent::OverRate(report) => {
+                    self.note_fault(now, client, CommandFault::OverRate, report);
                 }
                 UplinkEvent::MalformedCommand(code, report) => {
                     self.stats.commands_malformed += 1;
@@ -65,12 +65,13 @@ impl Room {
         outputs: &mut Vec<RoomOutput>,
     ) {
         let Command { number, kind, fields } = command;
-        if let Some(seat) = self.seats.get(&player) {
+        let newest_only = self.is_newest_only(kind);
+        if let Some(seat) = self.seats.get_mut(&player) {
             if seat.has_executed(now, number) {
                 self.stats.commands_repeated += 1;
                 return;
             }
-            if self.is_newest_only(kind) && seat.has_newer(now, kind, number) {
+            if newest_only && seat.receive_newest(now, kind, number) {
                 let fault = CommandFault::Outdated;
                 let may_report = self.network.may_report(now, client, fault);
                 return self.note_fault(now, client, fault, may_report.then_some(number));
