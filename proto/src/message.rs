@@ -101,8 +101,9 @@
 //!   those of this connection: a command with an object cannot be repeated on another one.
 //!
 //! Of malformed and unknown commands, of those above the rate and of outdated ones, one a second of
-//! each has an answer, a `Refused` with the code; all are counted. A client whose datagrams or commands cannot be decoded, or whose datagrams repeat old
-//! numbers, also gets one `Error` on its stream that says so.
+//! each has an answer, a `Refused` with the code; all are counted. A client whose datagrams or
+//! commands cannot be decoded, or whose datagrams repeat old numbers, also gets one `Error` on its
+//! stream that says so.
 //!
 //! A `Refused` that is not delivered within 2 s is given up.
 //!

@@ -1,4 +1,4 @@
-//! The parts of the pages that are made from something else: tables of flags and parameters, and
+//! The parts of the pages that are made from something else: lists of flags, tables of parameters, and
 //! code that is compiled elsewhere.
 //!
 //! Such a part stands between `<!-- made from SOURCE -->` and `<!-- end -->`. The sources:
@@ -14,6 +14,7 @@ use std::process::Command;
 use ambit_room::config::{Allowed, Parameter, ROOM_PARAMETERS};
 
 use crate::source::{files, read, root};
+use crate::words::WIDTH;
 
 const BEGIN: &str = "<!-- made from ";
 const END: &str = "<!-- end -->";
@@ -65,7 +66,7 @@ fn renewed(page: &str, parts: &mut usize) -> String {
 
 fn made(source: &str) -> String {
     if let Some(program) = source.strip_suffix(" --help") {
-        flags_table(&help(program))
+        flags_list(&help(program))
     } else if source == "parameters of rooms" {
         parameters_table(ROOM_PARAMETERS)
     } else if let Some(game) = source.strip_prefix("parameters of ") {
@@ -115,7 +116,7 @@ struct Flag {
 }
 
 /// The flags in the text of `--help`, each with its description, default and variable.
-fn flags_table(help: &str) -> String {
+fn flags_list(help: &str) -> String {
     let mut flags: Vec<Flag> = Vec::new();
     let mut within = false;
     for line in help.lines() {
@@ -137,22 +138,37 @@ fn flags_table(help: &str) -> String {
             flag.text.push_str(&item);
         }
     }
-    let mut table = "| flag | default | |\n| --- | --- | --- |\n".to_owned();
+    let mut list = String::new();
     for Flag { name, mut text } in flags {
         if name.contains("--help") || name.contains("--version") {
             continue;
         }
         let default = take_bracket(&mut text, "default: ");
         let variable = take_bracket(&mut text, "env: ");
-        let default = default.map_or(String::new(), |default| format!("`{default}`"));
+        let default = default.map_or(String::new(), |default| format!(", by default `{default}`"));
         let variable = variable.map_or(String::new(), |variable| {
             format!(" (`{}`)", variable.split('=').next().unwrap_or_default())
         });
         let text = text.trim().trim_end_matches([';', '.']);
-        let row = format!("`{name}` | {default} | {text}{variable}").replace("||", "|");
-        writeln!(table, "| {} |", escaped(&row)).expect("a String takes all");
+        push_list_item(&mut list, &format!("`{name}`{default}: {text}{variable}."));
     }
-    table
+    list
+}
+
+/// Appends an item of a list, with lines of at most [`WIDTH`] columns.
+fn push_list_item(list: &mut String, text: &str) {
+    let mut line = "-".to_owned();
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            list.push_str(&line);
+            list.push('\n');
+            line = " ".to_owned();
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    list.push_str(&line);
+    list.push('\n');
 }
 
 /// Takes `[KEY...]` out of a text; the rest after the key.
@@ -162,19 +178,6 @@ fn take_bracket(text: &mut String, key: &str) -> Option<String> {
     let value = text[start + 1 + key.len()..start + length].to_owned();
     text.replace_range(start..=start + length, "");
     Some(value)
-}
-
-/// A row of a table, with the bars in its code spans escaped.
-fn escaped(row: &str) -> String {
-    let mut is_code = false;
-    row.chars().fold(String::new(), |mut out, c| {
-        is_code ^= c == '`';
-        if c == '|' && is_code {
-            out.push('\\');
-        }
-        out.push(c);
-        out
-    })
 }
 
 fn parameters_table(parameters: &[Parameter]) -> String {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::source::{self, read, root};
 
-const WIDTH: usize = 100;
+/// Columns of a line.
+pub(crate) const WIDTH: usize = 100;
+/// Characters of a row of a table: more than facts take, since that belongs into a paragraph.
+const ROW: usize = 300;
 
 #[test]
 fn lines_of_code_and_prose_end_at_100_columns() {
@@ -25,6 +28,19 @@ fn lines_of_code_and_prose_end_at_100_columns() {
         }
     }
     assert!(wide.is_empty(), "lines of more than {WIDTH} columns:\n{}", wide.join("\n"));
+}
+
+#[test]
+fn rows_of_tables_hold_facts() {
+    let mut long = Vec::new();
+    for source in source::files(&[".md"]) {
+        for (number, line) in source.text.lines().enumerate() {
+            if line.starts_with('|') && line.chars().count() > ROW {
+                long.push(format!("{}:{}", source.path, number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "rows of more than {ROW} characters:\n{}", long.join("\n"));
 }
 
 #[test]
