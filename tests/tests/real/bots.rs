@@ -12,6 +12,7 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2,seed=1";
+    let seconds = real::load_seconds(20, 60);
     let summary = bots(
         &scratch,
         &server,
@@ -19,14 +20,14 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
             "--count",
             "20",
             "--seconds",
-            "60",
+            &seconds,
             "--impair",
             impair,
             "--dump",
             dump.to_str().expect("a plain path"),
         ],
     )?;
-    println!("20 bots for 60 s with {impair}: {summary}");
+    println!("20 bots for {seconds} s with {impair}: {summary}");
     assert_eq!(summary["connected"], 20, "{summary}");
     assert_eq!(summary["errors"], 0, "{summary}");
 
@@ -62,10 +63,11 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
 fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
     let scratch = ScratchFolder::new("monkeys");
     let server = Server::start(&scratch, &[])?;
+    let seconds = real::load_seconds(5, 10);
     for game in ["field", "cubes"] {
-        let arguments = ["--count", "5", "--seconds", "10", "--game", game];
+        let arguments = ["--count", "5", "--seconds", &seconds, "--game", game];
         let summary = bots_of("monkey", &scratch, &server, &arguments)?;
-        println!("5 monkeys for 10 s in {game}: {summary}");
+        println!("5 monkeys for {seconds} s in {game}: {summary}");
         assert_eq!(summary["connected"], 5, "{summary}");
         assert_eq!(summary["errors"], 0, "{summary}");
     }
@@ -73,16 +75,17 @@ fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
 }
 
 #[test]
-fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
+fn four_bots_play_cubes_on_a_bad_network() -> Result<()> {
     let scratch = ScratchFolder::new("cubes");
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=13,delay=40ms,jitter=10ms,seed=1";
+    let seconds = real::load_seconds(15, 60);
     let arguments = [
         "--count",
         "4",
         "--seconds",
-        "60",
+        &seconds,
         "--impair",
         impair,
         "--dump",
@@ -90,7 +93,7 @@ fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
     ];
     let summary =
         bots_of("cubes", &scratch, &server, &[&arguments[..], &["--game", "cubes"]].concat())?;
-    println!("4 bots among cubes for 60 s with {impair}: {summary}");
+    println!("4 bots among cubes for {seconds} s with {impair}: {summary}");
     // Undecodable datagrams, broken connections and missing answers count as errors.
     assert_eq!(
         (&summary["connected"], &summary["whole"], &summary["errors"]),
@@ -151,16 +154,13 @@ fn bots_detect_that_their_server_has_died() -> Result<()> {
 
 #[test]
 fn two_hundred_bots_share_a_room() -> Result<()> {
-    if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
-        println!("skipped by --quick");
-        return Ok(());
-    }
     let scratch = ScratchFolder::new("crowd");
     let server = Server::start(&scratch, &[])?;
     let before = cpu_seconds(server.id())?;
-    let summary = bots(&scratch, &server, &["--count", "200", "--seconds", "20"])?;
+    let seconds = real::load_seconds(8, 20);
+    let summary = bots(&scratch, &server, &["--count", "200", "--seconds", &seconds])?;
     let used = cpu_seconds(server.id())? - before;
-    println!("200 bots for 20 s: {summary}\nserver: {used:.1} s of CPU in all");
+    println!("200 bots for {seconds} s: {summary}\nserver: {used:.1} s of CPU in all");
     assert_eq!(summary["connected"], 200, "{summary}");
     assert_eq!(summary["errors"], 0, "{summary}");
     Ok(())
