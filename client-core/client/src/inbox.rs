@@ -184,13 +184,13 @@ impl Inbox {
             ViewEvent::RoomChanged(room) => self.lobby.push(LobbyEvent::RoomChanged(room)),
             ViewEvent::RoomGone(room) => self.lobby.push(LobbyEvent::RoomGone(room)),
             ViewEvent::Created { room, .. } => {
-                self.lobby.push(LobbyEvent::Joined { room, players: Vec::new() })
+                self.lobby.push(LobbyEvent::Joined { room, players: Vec::new() });
             }
             ViewEvent::Joined { room, players, .. } => {
                 self.lobby.push(LobbyEvent::Joined { room, players });
             }
             ViewEvent::Left { room, code, message, .. } => {
-                self.lobby.push(LobbyEvent::Left { room, code, message })
+                self.lobby.push(LobbyEvent::Left { room, code, message });
             }
             ViewEvent::Players { room, players, .. } => {
                 if let Some(room) = room {
@@ -222,7 +222,7 @@ impl Inbox {
             }
             ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
             ViewEvent::MapProgress { received, total, .. } => {
-                state.push_game(GameEvent::MapProgress { received, total })
+                state.push_game(GameEvent::MapProgress { received, total });
             }
         }
     }
@@ -253,7 +253,7 @@ impl Inbox {
         let Failure { subject, code, message } = failure;
         match subject {
             ErrorSubject::Command(command) => {
-                state.push_game(GameEvent::Refused { command, code, message })
+                state.push_game(GameEvent::Refused { command, code, message });
             }
             ErrorSubject::Game => state.push_game(GameEvent::Error { code, message }),
             ErrorSubject::Lobby | ErrorSubject::Request(_) => {

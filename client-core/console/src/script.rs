@@ -291,7 +291,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 }));
             }
             ConsoleCommand::Join { room: RoomReference::Id(room), password } => {
-                self.ask(LobbyRequest::JoinRoom { room, password })
+                self.ask(LobbyRequest::JoinRoom { room, password });
             }
             ConsoleCommand::Join { room: RoomReference::Name(name), password } => {
                 self.ask_for(
@@ -305,7 +305,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Describe(game) => self.ask(LobbyRequest::DescribeGame { game }),
             ConsoleCommand::Bots(count) => self.ask(LobbyRequest::InviteBots { count }),
             ConsoleCommand::Players => {
-                self.ask(LobbyRequest::ListPlayers { everybody: self.room.is_none() })
+                self.ask(LobbyRequest::ListPlayers { everybody: self.room.is_none() });
             }
             ConsoleCommand::Nick(name) => self.ask(LobbyRequest::SetName(name)),
             ConsoleCommand::Say(to, text) => {
@@ -415,7 +415,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             (AnswerPurpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
                 match room_called(name, rooms) {
                     Ok(room) => {
-                        self.ask(LobbyRequest::JoinRoom { room, password: password.clone() })
+                        self.ask(LobbyRequest::JoinRoom { room, password: password.clone() });
                     }
                     Err(message) => self.error("no_such_room", message),
                 }

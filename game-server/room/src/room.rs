@@ -337,7 +337,7 @@ impl Room {
                 self.names.insert(*player, name.clone());
             }
             RoomInput::Command { player, number, command } => {
-                answer = self.command(*player, *number, command)
+                answer = self.command(*player, *number, command);
             }
             RoomInput::Sample { player, at, sample } => {
                 let outcome = self.world.receive_sample(*at, *player, *sample);

@@ -59,10 +59,10 @@ impl LobbySession {
                 self.emit(ViewEvent::Players { request, room, players });
             }
             LobbyMessageBody::GameDescription(description) => {
-                self.emit(ViewEvent::Game { request, description: description.into() })
+                self.emit(ViewEvent::Game { request, description: description.into() });
             }
             LobbyMessageBody::BotsInvited(invited) => {
-                self.emit(ViewEvent::BotsInvited { request, count: invited.count })
+                self.emit(ViewEvent::BotsInvited { request, count: invited.count });
             }
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),

@@ -70,7 +70,7 @@ impl Network {
                 self.interest.refresh(object);
             }
             WorldChange::Budget { player, bytes_per_s } => {
-                self.set_budget(times.now, player, bytes_per_s)
+                self.set_budget(times.now, player, bytes_per_s);
             }
             _ => {}
         }

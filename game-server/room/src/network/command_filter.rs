@@ -150,7 +150,7 @@ mod tests {
         let mut send = |millis, number| match send(&mut filter, millis, number, REST) {
             FilteredCommand::Accepted(_) => None,
             FilteredCommand::OverRate { report } => Some(report),
-            other => panic!("{other:?}"),
+            malformed @ FilteredCommand::Malformed { .. } => panic!("{malformed:?}"),
         };
         assert!((0..COMMANDS_PER_S).all(|number| send(0, number).is_none()));
         assert_eq!((send(0, 100), send(0, 101)), (Some(Some(100)), Some(None)));

@@ -26,7 +26,7 @@ pub(super) struct Seat {
     pub(super) newest: BTreeMap<u8, u32>,
     /// The newest that have arrived on this connection, executed or refused.
     #[serde(skip)]
-    arrived: BTreeMap<u8, u32>,
+    pub(super) arrived: BTreeMap<u8, u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]

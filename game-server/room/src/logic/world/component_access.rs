@@ -146,7 +146,11 @@ impl World {
         };
         match self.component_mut(object, index) {
             Component::Gauge(gauge) => {
-                set_from(gauge, from, Gauge { value: value.clamp(0.0, max), rate, max }.quantised())
+                set_from(
+                    gauge,
+                    from,
+                    Gauge { value: value.clamp(0.0, max), rate, max }.quantised(),
+                );
             }
             other => panic!("component {index} is a gauge, not {other:?}"),
         }
