@@ -264,7 +264,7 @@ impl HostCore {
         match order {
             WorldOrder::Configure(settings) => self.configure(now, lease, settings),
             WorldOrder::RoomPiece { room, incarnation, piece } => {
-                self.pieces.add(room, incarnation, piece)
+                self.pieces.add(room, incarnation, piece);
             }
             WorldOrder::OpenRoom(order, resume) => self.make_room(now, order, resume),
             WorldOrder::CloseRoom { room, reason } => self.close_room(room, reason),
@@ -553,7 +553,7 @@ impl HostCore {
         };
         match order {
             RoomOrder::RemovePlayer { player, revoked_until, .. } => {
-                tickets.revoke(now.ticket_unix_s, room, *player, *revoked_until)
+                tickets.revoke(now.ticket_unix_s, room, *player, *revoked_until);
             }
             RoomOrder::SyncMembers { members, revoked_until } => {
                 let members = members.iter().map(|member| member.player).collect();

@@ -35,7 +35,7 @@ macro_rules! contained {
     ($($name:literal),*) => {
         [$((
             $name,
-            &include_bytes!(concat!("../../../client-core/web/bundle/", $name, ".gz"))[..],
+            include_bytes!(concat!("../../../client-core/web/bundle/", $name, ".gz")).as_slice(),
         )),*]
     };
 }

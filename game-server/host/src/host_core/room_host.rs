@@ -231,7 +231,7 @@ impl RoomHost {
                 self.remove_unless_back(player, reason, revoked_until);
             }
             RoomOrder::SyncMembers { members, revoked_until } => {
-                self.sync_members(&members, revoked_until)
+                self.sync_members(&members, revoked_until);
             }
             RoomOrder::Input(input) => self.inputs.push(input),
             // This WorldServer is a new one, and learns from the room itself that it has ended.
