@@ -16,8 +16,8 @@ use serde_json::Value;
 
 /// Tests in a browser; names begin with the modules.
 const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
-/// Of the tests with real processes, what `--quick` runs: one of each kind of process.
-const QUICK: [&str; 3] = ["clients::", "consoles::", "server::", "usage::"];
+/// Of the tests with real processes, what `--quick` runs.
+const QUICK: [&str; 4] = ["clients::", "consoles::", "server::", "usage::"];
 /// Runs a compiler, which must not see that times of tests are asked for.
 const COMPILES: &str = "ambit-macros messages";
 /// How many tests with real processes run at a time.

@@ -58,7 +58,7 @@ pub fn room(data: &[u8]) -> Reached {
             BODY => fuzzed.send_body(client, choices.bytes()),
             MESSAGE => fuzzed.send_message(client, choices.bytes()),
             LOSE_CONNECTION => {
-                fuzzed.inputs.push(RoomInput::Disconnect { client, player: player_of(client) })
+                fuzzed.inputs.push(RoomInput::Disconnect { client, player: player_of(client) });
             }
             JOIN => fuzzed.join(client),
             REMOVE => fuzzed.inputs.push(RoomInput::Remove { player: player_of(client) }),

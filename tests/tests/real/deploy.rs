@@ -27,7 +27,7 @@ fn every_file_in_deploy_can_be_parsed() {
         match name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension) {
             "yaml" | "yml" => assert!(!yaml(&name).is_empty(), "{name} is empty"),
             "json" => {
-                assert!(serde_json::from_str::<Value>(&read(&name)).expect(&name).is_object())
+                assert!(serde_json::from_str::<Value>(&read(&name)).expect(&name).is_object());
             }
             "service" | "conf" => assert!(command_of(&name).starts_with("/usr/local/bin/")),
             "example" => assert!(!variables(&name, &read(&name)).is_empty(), "{name} is empty"),

@@ -130,15 +130,10 @@ fn child_hosts_start_on_demand_up_to_the_maximum() -> Result<()> {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     const HOSTS: u32 = 4;
     const ROOMS: usize = 40;
     const BOTS_PER_ROOM: usize = 10;
-    if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
-        println!("skipped by --quick");
-        return Ok(());
-    }
     let scratch = ScratchFolder::new("evenly");
     let hosts = format!("process:{HOSTS}");
     let server = Server::start(&scratch, &["--hosts", &hosts])?;

@@ -162,7 +162,7 @@ fn push_list_item(list: &mut String, text: &str) {
         if line.chars().count() + 1 + word.chars().count() > WIDTH {
             list.push_str(&line);
             list.push('\n');
-            line = " ".to_owned();
+            " ".clone_into(&mut line);
         }
         line.push(' ');
         line.push_str(word);

@@ -51,8 +51,12 @@ const CONTAINED: [(&str, &[u8]); 6] = contained![
 ];
 
 impl Page {
-    /// The page in this program.
-    pub(crate) fn contained() -> Self {
+    /// The page in a folder, or that in this program.
+    pub(crate) fn load(folder: Option<&Path>) -> anyhow::Result<Self> {
+        folder.map_or_else(|| Ok(Self::contained()), Self::read)
+    }
+
+    fn contained() -> Self {
         let files = CONTAINED.map(|(name, compressed)| {
             let content_type = content_type(name).expect("a listed kind of file");
             PageFile::new(name.to_owned(), content_type, Bytes::from_static(compressed))
@@ -61,7 +65,7 @@ impl Page {
     }
 
     /// Reads the page in a folder: its files, each with `.gz` behind its name.
-    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
+    fn read(folder: &Path) -> anyhow::Result<Self> {
         let shown = folder.display();
         let mut files = Vec::new();
         for entry in fs::read_dir(folder).with_context(|| shown.to_string())? {
@@ -142,7 +146,7 @@ mod tests {
     #[test]
     fn the_list_has_the_files_of_the_bundle() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../client-core/web/bundle");
-        let entries = std::fs::read_dir(folder).expect("the bundle's folder");
+        let entries = fs::read_dir(folder).expect("the bundle's folder");
         let mut there: Vec<String> = entries
             .map(|entry| entry.expect("an entry").file_name())
             .filter_map(|name| Some(name.to_str()?.strip_suffix(".gz")?.to_owned()))

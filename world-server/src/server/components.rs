@@ -70,10 +70,7 @@ pub(super) struct ServerComponents {
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
-        let page = match &config.page {
-            Some(folder) => Page::read(folder).context("`--page`")?,
-            None => Page::contained(),
-        };
+        let page = Page::load(config.page.as_deref()).context("`--page`")?;
         let identity = crate::identity::load(config)?;
         let certificates = Arc::new(WebCertificates::new(&identity)?);
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));

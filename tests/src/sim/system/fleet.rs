@@ -454,10 +454,10 @@ impl System {
                 process.host.handle_control(now, conn, message);
             }
             HostEvent::FromClient { conn, message: ClientData::Datagram(bytes) } => {
-                process.host.handle_datagram(now, conn, bytes)
+                process.host.handle_datagram(now, conn, bytes);
             }
             HostEvent::FromClient { conn, message: ClientData::Disconnected } => {
-                process.host.handle_closed(now, conn)
+                process.host.handle_closed(now, conn);
             }
             HostEvent::RoomMade { room } => process.host.finish_making(now, room),
             HostEvent::MessageWritten => self.write_next(host),

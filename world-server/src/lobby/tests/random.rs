@@ -555,10 +555,10 @@ impl RandomRun {
                     self.cut_link(host);
                 }
                 LobbyAction::Record { key, value } => {
-                    self.directory.as_mut().expect("a directory").put(key, value)
+                    self.directory.as_mut().expect("a directory").put(key, value);
                 }
                 LobbyAction::AdoptRoom { .. } => {
-                    assert!(self.directory.is_some(), "hosts keep rooms for the next leader")
+                    assert!(self.directory.is_some(), "hosts keep rooms for the next leader");
                 }
                 // Any client may take the session over.
                 LobbyAction::StartBot { token, .. } => self.tokens.push(token.to_vec()),

@@ -177,7 +177,7 @@ fn random_bolts_hit_the_same_targets_as_small_steps() {
             }
             // The objects touch only between two steps.
             ([(_, effect)], None) => {
-                assert!(nearest((effect - start.millis()) * 1_000).0 < 0.52, "case {case}")
+                assert!(nearest((effect - start.millis()) * 1_000).0 < 0.52, "case {case}");
             }
             other => panic!("case {case}: {other:?}"),
         }
