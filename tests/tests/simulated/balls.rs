@@ -136,7 +136,7 @@ impl Balls {
         let users = [system.add_user_with(ann, &network), system.add_user("bob", &network)];
         let parameters = [("size", "16x16"), ("tick", "20"), ("delay", "100"), ("kicks", kicks)];
         let room = system.start_room(&users, BouncingBalls::INFO.name, &parameters);
-        Balls { system, room, truth: BTreeMap::new(), drawn: Default::default() }
+        Balls { system, room, truth: BTreeMap::new(), drawn: Vec::new() }
     }
 
     fn client(&self, user: usize) -> &Client {

@@ -124,7 +124,7 @@ impl TappingPlayer {
             user,
             player,
             room,
-            room_edges: Default::default(),
+            room_edges: BTreeMap::new(),
             client_inputs: BTreeMap::new(),
         }
     }

@@ -86,8 +86,8 @@ impl PredictedPlayer {
             avatar,
             keys: Keymap::default(),
             next: Duration::ZERO,
-            truth: Default::default(),
-            drawn: Default::default(),
+            truth: BTreeMap::new(),
+            drawn: Vec::new(),
         }
     }
 
