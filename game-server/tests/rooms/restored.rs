@@ -316,7 +316,7 @@ impl PlayedRoom {
                     inputs.push(RoomInput::Remove { player });
                 }
                 (Some(_), 2) => {
-                    inputs.push(RoomInput::Rename { player, name: format!("late {player}") })
+                    inputs.push(RoomInput::Rename { player, name: format!("late {player}") });
                 }
                 (Some(client), 3..40) => inputs.push(self.command(client)),
                 _ => {}
