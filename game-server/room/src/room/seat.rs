@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_return_commands_a_little_behind_those_of_the_last_host_are_outdated() {
+    fn after_a_return_commands_behind_those_of_the_last_host_are_outdated() {
         let mut seat = Seat::new(ObjectId::default(), "ann".to_owned());
         seat.newest.insert(WALK, 500);
         seat.repeats = CommandRepeats::AfterReturn;
