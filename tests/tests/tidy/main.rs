@@ -6,6 +6,7 @@ mod cores;
 mod cycles;
 mod generated;
 mod pages;
+mod sleeps;
 mod source;
 mod third_party;
 mod words;
