@@ -3,16 +3,16 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{OutputLines, ScratchFolder, Server, WAIT_LIMIT, binary, server_signal};
+use super::{OutputLines, ScratchFolder, Server, WAIT_LIMIT, binary, server_signal, wait_until};
 
 /// The shared key of servers and hosts.
 const CLUSTER_KEY: &str = "the key of a cluster of tests";
 const NODE_COUNT: usize = 3;
-const POLL: Duration = Duration::from_millis(50);
+/// The directory's stream.
+const DIRECTORY: &str = "AMBIT_DIRECTORY";
 
 /// Three nodes of NATS with JetStream.
 pub struct Nats {
@@ -114,21 +114,43 @@ impl Nats {
 
     /// Waits until the node's own copy of the directory has that many records.
     pub fn wait_for_records(&self, node: usize, records: u64) -> Result<()> {
-        for _ in 0..WAIT_LIMIT.as_millis() / POLL.as_millis() {
-            if self.subjects(node).is_ok_and(|found| found >= records) {
-                return Ok(());
+        let what = format!("{records} records in the copy of node {node}");
+        wait_until(&what, || {
+            Ok(self.subjects(node).is_ok_and(|found| found >= records).then_some(()))
+        })
+    }
+
+    /// Waits until the follower has been sent all that is in the directory.
+    pub fn wait_for_follower(&self) -> Result<()> {
+        wait_until("the follower's copy of the directory", || {
+            let (mut written, mut delivered) = (0, 0);
+            for node in &self.nodes {
+                let page = get(node.monitor, "/jsz?streams=1&consumers=1&config=1")?;
+                let page: serde_json::Value = serde_json::from_str(&page)?;
+                let streams = page["account_details"][0]["stream_detail"].as_array();
+                for stream in streams.into_iter().flatten() {
+                    if stream["name"] != DIRECTORY {
+                        continue;
+                    }
+                    written = written.max(stream["state"]["last_seq"].as_u64().unwrap_or_default());
+                    let consumers = stream["consumer_detail"].as_array();
+                    for consumer in consumers.into_iter().flatten() {
+                        // Only a follower reads from a message on.
+                        if consumer["config"]["deliver_policy"] == "by_start_sequence" {
+                            let last = consumer["delivered"]["stream_seq"].as_u64();
+                            delivered = delivered.max(last.unwrap_or_default());
+                        }
+                    }
+                }
             }
-            std::thread::sleep(POLL);
-        }
-        let found = self.subjects(node);
-        bail!("the copy of node {node} has {found:?} of {records} records")
+            Ok((written > 0 && delivered >= written).then_some(()))
+        })
     }
 
     /// Deletes the records with these subjects from the directory, in all copies.
     pub async fn delete_records(&self, subjects: &str) -> Result<()> {
         let client = async_nats::connect(format!("127.0.0.1:{}", self.nodes[0].clients)).await?;
-        let directory =
-            async_nats::jetstream::new(client).get_stream_no_info("AMBIT_DIRECTORY").await?;
+        let directory = async_nats::jetstream::new(client).get_stream_no_info(DIRECTORY).await?;
         let purged = directory.purge().filter(subjects).await?;
         anyhow::ensure!(purged.purged > 0, "no record has {subjects}");
         Ok(())
@@ -215,6 +237,11 @@ impl ClusterHost {
     /// Takes the log lines since the last call.
     pub fn take_log(&mut self) -> Vec<String> {
         self.log.take_available()
+    }
+
+    /// Waits for a line of its log that contains `words`.
+    pub fn wait_for_log(&mut self, words: &str) -> Result<()> {
+        self.log.find(words, |line| line.contains(words).then_some(()))
     }
 
     fn first_lines_contain(&mut self, pattern: &str) -> bool {
@@ -364,9 +391,4 @@ fn get(port: u16, path: &str) -> Result<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
-}
-
-/// Sleeps for the length of an outage.
-pub fn outage(length: Duration) {
-    std::thread::sleep(length);
 }

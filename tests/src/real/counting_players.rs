@@ -6,6 +6,8 @@
 //! many.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,22 +16,32 @@ use ambit_client_core::client::event::{ComponentValue, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
+use ambit_proto::time::GameTime;
 use anyhow::{Context, Result, bail, ensure};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::{ScratchFolder, WAIT_LIMIT};
+use super::{ScratchFolder, WAIT_LIMIT, wait_until};
 use crate::counting_game::{CountingGame, count};
 
 const COMMAND_INTERVAL: Duration = Duration::from_millis(50);
-/// After the last command has been confirmed: longer than the local lag, so that a second execution
-/// would show, too.
-const SETTLE_TIME: Duration = Duration::from_secs(2);
+/// Room time after the last command has been confirmed: longer than the local lag, so that a second
+/// execution would show, too.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// Players in a thread of their own, until [`CountingPlayers::finish`].
 pub struct CountingPlayers {
     thread: JoinHandle<Result<Vec<u64>>>,
     phase: watch::Sender<PlayPhase>,
+    progress: Vec<Arc<PlayerProgress>>,
+}
+
+/// What other threads see of a player.
+#[derive(Default)]
+struct PlayerProgress {
+    confirmed: AtomicU64,
+    /// Whether it pauses, and all that it has sent is confirmed.
+    is_idle: AtomicBool,
 }
 
 /// What the players do.
@@ -57,14 +69,16 @@ impl CountingPlayers {
         let (phase, phases) = watch::channel(PlayPhase::Sending);
         let known_hosts = scratch.path().join("counting_known_hosts");
         let servers = servers.to_owned();
+        let progress: Vec<Arc<PlayerProgress>> = (0..count).map(|_| Arc::default()).collect();
+        let of_players = progress.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let mut players = Vec::new();
-                for index in 0..count {
+                for (index, progress) in of_players.into_iter().enumerate() {
                     let trust = ServerTrust::FirstUse(KnownHosts::from_path(&known_hosts));
                     let player = CountingPlayer::join(&servers, trust, index, ballast_mib).await?;
-                    players.push(tokio::spawn(player.play(phases.clone())));
+                    players.push(tokio::spawn(player.play(phases.clone(), progress)));
                 }
                 let mut counts = Vec::new();
                 for player in players {
@@ -73,13 +87,26 @@ impl CountingPlayers {
                 Ok(counts)
             })
         });
-        Self { thread, phase }
+        Self { thread, phase, progress }
     }
 
-    /// The players send nothing until [`CountingPlayers::resume`]. What they have sent is
-    /// confirmed within a moment.
-    pub fn pause(&self) {
+    /// Waits until so many more commands of each player were confirmed.
+    pub fn wait_for_commands(&self, more: u64) -> Result<()> {
+        let confirmed = |player: &Arc<PlayerProgress>| player.confirmed.load(Relaxed);
+        let wanted: Vec<u64> = self.progress.iter().map(|it| confirmed(it) + more).collect();
+        wait_until("confirmed commands", || {
+            let mut players = self.progress.iter().zip(&wanted);
+            Ok(players.all(|(player, wanted)| confirmed(player) >= *wanted).then_some(()))
+        })
+    }
+
+    /// The players send nothing until [`CountingPlayers::resume`]. Waits until what they have sent
+    /// is confirmed.
+    pub fn pause(&self) -> Result<()> {
         self.phase.send_replace(PlayPhase::Pausing);
+        wait_until("the last commands' confirmations", || {
+            Ok(self.progress.iter().all(|player| player.is_idle.load(Relaxed)).then_some(()))
+        })
     }
 
     pub fn resume(&self) {
@@ -155,7 +182,11 @@ impl CountingPlayer {
     }
 
     /// Sends numbers until the end, then compares.
-    async fn play(mut self, phases: watch::Receiver<PlayPhase>) -> Result<u64> {
+    async fn play(
+        mut self,
+        phases: watch::Receiver<PlayPhase>,
+        progress: Arc<PlayerProgress>,
+    ) -> Result<u64> {
         loop {
             let phase = *phases.borrow();
             if phase == PlayPhase::Ending {
@@ -168,6 +199,9 @@ impl CountingPlayer {
                 self.sent += 1;
             }
             self.take_confirmed();
+            progress.confirmed.store(self.confirmed, Relaxed);
+            let is_idle = phase == PlayPhase::Pausing && self.confirmed >= u64::from(self.sent);
+            progress.is_idle.store(is_idle, Relaxed);
             self.pause().await;
         }
         let rest = async {
@@ -177,7 +211,13 @@ impl CountingPlayer {
             }
         };
         timeout(WAIT_LIMIT, rest).await.context("not all commands were confirmed")?;
-        sleep(SETTLE_TIME).await;
+        let settled = self.shown_time().context("the player has left its game")? + SETTLE_TIME;
+        let shows_it = async {
+            while self.shown_time().is_none_or(|shown| shown < settled) {
+                self.pause().await;
+            }
+        };
+        timeout(WAIT_LIMIT, shows_it).await.context("the room's time does not pass")?;
         let executed = self.count();
         ensure!(
             executed == Some(self.sent.into()),
@@ -191,6 +231,10 @@ impl CountingPlayer {
     fn take_confirmed(&mut self) {
         let confirmed = self.handle.run(|client, _| client.take_confirmed().count());
         self.confirmed += confirmed as u64;
+    }
+
+    fn shown_time(&self) -> Option<GameTime> {
+        self.handle.run(|client, now| client.shown_time(now))
     }
 
     /// How many commands the game has executed, as the avatar shows it.

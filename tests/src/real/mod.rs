@@ -5,6 +5,7 @@
 //! Functions wait for output lines, not for a fixed time; a test fails if a line does not come
 //! within [`WAIT_LIMIT`].
 
+mod bot_crowd;
 mod browser;
 mod cluster;
 mod console;
@@ -16,8 +17,9 @@ pub mod relay;
 mod server;
 mod shifted_clock;
 
+pub use bot_crowd::BotCrowd;
 pub use browser::{Browser, BrowserKind};
-pub use cluster::{Cluster, Nats, SecuredNats, outage};
+pub use cluster::{Cluster, Nats, SecuredNats};
 pub use console::Console;
 pub use host::Host;
 pub use server::{HttpAnswer, Metrics, Server, is_alive, signal as server_signal};
@@ -39,6 +41,32 @@ pub const WAIT_LIMIT: Duration = Duration::from_mins(1);
 pub fn load_seconds(short: u32, long: u32) -> String {
     let is_long = std::env::var_os("AMBIT_LONG_TESTS").is_some();
     if is_long { long } else { short }.to_string()
+}
+
+/// Interval of polling. No result depends on it.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// A room that loses a second host within three seconds is suspected to be the cause.
+const SUSPICION: Duration = Duration::from_millis(3_100);
+
+/// Polls until there is a value; that value.
+pub fn wait_until<T>(what: &str, mut poll: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    for _ in 0..WAIT_LIMIT.as_millis() / POLL_INTERVAL.as_millis() {
+        if let Some(found) = poll()? {
+            return Ok(found);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    bail!("{what}: not within the time limit")
+}
+
+/// Lets time pass. Only for faults of a given length, and for rules that count time.
+pub fn outage(length: Duration) {
+    std::thread::sleep(length);
+}
+
+/// Waits until no room is suspect that has lost its host and runs again: that rule counts time.
+pub fn outlast_suspicion() {
+    outage(SUSPICION);
 }
 
 /// Path of one of the project's binaries, built if it is missing.

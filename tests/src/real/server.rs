@@ -5,15 +5,12 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use super::{OutputLines, ScratchFolder, WAIT_LIMIT, binary};
+use super::{OutputLines, ScratchFolder, WAIT_LIMIT, binary, wait_until};
 
 /// Values of `/metrics` by series; the name includes the labels.
 pub type Metrics = BTreeMap<String, f64>;
-
-/// Interval of polling. No result depends on it.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running server; killed when dropped.
 pub struct Server {
@@ -140,14 +137,34 @@ impl Server {
         what: &str,
         wanted: impl Fn(&Metrics) -> bool,
     ) -> Result<Metrics> {
-        for _ in 0..WAIT_LIMIT.as_millis() / POLL_INTERVAL.as_millis() {
+        let found = wait_until(what, || {
             let metrics = self.metrics()?;
-            if wanted(&metrics) {
-                return Ok(metrics);
-            }
-            std::thread::sleep(POLL_INTERVAL);
+            Ok(wanted(&metrics).then_some(metrics))
+        });
+        match found {
+            Err(error) => Err(error.context(format!("/metrics now: {:#?}", self.metrics()?))),
+            found => found,
         }
-        bail!("{what}: not in /metrics within the time limit; last values: {:#?}", self.metrics()?)
+    }
+
+    /// Waits until all that rooms and sessions are now is kept (`--keep`). A sync that runs now
+    /// may have begun earlier; so the second one counts.
+    pub fn wait_until_kept(&self) -> Result<Metrics> {
+        let syncs = |metrics: &Metrics| metrics.get("ambit_kept_syncs_total").copied();
+        let before = syncs(&self.metrics()?).context("the server keeps rooms")?;
+        self.wait_for_metrics("two syncs", |now| syncs(now) >= Some(before + 2.0))
+    }
+
+    /// Waits until the WorldServer has checkpoints of the rooms that run. Hosts send one a second,
+    /// and their ticks are reported later on the same link.
+    pub fn wait_for_checkpoints(&self) -> Result<Metrics> {
+        let ticks = |metrics: &Metrics| metrics.get("ambit_tick_seconds_count").copied();
+        let rooms = |metrics: &Metrics| metrics.get("ambit_host_rooms").copied();
+        let at_first = self.wait_for_metrics("a room", |now| rooms(now) >= Some(1.0))?;
+        let (before, rooms) = (ticks(&at_first), rooms(&at_first));
+        // A second of each room, and a little.
+        let wanted = before.unwrap_or_default() + 25.0 * rooms.unwrap_or_default();
+        self.wait_for_metrics("ticks", |now| ticks(now) >= Some(wanted))
     }
 
     /// Resident memory of the process (`VmRSS`).
@@ -211,6 +228,11 @@ impl Server {
     /// Takes the log lines since the last call.
     pub fn take_log(&mut self) -> Vec<String> {
         self.log.take_available()
+    }
+
+    /// Waits for a line of its log that contains `words`.
+    pub fn wait_for_log(&mut self, words: &str) -> Result<()> {
+        self.log.find(words, |line| line.contains(words).then_some(()))
     }
 
     /// Takes the lines on stdout since the last call.

@@ -1,7 +1,6 @@
 //! The directory outlives its brokers, also if one comes back without what it had.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use ambit_proto::control::world::{
     CreateRoom, Welcome, client_to_world as ask, world_to_client as answer,
@@ -48,6 +47,7 @@ fn a_follower_has_what_brokers_lose_together_with_the_leader() -> Result<()> {
     let mut cluster = Cluster::start(&scratch)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let ann = runtime.block_on(Ann::in_a_room(cluster.leader().world))?;
+    cluster.nats.wait_for_follower()?;
     cluster.kill_leader()?;
     for subjects in ["ambit.directory.player.>", "ambit.directory.room.>"] {
         runtime.block_on(cluster.nats.delete_records(subjects))?;
@@ -62,6 +62,7 @@ fn a_follower_outlives_the_leader_and_the_whole_directory() -> Result<()> {
     let mut cluster = Cluster::start(&scratch)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let ann = runtime.block_on(Ann::in_a_room(cluster.leader().world))?;
+    cluster.nats.wait_for_follower()?;
     (0..NODES).try_for_each(|node| cluster.nats.kill(node))?;
     cluster.kill_leader()?;
     (0..NODES).try_for_each(|node| cluster.nats.wipe(node))?;
@@ -87,8 +88,6 @@ impl Ann {
         let create =
             CreateRoom { name: "den".into(), game: "field".into(), ..CreateRoom::default() };
         client.request_answer(ask::Body::CreateRoom(create)).await?;
-        // Nothing tells when the follower has a copy of it, which takes some milliseconds.
-        tokio::time::sleep(Duration::from_secs(1)).await;
         Ok(Self { welcome, _client: client })
     }
 

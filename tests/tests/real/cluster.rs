@@ -1,24 +1,25 @@
 //! Several WorldServers, separate hosts and NATS: what continues when one of them fails. Times are
 //! only printed, because machines differ.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as answer};
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{
-    Cluster, Console, OutputLines, ScratchFolder, Server, binary, outage, server_signal,
+    BotCrowd, Cluster, Console, OutputLines, ScratchFolder, binary, outage, server_signal,
 };
 use ambit_transport::quic::ALPN_WORLD;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Longer than a host's serving lease and than the silence after which the WorldServer disconnects
-/// it.
-const MAX_REQUEST_TIME: Duration = Duration::from_secs(4);
 /// Longest time in which requests may be refused after a NATS node has died: the election of a new
 /// leader.
 const ELECTION: Duration = Duration::from_secs(6);
+/// How long a test is without NATS.
+const NATS_OUTAGE: Duration = Duration::from_secs(10);
+/// In a quiet room, some seconds pass between two datagrams.
+const LONGEST_GAP_MS: f64 = 8_000.0;
 /// Bots at each server.
 const CROWD_SIZE: usize = 10;
 
@@ -78,7 +79,7 @@ fn a_host_ended_without_a_leader_hands_rooms_to_the_next_leader() -> Result<()> 
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let before = host_address_of(&ann)?;
-    outage(Duration::from_secs(2));
+    cluster.leader().wait_for_checkpoints()?;
     let host = cluster.host_at(&before)?;
     cluster.kill_leader()?;
     server_signal(cluster.hosts[host].id(), "TERM")?;
@@ -147,26 +148,23 @@ fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
 fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
     let scratch = ScratchFolder::new("cluster-crowd");
     let mut cluster = Cluster::start(&scratch)?;
-    let crowds: Vec<Child> = cluster
-        .worlds
-        .iter()
-        .enumerate()
-        .map(|(room, world)| crowd(&scratch, world, room))
-        .collect::<Result<_>>()?;
-    let all_bots = (cluster.worlds.len() * CROWD_SIZE) as f64;
-    cluster
-        .leader()
-        .wait_for_metrics("all bots", |metrics| metrics["ambit_host_players"] == all_bots)?;
-    outage(Duration::from_secs(2));
+    let mut crowds = Vec::new();
+    for (room, world) in cluster.worlds.iter().enumerate() {
+        let (room, small) = (format!("room{room}"), ["--param", "size=60x60"]);
+        let flags = [&small[..], &["--param", "obstacles=10"]].concat();
+        crowds.push(BotCrowd::start(&scratch, world.world, &room, CROWD_SIZE, &flags)?);
+    }
+    crowds.iter_mut().try_for_each(BotCrowd::wait_until_measuring)?;
+    let all_bots = (crowds.len() * CROWD_SIZE) as f64;
     cluster.kill_leader()?;
-    for child in crowds {
-        let output = child.wait_with_output()?;
-        let log = String::from_utf8_lossy(&output.stderr);
-        let summary: Value = serde_json::from_slice(output.stdout.trim_ascii_end())?;
+    cluster.leader().wait_for_metrics("all bots again", |metrics| {
+        metrics.get("ambit_sessions_resumed_total") == Some(&all_bots)
+    })?;
+    for crowd in crowds {
         // Each bot lost its lobby connection, resumed its session, and stayed in its room.
-        let shown = ["connected", "resumes", "errors", "moves"].map(|key| summary[key].as_u64());
-        let crowd = Some(CROWD_SIZE as u64);
-        assert_eq!(shown, [crowd, crowd, Some(0), Some(0)], "{summary}\n{log}");
+        let summary = crowd.finish()?;
+        let shown = ["resumes", "moves"].map(|key| summary[key].as_u64());
+        assert_eq!(shown, [Some(CROWD_SIZE as u64), Some(0)], "{summary}");
         println!(
             "a leader killed under {CROWD_SIZE} bots: longest gap {} ms",
             summary["gap_ms_max"]
@@ -265,7 +263,8 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
     (0..3).try_for_each(|node| cluster.nats.kill(node))?;
-    outage(Duration::from_secs(2));
+    let killed = now();
+    cluster.worlds[0].wait_for_log("directory unavailable")?;
     let refused = cid.run_command("create too-early game=field", "error")?;
     assert_eq!(refused["code"], "try_again", "{refused}");
     assert!(
@@ -273,18 +272,13 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
         "{refused}"
     );
     chat(&mut ann, &mut bob)?;
-    let long = Duration::from_secs(8);
-    outage(long);
+    outage(NATS_OUTAGE.saturating_sub(killed.elapsed()));
     chat(&mut ann, &mut bob)?;
-    // Games have continued all the time: their pauses are shorter than the outage. (In a quiet
-    // room, some seconds pass between two datagrams.)
+    // Games have continued all the time: their pauses are shorter than the outage.
     let received = |console: &mut Console| console.run_command("stats", "stats");
     for console in [&mut ann, &mut bob] {
         let stats = received(console)?;
-        assert!(
-            stats["gap_ms_max"].as_f64().is_some_and(|gap| gap < long.as_millis() as f64),
-            "{stats}"
-        );
+        assert!(stats["gap_ms_max"].as_f64().is_some_and(|gap| gap < LONGEST_GAP_MS), "{stats}");
     }
     (0..3).try_for_each(|node| cluster.nats.start_node(node))?;
     let again = now();
@@ -308,8 +302,7 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let before = host_address_of(&ann)?;
-    // A room that has just started has no checkpoint yet.
-    outage(Duration::from_secs(2));
+    cluster.leader().wait_for_checkpoints()?;
     let host = cluster.host_at(&before)?;
     let id = cluster.hosts[host].id();
     server_signal(id, "STOP")?;
@@ -318,20 +311,12 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
             event["ev"] == "started" && event["address"] != before.as_str()
         })?;
     }
-    outage(MAX_REQUEST_TIME);
+    // The lobby gives a room away only after the lease of its host is over.
     server_signal(id, "CONT")?;
     // The host reconnects, and learns that the room is not its own any more.
     cluster.leader().wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     chat(&mut ann, &mut bob)?;
-    let mut log = Vec::new();
-    for _ in 0..500 {
-        log.extend(cluster.hosts[host].take_log());
-        if log.iter().any(|line| line.contains("room closed")) {
-            break;
-        }
-        outage(Duration::from_millis(20));
-    }
-    assert!(log.iter().any(|line| line.contains("room closed")), "{log:#?}");
+    cluster.hosts[host].wait_for_log("room closed")?;
     for console in [ann, bob] {
         // Shown room time only increases: no client received the older state of the hung
         // host. (`started` is left out: its time is what the client assumes at that moment, and the
@@ -460,27 +445,6 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
         }
         outage(Duration::from_millis(200));
     }
-}
-
-/// Starts bots in a room of their own.
-fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> {
-    let (count, room, server) =
-        (CROWD_SIZE.to_string(), format!("room{room}"), world.world.to_string());
-    let mut command = Command::new(binary("bots"));
-    scratch.confine(&mut command);
-    command.args([
-        "--count",
-        &count,
-        "--seconds",
-        "12",
-        "--json",
-        "--room",
-        &room,
-        "--server",
-        &server,
-    ]);
-    command.args(["--param", "size=60x60", "--param", "obstacles=10"]);
-    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
 
 /// Waits until the client is back in the lobby, with its session and its room.

@@ -5,17 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ambit_tests::real::counting_players::CountingPlayers;
 use ambit_tests::real::{
-    self, Cluster, Console, Host, ScratchFolder, Server, outage, server_signal,
+    self, Cluster, Console, Host, ScratchFolder, Server, server_signal, wait_until,
 };
 use anyhow::{Context, Result};
 
 const PLAYERS: usize = 3;
-/// Longer than the interval of `--keep-sync`, and than a command may be unconfirmed.
-const SETTLE_TIME: Duration = Duration::from_secs(3);
 /// The players have this time to come back, however busy the machine is.
 const GRACE: &str = "2m";
 
@@ -46,10 +44,9 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
     server.wait_for_metrics("all players", |metrics| {
         metrics["ambit_host_players"] == PLAYERS as f64
     })?;
-    outage(SETTLE_TIME);
-    players.pause();
-    outage(SETTLE_TIME);
-    let written = server.metrics()?;
+    players.wait_for_commands(30)?;
+    players.pause()?;
+    let written = server.wait_until_kept()?;
     println!(
         "{name}: {} bytes and {} syncs for {PLAYERS} small rooms so far",
         written["ambit_kept_bytes_total"], written["ambit_kept_syncs_total"]
@@ -69,7 +66,7 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
     })?;
     println!("{name}: all players are back after {} ms", ended.elapsed().as_millis());
     players.resume();
-    outage(SETTLE_TIME);
+    players.wait_for_commands(30)?;
     let metrics = server.metrics()?;
     assert_eq!(metrics["ambit_sessions_resumed_total"], PLAYERS as f64);
     assert_eq!(metrics["ambit_rooms_made_total"], 0.0);
@@ -115,13 +112,9 @@ fn a_room_that_ends_its_server_is_set_aside_and_the_others_go_on() -> Result<()>
     let set_aside = std::fs::read_dir(directory.join("set-aside"))?;
     assert_eq!(set_aside.count(), 1);
     // The start finishes once the other room has run for a moment.
-    for _ in 0..600 {
-        if !directory.join("unfinished-start").exists() {
-            break;
-        }
-        outage(Duration::from_millis(100));
-    }
-    assert!(!directory.join("unfinished-start").exists());
+    wait_until("the end of the start", || {
+        Ok((!directory.join("unfinished-start").exists()).then_some(()))
+    })?;
     assert_eq!(server.metrics()?["ambit_rooms_running"], 1.0);
     Ok(())
 }
@@ -143,7 +136,7 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
         console.run_command("start", "started")?;
         consoles.push(console);
     }
-    outage(SETTLE_TIME);
+    server.wait_until_kept()?;
     let address = server.world.to_string();
     server_signal(server.id(), "KILL")?;
     server.wait()?;
@@ -178,10 +171,9 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     cluster.leader().wait_for_metrics("all players", |metrics| {
         metrics["ambit_host_players"] == PLAYERS as f64
     })?;
-    outage(SETTLE_TIME);
-    players.pause();
-    outage(SETTLE_TIME);
-    let written = cluster.leader().metrics()?;
+    players.wait_for_commands(30)?;
+    players.pause()?;
+    let written = cluster.leader().wait_until_kept()?;
     println!(
         "{} bytes stored in {} turns for {PLAYERS} rooms of 1 MiB",
         written["ambit_kept_bytes_total"], written["ambit_kept_syncs_total"]
@@ -204,16 +196,10 @@ fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
         metrics["ambit_host_players"] == PLAYERS as f64
     })?;
     players.resume();
-    outage(SETTLE_TIME);
+    players.wait_for_commands(30)?;
     let confirmed = players.finish()?;
     assert!(confirmed.iter().all(|count| *count > 50), "{confirmed:?}");
-    for _ in 0..600 {
-        if !has_contents(&cluster, left_over)? {
-            break;
-        }
-        outage(Duration::from_millis(100));
-    }
-    assert!(!has_contents(&cluster, left_over)?);
+    wait_until("nothing is left over", || Ok((!has_contents(&cluster, left_over)?).then_some(())))?;
     Ok(())
 }
 

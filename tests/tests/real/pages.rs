@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use ambit_tests::real::page::{Page, ShownFrame};
 use ambit_tests::real::relay::Relay;
 use ambit_tests::real::{
-    Browser, BrowserKind, Console, ScratchFolder, Server, ShiftedClock, server_signal,
+    Browser, BrowserKind, Console, ScratchFolder, Server, ShiftedClock, outlast_suspicion,
+    server_signal, wait_until,
 };
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value as Json, json};
@@ -19,8 +19,6 @@ const TOLERANCE_M: f64 = 0.02;
 const TICK_MS: f64 = 50.0;
 /// How long a page is watched.
 const WATCH_S: u32 = 6;
-/// Longer than the three seconds within which a second lost host makes a room suspect.
-const KILL_INTERVAL: Duration = Duration::from_millis(3_500);
 /// A name that a page must show as it is.
 const MARKUP: &str = "<img src=x onerror=alert(1)>";
 
@@ -273,6 +271,7 @@ fn a_page_that_is_loaded_anew_has_the_same_avatar_and_a_lost_host_too() -> Resul
         for (index, signal) in ["KILL", "TERM", "KILL", "TERM"].into_iter().enumerate() {
             if index == 2 {
                 make_line_bad(&ann).await?;
+                outlast_suspicion();
             }
             // The oldest one: after two signals the room was on each.
             server_signal(server.children()[0], signal)?;
@@ -280,7 +279,6 @@ fn a_page_that_is_loaded_anew_has_the_same_avatar_and_a_lost_host_too() -> Resul
             ann.wait_for("the same place", at_goal, json!({})).await?;
             walk(&ann, 30.0, 27.0).await?;
             walk(&ann, 30.0, 25.0).await?;
-            tokio::time::sleep(KILL_INTERVAL).await;
         }
         assert!(server.metrics()?["ambit_rooms_moved_total"] >= 2.0);
         ann.close().await
@@ -306,7 +304,7 @@ fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
         ann.wait_for("the other map", beyond, json!({})).await?;
 
         relay.darken_for_all(true);
-        tokio::time::sleep(Duration::from_secs(12)).await;
+        ann.wait_for("the loss", "!ambit().client.isConnected", json!({})).await?;
         relay.darken_for_all(false);
         ann.wait_for("the lobby", "ambit().client.isConnected", json!({})).await?;
         let avatar = ann.wait_for_avatar().await?;
@@ -334,13 +332,9 @@ fn fifteen_days_later_old_players_are_there_and_new_ones_come() -> Result<()> {
         ann.wait_for_avatar().await?;
         let before = server.get("/connect.json")?.1;
         clock.set_days(15)?;
-        for _ in 0..600 {
-            if server.get("/connect.json")?.1 != before {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert_ne!(server.get("/connect.json")?.1, before, "other certificates");
+        wait_until("other certificates", || {
+            Ok((server.get("/connect.json")?.1 != before).then_some(()))
+        })?;
         let browser = Browser::start_as(
             &scratch,
             BrowserKind { variables: &clock.variables(), ..BrowserKind::default() },

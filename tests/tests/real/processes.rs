@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use ambit_tests::real::{self, Console, ScratchFolder, Server};
+use ambit_tests::real::{self, BotCrowd, Console, ScratchFolder, Server};
 use anyhow::Result;
 use serde_json::Value;
 
@@ -134,6 +134,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     const HOSTS: u32 = 4;
     const ROOMS: usize = 40;
     const BOTS_PER_ROOM: usize = 10;
+    /// Of each room: five seconds.
+    const MEASURED_TICKS: usize = 100;
     let scratch = ScratchFolder::new("evenly");
     let hosts = format!("process:{HOSTS}");
     let server = Server::start(&scratch, &["--hosts", &hosts])?;
@@ -142,40 +144,20 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     let mut crowds = Vec::new();
     for wave in 0..4 {
         for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
-            let mut command = Command::new(real::binary("bots"));
-            scratch.confine(&mut command);
-            let (count, name, address) =
-                (BOTS_PER_ROOM.to_string(), format!("room{room}"), server.world.to_string());
-            command.args([
-                "--count",
-                &count,
-                "--seconds",
-                "60",
-                "--json",
-                "--room",
-                &name,
-                "--server",
-                &address,
-            ]);
             // Light bots that stand still; for the server they cost the same, except for their
             // commands.
-            command.args([
-                "--full",
-                "1",
-                "--profile",
-                "idle",
-                "--param",
-                "npcs=10",
-                "--param",
-                "size=60x60",
-            ]);
-            crowds.push(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
+            let light = ["--full", "1", "--profile", "idle"];
+            let flags = [&light[..], &["--param", "npcs=10", "--param", "size=60x60"]].concat();
+            let name = format!("room{room}");
+            let crowd = BotCrowd::start(&scratch, server.world, &name, BOTS_PER_ROOM, &flags)?;
+            crowds.push(crowd);
         }
         let in_by_now = (ROOMS / 4 * (wave + 1) * BOTS_PER_ROOM) as f64;
         server.wait_for_metrics("a wave of bots", |metrics| {
             metrics["ambit_host_players"] == in_by_now
         })?;
     }
+    crowds.iter_mut().try_for_each(BotCrowd::wait_until_measuring)?;
     let metrics = server.metrics()?;
     let by_host: Vec<f64> = metrics
         .iter()
@@ -186,8 +168,9 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     let before =
         (cpu_seconds(&hosts)?, cpu_seconds(&[server.id()])?, metrics["ambit_tick_seconds_count"]);
     let began = now();
-    std::thread::sleep(std::time::Duration::from_secs(5));
-    let metrics = server.metrics()?;
+    let ticks = before.2 + (MEASURED_TICKS * ROOMS) as f64;
+    let metrics =
+        server.wait_for_metrics("ticks", |metrics| metrics["ambit_tick_seconds_count"] >= ticks)?;
     let seconds = began.elapsed().as_secs_f64();
     let cores = |now: f64, before: f64| (now - before) / seconds;
     println!(
@@ -203,12 +186,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     );
     let mut ages = Vec::new();
     for bots in crowds {
-        let summary = summary(bots)?;
-        assert_eq!(
-            (&summary["connected"], &summary["errors"]),
-            (&BOTS_PER_ROOM.into(), &0.into()),
-            "{summary}"
-        );
+        let summary = bots.finish()?;
         ages.push((summary["age_ms_p50"].as_u64(), summary["age_ms_p99"].as_u64()));
     }
     ages.sort_unstable();

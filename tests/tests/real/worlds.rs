@@ -72,8 +72,7 @@ fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
         })?;
         server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
         if at == 0 {
-            // A room that loses two hosts within three seconds is suspected to be the cause.
-            std::thread::sleep(std::time::Duration::from_millis(3_500));
+            real::outlast_suspicion();
         }
     }
     ann.type_in("move 0.5 15")?;

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::Source;
+use super::source::{Source, VISIBILITIES, without_visibility};
 
 /// One crate's modules: the path of each (`["link", "budget"]`) and its file.
 pub(crate) struct Modules<'a> {
@@ -135,12 +135,12 @@ impl<'a> Modules<'a> {
 fn defines(text: &str, item: &str) -> bool {
     const WORDS: [&str; 9] =
         ["struct", "enum", "trait", "type", "fn", "const", "static", "union", "macro_rules!"];
-    text.lines().any(|line| {
+    text.lines().map(without_visibility).any(|code| {
         WORDS.iter().any(|word| {
-            line.split_once(&format!("{word} ")).is_some_and(|(before, after)| {
+            code.split_once(&format!("{word} ")).is_some_and(|(before, after)| {
                 let name: String =
                     after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                name == item && before.chars().all(|c| c.is_alphanumeric() || " _()".contains(c))
+                name == item && before.chars().all(|c| c.is_alphanumeric() || " _\"".contains(c))
             })
         })
     })
@@ -151,11 +151,8 @@ fn uses(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let code = line.trim_start();
-        let visible = code.strip_prefix("pub").map(|rest| rest.trim_start_matches("(crate)"));
-        let visible = visible.map_or(code, |rest| rest.trim_start_matches("(super)").trim_start());
-        if visible.starts_with("use ") {
-            let item = &text[start + (line.len() - visible.len()) + 4..];
+        if let Some(tree) = without_visibility(line).strip_prefix("use ") {
+            let item = &text[start + (line.len() - tree.len())..];
             let end = item.find(';').unwrap_or(item.len());
             let tree: String = item[..end].split_whitespace().collect::<Vec<_>>().join(" ");
             flatten(&tree, &mut Vec::new(), &mut found);
@@ -236,4 +233,57 @@ fn paths(text: &str) -> Vec<Vec<String>> {
         }
     }
     found
+}
+
+fn cycles_of(files: &[(&str, String)]) -> Vec<Vec<String>> {
+    let sources: Vec<Source> = files
+        .iter()
+        .map(|(name, text)| Source { path: format!("core/src/{name}.rs"), text: text.clone() })
+        .collect();
+    Modules::of("core/src/", &sources).cycles()
+}
+
+#[test]
+fn files_that_import_from_each_other_are_found() {
+    for visibility in VISIBILITIES {
+        for item in ["struct Room {", "enum Room {", "type Room = u8;", "const Room: u8 = 0;"] {
+            let files = [
+                ("lobby", String::new()),
+                ("lobby/rooms", format!("use crate::lobby::hosts::place;\n\n{visibility}{item}\n")),
+                (
+                    "lobby/hosts",
+                    format!(
+                        "use crate::lobby::rooms::Room;\n\n{visibility}async fn place() {{}}\n"
+                    ),
+                ),
+            ];
+            let expected = ["core/src/lobby/hosts.rs", "core/src/lobby/rooms.rs"];
+            assert_eq!(cycles_of(&files), [expected], "{files:?}");
+        }
+    }
+}
+
+#[test]
+fn an_import_through_a_re_export_counts_for_the_file_with_the_item() {
+    for visibility in VISIBILITIES {
+        let files = [
+            ("lobby", format!("{visibility}use rooms::{{\n    Room,\n    Seat,\n}};\n")),
+            ("lobby/rooms", "use super::hosts::Host;\npub struct Room;\n".to_owned()),
+            ("lobby/hosts", "use super::Room;\npub struct Host(Room);\n".to_owned()),
+        ];
+        let expected = ["core/src/lobby/hosts.rs", "core/src/lobby/rooms.rs"];
+        assert_eq!(cycles_of(&files), [expected], "{files:?}");
+    }
+}
+
+#[test]
+fn names_of_a_parent_or_of_another_crate_are_no_cycle() {
+    let files = [
+        ("lobby", "pub(crate) mod rooms;\nuse rooms::Room;\npub(crate) struct Lobby;\n".to_owned()),
+        (
+            "lobby/rooms",
+            "use super::Lobby;\nuse std::fmt;\npub(in crate) struct Room;\n".to_owned(),
+        ),
+    ];
+    assert!(cycles_of(&files).is_empty());
 }

@@ -48,6 +48,14 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
     found.into_iter().map(|(path, text)| Source { path, text }).collect()
 }
 
+/// The folders of the workspace's crates.
+pub(crate) fn members() -> Vec<String> {
+    let manifest = read(&root().join("Cargo.toml"));
+    let (_, rest) = manifest.split_once("members = [").expect("a list of members");
+    let list = rest.split(']').next().unwrap_or_default();
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
 /// Whether the whole file is test code, which may repeat type names and is not checked for cycles.
 pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
@@ -106,6 +114,19 @@ pub(crate) fn without_tests(text: &str) -> String {
     kept
 }
 
+/// A line of code without its indentation and its `pub` or `pub(...)`.
+pub(crate) fn without_visibility(line: &str) -> &str {
+    let code = line.trim_start();
+    let Some(rest) = code.strip_prefix("pub") else {
+        return code;
+    };
+    match rest.strip_prefix('(') {
+        Some(scope) => scope.split_once(')').map_or(code, |(_, item)| item.trim_start()),
+        None if rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        None => code,
+    }
+}
+
 /// The names of the types that `text` defines.
 pub(crate) fn types(text: &str) -> Vec<String> {
     let mut names = Vec::new();
@@ -125,10 +146,7 @@ pub(crate) fn types(text: &str) -> Vec<String> {
             }
             continue;
         }
-        let code = ["pub(crate) ", "pub(super) ", "pub(in crate) ", "pub "]
-            .iter()
-            .find_map(|prefix| code.strip_prefix(prefix))
-            .unwrap_or(code);
+        let code = without_visibility(code);
         for word in ["struct ", "enum ", "trait ", "union ", "type "] {
             if let Some(rest) = code.strip_prefix(word) {
                 let is_part = |c: &char| c.is_alphanumeric() || *c == '_';
@@ -138,4 +156,24 @@ pub(crate) fn types(text: &str) -> Vec<String> {
     }
     names.retain(|name| !name.is_empty()); // Defined by a macro.
     names
+}
+
+/// All ways to say who sees an item.
+pub(crate) const VISIBILITIES: [&str; 6] =
+    ["", "pub ", "pub(crate) ", "pub(super) ", "pub(in crate) ", "pub(in crate::lobby::rooms) "];
+
+#[test]
+fn types_of_any_visibility_are_found() {
+    for visibility in VISIBILITIES {
+        for word in ["struct", "enum", "trait", "union", "type"] {
+            let text = format!("{visibility}{word} Seat {{\n    taken: bool,\n}}\n");
+            assert_eq!(types(&text), ["Seat"], "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_begins_with_pub_is_no_visibility() {
+    assert_eq!(without_visibility("    public_parameters(room)"), "public_parameters(room)");
+    assert_eq!(without_visibility("pub(crate) fn open()"), "fn open()");
 }

@@ -40,7 +40,7 @@ use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
 use crate::lobby::text::{LobbyRoomName, PlayerName};
 use crate::lobby::timers::Timer;
-use crate::lobby::worlds::WorldState;
+use crate::lobby::worlds::state::WorldState;
 use crate::lobby::{Lobby, LobbyAction};
 
 /// The number of ids that are reserved at a time.

@@ -36,74 +36,19 @@ use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 use crate::lobby::fleet::placement::PlacementRequest;
 use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::membership::parameters_of_game;
+use crate::lobby::rooms::parameters::{MAP, MAP_SEATS, parameters_of_game};
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::{Lobby, output};
 
 mod arrivals;
 mod records;
+pub(super) mod state;
 mod transfers;
 
-use arrivals::RecentArrival;
+use state::{MapTransfer, MemberPlace, RecentArrival, TransferStep, WorldState};
 
-/// A room parameter for the lobby: the maximum number of players on one map. By default the
-/// capacity of the world.
-pub(super) const MAP_SEATS: &str = "map-seats";
-/// A room parameter that only the lobby sets: the number of the map.
-const MAP: &str = "map";
 /// Maximum number of maps of a world; a host that names a higher map is in error.
 const MAX_MAPS: u32 = 64;
-
-/// Identifies a room as a further map of a world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MapIdentity {
-    pub(super) world: RoomId,
-    pub(super) map: u32,
-}
-
-/// The state of a world, kept by its first map.
-#[derive(Debug, Default)]
-pub(super) struct WorldState {
-    /// The further maps that are open, or being opened.
-    maps: BTreeMap<u32, RoomId>,
-    /// The places of members who have used a gate; all others are on the first map.
-    places: BTreeMap<PlayerId, MemberPlace>,
-    transfers: BTreeMap<PlayerId, MapTransfer>,
-    /// Members whose carried state is still needed, although they have arrived.
-    arrivals: BTreeMap<PlayerId, RecentArrival>,
-}
-
-/// The map that a member is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MemberPlace {
-    room: RoomId,
-    /// Added to the room's incarnation in tickets, so that it grows with each change of place.
-    incarnation_offset: u32,
-}
-
-/// A member's transfer to another map.
-#[derive(Clone, Debug, PartialEq)]
-struct MapTransfer {
-    number: u64,
-    from: RoomId,
-    to: RoomId,
-    /// The position on the target map.
-    target_position: (f32, f32),
-    /// The position on the source map.
-    return_position: (f32, f32),
-    step: TransferStep,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum TransferStep {
-    Opening,
-    Leaving,
-    Arriving {
-        carried: Vec<u8>,
-        /// The incarnation of the last ticket for the source map.
-        incarnation: u32,
-    },
-}
 
 impl LobbyRoom {
     /// The id of the world: its first map.
@@ -407,19 +352,5 @@ impl Lobby {
                 .all(|player| world.seats.contains(*player)),
             "{context}"
         );
-    }
-}
-
-/// Checks the world's parameters for the lobby.
-pub(super) fn check_map_seats(parameters: &BTreeMap<String, String>) -> Result<(), String> {
-    if parameters.contains_key(MAP) {
-        return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
-    }
-    match parameters.get(MAP_SEATS) {
-        Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => Err(format!(
-            "{MAP_SEATS}= takes a whole number from 1 up, not {:?}",
-            value.chars().take(20).collect::<String>()
-        )),
-        _ => Ok(()),
     }
 }

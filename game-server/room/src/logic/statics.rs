@@ -366,8 +366,8 @@ mod tests {
         statics.add_box(Obstacle::on_ground(30.0, 50.0, 0.5, 10.0, 1.0));
         let eye = Position::new(0.0, 50.0, 0.5);
         assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 100.0), Some(29.5));
-        let over_the_box = Position { z: 1.5, ..eye };
-        assert_eq!(statics.cast_ray(over_the_box, at(2.0, 0.0), 100.0), Some(45.0));
+        // Over the wall.
+        assert_eq!(statics.cast_ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0), Some(45.0));
         assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 29.0), None);
         assert_eq!(statics.cast_ray(eye, at(-1.0, 0.0), 100.0), None);
         assert_eq!(statics.cast_ray(eye, at(0.0, 0.0), 100.0), None);

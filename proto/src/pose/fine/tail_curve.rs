@@ -1,17 +1,11 @@
 //! The distributions of prediction errors.
 //!
 //! Each is Student's distribution with four degrees of freedom, whose tail has a closed form,
-//! deformed by a trained shape (`TailShape`, in [`super::super::trained`]). Both are tabulated once
+//! deformed by a trained shape ([`TailShape`]). Both are tabulated once
 //! in a `TailCurve`, at points that are dense near the middle; a share is interpolated between two
 //! of them. The table is part of the format, since its rounding is. Cost of a look-up: 2 ns.
 
-use crate::pose::trained::fine::SHAPES;
-
-/// Pieces of a shape.
-pub(in crate::pose) const PIECES: usize = 24;
-/// Entry i is the share of a distribution, in 1/65,535, that lies beyond the point beyond which
-/// (i / [`PIECES`])^2 of Student's distribution lie; rising.
-pub(in crate::pose) type TailShape = [u16; PIECES + 1];
+use crate::pose::trained::fine::{PIECES, SHAPES, TailShape};
 
 /// Points of a curve between 1 + t and twice that, as a power of two.
 const POINT_BITS: u32 = 4;

@@ -58,14 +58,12 @@
 use super::symbol_coder::{SymbolCoder, TOTAL};
 use super::{check_at, wire_speed, wire_step};
 use crate::pose::trained::symbol_weights;
-use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
+use crate::pose::trained::walker::{COLUMNS, ROWS, WALKER_TABLES, WalkerTables};
 use crate::pose::{Pose, sine};
 use crate::wire::WireError;
 
 /// A step of the tables, in milliseconds.
 pub(in crate::pose) const STEP_MS: u64 = 50;
-/// Rows of the tables: one for each number of steps.
-pub(in crate::pose) const ROWS: usize = 8;
 /// Steps beyond which a yaw is coded absolute.
 const TURN_STEPS: u64 = 16;
 /// Steps beyond which nothing grows any more.
@@ -283,8 +281,6 @@ impl WalkerTables {
     }
 }
 
-/// Columns of [`WalkerTables::lateral`].
-pub(in crate::pose) const COLUMNS: usize = 4;
 /// What a walker turns in a step, at most: 10 degrees, in 1/4,096 of a turn.
 const WIDEST_TURN: usize = 114;
 

@@ -9,8 +9,6 @@
 
 mod numbers;
 
-use crate::pose::fine::tail_curve::TailShape;
-
 /// The integer that stands for a weight of 1.
 pub(in crate::pose) const WEIGHT_ONE: f32 = 2_048.0;
 /// Features of a coordinate's middle.
@@ -22,6 +20,8 @@ pub(in crate::pose) const SPREAD_FEATURES: usize = 16;
 pub(in crate::pose) const SPREADS: usize = 6;
 /// Shapes by spread, from small to large.
 pub(in crate::pose) const SHAPES: usize = 8;
+/// Pieces of a shape.
+pub(in crate::pose) const PIECES: usize = 24;
 /// Contexts of "is the object in the section?".
 pub(in crate::pose) const MEMBERSHIP_CONTEXTS: usize = 210;
 /// Contexts of the game's flag.
@@ -41,6 +41,10 @@ pub(in crate::pose) const REFERENCE: usize = 11;
 pub(in crate::pose) const SINGLE_POSE: usize = 12;
 const _: () = assert!(SINGLE_POSE < CLASSES);
 
+/// Entry i is the share of a distribution, in 1/65,535, that lies beyond the point beyond which
+/// (i / [`PIECES`])^2 of Student's distribution lie; rising.
+pub(in crate::pose) type TailShape = [u16; PIECES + 1];
+
 /// All trained numbers of the fine level. Weights are in 1/2,048, probabilities in 1/65,536; a
 /// class says where the object is and how it moves relative to the reference
 /// ([`crate::pose::fine::movement`]).
@@ -49,10 +53,8 @@ const _: () = assert!(SINGLE_POSE < CLASSES);
 /// - `turn`, 13 classes x 16 features: middles of rotations, about each axis.
 /// - `spread`, 6 x 13 classes x 16 features: logarithms of the spreads of x, y, z and of the three
 ///   parts of an orientation.
-/// - `shapes`, 4 x 8 shapes of 25 entries ([`crate::pose::fine::tail_curve`]): of x and y, of z, of
-///   the first two parts and of the last part of an orientation; in each the shape for small
-///   spreads comes first. Entry i is the share of the distribution, in 1/65,535, that lies beyond
-///   the point beyond which (i / 24)^2 of Student's distribution lie.
+/// - `shapes`, 4 x 8 shapes of 25 entries (`TailShape`): of x and y, of z, of the first two parts
+///   and of the last part of an orientation; in each the shape for small spreads comes first.
 /// - `membership`, 210 contexts: that the object is in the section.
 /// - `flag`, 32 contexts: that the game's flag is set.
 /// - `same_position`, `same_turn`, 48 contexts each: that it is that of the baseline.

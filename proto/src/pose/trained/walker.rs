@@ -6,7 +6,10 @@
 
 mod numbers;
 
-use crate::pose::shared::walker::{COLUMNS, ROWS};
+/// Rows of the tables: one for each number of steps.
+pub(in crate::pose) const ROWS: usize = 8;
+/// Columns of [`WalkerTables::lateral`].
+pub(in crate::pose) const COLUMNS: usize = 4;
 
 /// Distributions of a walker's pose relative to its baseline: a row for each age in steps.
 ///

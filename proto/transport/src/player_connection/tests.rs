@@ -120,7 +120,12 @@ fn a_quit_counts_if_the_connection_ends_right_after_it() {
             };
             soon(is_sent).await;
             quic.close(VarInt::from_u32(0x100), b"");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            let is_closed = async {
+                while quic.stats().frame_tx.connection_close == 0 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            soon(is_closed).await;
             drop(go_on);
             // Whichever way the end is noticed.
             tokio::select! {

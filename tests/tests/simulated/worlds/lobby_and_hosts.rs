@@ -1,28 +1,26 @@
 //! A lobby and hosts that die, on virtual time, with the messages in flight between them: each
 //! message takes time and arrives in order, and what a host has not sent when it dies is lost.
-//! Players join once, and then their avatars wander.
+//! Players use each ticket that they get, some time later, and their avatars wander.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ambit_host::host_core::checkpoints::restore_room;
-use ambit_host::host_core::messages::{
-    HostMessage, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
+use ambit_host::protocol::messages::{
+    HostToWorld, JournalKept, WorldToHost, host_to_world, world_to_host,
 };
-use ambit_host::host_core::protobuf::order_of;
-use ambit_host::protocol::messages::{HostReady, HostToWorld, WorldToHost};
 use ambit_proto::control::WORLD_VERSION;
+use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world as ask};
-use ambit_proto::ids::{ClientId, PlayerId, RoomId};
-use ambit_proto::pose::PoseCoding;
-use ambit_proto::time::{GameTime, LocalTime};
-use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use ambit_proto::ids::PlayerId;
+use ambit_proto::message;
+use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
-use ambit_room::room::{Room, RoomInput, RoomOutput};
+use ambit_room::room::Room;
+use ambit_tests::sim::host::{GameConn, SimHost, SimHostOutput, SimRoom};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
+    ConnId, HostId, HostOrder, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
@@ -30,30 +28,30 @@ use super::{BelongingsByPlayer, wandering_game};
 
 const TICK: Duration = Duration::from_millis(50);
 const HOSTS: usize = 3;
+/// Longest time that a message takes. With more, hosts and lobby give each other up.
+const MAX_DELAY: Duration = Duration::from_millis(300);
 
 pub(super) struct LobbyAndHosts {
     pub(super) lobby: Lobby,
     registry: Registry,
     now: LocalTime,
     rng: fastrand::Rng,
-    hosts: BTreeMap<HostId, Host>,
+    hosts: BTreeMap<HostId, LinkedHost>,
     hosts_started: u64,
     checkpoints: RoomCheckpoints,
     players: u64,
+    /// The newest ticket of each player that it has not used.
+    tickets: BTreeMap<PlayerId, world::Ticket>,
+    last_conn: GameConn,
     context: String,
 }
 
-#[derive(Default)]
-struct Host {
-    rooms: BTreeMap<RoomId, RunningRoom>,
-    orders: VecDeque<WorldToHost>,
-    to_lobby: VecDeque<HostToWorld>,
-}
-
-struct RunningRoom {
-    room: Room,
-    now: GameTime,
-    inputs: Vec<RoomInput>,
+/// A host and the messages that are under way between it and the lobby, with the times when they
+/// were sent.
+struct LinkedHost {
+    host: SimHost,
+    orders: VecDeque<(LocalTime, WorldToHost)>,
+    to_lobby: VecDeque<(LocalTime, HostToWorld)>,
 }
 
 impl LobbyAndHosts {
@@ -88,15 +86,20 @@ impl LobbyAndHosts {
             hosts_started: 0,
             checkpoints: RoomCheckpoints::default(),
             players,
+            tickets: BTreeMap::new(),
+            last_conn: 0,
             context: format!("seed {seed}"),
         };
         (0..HOSTS).for_each(|_| servers.start_host());
+        servers.run_for(Duration::from_secs(1));
         for player in 1..=players {
             servers.add_player(player);
         }
         servers.send_request(1, ask::Body::StartRoom(world::StartRoom {}));
-        servers.run_for(Duration::from_secs(1));
-        servers.join_all();
+        while servers.belongings_by_player().len() < players as usize {
+            servers.run_for(TICK);
+            assert!(servers.now < LocalTime::from_millis(10_000), "seed {seed}: all can join");
+        }
         servers
     }
 
@@ -107,12 +110,12 @@ impl LobbyAndHosts {
             self.now += TICK;
             self.lobby.handle_timeout(self.now);
             self.handle_outputs();
+            self.use_tickets();
             for id in self.hosts.keys().copied().collect::<Vec<_>>() {
                 self.deliver_orders(id);
-                let host = self.hosts.get_mut(&id).expect("the host is alive");
-                host.rooms
-                    .iter_mut()
-                    .for_each(|(id, room)| tick_room(*id, room, &mut host.to_lobby));
+                let now = self.now;
+                self.host(id).run(now);
+                self.handle_host_outputs(id);
                 self.deliver_to_lobby(id, 3);
             }
             self.check();
@@ -132,9 +135,8 @@ impl LobbyAndHosts {
     }
 
     pub(super) fn belongings_by_player(&self) -> BelongingsByPlayer {
-        let rooms = || self.hosts.values().flat_map(|host| host.rooms.values());
         let belongings = |player| {
-            rooms().find_map(|running| wandering_game::belongings_of(running.room.game(), player))
+            self.rooms().find_map(|room| wandering_game::belongings_of(room.game(), player))
         };
         (1..=self.players)
             .map(PlayerId)
@@ -149,11 +151,16 @@ impl LobbyAndHosts {
         listed[0].players
     }
 
+    /// The rooms of all hosts that are alive.
+    fn rooms(&self) -> impl Iterator<Item = &Room> {
+        let rooms = self.hosts.values().flat_map(|linked| linked.host.rooms());
+        rooms.map(|(_, room)| SimRoom::room(room))
+    }
+
     /// No player is in two rooms.
     fn check(&self) {
         for player in (1..=self.players).map(PlayerId) {
-            let rooms = self.hosts.values().flat_map(|host| host.rooms.values());
-            let places = rooms.filter(|running| running.room.avatar(player).is_some()).count();
+            let places = self.rooms().filter(|room| room.avatar(player).is_some()).count();
             assert!(
                 places <= 1,
                 "{} at {:?}: {player} is in {places} rooms",
@@ -163,21 +170,21 @@ impl LobbyAndHosts {
         }
     }
 
+    fn host(&mut self, id: HostId) -> &mut SimHost {
+        &mut self.hosts.get_mut(&id).expect("the host is alive").host
+    }
+
     fn start_host(&mut self) {
         self.hosts_started += 1;
         let id = HostId(self.hosts_started);
-        self.hosts.insert(id, Host::default());
+        let address = format!("127.0.0.1:{}", 7_000 + id.0);
+        let mut host = SimHost::in_own_process(self.registry.clone(), &address, 8, id.0);
+        host.connect(self.now);
+        let linked = LinkedHost { host, orders: VecDeque::new(), to_lobby: VecDeque::new() };
+        self.hosts.insert(id, linked);
         self.lobby.handle_host_start(self.now, id, Origin::Remote);
         self.handle_outputs();
-        let ready = HostReady {
-            version: ambit_host::protocol::VERSION,
-            address: format!("127.0.0.1:{}", 7_000 + id.0),
-            certificate_sha256: vec![1; 32],
-            capacity: 8,
-            cores: 1,
-            ..HostReady::default()
-        };
-        self.send_to_lobby(id, HostMessage::Ready(ready).into());
+        self.handle_host_outputs(id);
     }
 
     fn add_player(&mut self, player: u64) {
@@ -205,62 +212,84 @@ impl LobbyAndHosts {
         self.handle_outputs();
     }
 
-    /// All players join the first room with their tickets.
-    fn join_all(&mut self) {
-        let rooms = self.hosts.values_mut().flat_map(|host| host.rooms.values_mut());
-        let first = rooms.into_iter().next().expect("the world runs");
-        for player in 1..=self.players {
-            let (client, name) = (ClientId(player as u32), format!("player{player}"));
-            first.inputs.push(RoomInput::Join {
-                client,
-                player: PlayerId(player),
-                name,
-                coding: PoseCoding::Auto,
-            });
-        }
-    }
-
-    fn send_to_lobby(&mut self, host: HostId, message: HostToWorld) {
-        if let Some(report) = self.checkpoints.receive(self.now, host, message) {
-            self.lobby.handle_host(self.now, host, report);
-            self.handle_outputs();
+    /// Some of the players go to the hosts that their tickets name. A host that is dead by then
+    /// hears nothing of it.
+    fn use_tickets(&mut self) {
+        for (player, ticket) in std::mem::take(&mut self.tickets) {
+            if self.rng.bool() {
+                self.tickets.insert(player, ticket);
+                continue;
+            }
+            self.last_conn += 1;
+            let mut hosts = self.hosts.values_mut().map(|linked| &mut linked.host);
+            if let Some(host) = hosts.find(|host| host.address() == ticket.address) {
+                let join =
+                    Join { version: message::VERSION, ticket: ticket.ticket, ..Join::default() };
+                let join = ClientToGame { body: Some(client_to_game::Body::Join(join)) };
+                host.handle_control(self.now, self.last_conn, join);
+            }
         }
     }
 
     /// Delivers some of a host's messages.
     fn deliver_to_lobby(&mut self, id: HostId, at_most_ticks_behind: usize) {
-        let waiting = self.hosts[&id].to_lobby.len();
+        let waiting = &self.hosts[&id].to_lobby;
+        let late = count_late(self.now, waiting);
         let behind = self.rng.usize(0..=4 * at_most_ticks_behind);
-        for _ in 0..waiting.saturating_sub(behind) {
-            let message = self.hosts.get_mut(&id).and_then(|host| host.to_lobby.pop_front());
-            self.send_to_lobby(id, message.expect("it was counted"));
+        for _ in 0..waiting.len().saturating_sub(behind).max(late) {
+            let message = self.hosts.get_mut(&id).and_then(|linked| linked.to_lobby.pop_front());
+            let (_, message) = message.expect("it was counted");
+            let journal = match &message.body {
+                Some(host_to_world::Body::RoomTick(tick)) => Some(tick.serial),
+                _ => None,
+            };
+            if let Some(report) = self.checkpoints.receive(self.now, id, message) {
+                self.lobby.handle_host(self.now, id, report);
+            }
+            if let Some(serial) = journal {
+                let kept = world_to_host::Body::JournalKept(JournalKept { serial });
+                self.send_order(id, HostOrder::Message(kept));
+            }
+            self.handle_outputs();
         }
-        // A heartbeat, so that only kills make the lobby disconnect a host.
-        self.send_to_lobby(id, HostMessage::Heartbeat(1).into());
     }
 
     fn deliver_orders(&mut self, id: HostId) {
-        let waiting = self.hosts[&id].orders.len();
-        for _ in 0..self.rng.usize(0..=waiting) {
-            let host = self.hosts.get_mut(&id).expect("the host is alive");
-            match host.orders.pop_front().and_then(order_of) {
-                Some(WorldOrder::OpenRoom(order, resume)) => {
-                    let room = order.room;
-                    host.rooms.insert(room, open_room(&self.registry, order, resume));
-                    let opened = HostMessage::RoomOpened { room, error: None };
-                    host.to_lobby.push_back(opened.into());
+        let waiting = &self.hosts[&id].orders;
+        let late = count_late(self.now, waiting);
+        for _ in 0..self.rng.usize(late..=waiting.len()) {
+            let order = self.hosts.get_mut(&id).and_then(|linked| linked.orders.pop_front());
+            let (_, order) = order.expect("it was counted");
+            let now = self.now;
+            self.host(id).handle_world(now, order);
+        }
+    }
+
+    fn send_order(&mut self, id: HostId, order: HostOrder) {
+        let messages = self.checkpoints.prepare_messages(self.now, id, order);
+        if let Some(linked) = self.hosts.get_mut(&id) {
+            linked.orders.extend(messages.into_iter().map(|message| (self.now, message)));
+        }
+    }
+
+    fn handle_host_outputs(&mut self, id: HostId) {
+        let now = self.now;
+        let linked = self.hosts.get_mut(&id).expect("the host is alive");
+        while let Some(output) = linked.host.poll() {
+            match output {
+                SimHostOutput::World(message) => {
+                    let is_out = matches!(message.body, Some(host_to_world::Body::PlayerOut(_)));
+                    assert!(!is_out, "{} at {now:?}: {message:?}", self.context);
+                    linked.to_lobby.push_back((now, message));
                 }
-                Some(WorldOrder::Room(room, order)) => {
-                    let input = match order {
-                        RoomOrder::Input(input) => input,
-                        RoomOrder::RemovePlayer { player, .. } => RoomInput::Remove { player },
-                        _ => continue,
-                    };
-                    if let Some(running) = host.rooms.get_mut(&room) {
-                        running.inputs.push(input);
-                    }
+                SimHostOutput::MakeRoom(room) => linked.host.finish_making(now, room),
+                SimHostOutput::Ended(ending) => {
+                    panic!("{} at {now:?}: {id:?} ends: {ending:?}", self.context)
                 }
-                _ => {}
+                // The players only watch.
+                SimHostOutput::Control(..)
+                | SimHostOutput::Datagram(..)
+                | SimHostOutput::Closed(_) => {}
             }
         }
     }
@@ -268,22 +297,17 @@ impl LobbyAndHosts {
     fn handle_outputs(&mut self) {
         while let Some(output) = self.lobby.poll_output() {
             match output {
-                LobbyAction::Host { host, order } => {
-                    let messages = self.checkpoints.prepare_messages(self.now, host, order);
-                    if let Some(host) = self.hosts.get_mut(&host) {
-                        host.orders.extend(messages);
+                LobbyAction::Host { host, order } => self.send_order(host, order),
+                LobbyAction::Send { conn, message } => match message.body {
+                    Some(world::world_to_client::Body::Ticket(ticket)) => {
+                        self.tickets.insert(PlayerId(conn.0), ticket);
                     }
-                }
-                LobbyAction::Send { message, .. } => {
-                    let bad = matches!(
-                        message.body,
-                        Some(
-                            world::world_to_client::Body::RoomLeft(_)
-                                | world::world_to_client::Body::Error(_)
-                        )
-                    );
-                    assert!(!bad, "{} at {:?}: {message:?}", self.context, self.now);
-                }
+                    Some(
+                        world::world_to_client::Body::RoomLeft(_)
+                        | world::world_to_client::Body::Error(_),
+                    ) => panic!("{} at {:?}: {message:?}", self.context, self.now),
+                    _ => {}
+                },
                 LobbyAction::DisconnectHost { host } => {
                     panic!("{}: the lobby disconnected {host:?}, which is alive", self.context)
                 }
@@ -293,58 +317,7 @@ impl LobbyAndHosts {
     }
 }
 
-/// Runs one tick of a room and queues its host's messages: first the room's inputs, then the
-/// players at gates.
-fn tick_room(room: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<HostToWorld>) {
-    running.now += TICK;
-    let now = running.now;
-    let mut outputs = Vec::new();
-    running.room.tick(now, &mut running.inputs, &mut outputs);
-    let journal = HostMessage::Journal {
-        room,
-        entry: JournalEntry::new(now, running.room.journal()),
-        number: 0,
-    };
-    to_lobby.push_back(journal.into());
-    if (now.millis() / 50).is_multiple_of(20) || now == GameTime::from_millis(50) {
-        let state = running.room.save().expect("the game can be saved");
-        let snapshot = RoomSnapshot { at: now, state };
-        to_lobby.push_back(HostMessage::Snapshot(room, snapshot).into());
-    }
-    for output in outputs {
-        let message = match output {
-            RoomOutput::AtGate { player, map, at, from } => {
-                HostMessage::AtGate { room, player, map, at, from }
-            }
-            RoomOutput::Departed { player, transfer, carried } => {
-                HostMessage::Departed { room, player, transfer, carried }
-            }
-            RoomOutput::Arrived { player, transfer } => {
-                HostMessage::Arrived { room, player, transfer }
-            }
-            RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {room}"),
-            _ => continue,
-        };
-        to_lobby.push_back(message.into());
-    }
-}
-
-/// Opens a new room, or resumes one from its checkpoint.
-fn open_room(
-    registry: &Registry,
-    order: RoomAssignment,
-    resume: Option<RoomResume>,
-) -> RunningRoom {
-    let header = order.into_header(600_000);
-    let (config, game) = registry.prepare(&header).expect("valid room parameters");
-    let room = match resume {
-        None => {
-            let mut room = Room::new(config, game);
-            room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-            room
-        }
-        Some(resume) => restore_room(config, game, || resume.now, &resume)
-            .expect("a checkpoint can be restored"),
-    };
-    RunningRoom { now: room.last_tick().expect("the room has ticked"), room, inputs: Vec::new() }
+/// How many of the messages that wait in this order must arrive now.
+fn count_late<T>(now: LocalTime, waiting: &VecDeque<(LocalTime, T)>) -> usize {
+    waiting.iter().take_while(|(sent, _)| now.since(*sent) >= MAX_DELAY).count()
 }

@@ -1,7 +1,5 @@
 //! Membership of rooms: create, join, leave, ready, kick, and the end of a room.
 
-use std::collections::BTreeMap;
-
 use ambit_host::protocol::messages::{CloseRoom, RemovePlayer, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -14,17 +12,12 @@ use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest, MAX_CAPACITY};
 use crate::lobby::rooms::bans::{Ban, BarredBy};
+use crate::lobby::rooms::parameters::{READY, check_parameters, ready_parameter};
 use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::timers::Timer;
-use crate::lobby::worlds::{MAP_SEATS, check_map_seats};
 use crate::lobby::{DONE, Lobby, RequestOutcome, output};
-
-/// A room parameter for the lobby, not for the game (like `worlds::MAP_SEATS`): whether a start
-/// requires that all players are ready.
-const READY: &str = "ready";
-const READY_VALUES: [&str; 2] = ["optional", "required"];
 
 impl Lobby {
     /// Creates a room; its creator joins it as the room's host. A repeated request gets the room of
@@ -396,11 +389,7 @@ impl Lobby {
             );
             return Err(bad(message));
         }
-        if create.parameters.get(READY).is_some_and(|value| !READY_VALUES.contains(&value.as_str()))
-        {
-            return Err(bad(format!("{READY}= takes one of: {}", READY_VALUES.join(", "))));
-        }
-        check_map_seats(&create.parameters).map_err(bad)?;
+        check_parameters(&create.parameters).map_err(bad)?;
         let mut of_room = create.parameters.clone();
         of_room.remove(READY);
         (self.check_parameters)(&game.name, create.capacity, &of_room).map_err(bad)
@@ -530,34 +519,10 @@ impl Lobby {
     }
 }
 
-/// Whether a start requires that all players are ready.
-pub(in crate::lobby) fn requires_ready(room: &LobbyRoom) -> bool {
-    room.parameters.get(READY).is_some_and(|value| value == READY_VALUES[1])
-}
-
-pub(in crate::lobby) fn parameters_of_game(
-    parameters: &BTreeMap<String, String>,
-) -> BTreeMap<String, String> {
-    parameters
-        .iter()
-        .filter(|(name, _)| *name != READY && *name != MAP_SEATS)
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
-}
-
 pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
     Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
 }
 
 fn room_created(room: &LobbyRoom) -> RequestOutcome {
     RequestOutcome::Immediate(Body::RoomCreated(world::RoomCreated { room: Some(room.listing()) }))
-}
-fn ready_parameter() -> world::Parameter {
-    let words = READY_VALUES.map(str::to_owned).into();
-    world::Parameter {
-        key: READY.to_owned(),
-        default_value: READY_VALUES[0].to_owned(),
-        about: "whether a start needs all players to be ready".to_owned(),
-        allowed: Some(world::parameter::Allowed::Word(world::Words { words })),
-    }
 }

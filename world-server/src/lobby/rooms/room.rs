@@ -24,7 +24,7 @@ use crate::lobby::rooms::password_guesses::GuessesByNetwork;
 use crate::lobby::rooms::seats::Seats;
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::text::LobbyRoomName;
-use crate::lobby::worlds::{MapIdentity, WorldState};
+use crate::lobby::worlds::state::{MapIdentity, WorldState};
 
 /// Maximum number of recent leavers of a running room; beyond it the one with the lowest id is
 /// forgotten.

@@ -15,7 +15,8 @@ use ambit_transport::ticket::{LIFETIME_S, Ticket};
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::{HostId, HostOrder, LobbyAction, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::membership::{requires_ready, room_left_body};
+use crate::lobby::rooms::membership::room_left_body;
+use crate::lobby::rooms::parameters::requires_ready;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, RequestOutcome, output};
@@ -319,7 +320,7 @@ impl Lobby {
             return Err(LobbyRefusal::new(ErrorCode::NotEnoughPlayers, message));
         }
         let waiting_for = there.iter().filter(|seat| seat.player != player && !seat.ready).count();
-        if requires_ready(room) && waiting_for > 0 {
+        if requires_ready(&room.parameters) && waiting_for > 0 {
             return Err(LobbyRefusal::new(
                 ErrorCode::NotReady,
                 format!("{waiting_for} players are not ready"),

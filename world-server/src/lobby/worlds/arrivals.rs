@@ -13,21 +13,13 @@
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use super::MapTransfer;
+use super::state::{MapTransfer, RecentArrival};
 use crate::lobby::Lobby;
 use crate::lobby::rooms::room::LobbyRoom;
 
 /// The first report that a room was stored may be about a store that began before the arrival. The
 /// next one began after the first was handled.
 const STORES: u8 = 2;
-
-/// See the module.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct RecentArrival {
-    /// As it was when the player arrived.
-    pub(super) transfer: MapTransfer,
-    stores_left: u8,
-}
 
 impl RecentArrival {
     pub(super) fn new(transfer: MapTransfer) -> Self {

@@ -12,8 +12,10 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 
-use super::arrivals::RecentArrival;
-use super::{Lobby, MapIdentity, MapTransfer, MemberPlace, TransferStep, WorldState};
+use super::state::{
+    MapIdentity, MapTransfer, MemberPlace, RecentArrival, TransferStep, WorldState,
+};
+use crate::lobby::Lobby;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::rooms::seats::Seats;

@@ -10,7 +10,8 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use super::{MAX_MAPS, MapTransfer, MemberPlace, TransferStep, WorldState};
+use super::MAX_MAPS;
+use super::state::{MapTransfer, MemberPlace, TransferStep, WorldState};
 use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};

@@ -255,10 +255,10 @@ fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
     host.tick();
     host.order(RoomOrder::HandOver);
     let outputs = host.poll();
-    let [.., RoomHostOutput::World(HostMessage::Snapshot(_, snapshot)), last] = &outputs[..] else {
+    let [.., RoomHostOutput::World(last), RoomHostOutput::HandedOver] = &outputs[..] else {
         panic!("{outputs:?}")
     };
-    assert!(matches!(last, RoomHostOutput::HandedOver), "{outputs:?}");
+    let HostMessage::Snapshot(_, snapshot) = last else { panic!("{outputs:?}") };
     assert_eq!(snapshot.at, host.now);
     assert_eq!(last_messages(outputs.clone()), []);
     assert_eq!(host.tick(), []);

@@ -15,11 +15,10 @@ use crate::pose::Pose;
 use crate::pose::fine::FineState;
 use crate::pose::fine::decision_coder::{BitCategory, DecisionCoder, TOTAL};
 use crate::pose::fine::section_coder::{FineSectionCoder, Membership};
-use crate::pose::fine::tail_curve::{PIECES, TailShape};
 use crate::pose::trained::fine::{
     CLASSES, CLOSE_SUPPORTED, FINE_WEIGHTS, FLAG_CONTEXTS, FineWeights, LARGEST_CONTEXTS,
-    MEMBERSHIP_CONTEXTS, POSITION_FEATURES, SHAPES, SPREAD_FEATURES, SPREADS, TURN_FEATURES,
-    UNCHANGED_CONTEXTS, WEIGHT_ONE,
+    MEMBERSHIP_CONTEXTS, PIECES, POSITION_FEATURES, SHAPES, SPREAD_FEATURES, SPREADS,
+    TURN_FEATURES, TailShape, UNCHANGED_CONTEXTS, WEIGHT_ONE,
 };
 use crate::wire::WRITE_CANNOT_FAIL;
 

@@ -5,10 +5,8 @@
 //! machine: sines are a series, and the random numbers are seeded.
 
 use super::{Trained, source};
-use crate::pose::shared::walker::{
-    COLUMNS, ROWS, STEP_MS, WalkerPrediction, yaw_difference, yaw_rounding,
-};
-use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
+use crate::pose::shared::walker::{STEP_MS, WalkerPrediction, yaw_difference, yaw_rounding};
+use crate::pose::trained::walker::{COLUMNS, ROWS, WALKER_TABLES, WalkerTables};
 use crate::pose::{Pose, PoseFormat, Turning};
 use crate::space::Position;
 

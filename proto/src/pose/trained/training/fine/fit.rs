@@ -1,9 +1,9 @@
 //! From samples to weights.
 
 use super::{NumberSample, Samples};
-use crate::pose::fine::tail_curve::{PIECES, TailShape, shape_index, shape_piece, student_tail};
+use crate::pose::fine::tail_curve::{shape_index, shape_piece, student_tail};
 use crate::pose::trained::fine::{
-    CLASSES, FineWeights, SHAPES, SPREADS, UNCHANGED_CONTEXTS, WEIGHT_ONE,
+    CLASSES, FineWeights, PIECES, SHAPES, SPREADS, TailShape, UNCHANGED_CONTEXTS, WEIGHT_ONE,
 };
 
 /// A class with fewer samples stays as it was.

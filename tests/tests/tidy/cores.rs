@@ -1,0 +1,121 @@
+//! Cores and shells: each file of the product decides, or it does I/O.
+//!
+//! Every file is a core, unless [`SHELLS`] names it. A shell that needs none of what cores must not
+//! use is in the list by mistake.
+
+use std::collections::BTreeSet;
+
+use super::source::{Source, members, product};
+
+/// The shells of each crate: files below its `src/`.
+const SHELLS: &[(&str, &str)] = &[
+    ("proto", "pose/trained/training vectors"),
+    (
+        "proto/transport",
+        "accept acceptance_limits frame_reader key_proof player_connection quic quic/cid \
+         quic/congestion quic/reset quic/timers quic/trust web_transport",
+    ),
+    (
+        "game-server/host",
+        "agones agones/sidecar clock_thread dial endpoint host host/actor host/connection \
+         host/control host/control_stream host/cpu host/inbox host/inlet host/outlet host/recent \
+         host/room_thread host_link process process_watcher room_files web_certificates",
+    ),
+    (
+        "world-server",
+        "actor actor/handlers actor/idle actor/messages admin admin/listener admin/page_files \
+         admin/status admin/tls_stream client_connection cluster cluster/follow cluster/kept_rooms \
+         cluster/lead cluster/nats cluster/server_list cluster/store cluster/write_queue config \
+         config/file config/values hosts hosts/embedded hosts/heard_hosts hosts/process \
+         hosts/remote hosts/room_checkpoints identity keep/directory outgoing peer_door server \
+         server/components server/connection_router server/hosts_start server/lobby_start session \
+         walk_about",
+    ),
+    (
+        "client-core",
+        "resume_token shell shell/clock shell/connection shell/impaired_socket shell/shared \
+         shell/sockets shell/task shell/traffic shell/watched_socket trust",
+    ),
+    ("client-core/client", "client connect game inbox queue room session"),
+    ("client-core/text", "flags"),
+    ("client-core/console", "input main main_loop terminal terminal/helper"),
+    ("client-core/bots", "bot bot_group dump main"),
+];
+
+/// What a core must not use: the network, a runtime, files, the environment, threads, locks, clocks
+/// and random sources.
+const FORBIDDEN: [&str; 22] = [
+    "quinn::",
+    "tokio::",
+    "actix::",
+    "axum::",
+    "async_nats::",
+    "hyper::",
+    "socket2::",
+    "async fn",
+    "UdpSocket",
+    "TcpStream",
+    "TcpListener",
+    "std::env::",
+    "std::fs",
+    "std::thread",
+    "Condvar",
+    "Mutex",
+    "RwLock",
+    "Instant::now",
+    "SystemTime",
+    "SystemRandom",
+    "Rng::new()",
+    "println!",
+];
+
+#[test]
+fn each_file_is_a_core_or_in_the_list_of_shells() {
+    let crates = members().into_iter().filter(|folder| folder != "tests");
+    let folders: Vec<String> = crates.map(|folder| format!("{folder}/src/")).collect();
+    let mut files = product();
+    files.retain(|source| folders.iter().any(|folder| source.path.starts_with(folder)));
+    let faults = faults(&files, SHELLS);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+fn faults(files: &[Source], shells: &[(&str, &str)]) -> Vec<String> {
+    let of_crate = |(folder, names): &(&str, &str)| {
+        let paths = names.split_whitespace().map(|name| format!("{folder}/src/{name}.rs"));
+        paths.collect::<Vec<_>>()
+    };
+    let mut unseen: BTreeSet<String> = shells.iter().flat_map(of_crate).collect();
+    let mut faults = Vec::new();
+    for Source { path, text } in files {
+        let used = FORBIDDEN.iter().find(|word| text.contains(**word));
+        match (used, unseen.remove(path)) {
+            (Some(word), false) => faults.push(format!("{path} is a core and must not use {word}")),
+            (None, true) => faults.push(format!("{path} does no I/O: it is no shell")),
+            _ => {}
+        }
+    }
+    faults.extend(unseen.iter().map(|path| format!("{path} does not exist: it is no shell")));
+    faults
+}
+
+#[test]
+fn a_core_with_io_and_a_shell_without_it_are_found() {
+    let file = |name: &str, text: &str| Source {
+        path: format!("lobby/src/{name}.rs"),
+        text: text.to_owned(),
+    };
+    let files = [
+        file("rooms", "pub(crate) struct Rooms(BTreeMap<RoomId, Room>);\n"),
+        file("seats", "use tokio::sync::mpsc;\n"),
+        file("chat", "pub(crate) struct Chat;\n"),
+        file("session", "pub(crate) async fn run() {}\n"),
+    ];
+    assert_eq!(
+        faults(&files, &[("lobby", "session chat gone")]),
+        [
+            "lobby/src/seats.rs is a core and must not use tokio::",
+            "lobby/src/chat.rs does no I/O: it is no shell",
+            "lobby/src/gone.rs does not exist: it is no shell",
+        ]
+    );
+}
