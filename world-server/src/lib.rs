@@ -9,6 +9,7 @@ mod admin;
 mod client_connection;
 mod cluster;
 pub mod config;
+mod contended_places;
 pub mod directory;
 mod hosts;
 mod identity;

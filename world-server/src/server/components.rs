@@ -117,7 +117,7 @@ impl ServerComponents {
 
         let acceptance = Arc::new(AcceptanceCounters::default());
         let sessions = Arc::new(CommonToSessions::default());
-        let door = PeerDoor::default();
+        let door = PeerDoor::new();
         let entry = ConnectionRouter {
             roles: roles.clone(),
             servers,
@@ -142,6 +142,7 @@ impl ServerComponents {
             sessions,
             peers: door.counters(),
             player_address: advertised_address(config, &addresses),
+            http_hosts: config.http_host.clone().into(),
             web_certificates: certificates,
             http: Arc::default(),
             status: NewestStatus::default(),
