@@ -76,7 +76,7 @@ pub(crate) fn reset_secret(
         &config.data_dir().join("resets.key"),
         "clients notice only by their time-out that the server was killed",
     )?;
-    // Two servers may have the same directory.
+    // Somebody may have copied the directory.
     Ok(ResetSecret::new(secret).of_endpoint(&config.listen.to_string()))
 }
 

@@ -10,6 +10,7 @@ mod client_connection;
 mod cluster;
 pub mod config;
 mod contended_places;
+mod data_lock;
 pub mod directory;
 mod hosts;
 mod identity;

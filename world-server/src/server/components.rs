@@ -1,6 +1,7 @@
 //! The components of a server from its first socket to the last.
 
 use std::convert::Infallible;
+use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,11 +64,14 @@ pub(super) struct ServerComponents {
     http_stop: CancellationToken,
     /// With `--keep`.
     keeper: Option<Arc<Keeper>>,
+    /// Locked as long as this lives.
+    _data_lock: Option<File>,
 }
 
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
+        let data_lock = crate::data_lock::take(config)?;
         let identity = crate::identity::load(config)?;
         let certificates = Arc::new(WebCertificates::new(&identity)?);
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
@@ -165,6 +169,7 @@ impl ServerComponents {
             hosts_stop,
             http_stop,
             keeper,
+            _data_lock: data_lock,
         })
     }
 
