@@ -73,7 +73,7 @@ impl ServerComponents {
         check(config, &registry)?;
         let data_lock = crate::data_lock::take(config)?;
         let identity = crate::identity::load(config)?;
-        let certificates = Arc::new(WebCertificates::new(&identity)?);
+        let certificates = Arc::new(crate::identity::web_certificates(config, &identity)?);
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
         let (endpoint, peers) = listen(config, &identity, &certificates)?;
         let http = HttpListeners::bind(config).await?;
