@@ -3,9 +3,11 @@
 //!
 //! Requests of operators ask the lobby's actor for a snapshot; a server whose lobby does not answer
 //! within a second is not healthy. There is no login: the port of `--http` is for a private
-//! network. That of `--https` is public, and serves only what players may see. Each connection
-//! serves one request; see `listener` for its limits.
+//! network, and answers only under names that are its own (`asked_host`). That of `--https` is
+//! public, and serves only what players may see. Each connection serves one request; see `listener`
+//! for its limits.
 
+mod asked_host;
 pub(crate) mod listener;
 mod metrics;
 pub(crate) mod page_files;
@@ -26,7 +28,7 @@ use ambit_transport::quic;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use axum::serve::Listener;
@@ -41,6 +43,7 @@ use self::status::{NewestStatus, StatusPage};
 use self::tls_stream::TlsListener;
 use crate::actor::messages::TakeSnapshot;
 use crate::cluster::ClusterRole;
+use crate::config::HostName;
 use crate::peer_door::PeerDoorCounters;
 use crate::session::CommonToSessions;
 
@@ -75,6 +78,8 @@ pub(crate) struct AdminState {
     pub(crate) status: NewestStatus,
     /// Where players connect.
     pub(crate) player_address: String,
+    /// Names of the port of `--http`.
+    pub(crate) http_hosts: Arc<[HostName]>,
     pub(crate) web_certificates: Arc<WebCertificates>,
     pub(crate) page: Page,
 }
@@ -100,11 +105,13 @@ pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: Cancel
         .route("/status", get(show_status))
         .route("/status.json", get(show_status_json))
         .route("/status.js", text_file("text/javascript", status::SCRIPT))
-        .route("/status.css", text_file("text/css", status::STYLE));
+        .route("/status.css", text_file("text/css", status::STYLE))
+        .layer(from_fn_with_state(Arc::clone(&admin.http_hosts), asked_host::refuse_others));
     serve_router(admin, listener, router, stop).await;
 }
 
-/// Serves players with TLS until `stop` is cancelled.
+/// Serves players with TLS until `stop` is cancelled, whatever name they ask for: everybody may see
+/// all of it, and a browser compares the name with the certificate.
 pub(crate) async fn serve_with_tls(
     admin: AdminState,
     listener: TcpListener,

@@ -23,7 +23,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, PlacementPolicy};
 pub use trusted::TrustedAddresses;
-pub use values::{HostingMode, HttpListen, KeepPlace, TimeLimit};
+pub use values::{HostName, HostingMode, HttpListen, KeepPlace, TimeLimit};
 use values::{
     parse_duration, parse_host_key, parse_limit, parse_listen, parse_nats_url, parse_peer_address,
     parse_silence, parse_sync_interval,
@@ -48,6 +48,12 @@ pub struct Config {
     /// need `--https`.
     #[arg(long, value_name = "ADDR|off", env = "AMBIT_HTTP", default_value = "127.0.0.1:7780")]
     pub http: HttpListen,
+
+    /// Names by which clients may ask for `--http`, separated by commas, beside `localhost` and all
+    /// IP addresses: those that a monitor uses, for example. Requests for other names are refused,
+    /// so that no page from elsewhere can read what operators see (DNS rebinding).
+    #[arg(long, value_name = "NAME[,NAME]", env = "AMBIT_HTTP_HOST", value_delimiter = ',')]
+    pub http_host: Vec<HostName>,
 
     /// Where the page for players is served with TLS (TCP, HTTPS). This port may be public: it
     /// serves nothing else. It has the certificate of `--cert`, or the server's own one, of which
@@ -165,8 +171,8 @@ pub struct Config {
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
-    /// Directory for the server's files: its certificate, key and secrets, created on the first
-    /// run. By default `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
+    /// Directory for the server's files: its certificates, keys and secrets, created on the first
+    /// run. For one server at a time, unless all that use it are of clusters. By default `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
     #[arg(long, value_name = "DIR", env = "AMBIT_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
 
@@ -448,6 +454,8 @@ impl Config {
             && !place.is_dir()
         {
             "`--keep` names a file; expected a directory, which is made if it is not there"
+        } else if self.http.0.is_none() && !self.http_host.is_empty() {
+            "`--http-host` names the server at `--http`, which is off: remove one of them"
         } else if self.nats_cert.is_some() != self.nats_key.is_some() {
             "`--nats-cert` and `--nats-key` go together: give both PEM files, or none"
         } else if self.peer_listen.is_some() && self.host_key.is_none() {

@@ -1,16 +1,19 @@
 //! The certificate of the WorldServer: from PEM files, or its own, created on the first run and
-//! kept. Its secrets for the seeds of rooms and for stateless resets are kept in the same way.
+//! kept. Its certificates for browsers, and its secrets for the seeds of rooms and for stateless
+//! resets, are kept in the same way.
 //!
 //! If the server's own certificate exists, its key exists too, even if the process or the machine
 //! dies at any time: the certificate is written last and removed first. One file without the other
 //! means that a first run was interrupted, and both are created again.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use ambit_host::cli::Advertise;
+use ambit_host::data_files::{OWNER_ONLY, lock_directory, remove_if_present, write_atomically};
 use ambit_host::identity::{IdentityPem, ServerIdentity};
+use ambit_host::web_certificates::WebCertificates;
 use ambit_transport::quic::ResetSecret;
 use anyhow::Context as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -20,8 +23,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::config::{Config, HostingMode};
 use crate::lobby::ServerSecret;
 
-/// File modes of the key and of the certificate, which is public.
-const OWNER_ONLY: u32 = 0o600;
+/// The file mode of the certificate, which is public.
 const WORLD_READABLE: u32 = 0o644;
 /// The length of each secret.
 const SECRET_BYTES: usize = 32;
@@ -33,6 +35,14 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
         // `Config::check_complete` refuses one without the other.
         _ => load_or_create(&config.data_dir()),
     }
+}
+
+/// The certificates for browsers, in the data directory beside the server's own.
+pub(crate) fn web_certificates(
+    config: &Config,
+    identity: &ServerIdentity,
+) -> anyhow::Result<WebCertificates> {
+    WebCertificates::kept(identity, config.data_dir().join("browsers.pem"))
 }
 
 /// The secret that is mixed into the seeds of rooms, and protects stored passwords: in a cluster it
@@ -76,7 +86,7 @@ pub(crate) fn reset_secret(
         &config.data_dir().join("resets.key"),
         "clients notice only by their time-out that the server was killed",
     )?;
-    // Two servers may have the same directory.
+    // Somebody may have copied the directory.
     Ok(ResetSecret::new(secret).of_endpoint(&config.listen.to_string()))
 }
 
@@ -152,42 +162,12 @@ fn storage_problem(directory: &Path) -> String {
     )
 }
 
-/// Locks the directory until the file is dropped.
-fn lock_directory(directory: &Path) -> io::Result<File> {
-    fs::create_dir_all(directory)?;
-    let turn = File::open(directory)?;
-    turn.lock()?;
-    Ok(turn)
-}
-
 fn create_files(certificate: &Path, key: &Path) -> anyhow::Result<()> {
     let pem = IdentityPem::generate()?;
     remove_if_present(certificate)?;
     write_atomically(key, pem.key.as_bytes(), OWNER_ONLY)?;
     write_atomically(certificate, pem.certificate.as_bytes(), WORLD_READABLE)?;
     Ok(())
-}
-
-#[cfg_attr(not(unix), expect(unused_variables, reason = "modes are Unix's"))]
-fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let new = path.with_added_extension("new");
-    // A process that died may have left it.
-    remove_if_present(&new)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    let mut file = options.open(&new)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&new, path)
-}
-
-fn remove_if_present(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 fn read_files(certificate: &Path, key: &Path) -> anyhow::Result<ServerIdentity> {

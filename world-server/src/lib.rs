@@ -9,6 +9,8 @@ mod admin;
 mod client_connection;
 mod cluster;
 pub mod config;
+mod contended_places;
+mod data_lock;
 pub mod directory;
 mod hosts;
 mod identity;

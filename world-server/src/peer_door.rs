@@ -2,23 +2,21 @@
 //!
 //! Anybody can open such a connection. It gets no work done until its first short message has a
 //! valid proof of the key (`KeyProof`), and holds one of [`PLACES`] until then. A new connection
-//! that finds no place sheds the oldest one without a proof: of its own address if that has its
-//! share, else of all. A proof comes right behind the handshake, so a real host is through the door
-//! long before as many strangers have come after it.
+//! that finds no place takes that of an older one without a proof ([`ContendedPlaces`]). A proof
+//! comes right behind the handshake, so a real host is through the door long before as many
+//! strangers have come after it.
 //!
 //! Bounds: places in all and for one address, the time to prove, and the bytes that are read.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_transport::address::SourceNetwork;
 use ambit_transport::key_proof::{HOST, KeyProof, PROOF_BYTES};
 use quinn::{Connection, RecvStream, SendStream, VarInt};
-use tokio_util::sync::CancellationToken;
+
+use crate::contended_places::ContendedPlaces;
 
 /// Connections without a proof, and those from one address.
 const PLACES: usize = 64;
@@ -38,9 +36,9 @@ pub(crate) enum NoProof {
 }
 
 /// See the module. Copies share the places.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct PeerDoor {
-    unproven: Arc<Mutex<Unproven<CancellationToken>>>,
+    unproven: ContendedPlaces,
     counters: Arc<PeerDoorCounters>,
 }
 
@@ -66,6 +64,11 @@ impl PeerDoorCounters {
 }
 
 impl PeerDoor {
+    pub(crate) fn new() -> Self {
+        let unproven = ContendedPlaces::new(PLACES, PLACES_OF_ADDRESS);
+        Self { unproven, counters: Arc::default() }
+    }
+
     pub(crate) fn counters(&self) -> Arc<PeerDoorCounters> {
         Arc::clone(&self.counters)
     }
@@ -78,13 +81,12 @@ impl PeerDoor {
         prove: impl Future<Output = Result<T, NoProof>>,
     ) -> Option<T> {
         let remote = connection.remote_address();
-        let shed = CancellationToken::new();
-        let place = self.take_place(remote.ip(), shed.clone());
+        let (place, _) = self.unproven.take(remote.ip());
         let close = |code: ErrorCode, why: &str| {
             connection.close(VarInt::from_u32(code as u32), why.as_bytes());
         };
         let proved = tokio::select! {
-            () = shed.cancelled() => {
+            () = place.lost() => {
                 self.counters.shed.fetch_add(1, Relaxed);
                 close(
                     ErrorCode::TooManyConnections,
@@ -122,18 +124,6 @@ impl PeerDoor {
         }
         None
     }
-
-    fn take_place(&self, address: IpAddr, shed: CancellationToken) -> Place {
-        let (number, oldest) = self.lock().add(SourceNetwork::of(address), shed);
-        if let Some(oldest) = oldest {
-            oldest.cancel();
-        }
-        Place { door: self.clone(), number }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Unproven<CancellationToken>> {
-        self.unproven.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The streams of a host, once it has proved that it has the key.
@@ -148,93 +138,4 @@ pub(crate) async fn host_streams(
     read.map_err(|error| other(&error))?;
     let proof = KeyProof::new(connection, key).ok_or_else(|| other(&"the connection has ended"))?;
     if proof.check(HOST, &shown) { Ok((output, input)) } else { Err(NoProof::WrongKey) }
-}
-
-/// A place at the door; given back when dropped.
-struct Place {
-    door: PeerDoor,
-    number: u64,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.door.lock().remove(self.number);
-    }
-}
-
-/// The places that are taken, oldest first, each with what sheds it.
-struct Unproven<T> {
-    next: u64,
-    taken: BTreeMap<u64, (SourceNetwork, T)>,
-}
-
-impl<T> Default for Unproven<T> {
-    fn default() -> Self {
-        Self { next: 0, taken: BTreeMap::new() }
-    }
-}
-
-impl<T> Unproven<T> {
-    /// Takes a place. Returns its number, and what had to make way.
-    fn add(&mut self, from: SourceNetwork, place: T) -> (u64, Option<T>) {
-        let mut of_address = self.taken.iter().filter(|(_, (network, _))| *network == from);
-        let oldest_of_address = of_address.next().map(|(number, _)| *number);
-        let has_share = of_address.count() + 1 >= PLACES_OF_ADDRESS;
-        let oldest = if has_share {
-            oldest_of_address
-        } else if self.taken.len() >= PLACES {
-            self.taken.keys().next().copied()
-        } else {
-            None
-        };
-        let shed = oldest.and_then(|number| self.taken.remove(&number));
-        let number = self.next;
-        self.next += 1;
-        self.taken.insert(number, (from, place));
-        (number, shed.map(|(_, place)| place))
-    }
-
-    /// Frees a place, unless it was shed.
-    fn remove(&mut self, number: u64) {
-        self.taken.remove(&number);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_with_its_share_sheds_its_own_oldest_connection() {
-        let mut door = Unproven::default();
-        let host = door.add(network(1), "host");
-        assert_eq!(host.1, None);
-        for knock in 0..1_000 {
-            let (_, shed) = door.add(network(2), "stranger");
-            assert_eq!(shed.is_some(), knock >= PLACES_OF_ADDRESS);
-            assert_ne!(shed, Some("host"));
-        }
-        assert_eq!(door.taken.len(), PLACES_OF_ADDRESS + 1);
-        door.remove(host.0);
-        assert_eq!(door.taken.len(), PLACES_OF_ADDRESS);
-    }
-
-    #[test]
-    fn when_all_places_are_taken_the_oldest_connection_is_shed() {
-        let mut door = Unproven::default();
-        for number in 0..PLACES as u64 {
-            assert_eq!(door.add(network(number), number), (number, None));
-        }
-        for number in 0..1_000 {
-            let (_, shed) = door.add(network(1_000 + number), PLACES as u64 + number);
-            assert_eq!(shed, Some(number), "a new one always gets a place");
-        }
-        assert_eq!(door.taken.len(), PLACES);
-        door.remove(3);
-        assert_eq!(door.taken.len(), PLACES, "it was shed before");
-    }
-
-    fn network(number: u64) -> SourceNetwork {
-        SourceNetwork::of(IpAddr::from([10, 0, (number >> 8) as u8, number as u8]))
-    }
 }

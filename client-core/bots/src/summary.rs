@@ -311,6 +311,12 @@ mod tests {
             json.as_object().expect("an object").keys().map(String::as_str).collect();
         keys.sort_unstable();
         assert_eq!(keys, expected);
+        let page = include_str!("../../../docs/console-and-bots.md");
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        for key in keys {
+            let name = format!("`{key}`");
+            assert!(rows.iter().any(|row| row.contains(&name)), "{name} is in no table");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub mod agones;
 pub mod cli;
 pub mod clock_thread;
+pub mod data_files;
 mod dial;
 pub mod endpoint;
 pub mod host;

@@ -2,23 +2,31 @@
 //! the SHA-256 of its certificate, and only if that is ECDSA and valid for at most 14 days. So a
 //! server makes one for browsers beside the long-lived one that programs pin, and the next one in
 //! time: pages get the fingerprints of both, so that a page that was loaded before a change still
-//! works after it.
+//! works after it. A server may keep both in a file, so that a page works after a restart, too.
 //!
 //! `Schedule` decides by the wall clock when to do what; [`WebCertificates`] does it. Which
 //! certificate is presented in a handshake depends on the protocol that the client offers.
+//!
+//! The file: for each certificate, the presented one first, a line `made SECONDS` (since 1970), the
+//! certificate and its key (PEM). Several servers may have the same one: who has something to do
+//! does it in the file.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_transport::quic::{ALPN_WEB, Fingerprint};
 use anyhow::Context as _;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
+use crate::data_files::{OWNER_ONLY, lock_directory, write_atomically};
 use crate::identity::ServerIdentity;
 
 const DAY: u64 = 24 * 60 * 60;
@@ -34,6 +42,8 @@ const PRESENT_NEXT_AT: u64 = 8 * DAY;
 const KNOWN_FOR: u64 = MAKE_NEXT_AT;
 /// The age at which a certificate is not presented any more, whatever the next one's age is.
 const LAST_DAY_AT: u64 = VALID - DAY;
+/// Before the time at which a certificate in the file was made.
+const MADE: &str = "made ";
 /// How often to look whether there is something to do.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -79,27 +89,47 @@ pub struct WebCertificates {
     pinned: Arc<CertifiedKey>,
     /// `None` if an authority has signed the pinned one.
     own: Option<Mutex<OwnCertificates>>,
+    /// Where they are kept.
+    file: Option<PathBuf>,
     changes: watch::Sender<()>,
 }
 
+#[derive(Clone)]
 struct OwnCertificates {
-    schedule: Schedule,
-    current: Arc<CertifiedKey>,
-    next: Option<Arc<CertifiedKey>>,
+    current: OwnCertificate,
+    next: Option<OwnCertificate>,
+}
+
+#[derive(Clone)]
+struct OwnCertificate {
+    /// In seconds since 1970.
+    made: u64,
+    key: Arc<CertifiedKey>,
+    /// The certificate and its key.
+    pem: String,
 }
 
 impl WebCertificates {
-    /// Certificates for browsers beside the server's own. If that comes with those of an authority,
-    /// browsers get it, too.
+    /// Certificates for browsers beside the server's own, made now. If that comes with those of an
+    /// authority, browsers get it, too.
     pub fn new(identity: &ServerIdentity) -> anyhow::Result<Self> {
+        Self::with(identity, None)
+    }
+
+    /// The same, kept in a file. Without it, if that is not possible.
+    pub fn kept(identity: &ServerIdentity, file: PathBuf) -> anyhow::Result<Self> {
+        Self::with(identity, Some(file))
+    }
+
+    fn with(identity: &ServerIdentity, file: Option<PathBuf>) -> anyhow::Result<Self> {
         let key = signing_key(&identity.key)?;
         let pinned = Arc::new(CertifiedKey::new(identity.chain.clone(), key));
         pinned.keys_match().context("the certificate and its key cannot be used")?;
         let own = match identity.chain.len() {
-            1 => Some(Mutex::new(OwnCertificates::new(unix_time())?)),
+            1 => Some(Mutex::new(OwnCertificates::load_or_make(file.as_deref(), unix_time())?)),
             _ => None,
         };
-        Ok(Self { pinned, own, changes: watch::Sender::new(()) })
+        Ok(Self { pinned, own, file, changes: watch::Sender::new(()) })
     }
 
     /// SHA-256 of the certificates that browsers may get: now, and later. Empty if an authority has
@@ -109,8 +139,7 @@ impl WebCertificates {
             return Vec::new();
         };
         let own = own.lock().unwrap_or_else(PoisonError::into_inner);
-        let keys = [Some(&own.current), own.next.as_ref()];
-        keys.into_iter().flatten().map(|key| Fingerprint::of(&key.cert[0])).collect()
+        own.all().map(|own| Fingerprint::of(&own.key.cert[0])).collect()
     }
 
     /// The same as in messages.
@@ -131,7 +160,7 @@ impl WebCertificates {
             return Ok(false);
         };
         let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_changed = own.renew(unix_time())?;
+        let has_changed = own.renew(self.file.as_deref(), unix_time())?;
         drop(own);
         if has_changed {
             self.changes.send_replace(());
@@ -142,31 +171,137 @@ impl WebCertificates {
 
 impl OwnCertificates {
     fn new(now: u64) -> anyhow::Result<Self> {
-        Ok(Self {
-            schedule: Schedule { current: now, next: None },
-            current: make(now)?,
-            next: None,
-        })
+        Ok(Self { current: OwnCertificate::make(now)?, next: None })
     }
 
-    fn renew(&mut self, now: u64) -> anyhow::Result<bool> {
+    /// Those in the file, with what is due done; new ones, which are stored there, if it has none.
+    fn load_or_make(file: Option<&Path>, now: u64) -> anyhow::Result<Self> {
+        let Some(file) = file else {
+            return Self::new(now);
+        };
+        match Self::renew_in(file, None, now) {
+            Ok(own) => Ok(own),
+            Err(error) => {
+                tracing::warn!(
+                    file = %file.display(),
+                    "cannot keep the certificates for browsers: after a restart, pages that are \
+                     open have to be loaded again: {error:#}"
+                );
+                Self::new(now)
+            }
+        }
+    }
+
+    /// Does what is due, also in the file. Returns whether something was.
+    fn renew(&mut self, file: Option<&Path>, now: u64) -> anyhow::Result<bool> {
+        if self.schedule().step(now).is_none() {
+            return Ok(false);
+        }
+        match file.map(|file| Self::renew_in(file, Some(&*self), now)) {
+            Some(Ok(renewed)) => *self = renewed,
+            Some(Err(error)) => {
+                tracing::error!("cannot keep the next certificate for browsers: {error:#}");
+                self.step_on(now)?;
+            }
+            None => {
+                self.step_on(now)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Does what is due with those in the file; with the known ones if it has none.
+    fn renew_in(file: &Path, known: Option<&Self>, now: u64) -> anyhow::Result<Self> {
+        let _turn = file.parent().map(lock_directory).transpose()?;
+        let found = match std::fs::read_to_string(file) {
+            Ok(text) => Self::parse(&text).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+        let found = found.unwrap_or_else(|error| {
+            tracing::warn!(
+                file = %file.display(),
+                "the certificates for browsers cannot be read, and are made anew: {error:#}"
+            );
+            None
+        });
+        let was_found = found.is_some();
+        let mut own = match found.or_else(|| known.cloned()) {
+            Some(own) => own,
+            None => Self::new(now)?,
+        };
+        if own.step_on(now)? || !was_found {
+            write_atomically(file, own.to_text().as_bytes(), OWNER_ONLY)?;
+        }
+        Ok(own)
+    }
+
+    /// Does what is due. Returns whether something was.
+    fn step_on(&mut self, now: u64) -> anyhow::Result<bool> {
         let mut has_changed = false;
-        while let Some(step) = self.schedule.step(now) {
+        while let Some(step) = self.schedule().step(now) {
             match step {
                 Step::BeginAgain => *self = Self::new(now)?,
-                Step::MakeNext => {
-                    self.next = Some(make(now)?);
-                    self.schedule.next = Some(now);
-                }
+                Step::MakeNext => self.next = Some(OwnCertificate::make(now)?),
                 Step::PresentNext => {
-                    if let (Some(key), Some(made)) = (self.next.take(), self.schedule.next.take()) {
-                        (self.current, self.schedule.current) = (key, made);
+                    if let Some(next) = self.next.take() {
+                        self.current = next;
                     }
                 }
             }
             has_changed = true;
         }
         Ok(has_changed)
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule { current: self.current.made, next: self.next.as_ref().map(|next| next.made) }
+    }
+
+    /// The presented one first.
+    fn all(&self) -> impl Iterator<Item = &OwnCertificate> {
+        [Some(&self.current), self.next.as_ref()].into_iter().flatten()
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = String::new();
+        for OwnCertificate { made, pem, .. } in self.all() {
+            write!(text, "{MADE}{made}\n{pem}").expect("a string takes all");
+        }
+        text
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        let mut all = text.split(MADE).skip(1).map(OwnCertificate::parse);
+        let current = all.next().context("it has no certificate")??;
+        let next = all.next().transpose()?;
+        Ok(Self { current, next })
+    }
+}
+
+impl OwnCertificate {
+    fn make(now: u64) -> anyhow::Result<Self> {
+        let mut parameters = rcgen::CertificateParams::new(["localhost".to_owned()])?;
+        let at = |unix_s: u64| rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(unix_s);
+        parameters.not_before = at(now.saturating_sub(BACKDATED));
+        parameters.not_after = at(now + VALID);
+        let key = rcgen::KeyPair::generate()?;
+        let certificate = parameters.self_signed(&key)?;
+        Self::from_pem(now, certificate.pem() + &key.serialize_pem())
+    }
+
+    /// Parses the seconds after `made `, and what follows.
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        let (made, pem) = text.split_once('\n').context("it ends early")?;
+        Self::from_pem(made.parse().context("it does not say when it was made")?, pem.to_owned())
+    }
+
+    fn from_pem(made: u64, pem: String) -> anyhow::Result<Self> {
+        let certificate = CertificateDer::from_pem_slice(pem.as_bytes())?;
+        let key = signing_key(&PrivateKeyDer::from_pem_slice(pem.as_bytes())?)?;
+        let key = CertifiedKey::new(vec![certificate], key);
+        key.keys_match()?;
+        Ok(Self { made, key: Arc::new(key), pem })
     }
 }
 
@@ -176,7 +311,7 @@ impl ResolvesServerCert for WebCertificates {
         Some(match &self.own {
             Some(own) if protocols.any(|protocol| protocol == ALPN_WEB) => {
                 let own = own.lock().unwrap_or_else(PoisonError::into_inner);
-                Arc::clone(&own.current)
+                Arc::clone(&own.current.key)
             }
             _ => Arc::clone(&self.pinned),
         })
@@ -211,18 +346,6 @@ pub async fn keep_renewed(certificates: Arc<WebCertificates>) {
 fn unix_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
-}
-
-fn make(now: u64) -> anyhow::Result<Arc<CertifiedKey>> {
-    let mut parameters = rcgen::CertificateParams::new(["localhost".to_owned()])?;
-    let at = |unix_s: u64| rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(unix_s);
-    parameters.not_before = at(now.saturating_sub(BACKDATED));
-    parameters.not_after = at(now + VALID);
-    let key = rcgen::KeyPair::generate()?;
-    let certificate = parameters.self_signed(&key)?;
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let key = signing_key(&key)?;
-    Ok(Arc::new(CertifiedKey::new(vec![certificate.der().clone()], key)))
 }
 
 fn signing_key(key: &PrivateKeyDer<'_>) -> anyhow::Result<Arc<dyn rustls::sign::SigningKey>> {
@@ -281,12 +404,12 @@ mod tests {
     fn browsers_accept_what_is_made() {
         const { assert!(BACKDATED + VALID <= 14 * DAY) };
         let mut own = OwnCertificates::new(1_800_000_000).expect("a certificate");
-        let first = Arc::clone(&own.current);
-        assert!(!own.renew(1_800_000_000).expect("nothing to do"));
+        let first = own.current.clone();
+        assert!(!own.renew(None, 1_800_000_000).expect("nothing to do"));
         for days in 1..=9 {
-            own.renew(1_800_000_000 + days * DAY).expect("a certificate");
+            own.renew(None, 1_800_000_000 + days * DAY).expect("a certificate");
         }
-        assert_ne!(own.current.cert, first.cert);
+        assert_ne!(own.current.key.cert, first.key.cert);
         assert!(own.next.is_some());
         let identity = ServerIdentity::generate().expect("an identity");
         let certificates = WebCertificates::new(&identity).expect("certificates");
@@ -298,5 +421,63 @@ mod tests {
         let signed = ServerIdentity { chain, ..identity };
         let certificates = WebCertificates::new(&signed).expect("certificates");
         assert_eq!(certificates.fingerprints(), []);
+    }
+
+    #[test]
+    fn a_server_that_starts_again_has_the_same_certificates_and_renews_them() {
+        let directory = std::env::temp_dir().join(format!("ambit-browsers-{}", std::process::id()));
+        let file = directory.join("data/browsers.pem");
+        let start = |days: u64| {
+            OwnCertificates::load_or_make(Some(&file), 20_000 * DAY + days * DAY).expect("some")
+        };
+        let pems = |own: &OwnCertificates| -> Vec<String> {
+            own.all().map(|own| own.pem.clone()).collect()
+        };
+        let first = start(0);
+        assert_eq!(pems(&start(3)), pems(&first));
+        // A page that was loaded at any start works for four days.
+        let mut known = pems(&first);
+        for days in 4..40 {
+            let own = start(days);
+            assert!(known.contains(&own.current.pem), "day {days}");
+            if days % 4 == 0 {
+                known = pems(&own);
+            }
+            assert_eq!(pems(&start(days)), pems(&own));
+        }
+        // Two servers with one file renew what they have together.
+        let (mut one, mut other) = (start(40), start(40));
+        let later = 20_000 * DAY + 44 * DAY;
+        assert!(one.renew(Some(&file), later).expect("a certificate"));
+        assert!(other.renew(Some(&file), later).expect("a certificate"));
+        assert_eq!(pems(&one), pems(&other));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, OWNER_ONLY);
+        }
+        // A file that is gone or damaged costs a running server nothing.
+        for damage in [None, Some(""), Some("made 7\n"), Some("made x\n"), Some("nonsense")] {
+            std::fs::remove_file(&file).expect("a file");
+            if let Some(text) = damage {
+                std::fs::write(&file, text).expect("written");
+            }
+            let mut running = one.clone();
+            running.renew(Some(&file), later + 4 * DAY).expect("a certificate");
+            assert_eq!(running.current.pem, pems(&one)[1], "{damage:?}");
+            assert_eq!(pems(&start(48)), pems(&running));
+        }
+        std::fs::remove_dir_all(&directory).expect("removed");
+    }
+
+    #[test]
+    fn a_server_that_cannot_keep_its_certificates_has_some_anyway() {
+        let file = Path::new("/proc/none/browsers.pem");
+        let own = OwnCertificates::load_or_make(Some(file), 20_000 * DAY).expect("some");
+        let mut later = own.clone();
+        assert!(later.renew(Some(file), 20_004 * DAY).expect("a certificate"));
+        assert_eq!(later.current.pem, own.current.pem);
+        assert!(later.next.is_some());
     }
 }

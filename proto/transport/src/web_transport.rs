@@ -6,8 +6,10 @@
 //! request's stream, with a code and a reason, or with that stream or its connection.
 //!
 //! `web-transport-proto` encodes and decodes HTTP/3's parts, with bounds for each of them. Of a
-//! connection, one session is served; streams of HTTP/3 that are not needed stay open and unread,
-//! and flow control bounds what waits in them.
+//! connection, one session is served. Another request instead of it is answered with a status, and
+//! one beside it rejected; what breaks HTTP/3 ends the connection with the code for that (RFC 9114,
+//! section 8.1). Streams of HTTP/3 that are not needed stay open and unread, and flow control
+//! bounds what waits in them.
 
 use std::convert::Infallible;
 use std::io;
@@ -37,6 +39,20 @@ const MAX_CAPSULES_BYTES: u64 = 64 << 10;
 /// the connection.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
+/// Codes of HTTP/3 (RFC 9114, section 8.1) and of its header compression (RFC 9204, section 6).
+mod http3_code {
+    pub(super) const NO_ERROR: u32 = 0x100;
+    pub(super) const CLOSED_CRITICAL_STREAM: u32 = 0x104;
+    pub(super) const FRAME_UNEXPECTED: u32 = 0x105;
+    pub(super) const EXCESSIVE_LOAD: u32 = 0x107;
+    pub(super) const SETTINGS_ERROR: u32 = 0x109;
+    pub(super) const MISSING_SETTINGS: u32 = 0x10a;
+    pub(super) const REQUEST_REJECTED: u32 = 0x10b;
+    pub(super) const REQUEST_INCOMPLETE: u32 = 0x10d;
+    pub(super) const MESSAGE_ERROR: u32 = 0x10e;
+    pub(super) const QPACK_DECOMPRESSION_FAILED: u32 = 0x200;
+}
+
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WebError {
@@ -50,6 +66,43 @@ pub(crate) enum WebError {
     Request(#[from] ConnectError),
     #[error("no protocol is served at the path {0:?}")]
     UnknownPath(String),
+}
+
+impl WebError {
+    /// The answer to a request that is in order, and for which there is no session.
+    fn status(&self) -> Option<StatusCode> {
+        match self {
+            // Nothing is here for a client that only speaks HTTP/3, whatever it asks for.
+            Self::Unsupported
+            | Self::UnknownPath(_)
+            | Self::Request(ConnectError::WrongMethod(Some(_))) => Some(StatusCode::NOT_FOUND),
+            // RFC 9220, section 3.
+            Self::Request(ConnectError::WrongProtocol(_)) => Some(StatusCode::NOT_IMPLEMENTED),
+            Self::Request(ConnectError::FieldSectionTooLarge) => {
+                Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
+            }
+            _ => None,
+        }
+    }
+
+    /// The code that ends the connection.
+    fn http3_code(&self) -> u32 {
+        use ConnectError as Request;
+        match self {
+            _ if self.status().is_some() => http3_code::NO_ERROR,
+            Self::Settings(SettingsError::UnexpectedFrame(_)) => http3_code::MISSING_SETTINGS,
+            Self::Settings(SettingsError::InvalidSize) => http3_code::SETTINGS_ERROR,
+            Self::Settings(SettingsError::FrameTooLarge)
+            | Self::Request(Request::FrameTooLarge) => http3_code::EXCESSIVE_LOAD,
+            Self::Settings(_) => http3_code::CLOSED_CRITICAL_STREAM,
+            Self::Request(Request::UnexpectedFrame(_)) => http3_code::FRAME_UNEXPECTED,
+            Self::Request(Request::UnexpectedEnd | Request::Io(_)) => {
+                http3_code::REQUEST_INCOMPLETE
+            }
+            Self::Request(Request::QpackError(_)) => http3_code::QPACK_DECOMPRESSION_FAILED,
+            _ => http3_code::MESSAGE_ERROR,
+        }
+    }
 }
 
 /// A session of a browser.
@@ -85,24 +138,39 @@ struct SessionStreams {
 
 impl WebSession {
     /// Waits for a request at one of the `paths`, and begins the session. The number of the path.
-    /// Has to be called within a tokio runtime.
+    /// Anything else ends the connection. Has to be called within a tokio runtime.
     pub(crate) async fn accept(
         connection: &Connection,
         paths: &[&str],
     ) -> Result<(Arc<Self>, usize), WebError> {
+        let accepted = Self::try_to_accept(connection, paths).await;
+        if let Err(error) = &accepted {
+            let code = VarInt::from_u32(error.http3_code());
+            connection.close(code, error.to_string().as_bytes());
+        }
+        accepted
+    }
+
+    async fn try_to_accept(
+        connection: &Connection,
+        paths: &[&str],
+    ) -> Result<(Arc<Self>, usize), WebError> {
         connection.set_max_concurrent_bi_streams(VarInt::from_u32(BIDIRECTIONAL_STREAMS));
-        let (own_settings, its_settings) =
+        let (own_settings, (settings, its_settings)) =
             tokio::try_join!(write_settings(connection), read_settings(connection))?;
         let (mut answer, mut question) = connection.accept_bi().await?;
-        let request = ConnectRequest::read(&mut question).await?;
-        let path = request.url.path();
-        let Some(found) = paths.iter().position(|known| *known == path) else {
-            let refusal = ConnectResponse::new(StatusCode::NOT_FOUND);
-            refusal.write(&mut answer).await?;
-            let _ = answer.finish();
-            let _ = timeout(CLOSE_WITHIN, answer.stopped()).await;
-            return Err(WebError::UnknownPath(path.to_owned()));
+        let found = if settings.supports_webtransport() == 0 {
+            Err(WebError::Unsupported)
+        } else {
+            read_path(&mut question, paths).await
         };
+        if let Some(status) = found.as_ref().err().and_then(WebError::status) {
+            ConnectResponse::new(status).write(&mut answer).await?;
+            let _ = answer.finish();
+            // The client may end the connection itself, when it has read that.
+            let _ = timeout(CLOSE_WITHIN, connection.closed()).await;
+        }
+        let found = found?;
         ConnectResponse::OK.write(&mut answer).await?;
         let session = Arc::new(Self::new(question.id().into()));
         let streams =
@@ -119,28 +187,33 @@ impl WebSession {
         Self { id, prefix: prefix.freeze(), end: watch::Sender::new(None) }
     }
 
-    /// The next stream that the browser opens in the session.
+    /// The next stream that the browser opens in the session. Others are rejected.
     pub(crate) async fn accept_bi(
         &self,
         connection: &Connection,
     ) -> io::Result<(SendStream, RecvStream)> {
-        let (sending, mut receiving) = match connection.accept_bi().await {
-            Ok(stream) => stream,
-            Err(error) => {
-                self.ended().await;
-                return Err(error.into());
+        loop {
+            let (mut sending, mut receiving) = match connection.accept_bi().await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    self.ended().await;
+                    return Err(error.into());
+                }
+            };
+            if self.begins(&mut receiving).await {
+                return Ok((sending, receiving));
             }
-        };
-        let invalid = |_| io::Error::from(io::ErrorKind::InvalidData);
-        let kind = WebVarInt::read(&mut receiving).await.map_err(invalid)?;
-        let id = WebVarInt::read(&mut receiving).await.map_err(invalid)?;
-        if kind != Frame::WEBTRANSPORT.0 || id.into_inner() != self.id {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "a stream that is not of the session",
-            ));
+            let rejected = VarInt::from_u32(http3_code::REQUEST_REJECTED);
+            // Neither fails but for a stream that has ended.
+            let _ = (sending.reset(rejected), receiving.stop(rejected));
         }
-        Ok((sending, receiving))
+    }
+
+    /// Whether a stream begins as one of the session.
+    async fn begins(&self, stream: &mut RecvStream) -> bool {
+        let kind = WebVarInt::read(stream).await;
+        kind.is_ok_and(|kind| kind == Frame::WEBTRANSPORT.0)
+            && WebVarInt::read(stream).await.is_ok_and(|id| id.into_inner() == self.id)
     }
 
     /// What is in a datagram of the connection; `None` if it is not of the session.
@@ -207,23 +280,28 @@ async fn write_settings(connection: &Connection) -> Result<SendStream, WebError>
     Ok(stream)
 }
 
-/// Reads the browser's settings. Returns the streams that came up to then.
-async fn read_settings(connection: &Connection) -> Result<Vec<RecvStream>, WebError> {
+/// Reads the browser's settings. Also returns the streams that came up to then.
+async fn read_settings(connection: &Connection) -> Result<(Settings, Vec<RecvStream>), WebError> {
     let mut streams = Vec::new();
     loop {
         let mut stream = connection.accept_uni().await?;
         let settings = Settings::read(&mut stream).await;
         streams.push(stream);
         match settings {
-            Ok(settings) if settings.supports_webtransport() == 0 => {
-                return Err(WebError::Unsupported);
-            }
-            Ok(_) => return Ok(streams),
+            Ok(settings) => return Ok((settings, streams)),
             // Those of header compression: without a dynamic table nothing comes through them.
             Err(SettingsError::UnexpectedStreamType(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// The number of the path at which the request asks for a session.
+async fn read_path(request: &mut RecvStream, paths: &[&str]) -> Result<usize, WebError> {
+    let request = ConnectRequest::read(request).await?;
+    let path = request.url.path();
+    let found = paths.iter().position(|known| *known == path);
+    found.ok_or_else(|| WebError::UnknownPath(path.to_owned()))
 }
 
 /// Keeps the session's streams open until it ends or nobody has it any more, and ends the
@@ -256,6 +334,8 @@ async fn run(
             if let Some(SessionEnd::Here { code, reason }) = end {
                 let _ = timeout(CLOSE_WITHIN, send_end(&connection, answer, code, &reason)).await;
                 close(&connection, code, &reason);
+            } else {
+                connection.close(VarInt::from_u32(http3_code::NO_ERROR), b"");
             }
         }
         never = hold_streams => match never {},

@@ -195,15 +195,16 @@ impl Server {
 
     /// Sends a request to the HTTP port, with further header lines.
     pub fn request(&self, method: &str, path: &str, headers: &str) -> Result<HttpAnswer> {
+        self.request_as(method, path, &format!("Host: {}\r\n{headers}", self.http))
+    }
+
+    /// The same with these header lines alone.
+    pub fn request_as(&self, method: &str, path: &str, headers: &str) -> Result<HttpAnswer> {
         use std::io::{Read, Write};
         let mut stream =
             std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
         stream.set_read_timeout(Some(WAIT_LIMIT))?;
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
-            self.http
-        )?;
+        write!(stream, "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n")?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         HttpAnswer::parse(answer)

@@ -8,7 +8,7 @@ use ambit_proto::control::world::{
 };
 use ambit_proto::frame::encode_frame;
 use ambit_tests::real::raw_client::RawClient;
-use ambit_tests::real::{Browser, ScratchFolder, Server};
+use ambit_tests::real::{Browser, ScratchFolder, Server, server_signal};
 use ambit_transport::quic::Fingerprint;
 use anyhow::{Context, Result, bail, ensure};
 use prost::Message as _;
@@ -48,6 +48,21 @@ async fn play(server: &Server) -> Result<()> {
     let datagram = game.connection.read_datagram().await?;
     assert_eq!(datagram.first(), Some(&0), "of the session of the first request");
     Ok(())
+}
+
+#[test]
+fn what_a_page_knows_is_right_after_a_restart() -> Result<()> {
+    let scratch = ScratchFolder::new("browsers-again");
+    let server = Server::start(&scratch, &[])?;
+    let certificates = web_certificates(&server)?;
+    server_signal(server.id(), "KILL")?;
+    server.wait()?;
+    let server = Server::start(&scratch, &[])?;
+    assert_eq!(web_certificates(&server)?, certificates);
+    tokio::runtime::Runtime::new()?.block_on(async {
+        RawClient::connect_by_web(server.world, "/ambit-world/1", &certificates).await?;
+        Ok(())
+    })
 }
 
 /// The certificates that the server says it shows to browsers.

@@ -278,6 +278,7 @@ fn ports_and_addresses_agree_among_the_files() {
     for target in targets.as_array().expect("targets") {
         let (name, port) = target.as_str().expect("text").split_once(':').expect("a port");
         assert_eq!(port.parse(), Ok(start(name).port("--http")), "{name}");
+        assert_eq!(start(name).value("--http-host").as_deref(), Some(name));
     }
     let source =
         &yaml("grafana/provisioning/datasources/prometheus.yaml")[0]["datasources"][0]["url"];

@@ -68,6 +68,40 @@ fn the_public_port_serves_players_and_nothing_for_operators() -> Result<()> {
     Ok(())
 }
 
+/// A page from elsewhere whose name leads to this machine now (DNS rebinding) has that name in its
+/// requests.
+#[test]
+fn the_private_port_answers_under_its_own_names_alone() -> Result<()> {
+    let scratch = ScratchFolder::new("names");
+    let server = Server::start(&scratch, &["--http-host", "world-1,play.example"])?;
+    let port = server.http.port();
+    for path in ["/", "/connect.json", "/status.json", "/metrics", "/healthz", "/nowhere"] {
+        let refused = server.request_as("GET", path, &format!("Host: evil.example:{port}\r\n"))?;
+        assert_eq!(refused.status, 421, "{path}");
+        let text = String::from_utf8(refused.body)?;
+        assert!(text.contains("evil.example") && text.contains("--http-host"), "{text}");
+        let two = "Host: localhost\r\nHost: evil.example\r\n";
+        assert_ne!(server.request_as("GET", path, two)?.status, 200, "{path}");
+        let whole = format!("http://evil.example{path}");
+        assert_eq!(server.request_as("GET", &whole, "Host: localhost\r\n")?.status, 421);
+    }
+    for host in [
+        &*format!("localhost:{port}"),
+        &*format!("127.0.0.1:{port}"),
+        "[::1]",
+        // The address of a pod, by which Kubernetes probes and Prometheus ask.
+        "10.1.2.3:7780",
+        "world-1:7780",
+        "Play.Example",
+    ] {
+        let answer = server.request_as("GET", "/healthz", &format!("Host: {host}\r\n"))?;
+        assert_eq!(answer.status, 200, "{host}");
+    }
+    // Not from a browser.
+    assert_eq!(server.request_as("GET", "/healthz", "")?.status, 200);
+    Ok(())
+}
+
 /// Asks at `--https`, as one who trusts the server's own certificate.
 fn secure_request(server: &Server, path: &str) -> Result<HttpAnswer> {
     let mut words = server.ready.split_whitespace();

@@ -244,6 +244,17 @@ fn a_server_refuses_a_directory_that_it_cannot_use() -> Result<()> {
     let log = server.take_log();
     assert!(log.iter().any(|line| line.contains("damaged")), "{log:#?}");
     drop(server);
+    // An empty one may be a server's that ended right after its start.
+    std::fs::write(directory.join("rooms-00000020.log"), [])?;
+    let mut server = Server::start(&scratch, &["--keep", directory.to_str().context("plain")?])?;
+    let log = server.take_log();
+    let is_about_it = |line: &String| {
+        line.contains("WARN") && line.contains("rooms-00000020.log") && line.contains("is empty")
+    };
+    assert!(log.iter().any(is_about_it), "{log:#?}");
+    drop(server);
+    real::run(Command::new("mkfifo").arg(directory.join("rooms-00000030.log")))?;
+    refused(&scratch, &directory, 1, "rooms-00000030.log is a FIFO")?;
     #[cfg(target_os = "linux")]
     refused(&scratch, Path::new("/proc/kept"), 1, "cannot keep rooms in /proc/kept")?;
     Ok(())
@@ -254,6 +265,7 @@ fn refused(scratch: &ScratchFolder, directory: &Path, status: i32, words: &str) 
     let mut command = Command::new(real::binary("world-server"));
     scratch.confine(&mut command);
     command.arg("--keep").arg(directory);
+    command.arg("--data-dir").arg(scratch.path().join("data-of-the-second"));
     command.args(["--listen", "127.0.0.1:0", "--http", "off"]);
     let output = command.stdin(Stdio::null()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -370,9 +370,10 @@ const OTHER_CERTIFICATE: &str = r#"
 fn a_page_says_why_it_cannot_connect() -> Result<()> {
     let scratch = ScratchFolder::new("pages-why");
     let three_weeks_ago = ShiftedClock::new(&scratch, -21)?;
+    let other = scratch.path().join("other").display().to_string();
     let (server, expired) = (
         Server::start(&scratch, &[])?,
-        Server::start_with(&scratch, &[], &three_weeks_ago.variables())?,
+        Server::start_with(&scratch, &["--data-dir", &other], &three_weeks_ago.variables())?,
     );
     let refused = "the server's certificate has expired or is another one";
     let cases = [

@@ -1,7 +1,9 @@
 //! The server itself: start, HTTP, drain, options.
 
+use std::process::{Command, Stdio};
+
 use ambit_tests::real::{self, Console, Metrics, ScratchFolder, Server, binary};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 #[test]
 fn sigterm_drains_and_ends_with_0() -> Result<()> {
@@ -121,6 +123,34 @@ fn metrics_count_what_happened() -> Result<()> {
             datagrams > 0.0 && bytes > datagrams,
             "{direction}: {datagrams} datagrams, {bytes} bytes"
         );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_data_directory_in_use_is_refused_until_its_server_has_ended() -> Result<()> {
+    let scratch = ScratchFolder::new("data-dir");
+    let first = Server::start(&scratch, &["--hosts", "process:1"])?;
+    let run_second = || -> Result<(Option<i32>, String)> {
+        let mut command = Command::new(binary("world-server"));
+        scratch.confine(&mut command);
+        command.args(["--listen", "127.0.0.1:0", "--http", "off"]).stdin(Stdio::null());
+        let output = command.output()?;
+        Ok((output.status.code(), String::from_utf8(output.stderr)?))
+    };
+    let (status, said) = run_second()?;
+    assert_eq!(status, Some(1), "{said}");
+    for part in [scratch.path().to_str().context("plain")?, "another server uses", "--data-dir"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let elsewhere = scratch.path().join("elsewhere").display().to_string();
+    let _other = Server::start(&scratch, &["--data-dir", &elsewhere])?;
+    // Another one may follow at once, however the first one ends.
+    let mut last = first;
+    for signal in ["KILL", "TERM"] {
+        real::server_signal(last.id(), signal)?;
+        last.wait()?;
+        last = Server::start(&scratch, &["--hosts", "process:1"])?;
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! The TCP listener behind the HTTP port: bounded in connections and in time.
 //!
 //! A connection takes one request, with a bounded time and length, so who opens connections and
-//! sends nothing holds nothing for long. Above a bound, for all together and for each address,
-//! new connections are closed at once. When the process has no file descriptors left (or the system
-//! no memory), accepting fails: this is logged and counted, and tried again.
+//! sends nothing holds nothing for long. Above a bound, for all together and for each address, a
+//! new connection takes the place of an older one ([`ContendedPlaces`]), so slow ones do not keep
+//! out a probe, which needs its place for milliseconds. When the process has no file descriptors
+//! left (or the system no memory), accepting fails: this is logged and counted, and tried again.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -13,11 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use ambit_transport::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
+use ambit_transport::acceptance_limits::LimitReached;
 use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use crate::contended_places::{ContendedPlaces, Place};
 
 /// HTTP connections at a time: some monitors and browsers.
 const CONNECTIONS: usize = 64;
@@ -62,7 +66,7 @@ impl HttpCounters {
 
 pub(super) struct HttpListener {
     listener: TcpListener,
-    limits: AcceptanceLimits,
+    places: ContendedPlaces,
     lifetime: Duration,
     answer_lifetime: Duration,
     failures_in_a_row: u64,
@@ -73,7 +77,7 @@ impl HttpListener {
     pub(super) fn new(listener: TcpListener, counters: Arc<HttpCounters>) -> Self {
         Self {
             listener,
-            limits: AcceptanceLimits::new(CONNECTIONS, CONNECTIONS_PER_ADDRESS),
+            places: ContendedPlaces::new(CONNECTIONS, CONNECTIONS_PER_ADDRESS),
             lifetime: LIFETIME,
             answer_lifetime: LIFETIME,
             failures_in_a_row: 0,
@@ -84,7 +88,7 @@ impl HttpListener {
     /// A listener that everybody may reach.
     pub(super) fn for_the_public(listener: TcpListener, counters: Arc<HttpCounters>) -> Self {
         Self {
-            limits: AcceptanceLimits::new(PUBLIC_CONNECTIONS, CONNECTIONS_PER_ADDRESS),
+            places: ContendedPlaces::new(PUBLIC_CONNECTIONS, CONNECTIONS_PER_ADDRESS),
             answer_lifetime: PUBLIC_LIFETIME,
             ..Self::new(listener, counters)
         }
@@ -125,17 +129,14 @@ impl Listener for HttpListener {
                 }
             };
             self.failures_in_a_row = 0;
-            let permit = match self.limits.take(address.ip()) {
-                Ok(permit) => permit,
-                Err(limit) => {
-                    let counter = match limit {
-                        LimitReached::Total => &self.counters.full,
-                        LimitReached::Share => &self.counters.address_full,
-                    };
-                    counter.fetch_add(1, Relaxed);
-                    continue;
-                }
-            };
+            let (place, limit) = self.places.take(address.ip());
+            let replaced = limit.map(|limit| match limit {
+                LimitReached::Total => &self.counters.full,
+                LimitReached::Share => &self.counters.address_full,
+            });
+            if let Some(counter) = replaced {
+                counter.fetch_add(1, Relaxed);
+            }
             let deadline = Box::pin(tokio::time::sleep(self.lifetime));
             let longer = self.answer_lifetime.saturating_sub(self.lifetime);
             let stream = HttpStream {
@@ -145,7 +146,8 @@ impl Listener for HttpListener {
                 is_over: false,
                 received: 0,
                 counters: Arc::clone(&self.counters),
-                _permit: permit,
+                lost: Box::pin(place.lost()),
+                _place: place,
             };
             return (stream, address);
         }
@@ -156,7 +158,8 @@ impl Listener for HttpListener {
     }
 }
 
-/// A connection that fails when its time is over, or when it has sent too much.
+/// A connection that fails when its time is over, when a newer one has taken its place, or when it
+/// has sent too much.
 pub(super) struct HttpStream {
     stream: TcpStream,
     deadline: Pin<Box<Sleep>>,
@@ -165,7 +168,8 @@ pub(super) struct HttpStream {
     is_over: bool,
     received: usize,
     counters: Arc<HttpCounters>,
-    _permit: AcceptancePermit,
+    lost: Pin<Box<WaitForCancellationFutureOwned>>,
+    _place: Place,
 }
 
 impl HttpStream {
@@ -177,8 +181,11 @@ impl HttpStream {
         }
     }
 
-    /// Fails once the time is over; otherwise the task is woken then.
-    fn check_time(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+    /// Fails once the time is over or the place is lost; otherwise the task is woken then.
+    fn check_end(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if !self.is_over && self.lost.as_mut().poll(context).is_ready() {
+            self.is_over = true;
+        }
         if !self.is_over && self.deadline.as_mut().poll(context).is_ready() {
             self.is_over = true;
             self.counters.timed_out.fetch_add(1, Relaxed);
@@ -196,7 +203,7 @@ impl AsyncRead for HttpStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.check_time(context)?;
+        self.check_end(context)?;
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         self.received += buffer.filled().len() - before;
@@ -214,7 +221,7 @@ impl AsyncWrite for HttpStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.check_time(context)?;
+        self.check_end(context)?;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -224,7 +231,7 @@ impl AsyncWrite for HttpStream {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.check_time(context)?;
+        self.check_end(context)?;
         Pin::new(&mut self.stream).poll_write_vectored(context, slices)
     }
 
@@ -248,6 +255,7 @@ mod tests {
     use axum::Router;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpSocket;
 
     use super::*;
 
@@ -266,26 +274,56 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connections_above_the_limit_are_closed_and_counted() {
+    async fn above_the_limit_of_an_address_its_oldest_connection_makes_way() {
         let (address, counters) = serve(LIFETIME, 2).await;
-        let first = TcpStream::connect(address).await.unwrap();
-        let _second = TcpStream::connect(address).await.unwrap();
-        let mut third = TcpStream::connect(address).await.unwrap();
-        let mut answer = Vec::new();
-        let _ = third.read_to_end(&mut answer).await;
-        assert_eq!(drops(&counters, "http/address_full"), 1);
-        // Places of connections that have ended are free again.
-        drop(first);
-        loop {
-            let mut next = TcpStream::connect(address).await.unwrap();
-            let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-            let _ = next.write_all(request).await;
-            let mut answer = String::new();
-            let _ = next.read_to_string(&mut answer).await;
-            if answer.ends_with("fine") {
-                break;
-            }
+        let mut slow = Vec::new();
+        for _ in 0..2 {
+            slow.push(slow_client([127, 0, 0, 1], address).await);
         }
+        assert_eq!(ask(address).await, "fine");
+        let mut answer = Vec::new();
+        let _ = slow[0].read_to_end(&mut answer).await;
+        assert_eq!(answer, b"");
+        assert_eq!(drops(&counters, "http/address_full"), 1);
+        assert_eq!(drops(&counters, "http/timed_out"), 0);
+        // That place is free again.
+        assert_eq!(ask(address).await, "fine");
+        assert_eq!(drops(&counters, "http/address_full"), 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn slow_clients_at_two_addresses_keep_out_nobody_else() {
+        let (address, counters) = serve(LIFETIME, CONNECTIONS_PER_ADDRESS).await;
+        let mut slow = Vec::new();
+        for _ in 0..CONNECTIONS {
+            slow.push(slow_client([127, 0, 0, 2], address).await);
+            slow.push(slow_client([127, 0, 0, 3], address).await);
+        }
+        for asked in 1..=23 {
+            assert_eq!(ask(address).await, "fine", "{asked}");
+            slow.push(slow_client([127, 0, 0, 2], address).await);
+        }
+        assert!(drops(&counters, "http/full") > 0);
+        assert_eq!(drops(&counters, "http/timed_out"), 0);
+    }
+
+    /// A connection whose request does not end.
+    async fn slow_client(from: [u8; 4], to: SocketAddr) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let mut stream = socket.connect(to).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        stream
+    }
+
+    async fn ask(address: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.split_off(answer.find("\r\n\r\n").expect("a head") + 4)
     }
 
     #[tokio::test]
@@ -331,7 +369,7 @@ mod tests {
         let counters = Arc::<HttpCounters>::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let listener = HttpListener {
-            limits: AcceptanceLimits::new(CONNECTIONS, per_address),
+            places: ContendedPlaces::new(CONNECTIONS, per_address),
             lifetime,
             ..HttpListener::new(listener, Arc::clone(&counters))
         };

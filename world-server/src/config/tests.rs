@@ -27,6 +27,18 @@ fn defaults_are_the_documented_ones() {
 }
 
 #[test]
+fn names_of_the_http_port_have_no_port() {
+    let config = Config::from_arguments(["world-server", "--http-host", "World-1,play.example."]);
+    let names = ["world-1", "play.example"].map(|name| name.parse().unwrap());
+    assert_eq!(config.unwrap().http_host, names);
+    for wrong in ["", "world-1:7780", "http://world-1", "a b", "."] {
+        let error = error_of(&["--http-host", wrong]);
+        assert!(error.contains("--http-host"), "{error}");
+    }
+    assert!(error_of(&["--http-host", "world-1", "--http", "off"]).contains("which is off"));
+}
+
+#[test]
 fn durations_have_a_unit() {
     assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
     assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1_500)));

@@ -98,6 +98,30 @@ impl FromStr for HttpListen {
     }
 }
 
+/// A name of a machine, in lower case and without a dot at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostName(String);
+
+impl HostName {
+    /// Whether it names the machine of whoever uses it.
+    pub(crate) fn is_localhost(&self) -> bool {
+        self.0 == "localhost"
+    }
+}
+
+impl FromStr for HostName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text.strip_suffix('.').unwrap_or(text);
+        let may_be_in_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        if name.is_empty() || !name.chars().all(may_be_in_a_name) {
+            return Err("expected a name without a port, such as world-1 or play.example".into());
+        }
+        Ok(Self(name.to_ascii_lowercase()))
+    }
+}
+
 /// Parses the address of a listener.
 pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected IP:PORT, such as 127.0.0.1:7777 or [::]:7777".to_owned())

@@ -89,7 +89,9 @@ impl Keeper {
         sync_interval: Duration,
     ) -> anyhow::Result<(Arc<Self>, KeptState)> {
         create_directory(directory)?;
-        let lock = owner_only().truncate(false).open(directory.join("lock"))?;
+        let lock = directory.join("lock");
+        check_regular(&lock)?;
+        let lock = owner_only().truncate(false).open(lock)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => anyhow::bail!("another server uses it"),
@@ -99,7 +101,15 @@ impl Keeper {
         let segments = find_segments(directory)?;
         for &segment in &segments {
             let path = path_of(directory, segment);
+            check_regular(&path)?;
             let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+            if bytes.is_empty() {
+                tracing::warn!(
+                    path = %path.display(),
+                    "this file of rooms is empty. A server that ended right after it had made the \
+                     file leaves it so; if it was longer, what it had is lost"
+                );
+            }
             let read = kept.read(segment, &bytes);
             read.with_context(|| path.display().to_string())?;
         }
@@ -378,11 +388,13 @@ impl Keeper {
 }
 
 impl ThisStart {
-    fn begin(directory: &Path, has_rooms: bool) -> io::Result<Self> {
-        let text = match fs::read(directory.join(UNFINISHED_START)) {
+    fn begin(directory: &Path, has_rooms: bool) -> anyhow::Result<Self> {
+        let path = directory.join(UNFINISHED_START);
+        check_regular(&path)?;
+        let text = match fs::read(&path) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
         let before = UnfinishedStarts::parse(text.as_deref());
         let (mut plan, mut noted) = (before.plan(), before.begin());
@@ -530,6 +542,36 @@ fn report(directory: &Path, kept: &KeptState) {
     );
 }
 
+/// Refuses what is there but no regular file. To open a FIFO would wait for its other end.
+fn check_regular(path: &Path) -> anyhow::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => anyhow::bail!(
+            "{} is {}, but a regular file is expected: move it to another place",
+            path.display(),
+            kind_of(found.file_type())
+        ),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| path.display().to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn kind_of(found: fs::FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if found.is_fifo() {
+            return "a FIFO";
+        } else if found.is_socket() {
+            return "a socket";
+        } else if found.is_block_device() || found.is_char_device() {
+            return "a device";
+        }
+    }
+    if found.is_dir() { "a directory" } else { "something else" }
+}
+
 fn find_segments(directory: &Path) -> io::Result<BTreeSet<u64>> {
     let mut segments = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
@@ -617,6 +659,34 @@ mod tests {
         let error = format!("{:#}", Keeper::open(&file, SYNC).unwrap_err());
         assert!(error.contains("--keep"), "{error}");
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
+        let directory = scratch("no-file");
+        let error_with = |name: &str, make: &dyn Fn(&Path)| {
+            fs::create_dir_all(&directory).unwrap();
+            let path = directory.join(name);
+            make(&path);
+            let error = format!("{:#}", Keeper::open(&directory, SYNC).unwrap_err());
+            assert!(error.contains(path.to_str().unwrap()), "{error}");
+            fs::remove_dir_all(&directory).unwrap();
+            error
+        };
+        let make_fifo = |path: &Path| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        };
+        for name in ["rooms-00000003.log", "lock", UNFINISHED_START] {
+            let error = error_with(name, &make_fifo);
+            assert!(error.contains("is a FIFO, but a regular file is expected"), "{error}");
+            let error = error_with(name, &|path| fs::create_dir(path).unwrap());
+            assert!(error.contains("is a directory"), "{error}");
+            let link_to_null = |path: &Path| std::os::unix::fs::symlink("/dev/null", path).unwrap();
+            let error = error_with(name, &link_to_null);
+            assert!(error.contains("is a device"), "{error}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! rule.
 //!
 //! Invariants of every text here: NFC; no white space at its ends; not empty; within its length in
-//! characters; nothing that controls a terminal or changes the direction of the text around it;
-//! nothing invisible that could make two names look the same. Chat may contain joining characters
+//! characters; nothing that controls a terminal or changes the direction of the text around it; no
+//! noncharacters; nothing invisible that could make two names look the same. Chat may contain joining characters
 //! (emoji and Persian need them); names may not. Names have single spaces, few marks on a letter,
 //! and nothing that ends a name in a line of chat. Source: Unicode Technical Report 36 (security),
 //! Standard 39 (names that look the same), Annex 15 (normalisation).
@@ -244,9 +244,15 @@ fn normalise(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<S
     }
 }
 
-/// Whether the character controls a terminal: moves the cursor, starts a line, rings the bell.
+/// Whether the character controls a terminal (moves the cursor, starts a line, rings the bell), or
+/// is none at all: programs use noncharacters within themselves, and some refuse a text with one.
 fn is_control(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_noncharacter(c)
+}
+
+/// Whether Unicode never gives it a meaning: 32 in a row, and the last two of each plane.
+fn is_noncharacter(c: char) -> bool {
+    matches!(c, '\u{fdd0}'..='\u{fdef}') || c as u32 & 0xfffe == 0xfffe
 }
 
 /// Whether the character embeds, overrides, isolates or marks a direction of writing.
@@ -321,6 +327,28 @@ mod tests {
                 "{}",
                 refusal.message
             );
+        }
+    }
+
+    #[test]
+    fn no_text_has_a_noncharacter() {
+        let planes = (0..=16).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]);
+        let all: Vec<u32> = (0xfdd0..=0xfdef).chain(planes).collect();
+        assert_eq!(all.len(), 66);
+        for number in all {
+            let text = format!("a{}b", char::from_u32(number).expect("a character of Rust"));
+            let name = PlayerName::parse(&text).expect_err("a refusal");
+            let room = LobbyRoomName::parse(&text).expect_err("a refusal");
+            let chat = ChatText::parse(&text).expect_err("a refusal");
+            let password = Password::parse(&text).expect_err("a refusal");
+            for refusal in [name, room, chat, password] {
+                let shown = format!("U+{number:04X}");
+                assert!(refusal.message.contains(&shown), "{}", refusal.message);
+            }
+        }
+        // Their neighbours are characters.
+        for text in ["a\u{fdcf}b", "a\u{fdf0}b", "a\u{fffd}b", "a\u{1f600}b"] {
+            assert!(ChatText::parse(text).is_ok(), "{text:?}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The components of a server from its first socket to the last.
 
 use std::convert::Infallible;
+use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,14 +66,17 @@ pub(super) struct ServerComponents {
     http_stop: CancellationToken,
     /// With `--keep`.
     keeper: Option<Arc<Keeper>>,
+    /// Locked as long as this lives.
+    _data_lock: Option<File>,
 }
 
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
         let page = Page::load(config.page.as_deref()).context("`--page`")?;
+        let data_lock = crate::data_lock::take(config)?;
         let identity = crate::identity::load(config)?;
-        let certificates = Arc::new(WebCertificates::new(&identity)?);
+        let certificates = Arc::new(crate::identity::web_certificates(config, &identity)?);
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
         let (endpoint, peers) = listen(config, &identity, &certificates)?;
         let http = HttpListeners::bind(config).await?;
@@ -120,7 +124,7 @@ impl ServerComponents {
 
         let acceptance = Arc::new(AcceptanceCounters::default());
         let sessions = Arc::new(CommonToSessions::default());
-        let door = PeerDoor::default();
+        let door = PeerDoor::new();
         let entry = ConnectionRouter {
             roles: roles.clone(),
             servers,
@@ -145,6 +149,7 @@ impl ServerComponents {
             sessions,
             peers: door.counters(),
             player_address: advertised_address(config, &addresses),
+            http_hosts: config.http_host.clone().into(),
             web_certificates: certificates,
             http: Arc::default(),
             status: NewestStatus::default(),
@@ -168,6 +173,7 @@ impl ServerComponents {
             hosts_stop,
             http_stop,
             keeper,
+            _data_lock: data_lock,
         })
     }
 

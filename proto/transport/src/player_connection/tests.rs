@@ -171,22 +171,97 @@ async fn a_session_at_another_path_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_webtransport_ends_alone() {
+async fn what_is_not_webtransport_ends_alone_with_a_code_of_http3() {
     let mut server = Server::start();
-    for nonsense in [&[0][..], &[0, 4, 0], &[0, 1, 1, 1], &[0, 4, 0xc0, 0, 1, 0]] {
+    // An empty frame of settings, and those of a browser.
+    let plain = &[0, 4, 0][..];
+    let mut of_browser = Vec::new();
+    let mut settings = Settings::default();
+    settings.enable_webtransport(1);
+    settings.encode(&mut of_browser);
+    let of_browser = &of_browser[..];
+    for (settings, request, code) in [
+        (&[0][..], &[][..], 0x104),
+        (&[0, 0, 1, 1], &[], 0x10a),
+        (&[0, 4, 1, 0x40], &[], 0x109),
+        (&[0, 4, 0xc0, 0, 1, 0, 0, 0, 0, 0], &[], 0x107),
+        // It is answered, see below.
+        (plain, &[0, 4, 0], 0x100),
+        (of_browser, &[0, 0], 0x105),
+        (of_browser, &[1, 3, 0, 0, 0x80], 0x200),
+        (of_browser, &[1, 9], 0x10d),
+        // `:method: GET` alone.
+        (of_browser, &[1, 3, 0, 0, 0xd1], 0x10e),
+    ] {
         let connection = server.connect().await;
-        let mut settings = connection.open_uni().await.unwrap();
-        settings.write_all(nonsense).await.unwrap();
-        settings.finish().unwrap();
-        let (mut request, _) = connection.open_bi().await.unwrap();
-        request.write_all(nonsense).await.unwrap();
-        soon(connection.closed()).await;
+        let mut control = connection.open_uni().await.unwrap();
+        control.write_all(settings).await.unwrap();
+        if settings == [0] {
+            control.finish().unwrap();
+        }
+        let (mut question, _answer) = connection.open_bi().await.unwrap();
+        question.write_all(request).await.unwrap();
+        question.finish().unwrap();
+        assert_eq!(close_code(&connection).await, code, "{settings:?} {request:?}");
     }
-    // Neither is a stream of the session that says so of another one.
+    server.meet(WORLD_PATH).await;
+}
+
+#[tokio::test]
+async fn requests_for_no_session_get_an_answer() {
+    // `:scheme: https`, `:path: /`, `:authority: a`.
+    let address = [0xd7, 0xc1, 0x50, 1, b'a'];
+    let get = [&[1, 8, 0, 0, 0xd1], &address[..]].concat();
+    let protocol = [&[0x27, 2], &b":protocol"[..], &[9], b"websocket"].concat();
+    let length = 3 + address.len() + protocol.len();
+    let other = [&[1, length as u8, 0, 0, 0xcf], &address[..], &protocol].concat();
+    let mut server = Server::start();
+    for (request, speaks_webtransport, status) in [
+        (&get, true, StatusCode::NOT_FOUND),
+        (&get, false, StatusCode::NOT_FOUND),
+        (&other, true, StatusCode::NOT_IMPLEMENTED),
+    ] {
+        let connection = server.connect().await;
+        let mut settings = Settings::default();
+        if speaks_webtransport {
+            settings.enable_webtransport(1);
+        }
+        let mut control = connection.open_uni().await.unwrap();
+        settings.write(&mut control).await.unwrap();
+        let (mut question, mut answer) = connection.open_bi().await.unwrap();
+        question.write_all(request).await.unwrap();
+        let Err(ConnectError::WrongStatus(answered)) = ConnectResponse::read(&mut answer).await
+        else {
+            panic!("it is no session")
+        };
+        assert_eq!(answered, Some(status));
+        assert_eq!(close_code(&connection).await, 0x100);
+    }
+    // Beside a session one is rejected, and so is a stream of another session.
     let (browser, (connection, _)) = server.meet(WORLD_PATH).await;
-    let (mut to_server, _) = browser.connection.open_bi().await.unwrap();
-    to_server.write_all(&[0x40, 0x41, 4]).await.unwrap();
-    assert!(connection.accept_bi().await.is_err());
+    for bytes in [&get[..], &[0x40, 0x41, 4]] {
+        let (mut question, mut answer) = browser.connection.open_bi().await.unwrap();
+        question.write_all(bytes).await.unwrap();
+        let serve = connection.accept_bi();
+        tokio::select! {
+            stream = serve => panic!("{stream:?} is none of the session"),
+            rejected = answer.read_chunk(1, true) => {
+                let code = VarInt::from_u32(0x10b);
+                assert_eq!(rejected, Err(quinn::ReadError::Reset(code)));
+            }
+        }
+    }
+    let (mut to_server, _) = browser.open_bi().await;
+    to_server.write_all(b"x").await.unwrap();
+    assert!(soon(connection.accept_bi()).await.is_ok());
+}
+
+/// The code by which the server ends the connection.
+async fn close_code(connection: &Connection) -> u64 {
+    match soon(connection.closed()).await {
+        ConnectionError::ApplicationClosed(close) => close.error_code.into(),
+        other => panic!("not closed by the server: {other}"),
+    }
 }
 
 /// A server on loopback that hands over what it has accepted.

@@ -21,7 +21,7 @@ pub(in crate::lobby) struct WorldState {
     /// The places of members who have used a gate; all others are on the first map.
     pub(super) places: BTreeMap<PlayerId, MemberPlace>,
     pub(super) transfers: BTreeMap<PlayerId, MapTransfer>,
-    /// Members whose luggage is still needed, although they have arrived.
+    /// Members whose carried state is still needed, although they have arrived.
     pub(super) arrivals: BTreeMap<PlayerId, RecentArrival>,
 }
 
