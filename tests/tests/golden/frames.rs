@@ -91,7 +91,6 @@ fn to_world() -> Vec<world::client_to_world::Body> {
         Body::Kick(world::Kick { player: 9 }),
         Body::RequestTicket(world::RequestTicket {}),
         Body::DescribeGame(world::DescribeGame { game: "field".into() }),
-        Body::InviteBots(world::InviteBots { count: 12 }),
     ]
 }
 
@@ -187,7 +186,6 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             default_capacity: 64,
             max_capacity: 4_096,
         }),
-        Body::BotsInvited(world::BotsInvited { count: 7 }),
     ]
 }
 
