@@ -11,7 +11,7 @@
 //! known-hosts file, [`resume_token`] the file of a session that can be resumed, [`user_directory`]
 //! the place of such files. Without it the crate needs neither threads, sockets nor a source of
 //! randomness, and compiles for `wasm32-unknown-unknown`. [`command_words`] makes commands of any
-//! game, [`typed_command`] those of a game that the program knows. [`crowd`] decides for a bot.
+//! game, [`typed_command`] those of a game that the program knows.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -20,7 +20,6 @@
 
 pub mod client;
 pub mod command_words;
-pub mod crowd;
 pub mod frame;
 pub mod replica;
 #[cfg(feature = "shell")]

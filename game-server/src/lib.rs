@@ -42,12 +42,15 @@ mod tests {
         assert_eq!(check("npcs", "20000"), Ok(()));
         assert_eq!(check("delay", "100"), Ok(()));
         assert_eq!(check("maps", "2"), Ok(()));
-        assert_eq!(check("npcs", "20001").unwrap_err().code(), ErrorCode::BadParameter);
+        assert_eq!(check("pilots", "20"), Ok(()));
+        for (key, value) in [("npcs", "20001"), ("pilots", "21"), ("pilots", "few")] {
+            assert_eq!(check(key, value).unwrap_err().code(), ErrorCode::BadParameter);
+        }
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
                 "budget, cell, coding, delay, grace, inner, map-seats, maps, margin, npcs, \
-                 obstacles, outer, seed, size, tick"
+                 obstacles, outer, pilots, seed, size, tick"
             ),
             "{unknown}"
         );

@@ -39,7 +39,6 @@ use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
-use crate::walk_about::BotRunner;
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
 /// than one client is sent while a NATS broker elects a leader.
@@ -94,8 +93,6 @@ pub(crate) struct WorldServer {
     slow_hosts: u64,
     draining: bool,
     drained: Option<oneshot::Sender<()>>,
-    /// Runs the bots that the lobby starts.
-    bots: Option<BotRunner>,
     /// The directory of room recordings (`--record`).
     recording_directory: Option<PathBuf>,
     /// Dropped with the actor. Only a panic ends the actor, so the receiver detects a panic.
@@ -154,16 +151,9 @@ impl WorldServer {
             slow_hosts: 0,
             draining: false,
             drained: None,
-            bots: None,
             recording_directory: record,
             _lifeline: lifeline,
         }
-    }
-
-    /// With bots that walk about.
-    pub(crate) fn with_bots(self, bots: BotRunner) -> Self {
-        let bots = Some(bots);
-        Self { bots, ..self }
     }
 
     /// Calls the lobby, then carries out its outputs. If one of its timers is due, it is told first
@@ -254,11 +244,6 @@ impl WorldServer {
                     self.checkpoints.adopt(self.clock.now(), room, host);
                 }
                 LobbyAction::Record { .. } => {}
-                LobbyAction::StartBot { player, token } => {
-                    if let Some(bots) = &self.bots {
-                        bots.start(player, token);
-                    }
-                }
                 LobbyAction::SetChildCount(count) => drop(self.children.send_replace(count)),
             }
         }

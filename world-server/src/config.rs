@@ -261,15 +261,6 @@ pub struct Config {
     )]
     pub child_memory: MemoryLimit,
 
-    /// Bots that walk about in rooms whose hosts ask for them, at most, in the whole server; 0 for
-    /// none. A quarter of them for players from one IPv4 address or one IPv6 /64 network, unless it
-    /// is one of `--trusted`. Each costs about as much as a player with a client on this machine.
-    #[arg(long, value_name = "COUNT", env = "AMBIT_WALK_ABOUT_BOTS",
-          default_value_t = LobbyConfig::default().bots,
-          value_parser = clap::value_parser!(u32).range(0..=20),
-          allow_negative_numbers = true)]
-    pub walk_about_bots: u32,
-
     /// Chat messages that the server delivers in a second, counted once for each receiver; twice as
     /// many after a pause. More are refused with `try_again`. Ten thousand cost about a tenth of a
     /// core.
@@ -327,8 +318,7 @@ pub struct Config {
     pub idle: TimeLimit,
 
     /// How long a room may run while no player is connected to its game, or `off`; then it is
-    /// closed, and its players are in the lobby. A bot that walks about counts as a player. Never
-    /// less than `--grace`.
+    /// closed, and its players are in the lobby. Never less than `--grace`.
     #[arg(long, value_name = "TIME|off", env = "AMBIT_ABANDONED", default_value = "2m")]
     pub abandoned: TimeLimit,
 
@@ -494,7 +484,6 @@ impl Config {
                 per_s: self.max_list_kib,
                 per_s_of_address: self.max_list_kib_per_address,
             },
-            bots: self.walk_about_bots,
             ..LobbyConfig::default()
         }
     }

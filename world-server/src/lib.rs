@@ -19,7 +19,6 @@ mod outgoing;
 mod peer_door;
 mod server;
 mod session;
-mod walk_about;
 
 pub use hosts::room_checkpoints;
 pub use keep::log as kept_log;

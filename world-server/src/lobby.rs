@@ -35,7 +35,6 @@ mod sessions;
 mod stats;
 mod text;
 mod timers;
-mod walk_about;
 mod worlds;
 
 #[cfg(test)]
@@ -79,7 +78,6 @@ use sessions::players::LobbyPlayers;
 use stats::LobbyCounters;
 pub use stats::LobbyStats;
 use timers::{LobbyTimers, Timer};
-use walk_about::InvitedBots;
 
 /// The lobby's state machine; see the module.
 pub struct Lobby {
@@ -90,7 +88,6 @@ pub struct Lobby {
     connections: Connections,
     players: LobbyPlayers,
     rooms: LobbyRooms,
-    bots: InvitedBots,
     unplayed: UnplayedRooms,
     restored: RestoredRooms,
     hosts: Hosts,
@@ -147,7 +144,6 @@ impl Lobby {
             connections: Connections::default(),
             players: LobbyPlayers::new(entropy),
             rooms: LobbyRooms::default(),
-            bots: InvitedBots::default(),
             unplayed: UnplayedRooms::default(),
             restored: RestoredRooms::default(),
             hosts: Hosts::default(),
@@ -420,7 +416,6 @@ impl Lobby {
                 Timer::EndIdleChildren => self.end_idle_children(),
             }
         }
-        self.end_bots(now);
         if self.pool_changed {
             self.choose_trial(now);
         }
@@ -527,7 +522,6 @@ impl Lobby {
             PlayerRequest::Kick { player: target } => self.kick(now, player, target),
             PlayerRequest::RequestTicket => self.request_ticket(now, player),
             PlayerRequest::DescribeGame { game } => self.describe_game(&game),
-            PlayerRequest::InviteBots { count } => self.invite_bots(now, player, count),
         };
         if let Ok(RequestOutcome::Immediate(answer)) = &outcome {
             self.charge_list(now, from.conn, answer);

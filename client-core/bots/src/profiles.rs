@@ -1,6 +1,6 @@
-//! The profiles of bots: what each decides to do in its game. `Crowd` is in the client's core,
-//! since servers use it too.
+//! The profiles of bots: what each decides to do in its game.
 
+pub(crate) mod crowd;
 pub(crate) mod cubes;
 pub(crate) mod monkey;
 

@@ -64,15 +64,6 @@ impl Client {
         }
     }
 
-    /// Asks the server for bots that walk about in the player's room; for its host only. Returns
-    /// how many come: fewer if the room or the server has no place for more.
-    pub async fn invite_bots(&self, count: u32) -> Result<u32, RequestError> {
-        match self.session.ask(LobbyRequest::InviteBots { count }).await? {
-            ViewEvent::BotsInvited { count, .. } => Ok(count),
-            _ => Err(RequestError::unexpected("invite bots")),
-        }
-    }
-
     /// Creates a room for a game, with the player as its host: awaiting the builder returns the
     /// [`Room`].
     ///

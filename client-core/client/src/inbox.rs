@@ -207,7 +207,7 @@ impl Inbox {
             }
             ViewEvent::Chat(message) => self.lobby.push(LobbyEvent::Chat(message)),
             ViewEvent::ChatMissed { count } => self.lobby.push(LobbyEvent::ChatMissed { count }),
-            ViewEvent::Done { .. } | ViewEvent::Game { .. } | ViewEvent::BotsInvited { .. } => {}
+            ViewEvent::Done { .. } | ViewEvent::Game { .. } => {}
             ViewEvent::Started(started) => state.start_game(started.room, started.map_number),
             ViewEvent::Error(failure) => self.handle_failure(state, failure),
             ViewEvent::Enter(entered) => state.push_game(GameEvent::Enter(entered)),

@@ -50,7 +50,6 @@ pub(crate) fn text(json: &Json) -> String {
         }
         "players" => list(json, "players", "nobody", player),
         "game" => list(json, "parameters", "no parameters", parameter),
-        "bots" => format!("bots that come: {}", number(json, "count")),
         "renamed" => {
             format!("player {} is called {} now", number(json, "player"), word(json, "name"))
         }

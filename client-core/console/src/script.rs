@@ -303,7 +303,6 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Ready(ready) => self.ask(LobbyRequest::SetReady(ready)),
             ConsoleCommand::Leave => self.ask(LobbyRequest::LeaveRoom),
             ConsoleCommand::Describe(game) => self.ask(LobbyRequest::DescribeGame { game }),
-            ConsoleCommand::Bots(count) => self.ask(LobbyRequest::InviteBots { count }),
             ConsoleCommand::Players => {
                 self.ask(LobbyRequest::ListPlayers { everybody: self.room.is_none() });
             }

@@ -66,8 +66,6 @@ pub enum ViewEvent {
     },
     /// With what a room of a game can be created.
     Game { request: u64, description: GameDescription },
-    /// So many bots come into the player's room.
-    BotsInvited { request: u64, count: u32 },
     /// A player, perhaps the client's own, has a new name.
     Renamed {
         request: u64,
@@ -148,7 +146,6 @@ impl ViewEvent {
             | Self::Done { request }
             | Self::Players { request, .. }
             | Self::Game { request, .. }
-            | Self::BotsInvited { request, .. }
             | Self::Renamed { request, .. } => Some(*request),
             Self::Error(failure) => match failure.subject {
                 ErrorSubject::Request(request) => Some(request),

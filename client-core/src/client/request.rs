@@ -45,11 +45,6 @@ pub enum LobbyRequest {
         /// One of the games listed in `Welcome`.
         game: String,
     },
-    /// Asks the server for bots that walk about in the player's room; for its host only.
-    InviteBots {
-        /// 1 or more.
-        count: u32,
-    },
     /// Changes the player's name.
     SetName(String),
     /// Sends a chat message.
@@ -94,7 +89,6 @@ impl LobbyRequest {
             | LobbyRequest::SetName(_) => true,
             LobbyRequest::LeaveRoom
             | LobbyRequest::StartRoom
-            | LobbyRequest::InviteBots { .. }
             | LobbyRequest::Say { .. }
             | LobbyRequest::Kick(_) => false,
         }
@@ -111,7 +105,6 @@ impl LobbyRequest {
             LobbyRequest::SetReady(_) => "set ready",
             LobbyRequest::ListPlayers { .. } => "list players",
             LobbyRequest::DescribeGame { .. } => "describe a game",
-            LobbyRequest::InviteBots { .. } => "invite bots",
             LobbyRequest::SetName(_) => "change the name",
             LobbyRequest::Say { .. } => "say something",
             LobbyRequest::Kick(_) => "kick a player",
@@ -139,7 +132,6 @@ impl LobbyRequest {
                 Body::ListPlayers(pb::ListPlayers { everybody })
             }
             LobbyRequest::DescribeGame { game } => Body::DescribeGame(pb::DescribeGame { game }),
-            LobbyRequest::InviteBots { count } => Body::InviteBots(pb::InviteBots { count }),
             LobbyRequest::SetName(name) => Body::SetName(pb::SetName { name }),
             LobbyRequest::Say { to, text } => Body::Say(say(to, text)),
             LobbyRequest::Kick(player) => Body::Kick(pb::Kick { player: player.0 }),

@@ -17,8 +17,6 @@ pub enum ConsoleCommand {
     Rooms,
     /// Print with what a room of this game can be created.
     Describe(String),
-    /// Ask the server for so many bots in the room.
-    Bots(u32),
     Create {
         name: String,
         game: String,
@@ -95,7 +93,6 @@ pub const HELP: &[(&str, &str)] = &[
     ),
     ("join ID [password=TEXT]", "go into a room, by its number or its name"),
     ("start", "start the room's game (its host only)"),
-    ("bots N", "ask the server for bots that walk about in the room (its host only)"),
     ("ready on|off", "say that you are ready, or not"),
     ("leave", "go back to the lobby"),
     ("players", "who is in the room, or in the lobby"),
@@ -132,7 +129,6 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("create", [name, options @ ..]) => create(name, options)?,
         ("join", [room, options @ ..]) => join(room, options)?,
         ("start", []) => ConsoleCommand::Start,
-        ("bots", [count]) => bots(count)?,
         ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
         ("ready", ["off"]) => ConsoleCommand::Ready(false),
         ("leave", []) => ConsoleCommand::Leave,
@@ -191,11 +187,6 @@ pub fn duration(text: &str) -> Result<Duration, UsageError> {
         .ok()
         .filter(|time| time.as_secs() <= 86_400)
         .ok_or_else(bad)
-}
-
-fn bots(count: &str) -> Result<ConsoleCommand, UsageError> {
-    let bad = |_| UsageError(format!("'{count}' is not a number of bots; expected 1 or more"));
-    count.parse().map(ConsoleCommand::Bots).map_err(bad)
 }
 
 fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
@@ -373,7 +364,6 @@ mod tests {
         "create den game=field capacity=4 password=sesame npcs=5",
         "join 3 password=sesame",
         "start",
-        "bots 5",
         "ready off",
         "leave",
         "players",

@@ -30,7 +30,7 @@ use ambit_client_core::command_words;
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
     "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map", "notice",
-    "game", "bots",
+    "game",
 ];
 
 /// What the line of a game's event has beside its fields; `bots --dump` adds `client`.
@@ -69,7 +69,6 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             "max_capacity": description.max_capacity,
             "parameters": description.parameters.iter().map(parameter).collect::<Vec<_>>(),
         }),
-        ViewEvent::BotsInvited { count, .. } => json!({ "ev": "bots", "count": count }),
         ViewEvent::Renamed { player, name, .. } => {
             json!({ "ev": "renamed", "player": player.0, "name": name })
         }

@@ -278,11 +278,6 @@ impl WebClient {
         self.request(now, LobbyRequest::DescribeGame { game })
     }
 
-    /// Asks the server for bots in the player's room.
-    pub fn invite_bots(&mut self, now: f64, count: u32) -> Result<f64, String> {
-        self.request(now, LobbyRequest::InviteBots { count })
-    }
-
     /// Lists the players in the room, or all in the lobby.
     pub fn list_players(&mut self, now: f64, everybody: bool) -> Result<f64, String> {
         self.request(now, LobbyRequest::ListPlayers { everybody })

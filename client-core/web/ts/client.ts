@@ -152,15 +152,6 @@ export class Client {
     return answer as unknown as GameDescription;
   }
 
-  /**
-   * Asks the server for bots that walk about in the player's room; for its host only. Returns how
-   * many come: fewer if the room or the server has no place for more.
-   */
-  async inviteBots(count: number): Promise<number> {
-    const answer = await this.#driver.ask((core, now) => core.invite_bots(now, count));
-    return answer.count as number;
-  }
-
   /** The rooms of the lobby. */
   async rooms(): Promise<RoomListing[]> {
     // A request for the list also says whether changes are reported.

@@ -4,10 +4,7 @@ pub struct ClientToWorld {
     /// Repeated in the answer. Not 0.
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    #[prost(
-        oneof = "client_to_world::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
-    )]
+    #[prost(oneof = "client_to_world::Body", tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
     pub body: ::core::option::Option<client_to_world::Body>,
 }
 /// Nested message and enum types in `ClientToWorld`.
@@ -42,8 +39,6 @@ pub mod client_to_world {
         RequestTicket(super::RequestTicket),
         #[prost(message, tag = "14")]
         DescribeGame(super::DescribeGame),
-        #[prost(message, tag = "15")]
-        InviteBots(super::InviteBots),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -53,7 +48,7 @@ pub struct WorldToClient {
     pub request: u64,
     #[prost(
         oneof = "world_to_client::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18"
     )]
     pub body: ::core::option::Option<world_to_client::Body>,
 }
@@ -103,8 +98,6 @@ pub mod world_to_client {
         MissedNews(super::MissedNews),
         #[prost(message, tag = "18")]
         GameDescription(super::GameDescription),
-        #[prost(message, tag = "19")]
-        BotsInvited(super::BotsInvited),
     }
 }
 /// Opens a session, or resumes one.
@@ -477,20 +470,6 @@ pub struct MissedNews {
 pub struct Kick {
     #[prost(uint64, tag = "1")]
     pub player: u64,
-}
-/// Asks for bots that walk about, for the room of the player, who must be its host. The server runs
-/// them. They are players like others, until no other player is left in the room.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct InviteBots {
-    /// 1 or more.
-    #[prost(uint32, tag = "1")]
-    pub count: u32,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct BotsInvited {
-    /// How many come: fewer if the room or the server has no place for more.
-    #[prost(uint32, tag = "1")]
-    pub count: u32,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RequestTicket {}

@@ -107,7 +107,6 @@ impl FuzzedLobby {
             description: String::new(),
             min_players: 1,
             join_running: true,
-            has_walk: true,
             parameters: Vec::new(),
             max_capacity: 100,
         };
@@ -200,7 +199,6 @@ impl FuzzedLobby {
                 | LobbyAction::RestoreDone
                 | LobbyAction::AdoptRoom { .. }
                 | LobbyAction::Record { .. }
-                | LobbyAction::StartBot { .. }
                 | LobbyAction::SetChildCount(_) => {}
             }
         }

@@ -89,7 +89,6 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
         description: String::new(),
         min_players: 1,
         join_running: true,
-        has_walk: true,
         parameters: Vec::new(),
         max_capacity: 100,
     };

@@ -104,7 +104,6 @@ impl System {
             description: game.description.to_owned(),
             min_players: game.min_players,
             join_running: game.join_running,
-            has_walk: true,
             parameters: Vec::new(),
             max_capacity: u32::MAX,
         });
@@ -447,7 +446,6 @@ impl System {
             LobbyAction::AdoptRoom { .. }
             | LobbyAction::Record { .. }
             | LobbyAction::NoteTrial { .. }
-            | LobbyAction::StartBot { .. }
             | LobbyAction::RestoreDone => {}
         }
     }

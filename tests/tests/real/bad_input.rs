@@ -90,6 +90,10 @@ fn unknown_messages_and_requests_out_of_state_get_named_errors() -> Result<()> {
         raw.write(&encode_frame(&ClientToWorld { request: 900, body: None })).await?;
         let unknown = raw.find(|body| code(Some(&body))).await?;
         assert_eq!(unknown, ErrorCode::UnknownMessage);
+        // Field 15 was a request once; earlier clients may still send it.
+        raw.write(&[0, 0, 0, 6, 0x08, 14, 0x7a, 2, 0x08, 12]).await?;
+        let removed = raw.find(|body| code(Some(&body))).await?;
+        assert_eq!(removed, ErrorCode::UnknownMessage);
         let start = raw.request_answer(ask::Body::StartRoom(StartRoom {})).await?;
         assert_eq!(code(start.body.as_ref()), Some(ErrorCode::NotInRoom));
         let join = raw

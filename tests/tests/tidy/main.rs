@@ -39,10 +39,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("game-server/games/cubes", &["ambit-cubes-physics"]),
     ("game-server/games/cubes/physics", &["ambit-proto"]),
     ("game-server", &["ambit-cubes", "ambit-field", "ambit-host", "ambit-room"]),
-    (
-        "world-server",
-        &["ambit-client-core", "ambit-host", "ambit-proto", "ambit-room", "ambit-transport"],
-    ),
+    ("world-server", &["ambit-host", "ambit-proto", "ambit-room", "ambit-transport"]),
     ("world-server/program", &["ambit-game-server", "ambit-world-server"]),
     ("client-core", &["ambit-proto", "ambit-transport"]),
     ("client-core/client", &["ambit-client-core", "ambit-proto", "ambit-transport"]),

@@ -52,8 +52,6 @@ pub(super) struct LobbyBudgets {
     pub(super) delivery_shares: FairShares,
     /// Lists that are asked for, in KiB.
     lists: CostBudget,
-    /// Bots that are started.
-    bot_starts: CostBudget,
     /// Lists for clients that have missed news, in KiB. Nobody asks for them, and they must not
     /// wait for those who do, so they have a budget of their own.
     pub(super) catch_ups: TokenBucket,
@@ -83,7 +81,6 @@ impl LobbyBudgets {
             deliveries: CostBudget::new(config.chat_deliveries),
             delivery_shares: FairShares::new(per_s, per_s_of_address),
             lists: CostBudget::new(config.list_kib),
-            bot_starts: CostBudget::new(config.bot_starts),
             catch_ups: bucket(config.list_kib.per_s),
         }
     }
@@ -239,32 +236,6 @@ impl Lobby {
         }
         let network = self.charged_network(Some(conn));
         self.budgets.lists.charge(now, network, kib);
-    }
-
-    /// Checks that bots may be started now for a player from this network; `None` for a trusted
-    /// one.
-    pub(super) fn check_bot_starts(
-        &self,
-        now: LocalTime,
-        network: Option<SourceNetwork>,
-    ) -> Result<(), LobbyRefusal> {
-        let starts = self.budgets.bot_starts.check(now, network);
-        starts.map_err(|exhausted| {
-            let code = match exhausted {
-                Exhausted::OfAddress => ErrorCode::RateLimited,
-                Exhausted::OfAll => ErrorCode::TryAgain,
-            };
-            LobbyRefusal::new(code, "bots were started a moment ago; try again in a few seconds")
-        })
-    }
-
-    pub(super) fn charge_bot_starts(
-        &mut self,
-        now: LocalTime,
-        network: Option<SourceNetwork>,
-        count: u32,
-    ) {
-        self.budgets.bot_starts.charge(now, network, count);
     }
 
     /// The network whose budgets a connection uses; `None` for trusted ones.

@@ -75,10 +75,6 @@ pub struct LobbyConfig {
     pub chat_per_s: u32,
     /// Chat messages that a player may send at once; not 0.
     pub chat_burst: u32,
-    /// Maximum number of bots that this server runs; 0 for none.
-    pub bots: u32,
-    /// Bots a second that are started.
-    pub bot_starts: CostLimit,
     /// Makes the seeds that players name this server's own, and protects passwords in the
     /// directory. Without it seeds are used as they are, for tests and simulations.
     pub server_secret: Option<ServerSecret>,
@@ -148,9 +144,6 @@ impl Default for LobbyConfig {
             refused_in_a_row: 200,
             chat_per_s: 5,
             chat_burst: 20,
-            bots: 20,
-            // A start takes about 10 ms of a core.
-            bot_starts: CostLimit { per_s: 4, per_s_of_address: 1 },
             server_secret: None,
             // A delivery takes about 10 us of a core, so all together take a fifth of one. With a
             // thousand players that is 20 lines a second, more than anybody reads. An address takes
@@ -182,8 +175,6 @@ pub struct LobbyGame {
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
-    /// Whether it has a command to walk to a position, so that bots can play it.
-    pub has_walk: bool,
     /// With what a room can be created.
     pub parameters: Vec<world::Parameter>,
     /// The most seats of a room that the operator allows.

@@ -5,10 +5,10 @@
 //! rebuilds the lobby from them with all players away. Players come back with their tokens, hosts
 //! with their rooms (`HostReady.rooms`).
 //!
-//! Not recorded: connections, bots (they end with this process), chat, subscriptions to the list of
-//! rooms, rooms that were just being opened (they wait for a start again; players ask for further
-//! maps of worlds again by themselves). Rooms that had just lost their host, and rooms of hosts
-//! that ended with the server, go on at another host if the shell has kept their checkpoints.
+//! Not recorded: connections, chat, subscriptions to the list of rooms, rooms that were just being
+//! opened (they wait for a start again; players ask for further maps of worlds again by
+//! themselves). Rooms that had just lost their host, and rooms of hosts that ended with the server,
+//! go on at another host if the shell has kept their checkpoints.
 //!
 //! Invariants:
 //! 1. A record is put out exactly when its bytes differ from those put out before.
@@ -74,9 +74,7 @@ impl Lobby {
         }
         for id in players {
             let player = self.players.get(id);
-            let record = player
-                .filter(|player| !self.bots.contains(player.id))
-                .map(|player| self.player_record(player).encode_to_vec());
+            let record = player.map(|player| self.player_record(player).encode_to_vec());
             self.emit_record(RecordKey::Player(id), record);
         }
         for id in rooms {
@@ -172,7 +170,6 @@ impl Lobby {
             seats: room
                 .seats
                 .iter()
-                .filter(|seat| !self.bots.contains(seat.player))
                 .map(|seat| pb::Seat { player: seat.player.0, ready: seat.ready })
                 .collect(),
             bans: room.bans.iter().map(ban_record).collect(),

@@ -173,14 +173,6 @@ pub enum LobbyAction {
         /// The whole record; `None` to remove it.
         value: Option<Vec<u8>>,
     },
-    /// Start a bot: a client in this process that resumes the session of this token, walks about in
-    /// its room, and ends when it loses its seat or its connection.
-    StartBot {
-        /// The bot.
-        player: PlayerId,
-        /// A secret, as of other sessions.
-        token: [u8; 16],
-    },
     /// Keep this number of children: start missing ones; surplus ones were told to end.
     SetChildCount(u32),
 }

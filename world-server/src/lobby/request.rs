@@ -40,7 +40,6 @@ pub(super) enum PlayerRequest {
     Kick { player: PlayerId },
     RequestTicket,
     DescribeGame { game: String },
-    InviteBots { count: u32 },
 }
 
 impl PlayerRequest {
@@ -112,7 +111,6 @@ pub(super) fn name_of(body: &Body) -> &'static str {
         Body::Kick(_) => "kick",
         Body::RequestTicket(_) => "request_ticket",
         Body::DescribeGame(_) => "describe_game",
-        Body::InviteBots(_) => "invite_bots",
     }
 }
 
@@ -153,10 +151,6 @@ impl TryFrom<Body> for PlayerRequest {
             Body::Kick(kick) => Self::Kick { player: PlayerId(kick.player) },
             Body::RequestTicket(world::RequestTicket {}) => Self::RequestTicket,
             Body::DescribeGame(describe) => Self::DescribeGame { game: describe.game },
-            Body::InviteBots(world::InviteBots { count: 0 }) => {
-                return Err(bad_parameter("no bots were asked for; 1 is the least".to_owned()));
-            }
-            Body::InviteBots(invite) => Self::InviteBots { count: invite.count },
         })
     }
 }

@@ -163,7 +163,7 @@ impl Lobby {
             })?;
             self.end_session(now, longest_away);
         }
-        let player = self.players.add(name, Some(conn), Some(network), &self.config);
+        let player = self.players.add(name, conn, network, &self.config);
         if !is_trusted {
             self.players.count_at(player, network);
         }
@@ -206,9 +206,7 @@ impl Lobby {
         if self.players.at(player).network.is_none() {
             self.note_network(now, player, conn);
         }
-        if !self.bots.contains(player) {
-            self.counters.resumed += 1;
-        }
+        self.counters.resumed += 1;
         if let Some(room) = self.players.at(player).room {
             if older.is_none() {
                 self.rooms.at_mut(room).seats.set_waiting(player, false);
@@ -283,7 +281,6 @@ impl Lobby {
     /// Marks the player as away; the grace period begins.
     fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
         self.players.at_mut(player).conn = None;
-        self.bots.note_lost(player);
         self.timers.set(Timer::Grace(player), now + self.config.grace);
         if let Some(room) = self.players.at(player).room {
             self.rooms.at_mut(room).seats.set_waiting(player, true);

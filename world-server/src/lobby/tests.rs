@@ -16,5 +16,4 @@ mod sessions;
 mod strangers;
 mod vanished_machines;
 mod waiting;
-mod walk_about;
 mod worlds;

@@ -39,7 +39,6 @@ use crate::config::{Config, HostingMode, KeepPlace};
 use crate::keep::directory::Keeper;
 use crate::peer_door::PeerDoor;
 use crate::session::CommonToSessions;
-use crate::walk_about::BotRunner;
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -308,7 +307,6 @@ async fn start_alone(
         &start_lobby_thread()?,
         LobbyClock::start(),
         Some(children),
-        BotRunner::new(for_players.0.world, for_players.0.fingerprint),
         source,
     )?;
     let embedded =
@@ -333,7 +331,6 @@ async fn cluster_member(
     let (clock, epoch_unix) = LobbyClock::start();
     let (lobby_config, lobby_registry, arbiter) =
         (config.clone(), registry.clone(), start_lobby_thread()?);
-    let bots = BotRunner::new(addresses.world, addresses.fingerprint);
     let start_lobby = move |stored: StoredLobby| {
         start_lobby(
             &lobby_config,
@@ -341,7 +338,6 @@ async fn cluster_member(
             &arbiter,
             (clock, epoch_unix),
             None,
-            bots.clone(),
             LobbySource::Cluster(stored),
         )
     };

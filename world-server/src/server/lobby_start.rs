@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor as _, Arbiter, ArbiterHandle};
-use ambit_client_core::crowd::CommandIds;
 use ambit_proto::control::world::{self, parameter};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::config::{Allowed, Parameter};
-use ambit_room::logic::registry::{GameInfo, Header, Registry};
+use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::room_limits::RoomLimits;
 use ambit_transport::ticket::TicketSigner;
 use anyhow::Context as _;
@@ -25,7 +24,6 @@ use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::directory::Keeper;
 use crate::keep::log::KeptState;
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
-use crate::walk_about::BotRunner;
 
 /// How long hosts on other machines may take, beside `--host-silence`, to come back to a server
 /// that was started again.
@@ -52,7 +50,6 @@ pub(super) fn start_lobby(
     arbiter: &ArbiterHandle,
     (clock, epoch_unix): (LobbyClock, Duration),
     children: Option<watch::Sender<u32>>,
-    bots: BotRunner,
     source: LobbySource,
 ) -> anyhow::Result<StartedLobby> {
     let mut seed = [0; 32];
@@ -114,7 +111,6 @@ pub(super) fn start_lobby(
         (config.record.clone(), children.unwrap_or_else(|| watch::Sender::new(0)));
     let world = WorldServer::start_in_arbiter(arbiter, move |_| {
         WorldServer::new(lobby, clock, children, write_queue, record, of_actor, lifeline)
-            .with_bots(bots)
     });
     Ok(StartedLobby { world, ended, checkpoints })
 }
@@ -143,17 +139,9 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
         description: game.description.to_string(),
         min_players: game.min_players,
         join_running: game.join_running,
-        has_walk: has_walk(game.name, registry),
         parameters: parameters.collect(),
         max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),
     }
-}
-
-/// Whether a game has what bots need.
-fn has_walk(game: &str, registry: &Registry) -> bool {
-    let header = Header { game: game.to_owned(), ..Header::default() };
-    let made = registry.prepare(&header);
-    made.is_ok_and(|(_, game)| CommandIds::from_schema(&game.schema()).can_walk())
 }
 
 /// A parameter, up to the largest value that the operator allows.
@@ -211,9 +199,6 @@ mod tests {
         let field = registry.info("field").expect("registered");
         let game = lobby_game(field, &registry, &limits);
         assert_eq!(game.max_capacity, 12);
-        assert!(game.has_walk);
-        let cubes = registry.info("cubes").expect("registered");
-        assert!(!lobby_game(cubes, &registry, &limits).has_walk);
         let allowed = |key: &str| {
             let mut found = game.parameters.iter().filter(|known| known.key == key);
             let parameter = found.next()?;
@@ -223,6 +208,7 @@ mod tests {
         let whole = |min, max| Some(Sent::Whole(world::WholeRange { min, max }));
         assert_eq!(allowed("tick"), whole(10, 30));
         assert_eq!(allowed("npcs"), whole(0, 500));
+        assert_eq!(allowed("pilots"), whole(0, 20));
         assert_eq!(allowed("seed"), whole(0, u64::MAX));
         assert_eq!(allowed("map"), None, "only the lobby sets it");
         let margin = world::DecimalRange { min: 0.0, max: 500.0 };

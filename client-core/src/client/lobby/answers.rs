@@ -61,9 +61,6 @@ impl LobbySession {
             LobbyMessageBody::GameDescription(description) => {
                 self.emit(ViewEvent::Game { request, description: description.into() });
             }
-            LobbyMessageBody::BotsInvited(invited) => {
-                self.emit(ViewEvent::BotsInvited { request, count: invited.count });
-            }
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
             LobbyMessageBody::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
@@ -188,7 +185,6 @@ fn can_answer(body: &LobbyMessageBody) -> bool {
         | LobbyMessageBody::RoomLeft(_)
         | LobbyMessageBody::PlayerList(_)
         | LobbyMessageBody::GameDescription(_)
-        | LobbyMessageBody::BotsInvited(_)
         | LobbyMessageBody::Renamed(_)
         | LobbyMessageBody::Done(_) => true,
         LobbyMessageBody::RoomChange(_)

@@ -26,8 +26,7 @@ export const NAME_KEY = "ambit-name";
 const PLAYERS_MS = 10_000;
 /** Of a player who walks about alone: so small that there is always somebody in sight. */
 const WALK_GAME = "field";
-const WALK_PARAMETERS = { size: "80x80", obstacles: 20 };
-const WALK_BOTS = 8;
+const WALK_PARAMETERS = { size: "80x80", obstacles: 20, pilots: 8 };
 /** A margin of the zones of interest, if the game does not say it. */
 const DEFAULT_MARGIN_M = 1;
 
@@ -249,8 +248,6 @@ export class App {
     const client = this.#client;
     const settings = { parameters: WALK_PARAMETERS };
     const room = await client.createRoom(texts.walk_room(client.name), WALK_GAME, settings);
-    // A server may run no bots, or have none left: then the player walks alone.
-    await client.inviteBots(WALK_BOTS).catch(() => {});
     await this.#enter(room);
     await room.start();
   }

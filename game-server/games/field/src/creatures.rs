@@ -1,4 +1,4 @@
-//! The living creatures of the field: avatars and wanderers.
+//! The living creatures of the field: avatars, of players and of pilots, and wanderers.
 //!
 //! Holds the state that the world does not know: death, veils and random generators. Each creature
 //! has its own generator, so that its course does not depend on what others, perhaps hidden ones,
@@ -18,14 +18,13 @@ pub(super) struct Creature {
     pub(super) role: CreatureRole,
 }
 
-/// State that only avatars have, or only wanderers.
+/// Who steers it, and the state that only such creatures have. `walks_at` is the time of the next
+/// leg; timers for an earlier time are obsolete.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum CreatureRole {
-    Avatar(CastState),
-    /// With the time of the next leg; timers for an earlier time are obsolete.
-    Npc {
-        wanders_at: GameTime,
-    },
+    Player(CastState),
+    Pilot { walks_at: GameTime },
+    Npc { walks_at: GameTime },
 }
 
 /// The effects of earlier casts: the end of the veil, and the end of the cooldown.
@@ -42,13 +41,18 @@ pub(super) struct Creatures {
 }
 
 impl Creatures {
-    pub(super) fn add_avatar(&mut self, avatar: ObjectId, rng: Rng) {
-        let role = CreatureRole::Avatar(CastState::default());
+    pub(super) fn add_player(&mut self, avatar: ObjectId, rng: Rng) {
+        let role = CreatureRole::Player(CastState::default());
+        self.add(avatar, rng, role);
+    }
+
+    pub(super) fn add_pilot(&mut self, avatar: ObjectId, rng: Rng) {
+        let role = CreatureRole::Pilot { walks_at: GameTime::ZERO };
         self.add(avatar, rng, role);
     }
 
     pub(super) fn add_npc(&mut self, npc: ObjectId, rng: Rng) {
-        let role = CreatureRole::Npc { wanders_at: GameTime::ZERO };
+        let role = CreatureRole::Npc { walks_at: GameTime::ZERO };
         self.add(npc, rng, role);
     }
 
@@ -72,14 +76,14 @@ impl Creatures {
     /// The effects of earlier casts; the default for a creature that cannot cast.
     pub(super) fn cast_state(&self, object: ObjectId) -> CastState {
         match self.get(object) {
-            Some(Creature { role: CreatureRole::Avatar(mage), .. }) => *mage,
+            Some(Creature { role: CreatureRole::Player(mage), .. }) => *mage,
             _ => CastState::default(),
         }
     }
 
     pub(super) fn cast_state_mut(&mut self, object: ObjectId) -> Option<&mut CastState> {
         match self.get_mut(object) {
-            Some(Creature { role: CreatureRole::Avatar(mage), .. }) => Some(mage),
+            Some(Creature { role: CreatureRole::Player(mage), .. }) => Some(mage),
             _ => None,
         }
     }

@@ -44,7 +44,7 @@ impl FieldGame {
     }
 
     /// Engages the player of `viewer` with `object`, if it sees the object. Does nothing for a
-    /// wanderer, which has no player.
+    /// wanderer or a pilot, which have no player.
     pub(super) fn engage(&self, world: &mut FieldWorld, viewer: ObjectId, object: ObjectId) {
         // The caster of a bolt may have left.
         let Some(avatar) = world.cast::<Avatar>(viewer) else {

@@ -74,7 +74,7 @@ impl FieldGame {
         let mut rng = world.rng_for(RngDomain::Player as u64, newcomer.id.0);
         let place = map::place_near(world, at, &mut rng);
         let avatar = schema::spawn_avatar(world, place, newcomer.name);
-        self.creatures.add_avatar(avatar.object(), rng);
+        self.creatures.add_player(avatar.object(), rng);
         if let Ok(carried) = saved::all::<AvatarTransferState>(carried) {
             self.restore_avatar(world, avatar, carried);
         }

@@ -1,4 +1,4 @@
-//! `field`: a map with obstacles, wanderers, and players who walk and cast spells.
+//! `field`: a map with obstacles, wanderers, pilots, and players who walk and cast spells.
 //!
 //! Click to move, four spells (bolt, heal, veil, blink), death and respawn. The game is all rules
 //! and no network: it knows nothing of cells, clients or packets. It is also the example of how to
@@ -20,10 +20,10 @@ mod creatures;
 mod fights;
 mod gates;
 mod map;
-mod npcs;
 mod rules;
 mod schema;
 mod spells;
+mod steered;
 #[cfg(test)]
 mod tests;
 mod vitals;
@@ -52,6 +52,13 @@ const PARAMETERS: &[Parameter] = &[
         default: "20",
         allowed: Allowed::Whole { min: 0, max: 20_000 },
         about: "wanderers; more take more processor time, and more bytes where they are dense",
+    },
+    Parameter {
+        key: "pilots",
+        default: "0",
+        allowed: Allowed::Whole { min: 0, max: 20 },
+        about: "avatars that the game steers, so that nobody walks alone: they walk about near the \
+                middle of the map, cast no spells and take no seats",
     },
     Parameter {
         key: "maps",
@@ -98,6 +105,7 @@ enum RngDomain {
     Map = 1,
     Npc = 2,
     Player = 3,
+    Pilot = 4,
 }
 
 /// The game `field`. See the module.
@@ -107,6 +115,7 @@ enum RngDomain {
 pub struct FieldGame {
     obstacles: u32,
     npcs: u32,
+    pilots: u32,
     maps: u32,
     creatures: Creatures,
     bolts: Bolts,
@@ -120,10 +129,21 @@ impl FieldGame {
         Self { obstacles, npcs, maps: 1, ..Self::default() }
     }
 
+    /// The same game with this number of pilots.
+    #[must_use]
+    pub fn with_pilots(self, pilots: u32) -> Self {
+        Self { pilots, ..self }
+    }
+
     /// The same game as one of several maps.
     #[must_use]
     pub fn with_maps(self, maps: u32) -> Self {
         Self { maps, ..self }
+    }
+
+    /// The number of avatars, those of pilots included.
+    fn avatar_count(&self, world: &FieldWorld) -> usize {
+        world.players().len() + self.pilots as usize
     }
 
     /// Brings the bolts up to now.
@@ -162,12 +182,13 @@ impl Game for FieldGame {
         }
         self.obstacles = obstacles.min(most);
         self.npcs = parameters.whole("npcs") as u32;
+        self.pilots = parameters.whole("pilots") as u32;
         self.maps = maps as u32;
         Ok(())
     }
 
     fn planned_objects(&self) -> u64 {
-        self.npcs.into()
+        (self.npcs + self.pilots).into()
     }
 
     fn start(&mut self, world: &mut FieldWorld) {
@@ -176,15 +197,16 @@ impl Game for FieldGame {
             if self.maps > 1 { gates::arrival_points(world).to_vec() } else { Vec::new() };
         map::add_obstacles(world, self.obstacles, &arrivals, &mut rng);
         self.spawn_npcs(world, self.npcs);
+        self.spawn_pilots(world, self.pilots);
         self.settled_until = world.now();
     }
 
     fn join(&mut self, world: &mut FieldWorld, newcomer: Newcomer) -> Id<Avatar> {
         self.catch_up(world);
         let mut rng = world.rng_for(RngDomain::Player as u64, newcomer.id.0);
-        let place = map::spawn_place(world, world.players().len() + 1, &mut rng);
+        let place = map::spawn_place(world, self.avatar_count(world) + 1, &mut rng);
         let avatar = schema::spawn_avatar(world, place, newcomer.name);
-        self.creatures.add_avatar(avatar.object(), rng);
+        self.creatures.add_player(avatar.object(), rng);
         avatar
     }
 
@@ -215,7 +237,7 @@ impl Game for FieldGame {
         match timer {
             FieldTimer::Unveil(avatar) => self.unveil(world, avatar),
             FieldTimer::Respawn(creature) => self.respawn(world, creature),
-            FieldTimer::Wander(npc) => self.wander(world, npc),
+            FieldTimer::Walk(creature) => self.walk_on(world, creature),
         }
     }
 

@@ -102,19 +102,17 @@ pub(super) fn free_place(world: &FieldWorld, rng: &mut Rng) -> Position {
 
 /// A free position near the middle, where new players meet, for one of `crowd` players.
 pub(super) fn spawn_place(world: &FieldWorld, crowd: usize, rng: &mut Rng) -> Position {
-    let (middle, radius) = (world.centre(), spawn_radius(crowd));
-    first_free(world, rng, |rng| {
-        let (x, y) = in_unit_circle(rng);
-        Position::on_ground(middle.x + x * radius, middle.y + y * radius)
-    })
+    free_place_around(world, world.centre(), spawn_radius(crowd), rng)
+}
+
+/// A free position where new players come by, however many there are.
+pub(super) fn place_near_arrivals(world: &FieldWorld, rng: &mut Rng) -> Position {
+    free_place_around(world, world.centre(), MAX_SPAWN_RADIUS_M, rng)
 }
 
 /// A free position near `at`, outside of the gates that lead away from there.
 pub(super) fn place_near(world: &FieldWorld, at: Position, rng: &mut Rng) -> Position {
-    let near = first_free(world, rng, |rng| {
-        let (x, y) = in_unit_circle(rng);
-        Position::on_ground(at.x + x * ARRIVAL_RADIUS_M, at.y + y * ARRIVAL_RADIUS_M)
-    });
+    let near = free_place_around(world, at, ARRIVAL_RADIUS_M, rng);
     if near.ground_distance(at) <= 2.0 * ARRIVAL_RADIUS_M { near } else { at }
 }
 
@@ -126,6 +124,13 @@ fn spawn_radius(crowd: usize) -> f32 {
 /// Whether a body can stand there, with a gap to all obstacles.
 pub(super) fn is_free(world: &FieldWorld, position: Position) -> bool {
     world.is_on_map(position) && !world.statics().is_blocked(position, BODY_RADIUS_M + SKIN_M)
+}
+
+fn free_place_around(world: &FieldWorld, at: Position, radius: f32, rng: &mut Rng) -> Position {
+    first_free(world, rng, |rng| {
+        let (x, y) = in_unit_circle(rng);
+        Position::on_ground(at.x + x * radius, at.y + y * radius)
+    })
 }
 
 fn first_free(

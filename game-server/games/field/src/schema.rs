@@ -10,7 +10,7 @@ use super::rules::{
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
 
-/// A player's avatar.
+/// The avatar of a player or of a pilot.
 #[derive(Kind)]
 #[look(glyph = '@', shape = arrow, colour = 0x30_80ff, size = 2.0 * BODY_RADIUS_M)]
 #[look(bar = health, label = name)]
@@ -134,8 +134,8 @@ pub enum FieldTimer {
     Unveil(ObjectId),
     /// A dead avatar or wanderer comes back.
     Respawn(ObjectId),
-    /// A wanderer starts its next leg.
-    Wander(ObjectId),
+    /// A wanderer or a pilot starts its next leg.
+    Walk(ObjectId),
 }
 
 pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &str) -> Id<Avatar> {

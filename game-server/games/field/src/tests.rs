@@ -4,6 +4,7 @@ mod bolts;
 mod determinism;
 mod fights;
 mod life;
+mod pilots;
 mod spells;
 mod veil;
 mod walking;

@@ -55,7 +55,7 @@ impl FieldGame {
 
     /// Brings a dead avatar or wanderer back, now and at another position.
     pub(super) fn respawn(&mut self, world: &mut FieldWorld, target: ObjectId) {
-        let avatars = world.players().len();
+        let avatars = self.avatar_count(world);
         let Some(body) = self.creatures.get_mut(target).filter(|body| body.dead) else {
             return;
         };
@@ -63,7 +63,7 @@ impl FieldGame {
         body.dead = false;
         set_alive(world, target, now, true);
         let (place, health) = match body.role {
-            CreatureRole::Avatar(_) => {
+            CreatureRole::Player(_) | CreatureRole::Pilot { .. } => {
                 (map::spawn_place(world, avatars, &mut body.rng), AVATAR_HEALTH)
             }
             CreatureRole::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),

@@ -64,7 +64,6 @@ impl LobbyAndHosts {
             description: String::new(),
             min_players: 1,
             join_running: true,
-            has_walk: true,
             parameters: Vec::new(),
             max_capacity: u32::MAX,
         };

@@ -77,7 +77,6 @@ impl Lobby {
         if self.players.at(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(now, player, join)?;
-            self.free_bot_seat(now, join.room);
             self.free_waiting_seat(now, join.room);
             self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
@@ -138,18 +137,14 @@ impl Lobby {
                 format!("no other member of room {id} has the id {target}"),
             ));
         }
-        let mut bars_network = false;
-        // A bot never comes back, and others may have its name.
-        if !self.bots.contains(target) {
-            let ban = Ban {
-                player: target,
-                name: self.players.at(target).name().clone(),
-                network: self.network_of_player(target),
-                newest_session: PlayerId(self.players.last_id()),
-                bars_network: false,
-            };
-            bars_network = self.rooms.at_mut(id).bans.add(now, ban);
-        }
+        let ban = Ban {
+            player: target,
+            name: self.players.at(target).name().clone(),
+            network: self.network_of_player(target),
+            newest_session: PlayerId(self.players.last_id()),
+            bars_network: false,
+        };
+        let bars_network = self.rooms.at_mut(id).bans.add(now, ban);
         let barred = if bars_network {
             "your session, your name and your address are barred from this room"
         } else {
@@ -338,7 +333,6 @@ impl Lobby {
 
     /// Returns the player to the lobby. Its idle time there begins.
     fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
-        self.bots.note_lost(player);
         let player = self.players.at_mut(player);
         player.room = None;
         if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
@@ -346,12 +340,11 @@ impl Lobby {
         }
     }
 
-    /// After a seat was freed: closes a room that is empty but for bots, and chooses a new host if
-    /// the host has left.
+    /// After a seat was freed: closes a room that is empty, and chooses a new host if the host has
+    /// left.
     fn settle_after_leave(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
-        let is_person = |player: &PlayerId| !self.bots.contains(*player);
-        let Some(first) = room.seats.players().find(is_person) else {
+        let Some(first) = room.seats.players().next() else {
             return self.close_room(
                 now,
                 id,
@@ -359,10 +352,8 @@ impl Lobby {
             );
         };
         if !room.seats.contains(room.host) {
-            let connected = room
-                .seats
-                .players()
-                .find(|player| is_person(player) && self.players.at(*player).conn.is_some());
+            let connected =
+                room.seats.players().find(|player| self.players.at(*player).conn.is_some());
             self.rooms.at_mut(id).host = connected.unwrap_or(first);
         }
         self.mark_roster_changed(now, id);

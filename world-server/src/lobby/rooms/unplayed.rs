@@ -6,8 +6,7 @@
 //! time, and no player is in transfer between them. Only such a report closes a room, so a host
 //! that is silent, or not connected yet, closes none. The time begins again when a room changes
 //! hosts, when another lobby has taken over, and when a player joins. It is never shorter than the
-//! grace period, in which a player comes back. Bots that walk about are clients like others: a room
-//! in which they play is not abandoned before they end.
+//! grace period, in which a player comes back.
 //!
 //! Cost of a report: proportional to the rooms in it, and to all unplayed rooms.
 

@@ -102,13 +102,13 @@ impl LobbyPlayers {
         (self.entropy)()
     }
 
-    /// Adds a new player on `conn`, who comes from `network`; both are `None` for a bot. The name
-    /// is changed until it is unique.
+    /// Adds a new player on `conn`, who comes from `network`. The name is changed until it is
+    /// unique.
     pub(in crate::lobby) fn add(
         &mut self,
         wanted: Option<PlayerName>,
-        conn: Option<ConnId>,
-        network: Option<SourceNetwork>,
+        conn: ConnId,
+        network: SourceNetwork,
         config: &LobbyConfig,
     ) -> PlayerId {
         self.last_id += 1;
@@ -120,10 +120,10 @@ impl LobbyPlayers {
         self.by_token.insert(token, id);
         let player = LobbyPlayer {
             id,
-            conn,
+            conn: Some(conn),
             room: None,
             creations: RecentCreations::default(),
-            network,
+            network: Some(network),
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,
@@ -440,12 +440,7 @@ mod tests {
 
     fn add(players: &mut LobbyPlayers, wanted: &str) -> String {
         let network = SourceNetwork::of(std::net::Ipv4Addr::LOCALHOST.into());
-        let id = players.add(
-            Some(name(wanted)),
-            Some(ConnId(1)),
-            Some(network),
-            &LobbyConfig::default(),
-        );
+        let id = players.add(Some(name(wanted)), ConnId(1), network, &LobbyConfig::default());
         players.at(id).name().as_str().to_owned()
     }
 

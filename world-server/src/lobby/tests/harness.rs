@@ -48,8 +48,6 @@ pub(super) struct LobbyHarness {
     orders: Vec<(HostId, world_to_host::Body)>,
     /// Hosts that the lobby has disconnected since the last call.
     disconnected_hosts: Vec<HostId>,
-    /// The tokens of bots that were started.
-    pub(super) started_bots: Vec<[u8; 16]>,
     /// Number of children in the newest output that sets it.
     pub(super) children: Option<u32>,
     /// Rooms whose checkpoints were removed.
@@ -107,11 +105,10 @@ impl LobbyHarness {
             description: format!("the game {name}"),
             min_players,
             join_running,
-            has_walk: name != "still",
             parameters: Vec::new(),
             max_capacity: 100,
         };
-        let games = vec![game("field", 1, true), game("duel", 2, false), game("still", 1, true)];
+        let games = vec![game("field", 1, true), game("duel", 2, false)];
         let entropy = move || {
             calls += 1;
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -139,7 +136,6 @@ impl LobbyHarness {
             closed: BTreeMap::new(),
             orders: Vec::new(),
             disconnected_hosts: Vec::new(),
-            started_bots: Vec::new(),
             children: None,
             removed_checkpoints: Vec::new(),
             records: BTreeMap::new(),
@@ -495,7 +491,6 @@ impl LobbyHarness {
                     }
                 }
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
-                LobbyAction::StartBot { token, .. } => self.started_bots.push(token),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { header } => self.condemned.push(header.room),
                 LobbyAction::NoteTrial { room } => self.trials.push(room.map(|room| room.0)),

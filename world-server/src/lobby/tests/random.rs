@@ -182,7 +182,6 @@ impl RandomRun {
             description: String::new(),
             min_players,
             join_running,
-            has_walk: true,
             parameters: Vec::new(),
             max_capacity: 100,
         };
@@ -296,10 +295,7 @@ impl RandomRun {
             14 => ready(self.random.chance(50)),
             15 => kick(player),
             16 => set_name(&self.any_name()),
-            17 if self.random.chance(50) => request_ticket(),
-            17 => {
-                ask::Body::InviteBots(world::InviteBots { count: 1 + self.random.below(4) as u32 })
-            }
+            17 => request_ticket(),
             18 => ask::Body::ListRooms(world::ListRooms { subscribe: self.random.chance(70) }),
             _ => [list_all_players(), self.hello(), self.chat()][self.random.below(3) as usize]
                 .clone(),
@@ -560,8 +556,6 @@ impl RandomRun {
                 LobbyAction::AdoptRoom { .. } => {
                     assert!(self.directory.is_some(), "hosts keep rooms for the next leader");
                 }
-                // Any client may take the session over.
-                LobbyAction::StartBot { token, .. } => self.tokens.push(token.to_vec()),
                 LobbyAction::SaveCondemned { .. }
                 | LobbyAction::ForgetRoom { .. }
                 | LobbyAction::NoteTrial { .. }

@@ -72,6 +72,7 @@ fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
     // The default number of obstacles shrinks with the map.
     assert_eq!(make(&[("size", "10x10")]), Ok("field".into()));
     assert_eq!(make(&[("obstacles", "5000")]), Ok("field".into()));
+    assert_eq!(make(&[("pilots", "20")]), Ok("field".into()));
     let crowded = make(&[("size", "10x10"), ("obstacles", "13")]);
     assert_eq!(
         crowded,

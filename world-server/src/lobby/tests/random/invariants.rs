@@ -81,12 +81,8 @@ impl RandomRun {
         assert!(seated.is_empty(), "{context}: seats without players");
         self.check_sessions(context);
         self.check_names(context);
-        self.check_bots(context);
-        let most_players = 24 + lobby.config.bots as usize;
         assert!(
-            lobby.connections.len() <= 12
-                && lobby.rooms.len() <= 5
-                && lobby.players.len() <= most_players,
+            lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
             "{context}"
         );
         assert!(
@@ -99,8 +95,7 @@ impl RandomRun {
     /// away.
     fn check_sessions(&self, context: &str) {
         let lobby = &self.lobby;
-        let people = || lobby.players.iter().filter(|player| !lobby.bots.contains(player.id));
-        for player in people() {
+        for player in lobby.players.iter() {
             let network = player.counted_at().expect("no address is trusted");
             let there: Vec<_> = lobby.players.counted_at(network).collect();
             assert!(there.contains(&player.id), "{context}: a session that does not count");
@@ -110,13 +105,12 @@ impl RandomRun {
             );
         }
         for room in lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
-            let away = people().filter(|player| player.conn.is_none());
+            let away = lobby.players.iter().filter(|player| player.conn.is_none());
             let away: BTreeSet<_> = away
                 .filter(|player| player.room == Some(room.id))
                 .map(|player| player.id)
                 .collect();
-            let waiting: BTreeSet<_> =
-                room.seats.waiting().filter(|player| !lobby.bots.contains(*player)).collect();
+            let waiting: BTreeSet<_> = room.seats.waiting().collect();
             assert_eq!(waiting, away, "{context}: seats and players disagree");
         }
     }
@@ -136,26 +130,6 @@ impl RandomRun {
             assert!(
                 names.insert(keys.folded) && looks.insert(keys.skeleton),
                 "{context}: two players with names that people confuse"
-            );
-        }
-    }
-
-    /// Checks that bots have seats, and keep no room for themselves.
-    fn check_bots(&self, context: &str) {
-        let lobby = &self.lobby;
-        let is_bot = |player| lobby.bots.contains(player);
-        for room in lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
-            assert!(
-                !room.seats.players().all(is_bot),
-                "{context}: a room without players, bots aside"
-            );
-            assert!(!is_bot(room.host), "{context}: a bot is the room's host");
-        }
-        for bot in lobby.bots.iter() {
-            let player = lobby.players.get(bot);
-            assert!(
-                player.is_some_and(|bot| bot.room.is_some()),
-                "{context}: a bot without a seat"
             );
         }
     }

@@ -124,13 +124,9 @@ impl RandomRun {
         directory.seen.lost_records += u64::from(lost > 0);
         directory.log.truncate(directory.log.len() - lost as usize);
 
-        // Sessions of bots are not kept.
         let clients: Vec<_> = std::mem::take(&mut self.open)
             .into_values()
-            .filter(|known| {
-                let player = known.player.map(PlayerId);
-                player.is_some_and(|player| !self.lobby.bots.contains(player))
-            })
+            .filter(|known| known.player.is_some())
             .collect();
         let hosts: Vec<_> = std::mem::take(&mut self.hosts).into_values().collect();
         self.waiting.clear();

@@ -1,17 +1,16 @@
-//! A bot that walks between random points of the map and sometimes casts a spell: the profile
-//! `crowd` of `bots`, and those that a server runs itself.
+//! The profile `crowd`: a bot that walks between random points of the map and sometimes casts a
+//! spell.
 //!
 //! The time and the surroundings go in, a command comes out now and then. No clock and no I/O;
 //! random decisions follow from the seed.
 
 use std::time::Duration;
 
+use ambit_client_core::client::Client;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{CommandKind, FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
-
-use crate::client::Client;
 
 /// Minimum distance of a destination from the map's edge, in metres.
 const EDGE_M: f32 = 1.0;
@@ -34,7 +33,7 @@ const BLINK_M: f32 = 12.0;
 
 /// The decisions of one bot.
 #[derive(Debug)]
-pub struct CrowdBot {
+pub(crate) struct CrowdBot {
     rng: fastrand::Rng,
     /// When the bot picks the next destination or ends its pause.
     walk_at: LocalTime,
@@ -44,22 +43,22 @@ pub struct CrowdBot {
 
 /// What a bot knows when it decides.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// The avatar's position.
-    pub position: Position,
+    pub(crate) position: Position,
     /// Whether the avatar moves.
-    pub moving: bool,
+    pub(crate) moving: bool,
     /// The position of the nearest other object.
-    pub nearest: Option<Position>,
+    pub(crate) nearest: Option<Position>,
     /// Extent of the map, in metres.
-    pub map: (f32, f32),
+    pub(crate) map: (f32, f32),
     /// What the bot may do.
-    pub commands: CommandIds,
+    pub(crate) commands: CommandIds,
 }
 
 /// The numbers of the commands and spells that bots use, if the game has them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CommandIds {
+pub(crate) struct CommandIds {
     /// The first command whose only field is a position.
     walk: Option<u8>,
     /// A choice of a spell, and perhaps a position.
@@ -73,7 +72,7 @@ pub struct CommandIds {
 impl Surroundings {
     /// What the client of a bot sees at `now`; `None` without an avatar. The nearest object is
     /// looked up only for a bot that casts: there may be many objects.
-    pub fn of(client: &Client, now: LocalTime, casts: bool) -> Option<Self> {
+    pub(crate) fn of(client: &Client, now: LocalTime, casts: bool) -> Option<Self> {
         let t = client.room_time(now)?;
         let rules = client.rules()?;
         let avatar = client.avatar()?;
@@ -90,7 +89,7 @@ impl Surroundings {
 
 impl CommandIds {
     /// Those of a game.
-    pub fn from_schema(schema: &Schema) -> Self {
+    pub(crate) fn from_schema(schema: &Schema) -> Self {
         let only_field = |command: &CommandKind| match &command.fields[..] {
             [field] => Some(field.ty.clone()),
             _ => None,
@@ -109,21 +108,11 @@ impl CommandIds {
             ["bolt", "heal", "veil", "blink"].map(|name| spells?.choice_index(name));
         CommandIds { walk: walk.map(|index| index as u8), cast, bolt, heal, veil, blink }
     }
-
-    /// Whether the game has a command to walk to a position.
-    pub fn can_walk(&self) -> bool {
-        self.walk.is_some()
-    }
-
-    /// Only walking: for bots that attack nobody.
-    pub fn without_spells(self) -> Self {
-        Self { cast: None, ..self }
-    }
 }
 
 impl CrowdBot {
     /// A bot that begins within a second, so that not all start at once.
-    pub fn new(now: LocalTime, seed: u64) -> Self {
+    pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let walk_at = now + random_duration(&mut rng, (0, 1_000));
         let cast_at = now + random_duration(&mut rng, CAST_MS);
@@ -131,12 +120,16 @@ impl CrowdBot {
     }
 
     /// Whether it may cast at `now`, and so needs the nearest object.
-    pub fn may_cast_by(&self, now: LocalTime) -> bool {
+    pub(crate) fn may_cast_by(&self, now: LocalTime) -> bool {
         now >= self.cast_at
     }
 
     /// The next command, mostly none.
-    pub fn decide(&mut self, now: LocalTime, around: &Surroundings) -> Option<GameCommand<u32>> {
+    pub(crate) fn decide(
+        &mut self,
+        now: LocalTime,
+        around: &Surroundings,
+    ) -> Option<GameCommand<u32>> {
         if now >= self.cast_at {
             self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
             return self.cast(around);
@@ -279,7 +272,7 @@ mod tests {
     #[test]
     fn in_a_game_without_spells_a_bot_only_walks() {
         let mut harness = CrowdBotHarness::new(4);
-        harness.around.commands = harness.around.commands.without_spells();
+        harness.around.commands.cast = None;
         assert!(harness.run_for(Duration::from_mins(5)).iter().all(|action| action.kind == WALK));
     }
 
