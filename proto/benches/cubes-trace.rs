@@ -11,23 +11,18 @@
 mod packet;
 #[path = "cubes-trace/report.rs"]
 mod report;
-#[path = "cubes-trace/trace.rs"]
-mod trace;
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use ambit_pose_training::{ACK_LAG_FRAMES, KnownFrames, PoseRecording, cubes, spent_bits};
 use ambit_proto::pose::Pose;
-use ambit_proto::pose::trained::training::{
-    ACK_LAG_FRAMES, KnownFrames, PoseRecording, spent_bits,
-};
 use anyhow::{Context, ensure};
 
 use packet::Buffers;
 use report::{PacketFigures, Report};
-use trace::CUBES;
 
 /// The default, if it exists.
 const DEFAULT_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/cubes_A.bin.xz");
@@ -39,7 +34,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> =
         std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let file = arguments.iter().find(|argument| !argument.starts_with("--"));
-    let path = file.map_or_else(|| PathBuf::from(DEFAULT_FILE), |file| trace::find(file));
+    let path = file.map_or_else(|| PathBuf::from(DEFAULT_FILE), |file| find(file));
     if file.is_none() && !path.is_file() {
         println!("cubes-trace: no recording at {DEFAULT_FILE}; give one (.bin or .bin.xz):");
         println!("  cargo bench --bench cubes-trace -- path/of/cubes.bin.xz");
@@ -54,10 +49,24 @@ fn main() -> ExitCode {
     }
 }
 
+/// A file, relative to the folder where `cargo` was called: benches run in the folder of their
+/// package.
+fn find(file: &str) -> PathBuf {
+    let folders = [
+        std::env::var_os("PWD").map(PathBuf::from),
+        Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))),
+    ];
+    let named = folders.into_iter().flatten().map(|folder| folder.join(file));
+    named
+        .chain([PathBuf::from(file)])
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| PathBuf::from(file))
+}
+
 fn run(path: &Path) -> anyhow::Result<()> {
-    let trace = trace::read(path)?;
+    let trace = cubes::read(path)?;
     ensure!(trace.frames() > ACK_LAG_FRAMES, "{} frames are too few", trace.frames());
-    println!("{}: {} frames of {CUBES} cubes", path.display(), trace.frames());
+    println!("{}: {} frames of {} cubes", path.display(), trace.frames(), cubes::CUBES);
     let report = code(&trace)?;
     print!("{report}");
     Ok(())

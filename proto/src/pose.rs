@@ -16,8 +16,7 @@
 //!   ([`crate::message::read_plain_poses`]).
 //! - [`motion`]: how velocities are predicted, at both levels; [`sine`], [`quaternion`]: arithmetic
 //!   that gives the same bits on every machine.
-//! - [`trained`]: the constants of both levels; `trained::training`: the programs that make
-//!   them.
+//! - [`trained`]: the constants of both levels.
 //!
 //! `docs/pose-coding.md` gives an overview. Quantising at both ends, and baselines by
 //! acknowledgement: G. Fiedler, "State Synchronization" and "Snapshot Compression".

@@ -3,9 +3,9 @@
 //! A frame and the acknowledged frames go in, a packet comes out, and back. Cubes that differ from
 //! the newest acknowledged frame are in the section.
 
+use ambit_pose_training::{ACK_LAG_FRAMES, CandidateOrder, KnownFrames};
 use ambit_proto::entropy;
 use ambit_proto::pose::fine::{FineDecoder, FineEncoder, FineState};
-use ambit_proto::pose::trained::training::{ACK_LAG_FRAMES, CandidateOrder, KnownFrames};
 use ambit_proto::pose::{AckedSet, Level, Pose, SectionHeader};
 use ambit_proto::wire::{Reader, Writer};
 use anyhow::ensure;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter};
 
-use ambit_proto::pose::trained::training::CATEGORY_NAMES;
+use ambit_pose_training::CATEGORY_NAMES;
 
 const FRAMES_PER_SECOND: f64 = 60.0;
 /// Rates to compare with, in kbit/s on `cubes_A`.

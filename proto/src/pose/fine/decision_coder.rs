@@ -8,9 +8,10 @@ use crate::entropy;
 
 /// What bits are spent on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::pose) enum BitCategory {
+pub enum BitCategory {
     /// Which candidates are in the section.
     Membership,
+    /// Coordinates.
     Position,
     /// Turns; for a yaw also speeds.
     Turn,
@@ -18,15 +19,16 @@ pub(in crate::pose) enum BitCategory {
     Flags,
     /// Objects without an acknowledged pose in the window.
     Unacknowledged,
+    /// Velocities.
     Motion,
 }
 
 /// Parts that the numbers of [`DecisionCoder::choose`] share.
-pub(in crate::pose) const TOTAL: u32 = 1 << TOTAL_BITS;
+pub const TOTAL: u32 = 1 << TOTAL_BITS;
 const TOTAL_BITS: u32 = 15;
 
 /// A stream of decisions, in one direction or the other.
-pub(in crate::pose) trait DecisionCoder {
+pub trait DecisionCoder {
     /// Whether it takes samples for training.
     const TRAINS: bool = false;
 

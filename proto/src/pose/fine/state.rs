@@ -3,7 +3,7 @@
 use super::neighbours::CodedNeighbours;
 use super::reference::ReferenceObject;
 use super::weights::PreparedWeights;
-use crate::pose::trained::fine::{FLAG_CONTEXTS, MEMBERSHIP_CONTEXTS};
+use crate::pose::trained::fine::{FLAG_CONTEXTS, FineWeights, MEMBERSHIP_CONTEXTS};
 
 /// The state of the fine level within one section. Each section starts from the same state; the
 /// value is reused so that its buffers are not allocated again.
@@ -31,8 +31,7 @@ impl Default for FineState {
 
 impl FineState {
     /// With other weights, for training: these are never freed.
-    #[cfg(any(test, feature = "dev-tools"))]
-    pub(in crate::pose) fn with_weights(weights: crate::pose::trained::FineWeights) -> Self {
+    pub(in crate::pose) fn with_weights(weights: FineWeights) -> Self {
         Self::of(Box::leak(Box::new(PreparedWeights::new(weights))))
     }
 

@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::examples::poses::any_pose;
-use crate::pose::trained::training::walker::{FORMAT, SteeredWalk};
 use crate::pose::{MAX_ACKED_DISTANCE, MotionFormat, ReceivedPose, Turning, code};
 
-const TICK_MS: u64 = 50;
 /// The time between two ticks at 60 Hz, which is not a whole number of milliseconds.
 const TICK_US: u64 = 16_667;
 /// The link accepts datagrams up to this far behind the newest one.
@@ -150,53 +148,6 @@ fn a_section_is_as_long_as_announced() {
             bytes.len()
         );
     }
-}
-
-#[test]
-fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
-    let mut walks: Vec<SteeredWalk> = (0..30).map(SteeredWalk::new).collect();
-    let mut receiver = BTreeMap::new();
-    let format = FORMAT;
-    for slot in 0..30 {
-        receiver
-            .insert(slot, ReceiverObject { tenant: 0, format, received: BaselineHistory::new(0) });
-    }
-    let (mut bits, mut count) = (0, 0);
-    for number in 1..200_u64 {
-        let stamp = GameTime::from_millis(number * TICK_MS);
-        // An acknowledgement takes one tick, or two.
-        let lag = 1 + number % 2;
-        let acked = (number > 40).then(|| AckedSet { newest: number - lag, mask: u32::MAX });
-        let mut bytes = Vec::new();
-        let mut writer =
-            SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
-        let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
-        for (slot, pose) in (0..).zip(&poses) {
-            let baseline = acked.and_then(|acked| receiver[&slot].received.baseline(&acked));
-            let mode =
-                if baseline.is_some() { BaselineMode::Window } else { BaselineMode::Absolute };
-            let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
-            writer.write_shared(slot, mode, &code(&format, baseline, stamp, pose));
-        }
-        writer.finish();
-        let mut read = Vec::new();
-        assert_eq!(read_section(&bytes, number, stamp, &receiver, &mut read), Ok(acked));
-        assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
-        for (slot, pose) in read {
-            receiver.get_mut(&slot).expect("known").received.insert(ReceivedPose {
-                number,
-                stamp,
-                pose,
-            });
-        }
-        if number > 50 {
-            bits += 8 * bytes.len();
-            count += poses.len();
-        }
-    }
-    let each = bits as f64 / f64::from(count as u32);
-    println!("{each:.2} bits a walker and update, section and all");
-    assert!(each < 7.5, "{each}");
 }
 
 fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {

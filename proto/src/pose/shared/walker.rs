@@ -55,27 +55,24 @@
 //! mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre +
 //! (b << s) - half, raw s; for 49 what it lies above the centre, a number.
 
+pub(in crate::pose) mod prediction;
+
+use self::prediction::{MOST_STEPS, STEP_MS, WalkerPrediction, row, steps_of, yaw_difference};
 use super::symbol_coder::{SymbolCoder, TOTAL};
 use super::{check_at, wire_speed, wire_step};
+use crate::pose::Pose;
 use crate::pose::trained::symbol_weights;
-use crate::pose::trained::walker::{COLUMNS, ROWS, WALKER_TABLES, WalkerTables};
-use crate::pose::{Pose, sine};
+use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
 use crate::wire::WireError;
 
-/// A step of the tables, in milliseconds.
-pub(in crate::pose) const STEP_MS: u64 = 50;
 /// Steps beyond which a yaw is coded absolute.
 const TURN_STEPS: u64 = 16;
-/// Steps beyond which nothing grows any more.
-const MOST_STEPS: u64 = 64;
 /// Buckets to either side of the mean.
 const REACH: i32 = 48;
 /// The smallest part of the total for a bucket or a turn.
 const FLOOR: u32 = 2;
 /// The part of the total for what is beyond the buckets.
 const BEYOND: u32 = 16;
-/// The variance of rounding to units, in (1/256 unit)^2: one twelfth of a unit squared.
-const ROUNDING: u64 = (1 << 16) / 12;
 
 /// Reads or writes a pose with a heading, relative to its baseline.
 pub(in crate::pose) fn wire<S: SymbolCoder>(
@@ -109,7 +106,7 @@ pub(in crate::pose) fn wire<S: SymbolCoder>(
         pose,
         age_ms.min(MOST_STEPS * STEP_MS),
     );
-    predicted.wire(&WALKER_TABLES, &mut pose.at, symbols);
+    wire_position(&WALKER_TABLES, &predicted, &mut pose.at, symbols);
     if change & 4 != 0 {
         wire_step(&mut pose.at[2], baseline.at[2], symbols);
     }
@@ -123,21 +120,6 @@ fn change_of(baseline: &Pose, pose: &Pose) -> u32 {
     u32::from(pose.speed != baseline.speed)
         | u32::from(pose.flag != baseline.flag) << 1
         | u32::from(pose.at[2] != baseline.at[2]) << 2
-}
-
-/// The number of steps that is nearest to an age.
-pub(in crate::pose) fn steps_of(age_ms: u64) -> u64 {
-    ((age_ms + STEP_MS / 2) / STEP_MS).clamp(1, MOST_STEPS)
-}
-
-fn row(steps: u64) -> usize {
-    (steps as usize).min(ROWS) - 1
-}
-
-/// The shorter way from one yaw to another, in steps of a turn.
-pub(in crate::pose) fn yaw_difference(bits: u32, from: u16, to: u16) -> i32 {
-    let full = 1 << bits;
-    ((i32::from(to) - i32::from(from) + full / 2) & (full - 1)) - full / 2
 }
 
 fn wire_yaw<S: SymbolCoder>(
@@ -181,131 +163,17 @@ fn symbol_start<const N: usize>(table: &[u16; N], position: i64, parts: u32, flo
     floor + ((parts * below) >> 15)
 }
 
-/// The predicted position of an object, and how precise that is.
-pub(in crate::pose) struct WalkerPrediction {
-    row: usize,
-    /// In 1/256 unit.
-    pub(in crate::pose) mean: [i64; 2],
-    /// The coordinate that is coded first: 0 or 1.
-    pub(in crate::pose) first: usize,
-    /// Of the first coordinate, in 1/256 unit.
-    pub(in crate::pose) deviation: u32,
-    /// Of the second one, when the first is known.
-    pub(in crate::pose) second_deviation: u32,
-    /// By how much the second one is off for each unit that the first is, in 1/256.
-    pub(in crate::pose) slope: i64,
-}
-
-impl WalkerPrediction {
-    pub(in crate::pose) fn new(
-        tables: &WalkerTables,
-        bits: u32,
-        baseline: &Pose,
-        pose: &Pose,
-        age_ms: u64,
-    ) -> Self {
-        let steps = steps_of(age_ms);
-        let speed = if baseline.speed == 0 { 0 } else { i64::from(pose.speed) };
-        let length = speed * 256 * age_ms as i64 / 1_000;
-        let turn = yaw_difference(bits, baseline.turn[0], pose.turn[0]);
-        let ahead = mean_direction(bits, baseline.turn[0], turn, steps);
-        let mean = [0, 1].map(|axis| {
-            i64::from(baseline.at[axis]) * 256 + ((length * i64::from(ahead[axis])) >> sine::BITS)
-        });
-
-        // Across is at a right angle to the movement: x is more across the more it goes along y.
-        let along = ahead.map(i32::unsigned_abs);
-        let first = usize::from(along[0] > along[1]);
-        let (far, near) = (along[1 - first].max(1), along[first]);
-        let sign = if (ahead[0] < 0) == (ahead[1] < 0) { -1 } else { 1 };
-        let ratio = u64::from(near * 256 / far);
-
-        let per_step = length.unsigned_abs() as u32 / steps as u32;
-        let square = (u64::from(per_step) * u64::from(per_step)) >> 8;
-        let lateral = ((square * tables.lateral_variance(bits, steps, turn)) >> 16).min(1 << 40);
-        let across = (lateral * u64::from((far * far) >> 14)) >> 14;
-        let known = (across << 8) / (across + 2 * ROUNDING);
-        let along_way = (square * u64::from(tables.along[row(steps)])) >> 16;
-        let left = (((known * ratio) >> 8) * ratio * (2 * ROUNDING)) >> 16;
-        let faster = u64::from(pose.speed.abs_diff(baseline.speed)) * 128 * age_ms / 1_000;
-        let common = ROUNDING + faster * faster;
-        Self {
-            row: row(steps),
-            mean,
-            first,
-            deviation: (common + across).isqrt() as u32,
-            second_deviation: (common + along_way + left).isqrt() as u32,
-            slope: sign * ((known * ratio) >> 8) as i64,
-        }
-    }
-
-    fn wire<S: SymbolCoder>(&self, tables: &WalkerTables, at: &mut [i32; 3], symbols: &mut S) {
-        let (first, second) = (self.first, 1 - self.first);
-        let mean = self.mean[first];
-        wire_coordinate(&mut at[first], mean, self.deviation, &tables.first[self.row], symbols);
-        let mean = self.second_mean(at[first]);
-        wire_coordinate(
-            &mut at[second],
-            mean,
-            self.second_deviation,
-            &tables.second[self.row],
-            symbols,
-        );
-    }
-
-    /// The mean of the second coordinate when the first is known.
-    pub(in crate::pose) fn second_mean(&self, first: i32) -> i64 {
-        let error = (i64::from(first) * 256 - self.mean[self.first]).clamp(-(1 << 32), 1 << 32);
-        self.mean[1 - self.first] + ((error * self.slope) >> 8)
-    }
-}
-
-impl WalkerTables {
-    /// The column of [`WalkerTables::lateral`] for a turn.
-    pub(in crate::pose) fn column(bits: u32, steps: u64, turn: i32) -> usize {
-        let by = (turn.unsigned_abs() as usize) << (12 - bits);
-        (by * COLUMNS / (steps as usize * WIDEST_TURN)).min(COLUMNS - 1)
-    }
-
-    /// The variance across the direction of movement after so many steps and such a turn: a step's
-    /// length squared, in 1/2^24.
-    pub(in crate::pose) fn lateral_variance(&self, bits: u32, steps: u64, turn: i32) -> u64 {
-        let variance = u64::from(self.lateral[row(steps)][Self::column(bits, steps, turn)]);
-        // Beyond the rows it grows with the third power of the time, as it does there.
-        let variance = if steps > ROWS as u64 {
-            variance * steps.pow(3) / (ROWS as u64).pow(3)
-        } else {
-            variance
-        };
-        variance + yaw_rounding(bits) * (steps * steps + 1) / 2
-    }
-}
-
-/// What a walker turns in a step, at most: 10 degrees, in 1/4,096 of a turn.
-const WIDEST_TURN: usize = 114;
-
-/// The variance of a yaw's rounding, in rad^2 / 2^24.
-pub(in crate::pose) const fn yaw_rounding(bits: u32) -> u64 {
-    // (2 pi)^2 / 12 2^24, divided by the square of the steps.
-    55_195_133 >> (2 * bits)
-}
-
-/// The mean of the directions of min(n, 8) parts of the distance, with even turning.
-fn mean_direction(bits: u32, baseline: u16, turn: i32, steps: u64) -> [i32; 2] {
-    let parts = steps.min(ROWS as u64) as i32;
-    let (from, turn) = (i32::from(baseline) << (12 - bits), turn << (12 - bits));
-    if parts == 1 {
-        let (cos, sin) = sine::direction(from + turn);
-        return [cos, sin];
-    }
-    let by = (turn << 12) / parts;
-    let mut sum = [0, 0];
-    for part in 1..=parts {
-        let (cos, sin) = sine::direction(from + ((by * part) >> 12));
-        sum[0] += cos;
-        sum[1] += sin;
-    }
-    sum.map(|sum| sum / parts)
+fn wire_position<S: SymbolCoder>(
+    tables: &WalkerTables,
+    predicted: &WalkerPrediction,
+    at: &mut [i32; 3],
+    symbols: &mut S,
+) {
+    let (first, row) = (predicted.first, predicted.row);
+    let (mean, deviation) = (predicted.mean[first], predicted.deviation);
+    wire_coordinate(&mut at[first], mean, deviation, &tables.first[row], symbols);
+    let (mean, deviation) = (predicted.second_mean(at[first]), predicted.second_deviation);
+    wire_coordinate(&mut at[1 - first], mean, deviation, &tables.second[row], symbols);
 }
 
 /// A coordinate whose mean is predicted, in 1/256 unit.

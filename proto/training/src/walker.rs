@@ -4,13 +4,17 @@
 //! for 50 ms; its poses have 100 units a metre and a yaw of 8 bits. The result is the same on every
 //! machine: sines are a series, and the random numbers are seeded.
 
-use super::{Trained, source};
-use crate::pose::shared::walker::{STEP_MS, WalkerPrediction, yaw_difference, yaw_rounding};
-use crate::pose::trained::walker::{COLUMNS, ROWS, WALKER_TABLES, WalkerTables};
-use crate::pose::{Pose, PoseFormat, Turning};
-use crate::space::Position;
+use ambit_proto::pose::trained::WalkerTables;
+use ambit_proto::pose::trained::internals::{
+    COLUMNS, ROWS, STEP_MS, WALKER_TABLES, WalkerPrediction, lateral_column, yaw_difference,
+    yaw_rounding,
+};
+use ambit_proto::pose::{Pose, PoseFormat, Turning};
+use ambit_proto::space::Position;
 
-pub(crate) const FORMAT: PoseFormat =
+use super::{Trained, source};
+
+const FORMAT: PoseFormat =
     PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 const BITS: u32 = 8;
 const WALKS: u64 = 400;
@@ -19,7 +23,7 @@ const STEPS: usize = 400;
 impl Trained for WalkerTables {
     type Examples = ();
 
-    const FILE: &'static str = "src/pose/trained/walker/numbers.rs";
+    const FILE: &'static str = "walker.rs";
 
     fn in_use() -> &'static Self {
         &WALKER_TABLES
@@ -27,7 +31,7 @@ impl Trained for WalkerTables {
 
     fn train((): &(), progress: &mut dyn FnMut(&str)) -> Self {
         progress("simulated walkers; takes some seconds");
-        let mut tables = Self::EMPTY;
+        let mut tables = EMPTY;
         fit_turns(&mut tables);
         fit_variances(&mut tables);
         fit_distributions(&mut tables);
@@ -35,7 +39,8 @@ impl Trained for WalkerTables {
     }
 
     fn to_source(&self) -> String {
-        source::module(
+        source::generated(
+            "WALKER_TABLES",
             "WalkerTables",
             "walker",
             &[
@@ -50,19 +55,17 @@ impl Trained for WalkerTables {
     }
 }
 
-impl WalkerTables {
-    const EMPTY: Self = Self {
-        turn: [[0; 65]; ROWS],
-        turn_beyond: [0; ROWS],
-        lateral: [[0; COLUMNS]; ROWS],
-        along: [0; ROWS],
-        first: [[0; 49]; ROWS],
-        second: [[0; 49]; ROWS],
-    };
-}
+const EMPTY: WalkerTables = WalkerTables {
+    turn: [[0; 65]; ROWS],
+    turn_beyond: [0; ROWS],
+    lateral: [[0; COLUMNS]; ROWS],
+    along: [0; ROWS],
+    first: [[0; 49]; ROWS],
+    second: [[0; 49]; ROWS],
+};
 
 /// A walker that is steered at random.
-pub(crate) struct SteeredWalk {
+struct SteeredWalk {
     rng: fastrand::Rng,
     /// Metres.
     position: [f64; 2],
@@ -71,7 +74,7 @@ pub(crate) struct SteeredWalk {
 }
 
 impl SteeredWalk {
-    pub(crate) fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         Self {
             position: [rng.f64() * 200.0 + 100.0, rng.f64() * 200.0 + 100.0],
@@ -81,7 +84,7 @@ impl SteeredWalk {
     }
 
     /// The next step: the pose, and the position in grid units before it was rounded.
-    pub(crate) fn step(&mut self) -> (Pose, [f64; 2]) {
+    fn step(&mut self) -> (Pose, [f64; 2]) {
         self.heading = (self.heading + (self.rng.f64() - 0.5) / 18.0).rem_euclid(1.0);
         let step_m = 4.0 * STEP_MS as f64 / 1_000.0;
         self.position[0] += step_m * sine(self.heading + 0.25);
@@ -164,7 +167,7 @@ fn fit_variances(tables: &mut WalkerTables) {
             let ahead = [0, 1].map(|axis| mean[axis] - f64::from(baseline.at[axis]));
             let length = ahead[0].hypot(ahead[1]);
             let turn = yaw_difference(BITS, baseline.turn[0], pose.turn[0]);
-            let column = WalkerTables::column(BITS, steps as u64, turn);
+            let column = lateral_column(BITS, steps as u64, turn);
             across[column] += ((error[1] * ahead[0] - error[0] * ahead[1]) / length).powi(2);
             along += ((error[0] * ahead[0] + error[1] * ahead[1]) / length).powi(2);
             count[column] += 1.0;
@@ -205,16 +208,20 @@ fn fit_distributions(tables: &mut WalkerTables) {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::pose::{
+        AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, ReceivedPose,
+        SectionHeader, SectionWriter, code, read_section,
+    };
+    use ambit_proto::time::GameTime;
+
     use super::*;
-    use crate::pose::code;
-    use crate::time::GameTime;
 
     #[test]
     fn the_walker_tables_are_what_the_trainer_computes() {
         assert_eq!(
             WalkerTables::train(&(), &mut |_| {}),
             WALKER_TABLES,
-            "`cargo bench --bench pose-training -- walker` writes what they should be; \
+            "`cargo run --release -p ambit-pose-training -- walker` writes what they should be; \
              a change of them is a new version of the protocol"
         );
     }
@@ -240,5 +247,52 @@ mod tests {
         let mixed = f64::midpoint(by_age[0], by_age[1]);
         println!("bits by age in steps: {by_age:.2?}; half of age 1 and half of age 2: {mixed:.2}");
         assert!(mixed < 9.0, "{by_age:?}");
+    }
+
+    /// What a client knows of the walkers, by slot.
+    struct Walkers(Vec<BaselineHistory>);
+
+    impl BaselineSource for Walkers {
+        fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
+            self.0.get(usize::from(slot)).map(|history| (&FORMAT, history))
+        }
+    }
+
+    #[test]
+    fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
+        let mut walks: Vec<SteeredWalk> = (0..30).map(SteeredWalk::new).collect();
+        let mut receiver = Walkers(walks.iter().map(|_| BaselineHistory::new(0)).collect());
+        let (mut bits, mut count) = (0, 0);
+        for number in 1..200_u64 {
+            let stamp = GameTime::from_millis(number * STEP_MS);
+            // An acknowledgement takes one tick, or two.
+            let lag = 1 + number % 2;
+            let acked = (number > 40).then(|| AckedSet { newest: number - lag, mask: u32::MAX });
+            let mut bytes = Vec::new();
+            let mut writer =
+                SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
+            let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
+            for ((slot, pose), history) in (0..).zip(&poses).zip(&receiver.0) {
+                let baseline = acked.and_then(|acked| history.baseline(&acked));
+                let mode =
+                    if baseline.is_some() { BaselineMode::Window } else { BaselineMode::Absolute };
+                let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
+                writer.write_shared(slot, mode, &code(&FORMAT, baseline, stamp, pose));
+            }
+            writer.finish();
+            let mut read = Vec::new();
+            assert_eq!(read_section(&bytes, number, stamp, &receiver, &mut read), Ok(acked));
+            assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
+            for (slot, pose) in read {
+                receiver.0[usize::from(slot)].insert(ReceivedPose { number, stamp, pose });
+            }
+            if number > 50 {
+                bits += 8 * bytes.len();
+                count += poses.len();
+            }
+        }
+        let each = bits as f64 / f64::from(count as u32);
+        println!("{each:.2} bits a walker and update, section and all");
+        assert!(each < 7.5, "{each}");
     }
 }

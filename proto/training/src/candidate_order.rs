@@ -1,6 +1,6 @@
 //! An order of candidates for sections without slots: those of the trainer and of benches.
 
-use crate::pose::Pose;
+use ambit_proto::pose::Pose;
 
 /// Candidates by the distance of their baselines from the reference's, so that an object follows
 /// those that push it. Candidates at the same distance, or all if there is no reference, keep their
@@ -47,8 +47,9 @@ impl CandidateOrder {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::pose::MAX_AT;
+
     use super::*;
-    use crate::pose::MAX_AT;
 
     #[test]
     fn candidates_are_sorted_by_their_distance_from_the_reference() {

@@ -1,10 +1,12 @@
 //! From samples to weights.
 
-use super::{NumberSample, Samples};
-use crate::pose::fine::tail_curve::{shape_index, shape_piece, student_tail};
-use crate::pose::trained::fine::{
-    CLASSES, FineWeights, PIECES, SHAPES, SPREADS, TailShape, UNCHANGED_CONTEXTS, WEIGHT_ONE,
+use ambit_proto::pose::trained::FineWeights;
+use ambit_proto::pose::trained::internals::{
+    CLASSES, PIECES, SHAPES, SPREADS, TailShape, UNCHANGED_CONTEXTS, WEIGHT_ONE, shape_index,
+    shape_piece,
 };
+
+use super::{NumberSample, Samples};
 
 /// A class with fewer samples stays as it was.
 const MIN_SAMPLES: usize = 200;
@@ -136,7 +138,7 @@ fn fit_shape(samples: &Samples, weights: &FineWeights, parts: &[usize], index: u
             for point in 0..POINTS {
                 let off = ((point as f32 + 0.5) / POINTS as f32 - 0.5) * sample.scale;
                 let t = (sample.outcome + off).abs() / log_spread.exp2();
-                counts[shape_piece(student_tail(t)).0] += 1.0 / f64::from(POINTS);
+                counts[shape_piece(t)] += 1.0 / f64::from(POINTS);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! The trainer and the benchmark `cubes-trace` share this, so that both follow the same rule: frame
 //! n is coded from frames up to n - [`ACK_LAG_FRAMES`] only.
 
-use crate::pose::fine::{AgedPose, KnownObject};
-use crate::pose::{Pose, PoseFormat};
+use ambit_proto::pose::fine::{AgedPose, KnownObject};
+use ambit_proto::pose::{Pose, PoseFormat};
 
 /// The newest frame that is known to have arrived is this many frames older than the coded one:
 /// 100 ms at 60 frames a second.

@@ -6,14 +6,15 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ambit_proto::pose::trained::training::PoseRecording;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use anyhow::{Context, bail, ensure};
 
+use super::PoseRecording;
+
 /// Cubes in a frame.
-pub(crate) const CUBES: usize = 901;
+pub const CUBES: usize = 901;
 const FRAME_US: u32 = 16_667;
 /// Grid and turn of the recordings.
 const FORMAT: PoseFormat =
@@ -24,22 +25,8 @@ const FRAME_BYTES: usize = CUBES * CUBE_BYTES;
 /// The longest accepted file: an hour.
 const MAX_BYTES: u64 = FRAME_BYTES as u64 * 60 * 3_600;
 
-/// A file, relative to the folder where `cargo` was called: benches run in the folder of their
-/// package.
-pub(crate) fn find(file: &str) -> PathBuf {
-    let folders = [
-        std::env::var_os("PWD").map(PathBuf::from),
-        Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))),
-    ];
-    let named = folders.into_iter().flatten().map(|folder| folder.join(file));
-    named
-        .chain([PathBuf::from(file)])
-        .find(|path| path.is_file())
-        .unwrap_or_else(|| PathBuf::from(file))
-}
-
 /// Reads a recording: raw, or compressed if its name ends in `.xz`.
-pub(crate) fn read(path: &Path) -> anyhow::Result<PoseRecording> {
+pub fn read(path: &Path) -> anyhow::Result<PoseRecording> {
     let context = || format!("cannot read the recording {}", path.display());
     let file = BufReader::new(File::open(path).with_context(context)?);
     let mut bytes = Vec::new();

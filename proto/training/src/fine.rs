@@ -8,19 +8,19 @@
 
 mod fit;
 
+use ambit_proto::pose::Pose;
+use ambit_proto::pose::fine::FineState;
+use ambit_proto::pose::trained::FineWeights;
+use ambit_proto::pose::trained::internals::{
+    BitCategory, CLASSES, CLOSE_SUPPORTED, DecisionCoder, FINE_WEIGHTS, FLAG_CONTEXTS,
+    LARGEST_CONTEXTS, MEMBERSHIP_CONTEXTS, PIECES, POSITION_FEATURES, SHAPES, SPREAD_FEATURES,
+    SPREADS, SampledSnapshot, TOTAL, TURN_FEATURES, TailShape, UNCHANGED_CONTEXTS, WEIGHT_ONE,
+    fine_state,
+};
+
 use self::fit::fit;
 use super::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use super::{CandidateOrder, Trained, source};
-use crate::pose::Pose;
-use crate::pose::fine::FineState;
-use crate::pose::fine::decision_coder::{BitCategory, DecisionCoder, TOTAL};
-use crate::pose::fine::section_coder::{FineSectionCoder, Membership};
-use crate::pose::trained::fine::{
-    CLASSES, CLOSE_SUPPORTED, FINE_WEIGHTS, FLAG_CONTEXTS, FineWeights, LARGEST_CONTEXTS,
-    MEMBERSHIP_CONTEXTS, PIECES, POSITION_FEATURES, SHAPES, SPREAD_FEATURES, SPREADS,
-    TURN_FEATURES, TailShape, UNCHANGED_CONTEXTS, WEIGHT_ONE,
-};
-use crate::wire::WRITE_CANNOT_FAIL;
 
 /// How many [`BitCategory`]s there are.
 const CATEGORIES: usize = BitCategory::Motion as usize + 1;
@@ -40,7 +40,7 @@ const SPARSE: [&[usize]; 5] = [&[6], &[6, 9, 12, 15, 18], &[9, 13, 14, 20], &[6,
 impl Trained for FineWeights {
     type Examples = PoseRecording;
 
-    const FILE: &'static str = "src/pose/trained/fine/numbers.rs";
+    const FILE: &'static str = "fine.rs";
 
     fn in_use() -> &'static Self {
         &FINE_WEIGHTS
@@ -54,7 +54,8 @@ impl Trained for FineWeights {
     }
 
     fn to_source(&self) -> String {
-        source::module(
+        source::generated(
+            "FINE_WEIGHTS",
             "FineWeights",
             "fine FILE",
             &[
@@ -72,36 +73,33 @@ impl Trained for FineWeights {
     }
 }
 
-impl FineWeights {
-    /// What training starts from: every object goes on as it did, close to the reference with it.
-    fn untrained() -> Self {
-        let one = WEIGHT_ONE as i16;
-        let student: TailShape =
-            std::array::from_fn(|i| (i * i * 65_535 / (PIECES * PIECES)) as u16);
-        let mut weights = Self {
-            position: [[[0; POSITION_FEATURES]; CLASSES]; 2],
-            turn: [[0; TURN_FEATURES]; CLASSES],
-            spread: [[[0; SPREAD_FEATURES]; CLASSES]; SPREADS],
-            shapes: [[student; SHAPES]; 4],
-            membership: [1 << 15; MEMBERSHIP_CONTEXTS],
-            flag: [1 << 15; FLAG_CONTEXTS],
-            same_position: [1 << 12; UNCHANGED_CONTEXTS],
-            same_turn: [1 << 12; UNCHANGED_CONTEXTS],
-            largest: [50_000; LARGEST_CONTEXTS],
-        };
-        for class in 0..CLASSES {
-            let is_close = class < FIRST_DISTANT || class == CLOSE_SUPPORTED;
-            // Feature 4 is the movement with the reference, 2 the object's own.
-            let feature = if is_close { 4 } else { 2 };
-            weights.position[0][class][feature] = one;
-            weights.position[1][class][feature] = one;
-            weights.turn[class][feature] = one;
-            for part in &mut weights.spread {
-                part[class][0] = 4 * one;
-            }
+/// What training starts from: every object goes on as it did, close to the reference with it.
+fn untrained() -> FineWeights {
+    let one = WEIGHT_ONE as i16;
+    let student: TailShape = std::array::from_fn(|i| (i * i * 65_535 / (PIECES * PIECES)) as u16);
+    let mut weights = FineWeights {
+        position: [[[0; POSITION_FEATURES]; CLASSES]; 2],
+        turn: [[0; TURN_FEATURES]; CLASSES],
+        spread: [[[0; SPREAD_FEATURES]; CLASSES]; SPREADS],
+        shapes: [[student; SHAPES]; 4],
+        membership: [1 << 15; MEMBERSHIP_CONTEXTS],
+        flag: [1 << 15; FLAG_CONTEXTS],
+        same_position: [1 << 12; UNCHANGED_CONTEXTS],
+        same_turn: [1 << 12; UNCHANGED_CONTEXTS],
+        largest: [50_000; LARGEST_CONTEXTS],
+    };
+    for class in 0..CLASSES {
+        let is_close = class < FIRST_DISTANT || class == CLOSE_SUPPORTED;
+        // Feature 4 is the movement with the reference, 2 the object's own.
+        let feature = if is_close { 4 } else { 2 };
+        weights.position[0][class][feature] = one;
+        weights.position[1][class][feature] = one;
+        weights.turn[class][feature] = one;
+        for part in &mut weights.spread {
+            part[class][0] = 4 * one;
         }
-        weights
     }
+    weights
 }
 
 fn train(
@@ -109,7 +107,7 @@ fn train(
     is_used: impl Fn(usize) -> bool,
     progress: &mut dyn FnMut(&str),
 ) -> FineWeights {
-    let mut weights = FineWeights::untrained();
+    let mut weights = untrained();
     for round in 0..=ROUNDS {
         let (samples, rates) = code(recording, &weights, &is_used);
         progress(&format!(
@@ -217,7 +215,7 @@ fn code(
     is_used: &impl Fn(usize) -> bool,
 ) -> (Samples, [f64; 2]) {
     let (mut samples, mut state, mut order) =
-        (Samples::default(), FineState::with_weights(weights.clone()), CandidateOrder::default());
+        (Samples::default(), fine_state(weights.clone()), CandidateOrder::default());
     let (mut bits, mut packets) = ([0.0; 2], [0_u32; 2]);
     let frame_of = |number| recording.frame(number);
     for number in ACK_LAG_FRAMES..recording.frames() {
@@ -264,15 +262,13 @@ fn code_frame(
 ) {
     let baseline = known.baseline();
     let changed = |object: usize| (frame[object] != baseline[object]).then_some(&frame[object]);
-    let mut section = FineSectionCoder::new(samples, state, Membership::Coded);
+    let mut section = SampledSnapshot::new(samples, state);
     let history = known.history(0);
-    section.code_reference(&known.known(0, &history), changed(0)).expect(WRITE_CANNOT_FAIL);
+    section.code_reference(&known.known(0, &history), changed(0));
     order.sort(Some(&baseline[0]), baseline[1..].iter());
     for index in order.indices() {
         let object = index + 1;
         let history = known.history(object);
-        section
-            .code_object(&known.known(object, &history), changed(object))
-            .expect(WRITE_CANNOT_FAIL);
+        section.code_object(&known.known(object, &history), changed(object));
     }
 }
