@@ -78,7 +78,7 @@ impl Lobby {
             self.emit_record(RecordKey::Player(id), record);
         }
         for id in rooms {
-            let record = self.rooms.get(id).map(|room| self.room_record(room).encode_to_vec());
+            let record = self.rooms.get(id).map(|room| Self::room_record(room).encode_to_vec());
             self.emit_record(RecordKey::Room(id), record);
         }
         // Last: by then the records say that the host's rooms run elsewhere.
@@ -146,7 +146,7 @@ impl Lobby {
         }
     }
 
-    fn room_record(&self, room: &LobbyRoom) -> pb::Room {
+    fn room_record(room: &LobbyRoom) -> pb::Room {
         let runs_on = match room.phase {
             RoomPhase::Waiting | RoomPhase::Opening { .. } => None,
             RoomPhase::Running { host } => Some(host.0),

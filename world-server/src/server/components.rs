@@ -14,7 +14,7 @@ use ambit_host::web_certificates::{self, WebCertificates};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
-use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD};
+use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD, Fingerprint};
 use anyhow::Context as _;
 use quinn::{Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -79,15 +79,8 @@ impl ServerComponents {
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
         let (endpoint, peers) = listen(config, &identity, &certificates)?;
         let http = HttpListeners::bind(config).await?;
-        let addresses = Addresses {
-            world: endpoint.local_addr()?,
-            peers: peers.as_ref().map(Endpoint::local_addr).transpose()?,
-            http: http.plain.as_ref().map(|(_, address)| *address),
-            https: http.with_tls.as_ref().map(|(_, address)| *address),
-            advertised: config.advertise.map(|advertised| advertised.ip),
-            fingerprint: identity.fingerprint(),
-            hosts: config.hosts,
-        };
+        let fingerprint = identity.fingerprint();
+        let addresses = bound_addresses(config, fingerprint, &endpoint, peers.as_ref(), &http)?;
         let servers = ServerList::new(
             advertised_address(config, &addresses),
             addresses.fingerprint,
@@ -265,6 +258,24 @@ async fn until_ended<T>(task: Option<&mut JoinHandle<T>>) -> Result<T, JoinError
         Some(task) => task.await,
         None => std::future::pending().await,
     }
+}
+
+fn bound_addresses(
+    config: &Config,
+    fingerprint: Fingerprint,
+    endpoint: &Endpoint,
+    peers: Option<&Endpoint>,
+    http: &HttpListeners,
+) -> anyhow::Result<Addresses> {
+    Ok(Addresses {
+        world: endpoint.local_addr()?,
+        peers: peers.map(Endpoint::local_addr).transpose()?,
+        http: http.plain.as_ref().map(|(_, address)| *address),
+        https: http.with_tls.as_ref().map(|(_, address)| *address),
+        advertised: config.advertise.map(|advertised| advertised.ip),
+        fingerprint,
+        hosts: config.hosts,
+    })
 }
 
 /// The protocols of players.
