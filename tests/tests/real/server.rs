@@ -192,7 +192,7 @@ fn a_wrong_option_is_explained_in_one_line() -> Result<()> {
         (vec!["--listen", port.as_str()], port.as_str()),
         (vec!["--config", "/nowhere.toml"], "/nowhere.toml"),
     ] {
-        let mut command = std::process::Command::new(binary("world-server"));
+        let mut command = Command::new(binary("world-server"));
         scratch.confine(&mut command);
         let output = command.args(["--http", "127.0.0.1:0"]).args(&arguments).output()?;
         assert!(!output.status.success());

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use ambit_host::protocol::messages::{
-    HostToWorld, JournalKept, WorldToHost, host_to_world, world_to_host,
+    AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
@@ -246,7 +246,7 @@ impl LobbyAndHosts {
                 self.lobby.handle_host(self.now, id, report);
             }
             if let Some(serial) = journal {
-                let kept = world_to_host::Body::JournalKept(JournalKept { serial });
+                let kept = world_to_host::Body::AcknowledgeJournal(AcknowledgeJournal { serial });
                 self.send_order(id, HostOrder::Message(kept));
             }
             self.handle_outputs();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{MAX_ROOMS_PER_ADDRESS, MAX_RUNNING_PER_ADDRESS, RandomRun};
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::sessions::connections::Stage;
+use crate::lobby::sessions::players::LobbyPlayer;
 
 impl RandomRun {
     /// Checks the invariants of the lobby, and that clients know their state.
@@ -118,7 +119,7 @@ impl RandomRun {
     /// The number of sessions of the address that has the most.
     pub(super) fn most_sessions_of_an_address(&self) -> usize {
         let players = &self.lobby.players;
-        let networks = players.iter().filter_map(|player| player.counted_at());
+        let networks = players.iter().filter_map(LobbyPlayer::counted_at);
         networks.map(|network| players.counted_at(network).count()).max().unwrap_or_default()
     }
 

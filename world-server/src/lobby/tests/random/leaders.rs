@@ -6,7 +6,7 @@ use std::time::Duration;
 use ambit_host::protocol::messages::{
     Heartbeat, HostReady, RoomHere, host_to_world, world_to_host,
 };
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::RoomId;
 
 use super::super::harness::hello;
 use super::RandomRun;
