@@ -93,8 +93,8 @@
 //! - A command that is repeated after a failover and that the last host has executed has no answer.
 //! - Of a kind of which only the newest counts (`CommandKind.newest_only`), a command whose number
 //!   is not above that of the newest of its kind that has arrived on this connection: `outdated`.
-//!   (b is above a if b - a, modulo 2^32, is 1 to 2^31 - 1.) Within 30 s of the player's return also
-//!   one that is 1 to 127 behind the newest of its kind that the last host has executed. Other
+//!   (b is above a if b - a, modulo 2^32, is 1 to 2^31 - 1.) Within 30 s of the player's return
+//!   also one that is 1 to 127 behind the newest of its kind that the last host has executed. Other
 //!   commands are executed in the order of their arrival, whatever their numbers.
 //! - One with a position that is not on the map: `bad_position`. One with an object that the client
 //!   does not follow, or never did: `no_such_object`. The first such field decides. Aliases are

@@ -172,7 +172,8 @@ pub struct Config {
     pub advertise: Option<Advertise>,
 
     /// Directory for the server's files: its certificates, keys and secrets, created on the first
-    /// run. For one server at a time, unless all that use it are of clusters. By default `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
+    /// run. For one server at a time, unless all that use it are of clusters. By default
+    /// `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
     #[arg(long, value_name = "DIR", env = "AMBIT_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
 

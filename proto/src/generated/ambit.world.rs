@@ -4,7 +4,10 @@ pub struct ClientToWorld {
     /// Repeated in the answer. Not 0.
     #[prost(uint64, tag = "1")]
     pub request: u64,
-    #[prost(oneof = "client_to_world::Body", tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
+    #[prost(
+        oneof = "client_to_world::Body",
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
+    )]
     pub body: ::core::option::Option<client_to_world::Body>,
 }
 /// Nested message and enum types in `ClientToWorld`.

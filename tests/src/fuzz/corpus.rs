@@ -1,8 +1,9 @@
 //! The committed inputs of the fuzz targets: an archive a target, `tests/fuzz/corpus/TARGET.txt`.
 //!
 //! Each line has an input's name, a blank, and its bytes in hexadecimal digits; the lines are
-//! sorted by name. Text, so that a change of one input is a change of one line. The program `corpus`
-//! unpacks an archive to a folder with a file for each input, as fuzzers want it, and packs one.
+//! sorted by name. Text, so that a change of one input is a change of one line. The program
+//! `corpus` unpacks an archive to a folder with a file for each input, as fuzzers want it, and
+//! packs one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

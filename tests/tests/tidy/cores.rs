@@ -9,7 +9,8 @@ use super::source::{Source, members, product};
 
 /// The shells of each crate: files below its `src/`.
 const SHELLS: &[(&str, &str)] = &[
-    ("proto", "pose/trained/training vectors"),
+    ("proto", "vectors"),
+    ("proto/training", "cubes lib main"),
     (
         "proto/transport",
         "accept acceptance_limits frame_reader key_proof player_connection quic quic/cid \
@@ -17,19 +18,21 @@ const SHELLS: &[(&str, &str)] = &[
     ),
     (
         "game-server/host",
-        "agones agones/sidecar clock_thread dial endpoint host host/actor host/connection \
-         host/control host/control_stream host/cpu host/inbox host/inlet host/outlet host/recent \
-         host/room_thread host_link process process_watcher room_files web_certificates",
+        "agones agones/sidecar clock_thread data_files dial endpoint host host/actor \
+         host/connection host/control host/control_stream host/cpu host/inbox host/inlet \
+         host/outlet host/recent host/room_thread host_link process process_watcher room_files \
+         web_certificates",
     ),
     (
         "world-server",
-        "actor actor/handlers actor/idle actor/messages admin admin/listener admin/page_files \
-         admin/status admin/tls_stream client_connection cluster cluster/follow cluster/kept_rooms \
-         cluster/lead cluster/nats cluster/server_list cluster/store cluster/write_queue config \
-         config/file config/values hosts hosts/embedded hosts/heard_hosts hosts/process \
-         hosts/remote hosts/room_checkpoints identity keep/directory outgoing peer_door server \
-         server/components server/connection_router server/hosts_start server/lobby_start session \
-         walk_about",
+        "actor actor/handlers actor/idle actor/messages admin admin/asked_host admin/listener \
+         admin/page_files admin/status admin/tls_stream client_connection cluster \
+         cluster/follow cluster/kept_rooms cluster/lead cluster/nats cluster/server_list \
+         cluster/store cluster/write_queue config config/file config/values contended_places \
+         data_lock hosts hosts/embedded hosts/heard_hosts hosts/process hosts/remote \
+         hosts/room_checkpoints identity keep/directory outgoing peer_door server \
+         server/components server/connection_router server/hosts_start server/lobby_start \
+         session",
     ),
     (
         "client-core",

@@ -1,5 +1,5 @@
-//! The parts of the pages that are made from something else: lists of flags, tables of parameters, and
-//! code that is compiled elsewhere.
+//! The parts of the pages that are made from something else: lists of flags, tables of parameters,
+//! and code that is compiled elsewhere.
 //!
 //! Such a part stands between `<!-- made from SOURCE -->` and `<!-- end -->`. The sources:
 //! - `NAME --help`: the flags of a program;

@@ -5,10 +5,10 @@
 //!
 //! Invariants of every text here: NFC; no white space at its ends; not empty; within its length in
 //! characters; nothing that controls a terminal or changes the direction of the text around it; no
-//! noncharacters; nothing invisible that could make two names look the same. Chat may contain joining characters
-//! (emoji and Persian need them); names may not. Names have single spaces, few marks on a letter,
-//! and nothing that ends a name in a line of chat. Source: Unicode Technical Report 36 (security),
-//! Standard 39 (names that look the same), Annex 15 (normalisation).
+//! noncharacters; nothing invisible that could make two names look the same. Chat may contain
+//! joining characters (emoji and Persian need them); names may not. Names have single spaces, few
+//! marks on a letter, and nothing that ends a name in a line of chat. Source: Unicode Technical
+//! Report 36 (security), Standard 39 (names that look the same), Annex 15 (normalisation).
 
 use std::fmt;
 

@@ -1,12 +1,12 @@
 //! Players who have arrived on a map, until what is kept of that map has them.
 //!
 //! The directory says at once that a player is on the new map. What is kept of the map may be
-//! older, and then it does not have the avatar. So the carried state stays in the record until it is kept
-//! there: with `--keep DIR`, whose log has everything in order, until the map's first checkpoint;
-//! with rooms that are stored at intervals, until the map was stored after the arrival. If the map
-//! goes on from what was kept, the player is admitted again; a room that has the avatar only
-//! answers that. If nothing of the map was kept, the player returns to where it came from, if a
-//! seat is free there.
+//! older, and then it does not have the avatar. So the carried state stays in the record until it
+//! is kept there: with `--keep DIR`, whose log has everything in order, until the map's first
+//! checkpoint; with rooms that are stored at intervals, until the map was stored after the arrival.
+//! If the map goes on from what was kept, the player is admitted again; a room that has the avatar
+//! only answers that. If nothing of the map was kept, the player returns to where it came from, if
+//! a seat is free there.
 //!
 //! Bound: one for each member.
 
