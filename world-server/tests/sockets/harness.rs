@@ -308,7 +308,7 @@ pub(crate) async fn within<F: Future>(future: F) -> F::Output {
 pub(crate) async fn http(address: SocketAddr, path: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("HTTP");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: ambit\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("an open stream");
     let mut answer = Vec::new();
     within(stream.read_to_end(&mut answer)).await.expect("an answer");
