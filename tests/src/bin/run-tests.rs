@@ -21,7 +21,7 @@ const QUICK: [&str; 4] = ["clients::", "consoles::", "server::", "usage::"];
 /// Runs a compiler, which must not see that times of tests are asked for.
 const COMPILES: &str = "ambit-macros messages";
 /// How many tests with real processes run at a time.
-const REAL_AT_A_TIME: usize = 6;
+const REAL_AT_A_TIME: usize = 4;
 const SLOWEST_SHOWN: usize = 20;
 
 /// A test program of the workspace.

@@ -80,7 +80,7 @@ fn four_bots_play_cubes_on_a_bad_network() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=13,delay=40ms,jitter=10ms,seed=1";
-    let seconds = real::load_seconds(15, 60);
+    let seconds = real::load_seconds(25, 60);
     let arguments = [
         "--count",
         "4",

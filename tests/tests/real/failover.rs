@@ -79,9 +79,7 @@ fn end_hosts(signal: &str, at_once: usize, flags: &[&str]) -> Result<()> {
             metrics["ambit_host_players"] == all_players
         })?;
         counting.wait_for_commands(10)?;
-        if signal == "KILL" {
-            outlast_suspicion();
-        }
+        outlast_suspicion();
     }
     let (mut acknowledged, mut moves, mut gaps) = (0, 0, Vec::new());
     for crowd in crowds {

@@ -24,7 +24,7 @@ use fastrand::Rng;
 /// Virtual minutes of one run.
 const RUN_MINUTES: u64 = 10;
 /// Virtual minutes of all runs, unless the environment sets another number.
-const TOTAL_MINUTES: u64 = 2_000;
+const TOTAL_MINUTES: u64 = 600;
 /// Virtual time of one step.
 const STEP: Duration = Duration::from_millis(100);
 /// Players at the same time.
