@@ -119,15 +119,9 @@ fn a_quit_counts_if_the_connection_ends_right_after_it() {
                 }
             };
             soon(is_sent).await;
-            let before = quic.stats().udp_tx.datagrams;
             quic.close(VarInt::from_u32(0x100), b"");
-            // quinn does not count frames of this kind when it sends them.
-            let is_closed = async {
-                while quic.stats().udp_tx.datagrams == before {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
-            };
-            soon(is_closed).await;
+            // quinn counts nothing of a connection that it closes: time for it to send that.
+            tokio::time::sleep(Duration::from_millis(20)).await;
             drop(go_on);
             // Whichever way the end is noticed.
             tokio::select! {
