@@ -53,6 +53,14 @@ impl Host {
         self.log.find(words, |line| line.contains(words).then(|| line.to_owned()))
     }
 
+    /// The first line of its log that contains `words`, read before or not: for lines in any order.
+    pub fn wait_for_any_log(&mut self, words: &str) -> Result<String> {
+        match self.log.seen.iter().find(|line| line.contains(words)) {
+            Some(line) => Ok(line.clone()),
+            None => self.wait_for_log(words),
+        }
+    }
+
     /// The address that it gives to players, once it accepts rooms.
     pub fn wait_for_address(&mut self) -> Result<String> {
         let line = self.wait_for_log("hosting rooms")?;

@@ -40,7 +40,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, port, &["--advertise", "127.0.0.1"])?;
     let address = host.wait_for_address()?;
-    let missing = host.wait_for_log("Agones' sidecar is not at")?;
+    let missing = host.wait_for_any_log("Agones' sidecar is not at")?;
     assert!(
         missing.contains(&format!("localhost:{port}")) && missing.contains("continues without it"),
         "{missing}"
