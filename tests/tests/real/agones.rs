@@ -67,7 +67,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     let address = host.wait_for_address()?;
-    let failure = host.wait_for_log("Agones does not take ready")?;
+    let failure = host.wait_for_any_log("Agones does not take ready")?;
     assert!(
         failure.contains("POST /ready") && failure.contains("the API server does not answer"),
         "{failure}"
