@@ -19,7 +19,7 @@ const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
 /// Of the tests with real processes, what `--quick` runs.
 const QUICK: [&str; 4] = ["clients::", "consoles::", "server::", "usage::"];
 /// Runs a compiler, which must not see that times of tests are asked for.
-const COMPILES: &str = "ambit-macros messages";
+const COMPILES: &str = "ambit-messages messages";
 /// How many tests with real processes run at a time.
 const REAL_AT_A_TIME: usize = 4;
 const SLOWEST_SHOWN: usize = 20;

@@ -271,8 +271,8 @@ fn a_page_that_is_loaded_anew_has_the_same_avatar_and_a_lost_host_too() -> Resul
         for (index, signal) in ["KILL", "TERM", "KILL", "TERM"].into_iter().enumerate() {
             if index == 2 {
                 make_line_bad(&ann).await?;
-                outlast_suspicion();
             }
+            outlast_suspicion();
             // The oldest one: after two signals the room was on each.
             server_signal(server.children()[0], signal)?;
             server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;

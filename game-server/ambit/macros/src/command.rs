@@ -146,12 +146,14 @@ impl<'i> CommandVariant<'i> {
         let Some(fields) = self.fields else {
             return quote!(Self::#variant);
         };
+        // Of this macro, also where a type comes from another one.
+        let given = quote!(fields);
         let fields = fields.named.iter().map(|field| {
             let (ident, ty) = (&field.ident, &field.ty);
             let value = quote_spanned!(ty.span()=>
                 <#ty as ::ambit::__private::MessageField>::from_value(
-                    fields.take()?,
-                    fields.objects(),
+                    #given.take()?,
+                    #given.objects(),
                 )?
             );
             quote!(#ident: #value)

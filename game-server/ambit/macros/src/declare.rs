@@ -1,6 +1,6 @@
 //! `#[derive(Declare)]`: what a game consists of.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
@@ -109,7 +109,8 @@ impl Declaration {
                 }},
             )
         } else {
-            let span = game.span();
+            // `self` is that of this macro, also where the game's name comes from another one.
+            let span = game.span().resolved_at(Span::call_site());
             (
                 quote_spanned!(span=>
                     ::core::option::Option::Some(::ambit::__private::SavedGame::to_bytes(self))

@@ -30,14 +30,16 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         let name = names::of_field(ident);
         field_spec(ty, &name)
     });
+    // Of this macro, also where a type comes from another one.
+    let this = quote!(self);
     let values = fields.iter().map(|field| {
         let (ident, ty) = (&field.ident, &field.ty);
         quote_spanned!(ty.span()=>
-            <#ty as ::ambit::__private::MessageField>::into_value(self.#ident)
+            <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
         )
     });
     let about_object = quote_spanned!(about_type.span()=>
-        ::ambit::__private::EventObject::object(&self.#about_ident)
+        ::ambit::__private::EventObject::object(&#this.#about_ident)
     );
     Ok(quote! {
         #[automatically_derived]
@@ -79,11 +81,15 @@ fn find_about<'f>(input: &DeriveInput, fields: &[&'f Field]) -> syn::Result<&'f 
 
 /// Whether a type is `Id<...>` or `ObjectId`, as far as its name says.
 fn is_object(ty: &Type) -> bool {
-    let Type::Path(path) = ty else {
-        return false;
-    };
-    let last = path.path.segments.last();
-    last.is_some_and(|last| last.ident == "Id" || last.ident == "ObjectId")
+    match ty {
+        // What a macro of the author's was given.
+        Type::Group(group) => is_object(&group.elem),
+        Type::Path(path) => {
+            let last = path.path.segments.last();
+            last.is_some_and(|last| last.ident == "Id" || last.ident == "ObjectId")
+        }
+        _ => false,
+    }
 }
 
 /// The declaration of a field. The type is mentioned in the same form everywhere, so that the

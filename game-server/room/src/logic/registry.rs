@@ -69,10 +69,18 @@ impl Registry {
     /// Adds a game.
     ///
     /// # Panics
-    /// If a game of that name is registered already, or if the game redeclares a parameter that
-    /// every room has and changes more than its default. Both are bugs of the game.
+    /// If the name is not 1 to 32 of a-z, 0-9, `_` and `-`, if a game of that name is registered
+    /// already, or if the game redeclares a parameter that every room has and changes more than its
+    /// default. All are bugs of the game.
     #[must_use]
     pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
+        let is_typeable = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+        assert!(
+            (1..=32).contains(&info.name.len()) && info.name.chars().all(is_typeable),
+            "the name of the game {:?} must consist of 1 to 32 of a-z, 0-9, `_` and `-`, so that \
+             players can type it",
+            info.name
+        );
         assert!(self.info(info.name).is_none(), "a game {:?} is registered already", info.name);
         for parameter in info.parameters {
             let common = ROOM_PARAMETERS.iter().find(|common| common.key == parameter.key);

@@ -62,25 +62,16 @@ impl Lobby {
         self.restored.one_at_a_time = true;
     }
 
-    /// Ends a restored room, which ended an earlier process. Its players are told when they come
-    /// back. Returns what a recording of it begins with; `None` if there is no such room.
+    /// Ends a restored room, which ended an earlier process. Returns what a recording of it begins
+    /// with; `None` if there is no such room.
     pub fn set_aside_room(&mut self, now: LocalTime, id: RoomId) -> Option<Header> {
-        let room = self.rooms.get(id).filter(|room| room.is_running())?;
+        self.rooms.get(id).filter(|room| room.is_running())?;
         let why = LobbyRefusal::new(
             ErrorCode::ServerError,
             format!("room {id} was closed: the server ended when it went on with it"),
         );
-        let members: Vec<_> = room.seats.players().collect();
         let header = self.room_assignment(id).into_header(to_millis(self.config.grace));
-        let world = self.rooms.at(id).world_id();
-        self.close_room(now, id, why.clone());
-        for member in members {
-            if let Some(player) = self.players.get(member)
-                && player.room.is_none()
-            {
-                self.players.at_mut(member).lost_room = Some((world, why.clone()));
-            }
-        }
+        self.close_room(now, id, why);
         self.advance(now);
         Some(header)
     }

@@ -235,7 +235,8 @@ impl Lobby {
         self.close_room_by_host(now, id, why);
     }
 
-    /// As `close_room`, when the game host has closed the room or was lost.
+    /// As `close_room`, when the game host has closed the room or was lost. Members who are away
+    /// are told when they come back.
     pub(in crate::lobby) fn close_room_by_host(
         &mut self,
         now: LocalTime,
@@ -260,6 +261,10 @@ impl Lobby {
         let conns = self.room_conns(&room, None);
         for player in room.seats.players() {
             self.return_to_lobby(now, player);
+            let known = self.players.at_mut(player);
+            if known.conn.is_none() {
+                known.lost_room = Some((id, why.clone()));
+            }
         }
         self.outbox.broadcast(conns, room_left_body(id, why));
         self.timers.cancel(Timer::Opening(id));

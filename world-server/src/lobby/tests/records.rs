@@ -1,7 +1,7 @@
 //! A lobby that writes directory records, and another one that restores them.
 
 use ambit_host::protocol::messages::world_to_host;
-use ambit_proto::codes::ErrorCode;
+use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{
     self, CreateRoom, client_to_world as ask, world_to_client::Body,
 };
@@ -441,6 +441,22 @@ fn players_of_a_room_that_is_set_aside_are_told_when_they_come_back() {
     next.resume(&bob);
     next.host(next.lobby.last_host().0 + 1, 4);
     assert_eq!(opened(&mut next), [two]);
+}
+
+/// Its game may have changed, so that its state fits no longer.
+#[test]
+fn players_are_told_later_why_no_host_could_go_on_with_their_room() {
+    let (first, [ann, ..], [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
+    let host = next.host(next.lobby.last_host().0 + 1, 4);
+    assert_eq!(opened(&mut next), [one, two, three]);
+    next.opened(host, one, Some(codes::error(ErrorCode::ServerError, "the state does not fit")));
+    let conn = next.connect();
+    let welcome = next.welcome(conn, "x", &ann.token);
+    assert_eq!((welcome.resumed, welcome.room), (true, Some(one)));
+    let ann = Client { conn, token: welcome.resume_token, ..ann };
+    let (_, message) = next.leave_reason(&ann);
+    assert!(message.contains("the state does not fit"), "{message}");
 }
 
 #[test]

@@ -377,6 +377,24 @@ fn a_refusal_with_the_name_of_a_general_code_is_not_offered() {
 }
 
 #[test]
+#[should_panic(expected = "the name of the game \"two words\" must consist of")]
+fn a_game_whose_name_nobody_can_type_is_not_offered() {
+    #[derive(Default, Serialize, Deserialize, Declare)]
+    #[declare(kinds(Walker))]
+    struct Unnamed;
+    impl Game for Unnamed {
+        const INFO: GameInfo = GameInfo::new("two words", "Has no name.");
+        type Avatar = Walker;
+        type Command = NoCommand;
+        type Refusal = NoRefusal;
+        fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
+            world.spawn(walker_at(50.0, 60.0))
+        }
+    }
+    let _ = Games::new().with::<Unnamed>();
+}
+
+#[test]
 #[should_panic(expected = "cannot be read from what it saves")]
 fn a_game_that_cannot_be_read_from_what_it_saves_is_not_offered() {
     #[derive(Default, Serialize, Deserialize, Declare)]

@@ -1,0 +1,6 @@
+//! Games on the facade, in rooms with clients on virtual time.
+
+mod avatars;
+mod extremes;
+mod macro_made;
+mod stroll;
