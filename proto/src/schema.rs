@@ -25,6 +25,7 @@
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
 mod component;
+mod control_spec;
 mod conversion;
 mod field;
 mod freshness;
@@ -38,10 +39,12 @@ pub use self::component::{
     CONTINUED_FOR, Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, SentPart,
     TIMELINE_CAPACITY,
 };
+pub use self::control_spec::{ControlSpec, Controls, Direction, MAX_KEYS};
 pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Shape};
 use crate::control;
+use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat};
 
 /// The highest number of object kinds: 6 bits on the wire.
@@ -85,6 +88,8 @@ pub struct Schema {
     /// The game's reasons for refusing a command: at most [`MAX_REFUSALS`]; the order defines their
     /// indices.
     pub refusals: Vec<RefusalKind>,
+    /// What players hold and press: at most [`CONTROLS`]; the order defines their bits in a keymap.
+    pub controls: Vec<ControlSpec>,
 }
 
 /// A kind of object: the components of its objects, and how clients see them.
@@ -260,6 +265,9 @@ pub enum SchemaProblem {
     /// A help or a refusal's text is too long or contains control characters.
     #[error("a text for users has at most {MAX_TEXT_BYTES} bytes and no control characters")]
     BadUserText,
+    /// Two controls stand for the same way.
+    #[error("another control stands for the same way on the map")]
+    DirectionTaken,
     /// A choice without names.
     #[error("a choice needs at least one name")]
     NoChoices,
@@ -306,6 +314,7 @@ impl Schema {
         place.check_count("events", self.events.len(), MAX_EVENTS)?;
         place.check_count("commands", self.commands.len(), MAX_COMMANDS)?;
         place.check_count("refusals", self.refusals.len(), MAX_REFUSALS)?;
+        place.check_count("controls", self.controls.len(), CONTROLS.into())?;
         place.check_names("game", [&self.game])?;
         place.check_names("kind", self.kinds.iter().map(|kind| &kind.name))?;
         place.check_names("event", self.events.iter().map(|event| &event.name))?;
@@ -319,6 +328,7 @@ impl Schema {
         self.refusals
             .iter()
             .try_for_each(|refusal| refusal.check(&place.child("refusal", &refusal.name)))?;
+        control_spec::check_controls(&self.controls, &place)?;
         let bytes = control::game::Schema::from(self).encoded_len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
     }
@@ -361,6 +371,18 @@ impl Schema {
     /// `None` if no refusal has this name.
     pub fn refusal_index(&self, name: &str) -> Option<u8> {
         index_of(&self.refusals, |refusal| refusal.name == name)
+    }
+
+    /// `None` if no control has this name.
+    pub fn control_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.controls, |control| control.name == name)
+    }
+
+    /// The keymap in which these controls are held; the first name that no control has otherwise.
+    pub fn keymap<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Keymap, &'n str> {
+        names.into_iter().try_fold(Keymap::default(), |keys, name| {
+            Ok(keys.with(self.control_index(name).ok_or(name)?, true))
+        })
     }
 }
 

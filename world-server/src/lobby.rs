@@ -44,7 +44,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ambit_host::protocol;
-use ambit_host::protocol::messages::{Configure, Drain, host_to_world::Body, world_to_host};
+use ambit_host::protocol::messages::{
+    Configure, Drain, HandingOver, host_to_world::Body, world_to_host,
+};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
 use ambit_proto::ids::PlayerId;
@@ -300,6 +302,7 @@ impl Lobby {
                 Body::Departed(departed) => self.handle_departed(now, host, departed),
                 Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
                 Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
+                Body::HandingOver(HandingOver {}) => self.note_hand_over(host),
                 // The shell stores checkpoints, and gets the reports of watchers on their own
                 // connections.
                 Body::RoomSaved(_) | Body::RoomTick(_) | Body::ProcessEnded(_) => {}

@@ -31,6 +31,9 @@ pub enum SendError {
     /// version of the game. The message has both declarations.
     #[error(transparent)]
     OtherVersion(#[from] CommandMismatch),
+    /// The game has no control of this name.
+    #[error("the game has no control {0:?}; its schema lists those that it has")]
+    UnknownControl(String),
     /// There is no game: it is over, or its connection is being restored.
     #[error("not in a game")]
     NotPlaying,

@@ -9,10 +9,9 @@ use ambit_client_core::command_words;
 use ambit_client_core::frame::Frame;
 use ambit_client_core::typed_command;
 use ambit_proto::ids::RoomId;
-use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{GameCommand, TypedCommand};
-use ambit_proto::schema::Schema;
+use ambit_proto::schema::{Controls, Schema};
 
 use crate::command::{IntoArguments, SendError};
 use crate::error::RequestError;
@@ -165,13 +164,49 @@ impl Game {
         self.session.order(LobbyRequest::LeaveRoom).await
     }
 
-    /// Holds these of the game's controls and releases all others. Presses and releases are sent at
-    /// once, and repeated until the host has confirmed them. Once the game is over, this does
-    /// nothing.
-    pub fn hold(&self, keys: Keymap) {
-        if !self.is_over() {
-            self.session.read(|client, now| client.hold(now, keys));
+    /// Holds these of the game's controls and releases all others, for a client that knows the
+    /// game: the enum with `#[derive(Controls)]`, best in a crate that server and client share.
+    /// Presses and releases are sent at once, and repeated until the host has confirmed them.
+    ///
+    /// ```no_run
+    /// use ambit::prelude::*;
+    ///
+    /// #[derive(Controls)]
+    /// enum Key { TurnLeft, Fire }
+    ///
+    /// # fn example(game: ambit_client::Game) -> Result<(), ambit_client::SendError> {
+    /// game.hold([Key::TurnLeft, Key::Fire])?;
+    /// game.release()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn hold<C: Controls>(
+        &self,
+        controls: impl IntoIterator<Item = C>,
+    ) -> Result<(), SendError> {
+        self.hold_named(controls.into_iter().map(Controls::name))
+    }
+
+    /// The same, with the names of the game's controls.
+    pub fn hold_named<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<(), SendError> {
+        if self.is_over() {
+            return Err(SendError::NotPlaying);
         }
+        self.session.read(|client, now| {
+            let schema = client.schema().ok_or(SendError::NotPlaying)?;
+            let keys = schema.keymap(names);
+            let keys = keys.map_err(|name| SendError::UnknownControl(name.to_owned()))?;
+            client.hold(now, keys);
+            Ok(())
+        })
+    }
+
+    /// Releases all controls.
+    pub fn release(&self) -> Result<(), SendError> {
+        self.hold_named([])
     }
 
     /// What the game declares: kinds of objects with their components, events, commands. `None`

@@ -351,7 +351,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         };
         let step = match line {
             ConsoleCommand::Game(line) => game_command(schema, &line),
-            ConsoleCommand::Keys(keys) => ScriptStep::Hold(Keymap(keys)),
+            ConsoleCommand::Keys(names) => match command::keymap(schema, &names) {
+                Ok(keys) => ScriptStep::Hold(keys),
+                Err(problem) => ScriptStep::Error("usage", problem),
+            },
             _ if avatar => ScriptStep::Objects,
             _ => {
                 self.wait = WaitState::Avatar { until: now + AVATAR_TIMEOUT };

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::ids::RoomId;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::schema::Schema;
 
 use ambit_client_core::client::model::ChatAudience;
 
@@ -45,8 +47,8 @@ pub enum ConsoleCommand {
     Say(Option<ChatAudience>, String),
     /// Remove a player from the room, by name.
     Kick(String),
-    /// Hold these controls, one bit each, until changed.
-    Keys(u32),
+    /// Hold these controls of the game, by name, until changed.
+    Keys(Vec<String>),
     /// A command of the game, if it has it: a line whose first word is none of the console's, or
     /// what follows `do`.
     Game(String),
@@ -76,10 +78,6 @@ pub enum RoomReference {
 #[error("{0}")]
 pub struct UsageError(String);
 
-/// Names of the controls, by bit.
-pub const CONTROLS: [&str; 10] =
-    ["left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use"];
-
 /// The default time of `wait-for`.
 pub const DEFAULT_WAIT_FOR: Duration = Duration::from_secs(5);
 
@@ -103,7 +101,7 @@ pub const HELP: &[(&str, &str)] = &[
          '!TEXT' goes to the lobby",
     ),
     ("kick NAME", "remove a player from the room (its host only)"),
-    ("keys up,fire", "hold these controls until changed; 'keys none' lets go"),
+    ("keys NAME,...", "hold these controls of the game until changed; 'keys none' lets go"),
     ("do NAME ...", "give a command of the game, also one that is called like one of these"),
     ("objects", "what lies around"),
     ("watch on|off", "print updates, or don't"),
@@ -136,7 +134,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
-        ("keys", [names]) => ConsoleCommand::Keys(keys(names)?),
+        ("keys", [names]) => ConsoleCommand::Keys(keys(names)),
         ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
@@ -267,20 +265,21 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
     }
 }
 
-fn keys(names: &str) -> Result<u32, UsageError> {
-    if names == "none" {
-        return Ok(0);
-    }
-    names.split(',').try_fold(0, |held, name| {
-        let numbered = name.parse().ok().filter(|&bit: &usize| bit < 32);
-        let bit = CONTROLS.iter().position(|&control| control == name).or(numbered);
-        let bit = bit.ok_or_else(|| {
-            UsageError(format!(
-                "unknown control '{name}'; there are {}, numbers from 0 to 31, and none",
-                CONTROLS.join(", ")
-            ))
-        })?;
-        Ok(held | 1 << bit)
+fn keys(names: &str) -> Vec<String> {
+    let names = names.split(',').filter(|name| *name != "none");
+    names.map(str::to_owned).collect()
+}
+
+/// The keymap in which these controls of the game are held; what is wrong otherwise.
+pub fn keymap(schema: &Schema, names: &[String]) -> Result<Keymap, String> {
+    schema.keymap(names.iter().map(String::as_str)).map_err(|unknown| {
+        let known: Vec<&str> =
+            schema.controls.iter().map(|control| control.name.as_str()).collect();
+        if known.is_empty() {
+            format!("the game {} has no controls, so there is no '{unknown}'", schema.game)
+        } else {
+            format!("unknown control '{unknown}'; there are {}, and none", known.join(", "))
+        }
     })
 }
 
@@ -317,7 +316,8 @@ mod tests {
             ConsoleCommand::Say(Some(ChatAudience::PlayerNamed("guest 7".into())), "psst".into()),
         );
         check("move 10 20.5", ConsoleCommand::Game("move 10 20.5".into()));
-        check("keys up,fire", ConsoleCommand::Keys(0b1_0100));
+        check("keys up,fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
+        check("keys none", ConsoleCommand::Keys(vec![]));
         check("wait 500ms", ConsoleCommand::Wait(Duration::from_millis(500)));
         check("wait-for started", ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR));
         check(
@@ -330,6 +330,18 @@ mod tests {
             "create den game=field capacity=4 npcs=5",
             ConsoleCommand::Create { name, game, capacity: 4, password: String::new(), parameters },
         );
+    }
+
+    #[test]
+    fn controls_are_those_of_the_game() {
+        let held = |names| keymap(&Schema::example(), &keys(names));
+        assert_eq!(held("left,jump"), Ok(Keymap(0b11)));
+        assert_eq!(held("none"), Ok(Keymap(0)));
+        let unknown = "unknown control 'up'; there are left, jump, and none";
+        assert_eq!(held("jump,up"), Err(unknown.to_owned()));
+        let none = Schema { game: "chess".to_owned(), ..Schema::default() };
+        let refused = keymap(&none, &keys("up")).expect_err("it has none");
+        assert_eq!(refused, "the game chess has no controls, so there is no 'up'");
     }
 
     #[test]
@@ -348,7 +360,6 @@ mod tests {
             ("create den game=field capacity=many", "1 or more"),
             ("create \"\" game=field", "1 character at least"),
             ("create '' game=field", "1 character at least"),
-            ("keys sideways", "left"),
             ("wait long", "500ms"),
             ("wait -5s", "500ms"),
         ] {

@@ -17,7 +17,7 @@ use ambit_client_core::command_words;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 
-use crate::command::{self, CONTROLS, HELP};
+use crate::command::{self, HELP};
 use crate::json;
 
 /// The most candidates for a word.
@@ -247,7 +247,7 @@ fn console_arguments<'l>(
         ("join", []) => rooms(word, known),
         ("join", [_]) => Offers::words(word, ["password="]),
         ("ready" | "watch", []) => Offers::words(word, ["on", "off"]),
-        ("keys", []) => controls(word),
+        ("keys", []) => controls(word, known),
         ("kick", _) => {
             let names = known.players.iter().map(|(_, name)| name.as_str());
             Offers::words(rest, names.filter(|name| name.trim() == *name))
@@ -296,11 +296,13 @@ fn rooms<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
 }
 
 /// The controls after the last comma that are not named yet.
-fn controls(word: &str) -> Offers<'_> {
+fn controls<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let (named, typed) = word.rsplit_once(',').unwrap_or(("", word));
     let named: Vec<&str> = named.split(',').collect();
     let none = (named == [""]).then_some("none");
-    let controls = CONTROLS.into_iter().filter(|name| !named.contains(name));
+    let controls = known.schema.as_ref().map_or(&[][..], |game| &game.controls);
+    let controls = controls.iter().map(|control| control.name.as_str());
+    let controls = controls.filter(|name| !named.contains(name));
     Offers::words(typed, controls.chain(none))
 }
 

@@ -2,12 +2,10 @@
 
 use ambit_client_core::command_words;
 use ambit_proto::schema::{
-    Codec, CommandKind, ComponentSpec, EventKind, FieldSpec, FieldType, Look, ObjectKind,
-    PosePresentation, RefusalKind, Schema, Shape,
+    Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec, FieldType,
+    Look, ObjectKind, PosePresentation, RefusalKind, Schema, Shape,
 };
 use serde_json::{Value as Json, json};
-
-use ambit_client_text::command::CONTROLS;
 
 /// The schema. Kinds, components and choices are referred to by their places in these lists.
 pub(crate) fn schema_json(schema: &Schema) -> Json {
@@ -17,7 +15,7 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
         "events": list(&schema.events, event),
         "commands": list(&schema.commands, command),
         "refusals": list(&schema.refusals, refusal),
-        "controls": CONTROLS,
+        "controls": list(&schema.controls, control),
     })
 }
 
@@ -84,6 +82,19 @@ fn refusal(refusal: &RefusalKind) -> Json {
     json!({ "name": refusal.name, "text": refusal.text })
 }
 
+fn control(control: &ControlSpec) -> Json {
+    let direction = control.direction.map(|direction| match direction {
+        Direction::East => "east",
+        Direction::North => "north",
+        Direction::West => "west",
+        Direction::South => "south",
+    });
+    json!({
+        "name": control.name, "label": control.label, "keys": control.keys,
+        "tapped": control.is_tapped, "direction": direction,
+    })
+}
+
 fn list<T>(items: &[T], json: fn(&T) -> Json) -> Json {
     items.iter().map(json).collect()
 }
@@ -136,7 +147,18 @@ mod tests {
             command["fields"][0],
             json!({ "name": "spell", "type": "choice", "choices": ["bolt"], "optional": false })
         );
-        assert_eq!(json["controls"][0], "left");
+        let controls = &schema_json(&Schema::example())["controls"];
+        assert_eq!(
+            controls[0],
+            json!({
+                "name": "left", "label": "", "keys": ["a", "arrowleft"], "tapped": false,
+                "direction": "west",
+            })
+        );
+        assert_eq!(
+            (&controls[1]["tapped"], &controls[1]["direction"]),
+            (&json!(true), &Json::Null)
+        );
     }
 
     fn spec(name: &str, codec: Codec) -> ComponentSpec {

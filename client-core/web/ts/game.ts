@@ -94,7 +94,7 @@ export class Game {
   }
 
   /**
-   * Holds these controls and releases all others: bits, or their usual names (`Schema.controls`).
+   * Holds these controls and releases all others: bits, or their names (`Schema.controls`).
    */
   hold(keys: number | readonly string[]): void {
     if (this.isOver) return;
@@ -149,9 +149,9 @@ export class Game {
   #bits(names: readonly string[]): number {
     const controls = this.schema?.controls ?? [];
     return names.reduce((bits, name) => {
-      const bit = controls.indexOf(name);
+      const bit = controls.findIndex((control) => control.name === name);
       if (bit < 0) {
-        const known = controls.join(", ");
+        const known = controls.map((control) => control.name).join(", ") || "none";
         throw new AmbitError("bad_option", `unknown control '${name}'; there are ${known}`);
       }
       return bits | (1 << bit);

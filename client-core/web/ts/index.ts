@@ -39,6 +39,8 @@ export type { Room } from "./room.js";
 export type {
   CommandKind,
   Component,
+  Control,
+  Direction,
   EventKind,
   Field,
   Kind,

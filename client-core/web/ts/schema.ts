@@ -7,9 +7,24 @@ export interface Schema {
   events: EventKind[];
   commands: CommandKind[];
   refusals: Refusal[];
-  /** The usual names of the controls, by their bits: see `Game.hold`. */
-  controls: string[];
+  /** What players hold down and press: see `Game.hold`. Their places are their bits. */
+  controls: Control[];
 }
+
+/** Something that a player holds down or presses. */
+export interface Control {
+  name: string;
+  /** One line for players; may be empty. */
+  label: string;
+  /** Default keys: `KeyboardEvent.key` in lower case, with `space` for the space bar. */
+  keys: string[];
+  /** Whether only the press counts, not how long it is held. */
+  tapped: boolean;
+  /** The way on the map that it stands for: east is towards larger x, north towards larger y. */
+  direction: Direction | null;
+}
+
+export type Direction = "east" | "north" | "west" | "south";
 
 /** A kind of object. */
 export interface Kind {

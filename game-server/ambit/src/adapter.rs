@@ -12,7 +12,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
-use ambit_proto::schema::{FieldSpec, Schema};
+use ambit_proto::schema::{Controls as _, FieldSpec, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Parameters};
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal as RoomRefusal};
@@ -48,6 +48,7 @@ impl<G: Game> Typed<G> {
             events: G::events(),
             commands: G::Command::declarations(),
             refusals: G::Refusal::declarations(),
+            controls: G::Controls::declarations(),
         }
     }
 }
@@ -193,6 +194,7 @@ fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
             one.name == other.name && have_same_types(&one.fields, &other.fields)
         })
         && all_same(&declared.refusals, &adjusted.refusals, |one, other| one.name == other.name)
+        && all_same(&declared.controls, &adjusted.controls, |one, other| one.name == other.name)
 }
 
 fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {

@@ -1,12 +1,12 @@
 //! What a game consists of.
 
-use ambit_proto::schema::{EventKind, ObjectKind};
+use ambit_proto::schema::{ControlSpec, Controls, EventKind, ObjectKind};
 use ambit_room::logic::world::TimerPayload;
 use ambit_room::saved::BadState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What a game consists of: its kinds, events and timers, listed above the game's struct.
+/// What a game consists of: its kinds, events, timers and controls, listed above the game's struct.
 ///
 /// ```
 /// # use ambit::prelude::*;
@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 /// # struct Damage { target: Id<Walker>, amount: i64 }
 /// # #[derive(Serialize, Deserialize)]
 /// # enum Timer { Respawn(Id<Walker>) }
+/// # #[derive(Controls)]
+/// # enum Key { #[key("space")] Jump }
 /// #[derive(Default, Serialize, Deserialize, Declare)]
-/// #[declare(kinds(Walker), events(Damage), timer = Timer)]
+/// #[declare(kinds(Walker), events(Damage), timer = Timer, controls = Key)]
 /// struct Stroll;
 /// ```
 ///
@@ -34,6 +36,8 @@ use serde::{Deserialize, Serialize};
 pub trait Declare: Sized {
     /// What the game is reminded of.
     type Timer: SavedTimer;
+    /// What players hold down and press.
+    type Controls: Controls;
     /// Whether it is.
     #[doc(hidden)]
     const HAS_TIMERS: bool;
@@ -56,6 +60,24 @@ pub trait Declare: Sized {
 /// [`Game::timer`](crate::Game::timer) takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoTimer {}
+
+/// The controls of a game that declares none. For controls, write an enum, derive
+/// [`Controls`](macro@crate::Controls) for it, and name it above the game:
+/// `#[declare(controls = Key)]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoControls {}
+
+impl Controls for NoControls {
+    const NAMES: &'static [&'static str] = &[];
+
+    fn declarations() -> Vec<ControlSpec> {
+        Vec::new()
+    }
+
+    fn index(self) -> u8 {
+        match self {}
+    }
+}
 
 /// The timers that a game has declared: the game names them in `#[declare(timer = ...)]`.
 #[diagnostic::on_unimplemented(

@@ -206,10 +206,12 @@
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | [`Choice`] | `#[choice(name = "...")]` | |
-//! | [`Declare`] | `#[declare(kinds(...), events(...), timer = ..., unsaved)]` | |
+//! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
+//! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
+//! | [`Declare`] | `#[declare(kinds(...), events(...), timer = ..., controls = ..., unsaved)]` | |
 //!
-//! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands and
-//! choices in `kebab-case`, because players type them.
+//! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
+//! choices and controls in `kebab-case`, because players type them.
 
 #![warn(missing_docs)]
 
@@ -235,7 +237,9 @@ mod serve;
 pub mod test;
 mod world;
 
-pub use ambit_macros::{Choice, Command, Declare, Deserialize, Event, Kind, Refusal, Serialize};
+pub use ambit_macros::{
+    Choice, Command, Controls, Declare, Deserialize, Event, Kind, Refusal, Serialize,
+};
 pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
 pub use ambit_proto::ids::{ObjectId, PlayerId};
@@ -248,6 +252,7 @@ pub mod message {
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::schema;
+pub use ambit_proto::schema::Controls;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
@@ -260,7 +265,7 @@ pub use fastrand::Rng;
 
 pub use self::adapter::Typed;
 pub use self::command::{Command, NoCommand};
-pub use self::declare::{Declare, NoTimer, SavedTimer, TimerOf};
+pub use self::declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf};
 pub use self::duration::Units;
 pub use self::event::{Event, EventOf};
 pub use self::field::{Choice, MessageField};
@@ -282,9 +287,9 @@ pub mod prelude {
     pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
     #[doc(no_inline)]
     pub use crate::{
-        Choice, Command, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games, Gate, Id,
-        Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, Player, PlayerId, Position,
-        Refusal, Serialize, Units, World,
+        Choice, Command, Controls, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games,
+        Gate, Id, Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, Player, PlayerId,
+        Position, Refusal, Serialize, Units, World,
     };
 }
 
@@ -292,8 +297,9 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use ambit_proto::schema::{
-        CommandKind, Component, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType,
-        Freshness, InterestRadii, Look, ObjectKind, PosePresentation, RefusalKind, Shape,
+        CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Direction,
+        EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind,
+        PosePresentation, RefusalKind, Shape,
     };
     pub use serde;
 

@@ -65,7 +65,7 @@ use ambit_room::tick_schedule::TickSchedule;
 use ambit_transport::impair::{Impairer, Impairment};
 use bytes::Bytes;
 
-use crate::{Game, Games, Keymap, World};
+use crate::{Controls as _, Game, Games, Keymap, World};
 
 /// The id of the room.
 const ROOM: u64 = 1;
@@ -315,9 +315,9 @@ impl<G: Game> TestRoom<G> {
     }
 
     /// A client holds these controls from now on.
-    pub fn hold(&mut self, client: TestClient, controls: &[u8]) {
-        let keys =
-            controls.iter().fold(Keymap::default(), |keys, control| keys.with(*control, true));
+    pub fn hold(&mut self, client: TestClient, controls: impl IntoIterator<Item = G::Controls>) {
+        let hold = |keys: Keymap, control: G::Controls| keys.with(control.index(), true);
+        let keys = controls.into_iter().fold(Keymap::default(), hold);
         self.with_client(client.0, |client, now| client.hold(now, keys));
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::ButtonEdges;
 use ambit_proto::pose::Pose;
+use ambit_proto::schema::Controls as _;
 use ambit_proto::space::{MAX_XY, MAX_Z, MIN_Z, Position};
 use ambit_proto::time::GameTime;
 use ambit_room::logic::contact::ObjectMotion;
@@ -359,26 +360,26 @@ impl<G> World<G> {
 
 /// # Controls
 ///
-/// Each player has 32 controls; the game decides what each one means. From
+/// The game declares what players hold down and press ([`Controls`](macro@crate::Controls)). From
 /// [`Game::input`](crate::Game::input) on these return the state of this tick; before that, in a
-/// command, that of the previous tick. There is no control from 32 on: it is never pressed.
-impl<G> World<G> {
+/// command, that of the previous tick.
+impl<G: Declare> World<G> {
     /// Whether a player holds a control, or has pressed it since the previous tick, however
     /// briefly.
-    pub fn pressed(&self, player: impl Into<PlayerId>, control: u8) -> bool {
-        is_down(self.button_edges(player).pressed(), control)
+    pub fn pressed(&self, player: impl Into<PlayerId>, control: G::Controls) -> bool {
+        self.button_edges(player).pressed().down(control.index())
     }
 
     /// Whether a player has pressed a control since the previous tick. Each press is reported once,
     /// in one tick.
-    pub fn just_pressed(&self, player: impl Into<PlayerId>, control: u8) -> bool {
-        is_down(self.button_edges(player).just_pressed(), control)
+    pub fn just_pressed(&self, player: impl Into<PlayerId>, control: G::Controls) -> bool {
+        self.button_edges(player).just_pressed().down(control.index())
     }
 
     /// Whether a player has released a control since the previous tick. Each release is reported
     /// once, in one tick; for a tap that is the tick of the press.
-    pub fn just_released(&self, player: impl Into<PlayerId>, control: u8) -> bool {
-        is_down(self.button_edges(player).just_released(), control)
+    pub fn just_released(&self, player: impl Into<PlayerId>, control: G::Controls) -> bool {
+        self.button_edges(player).just_released().down(control.index())
     }
 
     /// The held controls and all press and release edges of a player at this tick.
@@ -432,8 +433,4 @@ fn nearest_on_wire(position: Position) -> Position {
         y: position.y.clamp(0.0, MAX_XY),
         z: position.z.clamp(MIN_Z, MAX_Z),
     }
-}
-
-fn is_down(keys: ambit_proto::keymap::Keymap, control: u8) -> bool {
-    control < ambit_proto::keymap::CONTROLS && keys.down(control)
 }

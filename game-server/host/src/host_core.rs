@@ -608,6 +608,9 @@ impl HostCore {
         self.rooms.retain(|_, room| matches!(room, HostedRoom::Running { .. }));
         if self.link == WorldLink::Configured {
             self.unlinked_since = now.local;
+            if ending == HostEnding::HandedOver {
+                self.send(HostMessage::HandingOver);
+            }
         }
         self.link = WorldLink::Ending;
         match &ending {

@@ -2,14 +2,14 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Codec, CommandKind, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, InterestRadii,
-    Look, ObjectKind, RefusalKind, Schema, Shape,
+    Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec, FieldType,
+    Freshness, InterestRadii, Look, ObjectKind, RefusalKind, Schema, Shape,
 };
 
 impl Schema {
     /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,
     /// followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`, `cast` and
-    /// `shout` (all types of fields), the refusal `tired`.
+    /// `shout` (all types of fields), the refusal `tired`, the controls `left` and `jump`.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -32,8 +32,26 @@ impl Schema {
             events: vec![EventKind { name: "hit".into(), fields: fields.into() }],
             commands: commands(),
             refusals: vec![RefusalKind { name: "tired".into(), text: "you are too tired".into() }],
+            controls: controls(),
         }
     }
+}
+
+fn controls() -> Vec<ControlSpec> {
+    let left = ControlSpec {
+        name: "left".into(),
+        keys: vec!["a".into(), "arrowleft".into()],
+        direction: Some(Direction::West),
+        ..ControlSpec::default()
+    };
+    let jump = ControlSpec {
+        name: "jump".into(),
+        label: "Jump.".into(),
+        keys: vec!["space".into()],
+        is_tapped: true,
+        direction: None,
+    };
+    vec![left, jump]
 }
 
 fn commands() -> Vec<CommandKind> {

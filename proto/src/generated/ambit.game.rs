@@ -161,6 +161,79 @@ pub struct Schema {
     /// At most 64.
     #[prost(message, repeated, tag = "6")]
     pub refusals: ::prost::alloc::vec::Vec<RefusalKind>,
+    /// At most 32. The place of a control in this list is its bit in the keys of an input.
+    #[prost(message, repeated, tag = "7")]
+    pub controls: ::prost::alloc::vec::Vec<Control>,
+}
+/// Something that a player holds down or presses.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Control {
+    /// Consists of a-z, 0-9, _ and -.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// One line for users; may be empty.
+    #[prost(string, tag = "2")]
+    pub label: ::prost::alloc::string::String,
+    /// At most 4 of a keyboard, each of one control only: the key of a browser's KeyboardEvent in
+    /// lower case, with "space" for the space bar.
+    #[prost(string, repeated, tag = "3")]
+    pub keys: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Only the press counts, not how long it is held.
+    #[prost(bool, tag = "4")]
+    pub tapped: bool,
+    /// A way on the map. A client whose picture is turned gives players the ways that they see.
+    #[prost(enumeration = "control::Direction", tag = "5")]
+    pub direction: i32,
+}
+/// Nested message and enum types in `Control`.
+pub mod control {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Direction {
+        None = 0,
+        /// Towards larger x.
+        East = 1,
+        /// Towards larger y.
+        North = 2,
+        West = 3,
+        South = 4,
+    }
+    impl Direction {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::None => "NONE",
+                Self::East => "EAST",
+                Self::North => "NORTH",
+                Self::West => "WEST",
+                Self::South => "SOUTH",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "NONE" => Some(Self::None),
+                "EAST" => Some(Self::East),
+                "NORTH" => Some(Self::North),
+                "WEST" => Some(Self::West),
+                "SOUTH" => Some(Self::South),
+                _ => None,
+            }
+        }
+    }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Kind {

@@ -4,15 +4,17 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Codec, CommandKind, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType,
-    Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS,
-    MAX_FIELDS, MAX_KINDS, MAX_REFUSALS, ObjectKind, PosePresentation, RefusalKind, Schema,
-    SchemaError, SchemaPath, SchemaProblem, Shape,
+    Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Direction, EventKind,
+    FieldSpec, FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS,
+    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_REFUSALS, ObjectKind,
+    PosePresentation, RefusalKind, Schema, SchemaError, SchemaPath, SchemaProblem, Shape,
 };
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
+use crate::control::game::control::Direction as PbDirection;
 use crate::control::game::field::Type as PbType;
 use crate::control::game::pose::Turn as PbTurn;
+use crate::keymap::CONTROLS;
 use crate::pose::{MotionFormat, PoseFormat, Turning};
 
 impl TryFrom<pb::Schema> for Schema {
@@ -25,6 +27,7 @@ impl TryFrom<pb::Schema> for Schema {
         place.check_count("events", message.events.len(), MAX_EVENTS)?;
         place.check_count("commands", message.commands.len(), MAX_COMMANDS)?;
         place.check_count("refusals", message.refusals.len(), MAX_REFUSALS)?;
+        place.check_count("controls", message.controls.len(), CONTROLS.into())?;
         let schema = Self {
             game: message.game,
             kinds: message
@@ -47,6 +50,11 @@ impl TryFrom<pb::Schema> for Schema {
                 .into_iter()
                 .map(|pb::RefusalKind { name, text }| RefusalKind { name, text })
                 .collect(),
+            controls: message
+                .controls
+                .into_iter()
+                .map(|control| read_control(&place, control))
+                .collect::<Result<_, _>>()?,
         };
         schema.check()?;
         Ok(schema)
@@ -80,6 +88,26 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
         freshness,
         presentation: sync,
         look,
+    })
+}
+
+fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec, SchemaError> {
+    let place = place.child("control", &message.name);
+    place.check_count("keys", message.keys.len(), MAX_KEYS)?;
+    let direction = match message.direction.try_into() {
+        Ok(PbDirection::None) => None,
+        Ok(PbDirection::East) => Some(Direction::East),
+        Ok(PbDirection::North) => Some(Direction::North),
+        Ok(PbDirection::West) => Some(Direction::West),
+        Ok(PbDirection::South) => Some(Direction::South),
+        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "direction" })),
+    };
+    Ok(ControlSpec {
+        name: message.name,
+        label: message.label,
+        keys: message.keys,
+        is_tapped: message.tapped,
+        direction,
     })
 }
 
@@ -211,6 +239,26 @@ impl From<&Schema> for pb::Schema {
             events: schema.events.iter().map(pb::EventKind::from).collect(),
             commands: schema.commands.iter().map(pb::CommandKind::from).collect(),
             refusals: schema.refusals.iter().map(pb::RefusalKind::from).collect(),
+            controls: schema.controls.iter().map(pb::Control::from).collect(),
+        }
+    }
+}
+
+impl From<&ControlSpec> for pb::Control {
+    fn from(control: &ControlSpec) -> Self {
+        let direction = match control.direction {
+            None => PbDirection::None,
+            Some(Direction::East) => PbDirection::East,
+            Some(Direction::North) => PbDirection::North,
+            Some(Direction::West) => PbDirection::West,
+            Some(Direction::South) => PbDirection::South,
+        };
+        Self {
+            name: control.name.clone(),
+            label: control.label.clone(),
+            keys: control.keys.clone(),
+            tapped: control.is_tapped,
+            direction: direction.into(),
         }
     }
 }
@@ -368,6 +416,13 @@ mod tests {
         });
         check("schema, kind \"avatar\"", "glyph", |schema| {
             schema.kinds[0].look.as_mut().expect("it is set").glyph = 0xd800;
+        });
+    }
+
+    #[test]
+    fn a_control_in_an_unknown_direction_is_an_error() {
+        check("schema, control \"left\"", "direction", |schema| {
+            schema.controls[0].direction = 9;
         });
     }
 

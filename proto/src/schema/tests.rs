@@ -294,3 +294,38 @@ fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> SchemaProblem) {
     let problem = break_it(&mut schema);
     assert_eq!(schema.check(), Err(SchemaError { place: place.into(), problem }));
 }
+
+#[test]
+fn controls_have_names_and_keys_of_their_own() {
+    assert_eq!(Schema::example().keymap(["jump"]), Ok(Keymap(0b10)));
+    assert_eq!(Schema::example().keymap(["left", "jump"]), Ok(Keymap(0b11)));
+    assert_eq!(Schema::example().keymap(["left", "fly", "swim"]), Err("fly"));
+    check("schema", |schema| {
+        schema.controls = vec![ControlSpec::default(); 33];
+        SchemaProblem::TooMany { what: "controls", count: 33, max: 32 }
+    });
+    check("schema, control \"Left\"", |schema| {
+        schema.controls[0].name = "Left".into();
+        SchemaProblem::BadWord
+    });
+    check("schema, control \"left\"", |schema| {
+        schema.controls[1].name = "left".into();
+        SchemaProblem::NameTaken
+    });
+    check("schema, key \"a\"", |schema| {
+        schema.controls[1].keys.push("a".into());
+        SchemaProblem::NameTaken
+    });
+    check("schema, control \"jump\"", |schema| {
+        schema.controls[1].keys = ["b", "c", "d", "e", "f"].map(str::to_owned).to_vec();
+        SchemaProblem::TooMany { what: "keys", count: 5, max: 4 }
+    });
+    check("schema, control \"jump\"", |schema| {
+        schema.controls[1].label = "\n".into();
+        SchemaProblem::BadUserText
+    });
+    check("schema, control \"left\"", |schema| {
+        schema.controls[1].direction = Some(Direction::West);
+        SchemaProblem::DirectionTaken
+    });
+}

@@ -38,10 +38,6 @@ pub const ADDRESS: &str = "127.0.0.1:7777";
 pub type GameConn = u64;
 
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "few are in flight, and most are of the largest variant"
-)]
 pub enum SimHostOutput {
     World(HostToWorld),
     /// On a game connection's control stream.

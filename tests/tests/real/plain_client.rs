@@ -39,11 +39,11 @@ const LOSS: u64 = 5;
 const DRIVE: Duration = Duration::from_millis(1_500);
 /// The picture is final when no pose has come for this long.
 const QUIET: Duration = Duration::from_secs(2);
-/// Controls of `cubes`, from the table in `docs/wire-client.md`.
+/// Places of controls in the schema of `cubes`.
 const RIGHT: u8 = 1;
 const UP: u8 = 2;
 const LEFT: u8 = 0;
-const REPEL: u8 = 7;
+const REPEL: u8 = 6;
 const CUBES: usize = 30;
 
 #[test]

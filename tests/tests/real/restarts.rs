@@ -18,7 +18,7 @@ fn clients_of_a_killed_server_learn_from_the_next_one_that_it_is_gone() -> Resul
     let server = Server::start(&scratch, &["--listen", &address])?;
     let mut idle = Console::start(&scratch, server.world, "ann", &[])?;
     let mut playing = Console::start(&scratch, server.world, "bob", &[])?;
-    playing.run_command("create meadow game=field npcs=0", "created")?;
+    playing.run_command("create meadow game=cubes", "created")?;
     playing.run_command("start", "started")?;
     playing.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
     // What the client sends all the time is what a restarted server answers.

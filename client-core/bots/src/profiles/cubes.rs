@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use ambit_client_text::command::CONTROLS;
+use ambit_cubes_physics::control;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::time::LocalTime;
 
@@ -69,15 +69,15 @@ impl CubesBot {
         let none = Keymap::default();
         let held = match self.activity {
             CubeActivity::Push(direction) | CubeActivity::Hop(direction) => direction,
-            CubeActivity::Gather(direction) => with_control(direction, "attract"),
-            CubeActivity::Burst if self.repels_now(now) => with_control(none, "repel"),
+            CubeActivity::Gather(direction) => direction.with(control::ATTRACT, true),
+            CubeActivity::Burst if self.repels_now(now) => none.with(control::REPEL, true),
             CubeActivity::Rest | CubeActivity::Burst => none,
         };
         let jumps = matches!(self.activity, CubeActivity::Hop(_)) && now >= self.jump_at;
         if jumps {
             self.jump_at = now + self.random_duration(JUMP_MS);
         }
-        KeyPresses { held, tapped: if jumps { with_control(none, "jump") } else { none } }
+        KeyPresses { held, tapped: if jumps { none.with(control::JUMP, true) } else { none } }
     }
 
     /// Whether a burst repels now.
@@ -106,10 +106,13 @@ impl CubesBot {
                 break directions;
             }
         };
-        [["left", "right"].get(horizontal), ["up", "down"].get(vertical)]
-            .into_iter()
-            .flatten()
-            .fold(Keymap::default(), |direction, name| with_control(direction, name))
+        [
+            [control::LEFT, control::RIGHT].get(horizontal),
+            [control::UP, control::DOWN].get(vertical),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(Keymap::default(), |direction, control| direction.with(*control, true))
     }
 
     fn random_duration(&mut self, range_ms: RangeInclusive<u64>) -> Duration {
@@ -117,31 +120,9 @@ impl CubesBot {
     }
 }
 
-/// Adds the control of this name, one of the console's.
-fn with_control(keys: Keymap, name: &str) -> Keymap {
-    let control =
-        CONTROLS.iter().position(|&control| control == name).expect("a control of the console");
-    keys.with(control as u8, true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn controls_are_those_of_the_game() {
-        for (control, name) in [
-            (0, "left"),
-            (1, "right"),
-            (2, "up"),
-            (3, "down"),
-            (5, "jump"),
-            (6, "attract"),
-            (7, "repel"),
-        ] {
-            assert_eq!(with_control(Keymap::default(), name), Keymap(1 << control), "{name}");
-        }
-    }
 
     #[test]
     fn a_bot_uses_all_controls_and_changes_them_often() {
@@ -150,17 +131,18 @@ mod tests {
         let mut last = Keymap::default();
         for keys in decisions(1, Duration::from_mins(5)) {
             assert!(
-                !(keys.held.down(0) && keys.held.down(1) || keys.held.down(2) && keys.held.down(3))
+                !(keys.held.down(control::LEFT) && keys.held.down(control::RIGHT)
+                    || keys.held.down(control::UP) && keys.held.down(control::DOWN))
             );
-            assert!(!(keys.held.down(6) && keys.held.down(7)));
+            assert!(!(keys.held.down(control::ATTRACT) && keys.held.down(control::REPEL)));
             assert!(
-                !keys.held.down(6) || keys.held.0 & 0b1111 != 0,
+                !keys.held.down(control::ATTRACT) || keys.held.0 & 0b1111 != 0,
                 "the bot gathers only while it moves"
             );
             idle_steps += u32::from(keys.held == Keymap::default());
-            gathers += u32::from(keys.held.down(6));
-            bursts += u32::from(keys.held.down(7));
-            jumps += u32::from(keys.tapped.down(5));
+            gathers += u32::from(keys.held.down(control::ATTRACT));
+            bursts += u32::from(keys.held.down(control::REPEL));
+            jumps += u32::from(keys.tapped.down(control::JUMP));
             same = if keys.held == last { same + 1 } else { 0 };
             (last, longest) = (keys.held, same.max(longest));
         }

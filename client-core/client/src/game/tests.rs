@@ -16,13 +16,14 @@ use super::*;
 use crate::inbox::Inbox;
 
 const ROOM: RoomId = RoomId(7);
-const KEYS: Keymap = Keymap(1);
 
 #[tokio::test]
 async fn the_keys_of_a_game_are_held_while_it_runs() {
     let game = game(playing());
-    game.hold(KEYS);
+    assert_eq!(game.hold_named(["jump"]), Ok(()));
     assert_ne!(held(&game), 0);
+    let unknown = SendError::UnknownControl("fly".to_owned());
+    assert_eq!(game.hold_named(["jump", "fly"]), Err(unknown));
     assert!(game.schema().is_some());
 }
 
@@ -31,7 +32,7 @@ async fn a_game_that_is_over_does_not_steer_the_next_one() {
     let game = game(playing());
     let (code, message) = ("kicked".to_owned(), String::new());
     game.queue.close(GameEvent::Ended { code, message });
-    game.hold(KEYS);
+    assert_eq!(game.hold_named(["jump"]), Err(SendError::NotPlaying));
     assert_eq!(held(&game), 0);
     assert_eq!(game.schema(), None);
     assert!(game.map().is_none());

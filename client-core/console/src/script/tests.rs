@@ -71,8 +71,9 @@ fn commands_wait_until_the_game_has_started() {
             fields: vec![FieldValue::Position(Position::on_ground(1.0, 2.0))],
         })]
     );
-    assert_eq!(harness.line("keys fire"), [ScriptStep::Hold(Keymap(0b1_0000))]);
+    assert_eq!(harness.line("keys jump"), [ScriptStep::Hold(Keymap(0b10))]);
     assert_eq!(harness.line("keys none"), [ScriptStep::Hold(Keymap(0))]);
+    assert_eq!(codes(&harness.line("keys up")), ["usage"]);
 }
 
 #[test]

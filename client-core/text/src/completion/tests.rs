@@ -54,8 +54,8 @@ fn a_command_of_the_console_is_completed_with_keywords_and_names() {
     check("join 3 ", &["password="]);
     check("ready ", &["on", "off"]);
     check("watch of", &["off"]);
-    check("keys u", &["up", "use"]);
-    check("keys up,u", &["use"]);
+    check("keys ", &["left", "jump", "none"]);
+    check("keys left,", &["jump"]);
     check("keys n", &["none"]);
     check("wait-for st", &["started ", "stats "]);
 }

@@ -29,6 +29,15 @@ const problems: Record<ProblemKind, string> = {
   other: "",
 };
 
+/** Keys whose names would be no words. */
+const KEY_NAMES = new Map([
+  [" ", "Space"],
+  ["arrowdown", "↓"],
+  ["arrowleft", "←"],
+  ["arrowright", "→"],
+  ["arrowup", "↑"],
+]);
+
 export const texts = {
   title: "Ambit",
   problems,
@@ -107,7 +116,7 @@ export const texts = {
   help: "Help",
   lobby: "Chat and lobby",
   overlay: "Network (F2)",
-  key: (key: string) => (key === " " ? "Space" : key.toUpperCase()),
+  key: (key: string) => KEY_NAMES.get(key) ?? key.toUpperCase(),
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,
@@ -121,8 +130,7 @@ export const texts = {
     "Arrow keys move the aim, Space goes there.",
   ],
   help_steer: [
-    "Arrow keys or W A S D: roll. Space, Q, E: as on the buttons.",
-    "Hold the mouse button or a finger on the ground: roll there.",
+    "Hold the mouse button or a finger on the ground: go there.",
   ],
   help_view: [
     "Wheel, two fingers, + and -: closer and farther.",

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Control, Direction } from "../src/ambit/ambit.js";
 import { colourByAge } from "../src/core/age_colour.js";
-import { bitsOf, bitsTowards, controlOfKey, turnDirection } from "../src/core/controls.js";
+import {
+  bitsOf,
+  bitsTowards,
+  controlOfKey,
+  hasDirections,
+  turnDirection,
+} from "../src/core/controls.js";
 import { ViewerCell } from "../src/core/interest.js";
 import { MapView } from "../src/core/map_view.js";
 import { type LineCounters, LineMeter, RateMeter } from "../src/core/meter.js";
@@ -20,7 +27,19 @@ const NO_STATS: LineCounters = {
   updates: 0,
   late_updates: 0,
 };
-const CONTROLS = ["left", "right", "up", "down", "fire", "jump"];
+const control = (name: string, keys: string[], direction: Direction | null = null): Control => ({
+  name,
+  label: "",
+  keys,
+  tapped: false,
+  direction,
+});
+const LEFT = control("left", ["a", "arrowleft"], "west");
+const RIGHT = control("right", ["d"], "east");
+const UP = control("up", ["w"], "north");
+const DOWN = control("down", ["s"], "south");
+const JUMP = control("jump", ["space"]);
+const CONTROLS = [LEFT, RIGHT, UP, DOWN, JUMP];
 
 test("ages go from green over yellow to red, unknown ones are grey", () => {
   const at = (ms: number) => {
@@ -117,13 +136,22 @@ test("of others' paths two seconds are shown, of the own one all", () => {
 });
 
 test("keys hold controls, turned with the camera", () => {
-  assert.equal(controlOfKey("w", CONTROLS), "up");
+  assert.equal(controlOfKey("arrowleft", CONTROLS), LEFT);
+  assert.equal(controlOfKey(" ", CONTROLS), JUMP);
   assert.equal(controlOfKey("q", CONTROLS), undefined);
-  assert.equal(turnDirection("up", 0), "up");
-  assert.equal(turnDirection("up", Math.PI / 2), "left");
-  assert.equal(turnDirection("up", -Math.PI / 2), "right");
-  assert.equal(turnDirection("jump", 2), "jump");
-  assert.equal(bitsOf(["up", "jump"], CONTROLS, 0), 0b100100);
+  assert.equal(turnDirection(UP, CONTROLS, 0), UP);
+  assert.equal(turnDirection(UP, CONTROLS, Math.PI / 2), LEFT);
+  assert.equal(turnDirection(UP, CONTROLS, -Math.PI / 2), RIGHT);
+  assert.equal(turnDirection(JUMP, CONTROLS, 2), JUMP);
+  assert.equal(bitsOf([UP, JUMP], CONTROLS, 0), 0b10100);
+});
+
+test("arrow keys that are no directions stay what they are", () => {
+  const turnLeft = control("turn-left", ["arrowleft"]);
+  const thrust = control("thrust", ["arrowup"]);
+  assert.equal(bitsOf([turnLeft, thrust], [turnLeft, thrust], 2), 0b11);
+  assert.equal(hasDirections([turnLeft, thrust]), false);
+  assert.equal(hasDirections(CONTROLS), true);
 });
 
 test("a pointer leads an avatar straight and diagonally, and stops on it", () => {

@@ -19,6 +19,7 @@ struct Declaration {
     kinds: Vec<Path>,
     events: Vec<Path>,
     timer: Option<Type>,
+    controls: Option<Type>,
     is_unsaved: bool,
 }
 
@@ -68,10 +69,10 @@ impl Declaration {
     /// Returns a mistake that leaves the rest of the attribute readable. What a misspelt option
     /// lists counts as declared, so that its uses cause no further errors.
     fn read_option(&mut self, meta: &ParseNestedMeta<'_>) -> Result<Option<syn::Error>> {
-        const KNOWN: &str =
-            "`kinds(Walker, ...)`, `events(Damage, ...)`, `timer = Timer`, `unsaved`";
+        const KNOWN: &str = "`kinds(Walker, ...)`, `events(Damage, ...)`, `timer = Timer`, \
+             `controls = Key`, `unsaved`";
         let is = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
-        let mistake = !is(&["kinds", "events", "timer", "unsaved"]);
+        let mistake = !is(&["kinds", "events", "timer", "controls", "unsaved"]);
         let mistake = mistake.then(|| unknown_option(meta, KNOWN));
         if is(&["kinds", "kind"]) {
             self.kinds.extend(list(meta.input)?);
@@ -79,6 +80,8 @@ impl Declaration {
             self.events.extend(list(meta.input)?);
         } else if is(&["timer", "timers"]) {
             self.timer = Some(meta.value()?.parse()?);
+        } else if is(&["controls", "control"]) {
+            self.controls = Some(meta.value()?.parse()?);
         } else if is(&["unsaved"]) {
             self.is_unsaved = true;
         } else if meta.input.peek(token::Paren) {
@@ -92,6 +95,7 @@ impl Declaration {
     fn generate(&self, input: &DeriveInput) -> TokenStream {
         let game = &input.ident;
         let (timer, has_timers) = (self.timer_type(), self.timer.is_some());
+        let controls = self.controls_type();
         // Functions of their own: a method of `KindOf` would report a type without `Kind` again.
         let kind_declarations = self.kinds.iter().map(
             |kind| quote_spanned!(kind.span()=> ::ambit::__private::declared_kind::<Self, #kind>()),
@@ -125,6 +129,7 @@ impl Declaration {
             #[automatically_derived]
             impl ::ambit::Declare for #game {
                 type Timer = #timer;
+                type Controls = #controls;
                 const HAS_TIMERS: bool = #has_timers;
 
                 fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
@@ -151,8 +156,10 @@ impl Declaration {
 
     fn generate_stub(&self, input: &DeriveInput) -> TokenStream {
         let (timer, members) = (self.timer_type(), self.members(input));
+        let controls = self.controls_type();
         let items = quote! {
             type Timer = #timer;
+            type Controls = #controls;
             const HAS_TIMERS: bool = false;
 
             fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
@@ -181,6 +188,11 @@ impl Declaration {
     fn timer_type(&self) -> TokenStream {
         let declared = self.timer.as_ref().map(ToTokens::to_token_stream);
         declared.unwrap_or_else(|| quote!(::ambit::NoTimer))
+    }
+
+    fn controls_type(&self) -> TokenStream {
+        let declared = self.controls.as_ref().map(ToTokens::to_token_stream);
+        declared.unwrap_or_else(|| quote!(::ambit::NoControls))
     }
 
     /// Makes the kinds, events and timers those of the game.

@@ -9,6 +9,7 @@
 mod attributes;
 mod choice;
 mod command;
+mod controls;
 mod declare;
 mod event;
 mod kind;
@@ -69,7 +70,15 @@ pub fn choice(input: TokenStream) -> TokenStream {
     expand(input, choice::expand, stub::of_choice)
 }
 
-/// Lists what a game consists of: `#[declare(kinds(...), events(...), timer = ...)]`.
+/// Declares the controls of a game by an enum: `#[key("...")]` names the default keys of each, its
+/// documentation is for players.
+#[proc_macro_derive(Controls, attributes(key, control))]
+pub fn controls(input: TokenStream) -> TokenStream {
+    expand(input, controls::expand, stub::of_controls)
+}
+
+/// Lists what a game consists of:
+/// `#[declare(kinds(...), events(...), timer = ..., controls = ...)]`.
 #[proc_macro_derive(Declare, attributes(declare))]
 pub fn declare(input: TokenStream) -> TokenStream {
     expand(input, declare::expand, declare::stub)

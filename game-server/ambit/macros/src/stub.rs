@@ -65,6 +65,21 @@ pub(crate) fn of_refusal(input: &DeriveInput) -> TokenStream {
     implementation(input, &quote!(::ambit::Refusal), &methods)
 }
 
+pub(crate) fn of_controls(input: &DeriveInput) -> TokenStream {
+    let items = quote! {
+        const NAMES: &'static [&'static str] = &[];
+
+        fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlSpec> {
+            ::core::unreachable!()
+        }
+
+        fn index(self) -> u8 {
+            ::core::unreachable!()
+        }
+    };
+    implementation(input, &quote!(::ambit::Controls), &items)
+}
+
 pub(crate) fn of_choice(input: &DeriveInput) -> TokenStream {
     let choice = quote! {
         const NAMES: &'static [&'static str] = &[];

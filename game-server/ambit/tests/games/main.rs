@@ -1,6 +1,7 @@
 //! Games on the facade, in rooms with clients on virtual time.
 
 mod avatars;
+mod controls;
 mod extremes;
 mod macro_made;
 mod stroll;

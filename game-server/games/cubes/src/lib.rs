@@ -36,7 +36,7 @@ use self::layout::CubeLayout;
 use self::players::{CubePlayers, SavedCubePlayers};
 use self::schema::Cube;
 
-pub use self::schema::PlayerCube;
+pub use self::schema::{CubesControl, PlayerCube};
 
 /// The world of this game.
 type CubesWorld = World<CubesGame>;
@@ -86,7 +86,7 @@ type SavedBody = (ObjectId, u8, Pose, Keys);
 
 /// The game `cubes`. See the module. The fields are `unsaved`, because it saves its bodies instead.
 #[derive(Debug, Declare)]
-#[declare(kinds(Cube, PlayerCube), unsaved)]
+#[declare(kinds(Cube, PlayerCube), controls = CubesControl, unsaved)]
 pub struct CubesGame {
     layout: CubeLayout,
     sync: PosePresentation,

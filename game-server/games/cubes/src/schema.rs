@@ -21,6 +21,37 @@ const NEAR_M: f32 = 32.0;
 const NEAR_MS: u32 = 100;
 const FAR_MS: u32 = 300;
 
+/// What a player does: the controls of the physics, in their order; a test compares them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Controls)]
+pub enum CubesControl {
+    /// Roll west.
+    #[key("a", "arrowleft")]
+    #[control(direction = west)]
+    Left,
+    /// Roll east.
+    #[key("d", "arrowright")]
+    #[control(direction = east)]
+    Right,
+    /// Roll north.
+    #[key("w", "arrowup")]
+    #[control(direction = north)]
+    Up,
+    /// Roll south.
+    #[key("s", "arrowdown")]
+    #[control(direction = south)]
+    Down,
+    /// Jump.
+    #[key("space")]
+    #[control(tapped)]
+    Jump,
+    /// Pull cubes near you.
+    #[key("q")]
+    Attract,
+    /// Push cubes near you away.
+    #[key("e")]
+    Repel,
+}
+
 /// A small cube.
 #[derive(Debug, Kind)]
 #[kind(simulated)]

@@ -44,6 +44,9 @@ fn kinds_and_components_agree_with_the_shared_crate() {
             .map(|(name, control)| (player.component_index(name).expect("a flag"), control));
         assert_eq!(held, component::HELD_CONTROLS);
         assert!(schema.kinds.iter().all(|kind| kind.presentation == sync));
+        for (name, control) in [("jump", control::JUMP)].into_iter().chain(controls) {
+            assert_eq!(schema.control_index(name), Some(control), "{name}");
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub mod world_to_host {
 pub struct HostToWorld {
     #[prost(
         oneof = "host_to_world::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
     )]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
@@ -76,12 +76,17 @@ pub mod host_to_world {
         Arrived(super::Arrived),
         #[prost(message, tag = "12")]
         ProcessEnded(super::ProcessEnded),
+        #[prost(message, tag = "13")]
+        HandingOver(super::HandingOver),
     }
 }
+/// The host ends because it was asked to: its rooms are not the cause. Their last states follow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HandingOver {}
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 6. A host of another version refuses and exits.
+    /// 7. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.

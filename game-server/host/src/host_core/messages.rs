@@ -198,6 +198,8 @@ pub enum HostMessage {
     },
     /// This host lives.
     Heartbeat(u64),
+    /// This host was asked to end, and does so with its last messages about its rooms.
+    HandingOver,
     Stats(Box<HostStats>),
 }
 

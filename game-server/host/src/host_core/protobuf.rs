@@ -315,6 +315,7 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
             })
         }
         HostMessage::Heartbeat(number) => host_to_world::Body::Heartbeat(pb::Heartbeat { number }),
+        HostMessage::HandingOver => host_to_world::Body::HandingOver(pb::HandingOver {}),
         HostMessage::Stats(stats) => host_to_world::Body::Stats(*stats),
     }
 }

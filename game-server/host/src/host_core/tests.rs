@@ -275,7 +275,11 @@ fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
     host.stop();
     assert_eq!(
         host.poll(),
-        [HostOutput::Room(ROOM, RoomOrder::HandOver), HostOutput::End(HostEnding::HandedOver)]
+        [
+            HostOutput::World(HostMessage::HandingOver),
+            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::End(HostEnding::HandedOver),
+        ]
     );
     // Messages that the rooms send now are passed on until the link is closed.
     let last = HostMessage::Snapshot(ROOM, RoomSnapshot::default());
@@ -309,7 +313,11 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
     host.order(acknowledge(heartbeat.expect("a heartbeat")));
     assert_eq!(
         host.poll(),
-        [HostOutput::Room(ROOM, RoomOrder::HandOver), HostOutput::End(HostEnding::HandedOver)]
+        [
+            HostOutput::World(HostMessage::HandingOver),
+            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::End(HostEnding::HandedOver),
+        ]
     );
 }
 

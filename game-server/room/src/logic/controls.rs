@@ -54,7 +54,7 @@ pub enum SampleOutcome {
 
 /// The controls of one player. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Controls {
+pub struct HeldControls {
     /// The time of the newest sample received: as it counts, and as the client sent it.
     newest_at: Option<(GameTime, GameTime)>,
     /// The keys of the newest sample. A command may have changed the held keys since.
@@ -74,7 +74,7 @@ struct QueuedChange {
     keys: Keymap,
 }
 
-impl Controls {
+impl HeldControls {
     /// Takes a sample that arrived at `now`.
     pub fn receive_sample(&mut self, now: GameTime, sample: KeySample) -> SampleOutcome {
         let at = sample.at.min(now + MAX_CLOCK_LEAD);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_tap_within_a_tick_is_pressed_in_it() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         assert_eq!(controls.begin_tick(), None);
         receive(&mut controls, &[(10, 1), (30, 0)]);
         assert_eq!(controls.begin_tick(), Some(ms(30)));
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_sample_that_is_not_newer_is_ignored() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         receive(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
         assert_eq!(
             (controls.begin_tick(), pressed_and_edges(&controls)),
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_second_tap_takes_a_tick_of_its_own_and_later_changes_wait() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         receive(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
         assert_eq!(
             (controls.begin_tick(), pressed_and_edges(&controls)),
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_sample_time_far_ahead_delays_later_samples_only_briefly() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         controls.receive_sample(ms(1_000), KeySample { at: ms(9_000_000), keys: Keymap(1) });
         controls.begin_tick();
         controls.receive_sample(ms(1_500), KeySample { at: ms(1_480), keys: Keymap(0) });
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn changes_too_far_ahead_are_each_applied() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
             controls.receive_sample(ms(1_000), KeySample { at: ms(at), keys: Keymap(keys) });
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_command_holds_until_the_samples_change() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         receive(&mut controls, &[(10, 1)]);
         controls.begin_tick();
         controls.hold(Keymap(6));
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_disconnected_player_holds_nothing_and_may_restart_its_clock() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         receive(&mut controls, &[(5_000, 1)]);
         controls.begin_tick();
         controls.release_all();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_queue_of_waiting_changes_is_bounded() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         for step in 0..10_000 {
             receive(&mut controls, &[(step + 1, (step % 2) as u32)]);
             controls.hold(Keymap((step % 2) as u32));
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_samples_is_taken_at_a_bounded_rate() {
-        let mut controls = Controls::default();
+        let mut controls = HeldControls::default();
         let mut taken = 0;
         for tick in 0..100_u64 {
             for step in 0..2_000 {
@@ -304,7 +304,7 @@ mod tests {
         seq: Seq,
         in_flight: Vec<(u64, Seq, KeyInput)>,
         acks: Vec<(u64, Seq)>,
-        controls: Controls,
+        controls: HeldControls,
         /// By control: the client's changes, and those that the ticks reported; true for a press.
         sampled: [Vec<bool>; 4],
         reported: [Vec<bool>; 4],
@@ -315,7 +315,7 @@ mod tests {
             let rng = fastrand::Rng::with_seed(seed);
             let loss = (seed % 60) as f32 / 100.0;
             let (acked_keys, keys) = (Keymap(0), Keymap(0));
-            let controls = Controls::default();
+            let controls = HeldControls::default();
             LossyInputLink {
                 rng,
                 loss,
@@ -412,14 +412,14 @@ mod tests {
         }
     }
 
-    fn receive(controls: &mut Controls, samples: &[(u64, u32)]) {
+    fn receive(controls: &mut HeldControls, samples: &[(u64, u32)]) {
         for &(at, keys) in samples {
             controls.receive_sample(ms(at), KeySample { at: ms(at), keys: Keymap(keys) });
         }
     }
 
     /// The pressed controls, and those pressed and released in this tick.
-    fn pressed_and_edges(controls: &Controls) -> (u32, u32, u32) {
+    fn pressed_and_edges(controls: &HeldControls) -> (u32, u32, u32) {
         let edges = controls.edges();
         (edges.pressed().0, edges.just_pressed().0, edges.just_released().0)
     }

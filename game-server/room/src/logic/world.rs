@@ -54,7 +54,7 @@ use self::objects_by_cell::ObjectsByCell;
 use self::poses::WorldPoses;
 use self::timers::Timers;
 use self::trace::WorldTrace;
-use super::controls::Controls;
+use super::controls::HeldControls;
 use super::statics::Statics;
 use crate::config::RoomConfig;
 
@@ -89,7 +89,7 @@ pub struct World {
     /// The players with an avatar. Kept by the room.
     players: BTreeMap<PlayerId, WorldPlayer>,
     /// Controls of the players that have sent any.
-    controls: BTreeMap<PlayerId, Controls>,
+    controls: BTreeMap<PlayerId, HeldControls>,
     /// Objects whose path continues after `now`, in the order in which they started, and objects
     /// that came to rest in this tick.
     moving: Vec<ObjectId>,

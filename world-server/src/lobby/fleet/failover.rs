@@ -11,7 +11,7 @@
 //! each becomes a *suspect* room and is quarantined, that is, it gets a host that no other suspect
 //! has and that gets no other room for a while, an idle one if there is one. Suspects without a
 //! free host wait. The suspect that loses that host too is closed; the others are cleared once they
-//! have run there for long enough.
+//! have run there for long enough. A host that was asked to end says so and counts as no loss.
 
 use std::time::Duration;
 
@@ -40,6 +40,14 @@ impl Lobby {
         if let Some(room) = self.rooms.get_mut(id).filter(|room| room.game_host() == Some(from)) {
             room.has_checkpoint = true;
             self.note_first_checkpoint_kept(id);
+        }
+    }
+
+    /// A host was asked to end: its end raises no suspicion against its rooms.
+    pub(in crate::lobby) fn note_hand_over(&mut self, host: HostId) {
+        let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
+        for id in its.map(|room| room.id).collect::<Vec<_>>() {
+            self.rooms.at_mut(id).resumed_at = None;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rooms that lose their host and resume on another one.
 
-use ambit_host::protocol::messages::OpenRoom;
+use ambit_host::protocol::messages::{HandingOver, OpenRoom, host_to_world};
 use ambit_proto::codes::{self, ErrorCode};
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, verify_ticket};
@@ -120,6 +120,24 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
     );
     assert_eq!((harness.take_open_orders(), &harness.condemned[..]), (vec![], &[room][..]));
     assert_eq!(harness.lobby.stats().rooms_condemned, 1);
+}
+
+#[test]
+fn a_host_that_is_asked_to_end_raises_no_suspicion_against_its_rooms() {
+    let mut harness = LobbyHarness::new();
+    let hosts: Vec<HostId> = (1..=4).map(|number| harness.host(number, 8)).collect();
+    let ann = harness.connect_as("ann");
+    let room = running(&mut harness, hosts[0], &[&ann]);
+    // A rolling update: each host ends at once after the one before.
+    for pair in hosts.windows(2) {
+        harness.send_from_host(pair[0], host_to_world::Body::HandingOver(HandingOver {}));
+        harness.lose_host(pair[0], "exit status: 0");
+        resume_order_for(&mut harness, pair[1]);
+        harness.opened(pair[1], room, None);
+        harness.save_checkpoint(pair[1], room);
+    }
+    assert_eq!(harness.lobby.stats().rooms_condemned, 0);
+    assert!(harness.listed(&ann)[0].running);
 }
 
 #[test]

@@ -29,7 +29,8 @@ const RESERVED = new Set(["enter", "escape", "tab", "f2"]);
 
 export function actionsOf(schema: Schema): Action[] {
   const suggested = schema.commands.map(({ key }) => normaliseKey(key ?? ""));
-  const free = DIGITS.filter((digit) => !suggested.includes(digit));
+  const taken = [...suggested, ...schema.controls.flatMap(({ keys }) => keys)];
+  const free = DIGITS.filter((digit) => !taken.includes(digit));
   const click = schema.commands.find(isGivenByClick);
   return schema.commands.flatMap((command) => {
     const isClick = command === click;

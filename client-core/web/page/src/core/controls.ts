@@ -1,72 +1,66 @@
 /**
  * Controls that a player holds: from keys of the keyboard, buttons on the screen, or a pointer that
- * shows where to go.
+ * shows where to go. Which there are, and with which keys, the game declares.
  *
- * Directions are those of the screen. The game's are those of the map, so they turn with the
- * camera, by quarters.
+ * A player means directions as the screen shows them. The game's are those of the map, so they turn
+ * with the camera, by quarters.
  */
 
-/** The names of `Schema.controls` that the keyboard has keys for. */
-const KEYS = new Map([
-  ["arrowleft", "left"],
-  ["a", "left"],
-  ["arrowright", "right"],
-  ["d", "right"],
-  ["arrowup", "up"],
-  ["w", "up"],
-  ["arrowdown", "down"],
-  ["s", "down"],
-  [" ", "jump"],
-  ["q", "attract"],
-  ["e", "repel"],
-  ["f", "fire"],
-  ["r", "use"],
-  ["b", "brake"],
-]);
+import type { Control } from "../ambit/ambit.js";
 
 /** Counter-clockwise. */
-const DIRECTIONS = ["right", "up", "left", "down"] as const;
+const DIRECTIONS = ["east", "north", "west", "south"] as const;
 /** Closer than that, a pointer that shows where to go is on the avatar. */
 const ARRIVED_M = 0.6;
 /** The sine of 22.5 degrees: beyond that, two directions are held. */
 const DIAGONAL = 0.3827;
 
-/** The control of a key (`KeyboardEvent.key` in lower case), if the game has it. */
-export function controlOfKey(key: string, controls: readonly string[]): string | undefined {
-  const name = KEYS.get(key);
-  return name !== undefined && controls.includes(name) ? name : undefined;
+/** The control of a key, in the form of `normaliseKey`, if the game has one for it. */
+export function controlOfKey(key: string, controls: readonly Control[]): Control | undefined {
+  const name = key === " " ? "space" : key;
+  return controls.find((control) => control.keys.includes(name));
 }
 
-/** The control that a direction on the screen is on the map, for a camera of this yaw. */
-export function turnDirection(name: string, yaw: number): string {
-  const index = (DIRECTIONS as readonly string[]).indexOf(name);
-  if (index < 0) return name;
+/** Whether the game has all four directions, so that a pointer can show where to go. */
+export function hasDirections(controls: readonly Control[]): boolean {
+  return DIRECTIONS.every((wanted) => controls.some(({ direction }) => direction === wanted));
+}
+
+/** The control that one is on the map, for a camera of this yaw. */
+export function turnDirection(
+  control: Control,
+  controls: readonly Control[],
+  yaw: number,
+): Control {
+  if (!control.direction) return control;
+  const index = DIRECTIONS.indexOf(control.direction);
   const quarters = Math.round(yaw / (Math.PI / 2));
-  return DIRECTIONS[(((index + quarters) % 4) + 4) % 4] as string;
+  const turned = DIRECTIONS[(((index + quarters) % 4) + 4) % 4];
+  return controls.find(({ direction }) => direction === turned) ?? control;
 }
 
 /** The bits of held controls; directions are turned with the camera. */
-export function bitsOf(held: Iterable<string>, controls: readonly string[], yaw: number): number {
+export function bitsOf(
+  held: Iterable<Control>,
+  controls: readonly Control[],
+  yaw: number,
+): number {
   let bits = 0;
-  for (const name of held) {
-    const index = controls.indexOf(turnDirection(name, yaw));
+  for (const control of held) {
+    const index = controls.indexOf(turnDirection(control, controls, yaw));
     if (index >= 0) bits |= 1 << index;
   }
   return bits >>> 0;
 }
 
 /** The bits that lead an avatar along a way on the map, in metres. */
-export function bitsTowards(dx: number, dy: number, controls: readonly string[]): number {
+export function bitsTowards(dx: number, dy: number, controls: readonly Control[]): number {
   const distance = Math.hypot(dx, dy);
   if (distance < ARRIVED_M) return 0;
   let bits = 0;
-  const hold = (name: string, share: number) => {
-    const index = controls.indexOf(name);
-    if (index >= 0 && share / distance > DIAGONAL) bits |= 1 << index;
-  };
-  hold("right", dx);
-  hold("left", -dx);
-  hold("up", dy);
-  hold("down", -dy);
+  const shares = { east: dx, north: dy, west: -dx, south: -dy };
+  controls.forEach(({ direction }, index) => {
+    if (direction && shares[direction] / distance > DIAGONAL) bits |= 1 << index;
+  });
   return bits >>> 0;
 }

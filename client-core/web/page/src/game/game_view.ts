@@ -65,7 +65,7 @@ export class GameView {
       toggleChat: () => hooks.toggleChat(),
       toggleOverlay: () => this.#toggleOverlay(),
     });
-    this.#hud = new Hud(actions, this.#input.isSteered, schema, {
+    this.#hud = new Hud(actions, schema, {
       begin: (action) => {
         // The arrow keys and Space choose the place.
         this.focus();

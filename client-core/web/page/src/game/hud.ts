@@ -1,7 +1,8 @@
 /** Buttons, hints and messages over the picture. All from the schema of the game. */
 
-import type { Field, Schema, Value } from "../ambit/ambit.js";
+import type { Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
+import { hasDirections } from "../core/controls.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
@@ -9,15 +10,15 @@ import { texts } from "../texts.js";
 const MAX_MESSAGES = 5;
 const MESSAGE_MS = 5_000;
 const CONTROL_SYMBOLS = new Map([
-  ["left", "←"],
-  ["right", "→"],
-  ["up", "↑"],
-  ["down", "↓"],
+  ["west", "←"],
+  ["east", "→"],
+  ["north", "↑"],
+  ["south", "↓"],
 ]);
 
 export interface HudHooks {
   begin(action: Action): void;
-  hold(control: string, isHeld: boolean): void;
+  hold(control: Control, isHeld: boolean): void;
 }
 
 export class Hud {
@@ -38,15 +39,16 @@ export class Hud {
   readonly help: HTMLElement;
   readonly #hooks: HudHooks;
 
-  constructor(actions: readonly Action[], isSteered: boolean, schema: Schema, hooks: HudHooks) {
+  constructor(actions: readonly Action[], schema: Schema, hooks: HudHooks) {
     this.#hooks = hooks;
     for (const action of actions) {
       if (!action.isClick) this.commands.append(this.#commandButton(action));
     }
     this.commands.hidden = this.commands.childElementCount === 0;
-    if (isSteered) this.controls.append(...schema.controls.map((name) => this.#control(name)));
-    this.controls.hidden = !isSteered;
-    this.help = helpOf(actions, isSteered);
+    const { controls } = schema;
+    this.controls.append(...controls.map((control) => this.#control(control)));
+    this.controls.hidden = controls.length === 0;
+    this.help = helpOf(actions, controls);
   }
 
   showDraft(draft: CommandDraft | undefined): void {
@@ -96,13 +98,18 @@ export class Hud {
   }
 
   /** A button that holds its control as long as it is pressed. */
-  #control(name: string): HTMLElement {
-    const label = CONTROL_SYMBOLS.get(name) ?? name;
-    const element = el("button", { type: "button", class: `control ${name}`, "aria-label": name });
-    setText(element, label);
+  #control(control: Control): HTMLElement {
+    const { direction, name } = control;
+    const element = el("button", {
+      type: "button",
+      class: `control ${direction ?? ""}`,
+      "aria-label": name,
+      title: helpOfControl(control),
+    });
+    setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? name);
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
-      this.#hooks.hold(name, isHeld);
+      this.#hooks.hold(control, isHeld);
     };
     element.addEventListener("pointerdown", hold(true));
     for (const end of ["pointerup", "pointercancel", "pointerleave", "lostpointercapture"]) {
@@ -113,9 +120,16 @@ export class Hud {
   }
 }
 
-function helpOf(actions: readonly Action[], isSteered: boolean): HTMLElement {
+function helpOfControl({ keys, name, label }: Control): string {
+  const keyNames = keys.map((key) => texts.key(key)).join(", ");
+  return [keyNames, name, label].filter(Boolean).join(" – ");
+}
+
+function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLElement {
   const lines = [
-    ...(isSteered ? texts.help_steer : texts.help_click),
+    ...controls.map(helpOfControl),
+    ...(hasDirections(controls) ? texts.help_steer : []),
+    ...(controls.length === 0 ? texts.help_click : []),
     ...texts.help_view,
     ...actions.map(({ key, name, command }) =>
       [key ? texts.key(key) : "", name, command.help].filter(Boolean).join(" – "),

@@ -1,9 +1,9 @@
 /** What the player does: turns presses, keys and buttons into commands and held controls. */
 
-import type { Frame, Game, Schema } from "../ambit/ambit.js";
+import type { Control, Frame, Game, Schema } from "../ambit/ambit.js";
 import type { Action } from "../core/actions.js";
 import type { Point, ViewCamera } from "../core/camera.js";
-import { bitsOf, bitsTowards, controlOfKey } from "../core/controls.js";
+import { bitsOf, bitsTowards, controlOfKey, hasDirections } from "../core/controls.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
 import { Keyboard } from "./keyboard.js";
@@ -23,10 +23,12 @@ export interface InputHooks {
 
 export class PlayerInput {
   readonly aim: Aim;
-  /** A game of free bodies is steered by controls, others by clicks. */
+  /** Whether the game has controls. */
   readonly isSteered: boolean;
+  /** Whether a held press shows where to go. */
+  readonly #followsPointer: boolean;
   readonly #game: Game;
-  readonly #controls: readonly string[];
+  readonly #controls: readonly Control[];
   readonly #actions: readonly Action[];
   readonly #click: Action | undefined;
   readonly #camera: ViewCamera;
@@ -35,8 +37,8 @@ export class PlayerInput {
   readonly #pointer: PointerInput;
   readonly #keyboard: Keyboard;
   readonly #ground: Point = { x: 0, y: 0, z: 0 };
-  readonly #heldButtons = new Set<string>();
-  readonly #heldNames = new Set<string>();
+  readonly #heldButtons = new Set<Control>();
+  readonly #held = new Set<Control>();
   readonly #end = new AbortController();
   #frame: Frame;
   /** What the game was told; undefined if it has to be told again. */
@@ -59,7 +61,8 @@ export class PlayerInput {
     this.#camera = camera;
     this.#commander = commander;
     this.#hooks = hooks;
-    this.isSteered = camera.mode === "around";
+    this.isSteered = schema.controls.length > 0;
+    this.#followsPointer = hasDirections(schema.controls);
     this.#frame = game.frame();
     this.#pointer = new PointerInput(canvas, camera, {
       press: () => this.#press(),
@@ -86,11 +89,11 @@ export class PlayerInput {
     const movesAim = next !== "object" && (!this.isSteered || next === "position");
     if (movesAim) this.aim.move(this.#keyboard.held, seconds);
     if (this.isSteered) this.#steer();
-    else this.#repeat(now);
+    if (!this.#followsPointer) this.#repeat(now);
   }
 
   /** A button on the screen holds a control, or no longer. */
-  hold(control: string, isHeld: boolean): void {
+  hold(control: Control, isHeld: boolean): void {
     if (isHeld) this.#heldButtons.add(control);
     else this.#heldButtons.delete(control);
   }
@@ -213,17 +216,18 @@ export class PlayerInput {
     this.#game.hold(0);
   }
 
-  /** Held keys and buttons steer, and so does a held press: towards the pointer. */
+  /** Held keys and buttons steer, and so does a held press in a game with directions. */
   #steer(): void {
     const controls = this.#controls;
-    this.#heldNames.clear();
+    this.#held.clear();
     for (const key of this.#keyboard.held) {
-      const name = controlOfKey(key, controls);
-      if (name !== undefined) this.#heldNames.add(name);
+      const control = controlOfKey(key, controls);
+      if (control) this.#held.add(control);
     }
-    for (const name of this.#heldButtons) this.#heldNames.add(name);
-    let bits = bitsOf(this.#heldNames, controls, this.#camera.yaw);
-    if (this.#pointer.isHeld && !this.#commander.draft && this.aim.underPointer(this.#ground)) {
+    for (const control of this.#heldButtons) this.#held.add(control);
+    let bits = bitsOf(this.#held, controls, this.#camera.yaw);
+    const follows = this.#followsPointer && this.#pointer.isHeld && !this.#commander.draft;
+    if (follows && this.aim.underPointer(this.#ground)) {
       const { target } = this.#camera;
       bits |= bitsTowards(this.#ground.x - target.x, this.#ground.y - target.y, controls);
     }

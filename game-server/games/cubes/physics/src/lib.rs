@@ -61,11 +61,11 @@ pub mod control {
     /// Towards smaller y.
     pub const DOWN: u8 = 3;
     /// Jumps, once for each press.
-    pub const JUMP: u8 = 5;
+    pub const JUMP: u8 = 4;
     /// Pulls near cubes towards the player's.
-    pub const ATTRACT: u8 = 6;
+    pub const ATTRACT: u8 = 5;
     /// Pushes near cubes away.
-    pub const REPEL: u8 = 7;
+    pub const REPEL: u8 = 6;
 }
 
 /// The components of [`PLAYER`], as indices of its schema; [`CUBE`] has only the first.

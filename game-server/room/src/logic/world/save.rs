@@ -18,7 +18,7 @@ use super::path_segment::PathSegment;
 use super::poses::{SavedPoses, WorldPoses};
 use super::timers::{SavedTimers, Timers};
 use super::{ObjectsByCell, TraceEvent, World, WorldChange, component_access};
-use crate::logic::controls::Controls;
+use crate::logic::controls::HeldControls;
 use crate::saved::{self, BadState};
 
 impl World {
@@ -38,7 +38,7 @@ impl World {
         let poses: SavedPoses = saved::take(bytes)?;
         let timers: SavedTimers = saved::take(bytes)?;
         let (controls, moving, crowded): (
-            BTreeMap<PlayerId, Controls>,
+            BTreeMap<PlayerId, HeldControls>,
             Vec<ObjectId>,
             Vec<ObjectId>,
         ) = saved::take(bytes)?;

@@ -1,0 +1,75 @@
+//! The controls of a game: what a player holds down or presses.
+
+use super::{SchemaError, SchemaPath, SchemaProblem};
+
+/// The highest number of default keys of a control.
+pub const MAX_KEYS: usize = 4;
+
+/// A control, as clients offer it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlSpec {
+    /// Unique in the schema: what users type and programs name.
+    pub name: String,
+    /// One line for users; may be empty.
+    pub label: String,
+    /// The default keys of a keyboard, at most [`MAX_KEYS`], each of one control only: the `key` of
+    /// a browser's `KeyboardEvent` in lower case, with `space` for the space bar.
+    pub keys: Vec<String>,
+    /// Only the press counts, not how long it is held.
+    pub is_tapped: bool,
+    /// The way on the map that it stands for. A client whose picture is turned gives players the
+    /// ways that they see.
+    pub direction: Option<Direction>,
+}
+
+/// A way on the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Towards larger x.
+    East,
+    /// Towards larger y.
+    North,
+    /// Towards smaller x.
+    West,
+    /// Towards smaller y.
+    South,
+}
+
+/// The controls of a game as an enum, for the game and for clients that know it
+/// (`#[derive(Controls)]` of the crate `ambit`).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an enum of controls",
+    label = "not controls",
+    note = "add `#[derive(Controls)]` to the enum `{Self}`"
+)]
+pub trait Controls: Sized {
+    /// The names, in the order of their bits.
+    const NAMES: &'static [&'static str];
+
+    /// How clients offer them, in the same order.
+    fn declarations() -> Vec<ControlSpec>;
+
+    /// The place in these lists.
+    fn index(self) -> u8;
+
+    /// The name of this control.
+    fn name(self) -> &'static str {
+        Self::NAMES[usize::from(self.index())]
+    }
+}
+
+pub(super) fn check_controls(
+    controls: &[ControlSpec],
+    place: &SchemaPath,
+) -> Result<(), SchemaError> {
+    place.check_words("control", controls.iter().map(|control| &control.name))?;
+    place.check_words("key", controls.iter().flat_map(|control| &control.keys))?;
+    controls.iter().try_for_each(|control| {
+        let place = place.child("control", &control.name);
+        place.check_count("keys", control.keys.len(), MAX_KEYS)?;
+        place.check_user_text(&control.label)?;
+        let mut same = controls.iter().filter(|other| other.direction == control.direction);
+        let is_unique = control.direction.is_none() || same.nth(1).is_none();
+        place.ensure(is_unique, || SchemaProblem::DirectionTaken)
+    })
+}
