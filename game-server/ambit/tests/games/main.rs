@@ -3,4 +3,5 @@
 mod avatars;
 mod extremes;
 mod macro_made;
+mod poses;
 mod stroll;
