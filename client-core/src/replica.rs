@@ -131,6 +131,8 @@ pub struct Replica<V> {
 pub struct RenderTimes {
     /// The local lag: a pose takes effect this long after its stamp.
     pub delay: Duration,
+    /// The time between two ticks of the host.
+    pub tick: Duration,
     /// Stamp of the newest datagram.
     pub newest_stamp: GameTime,
     /// How far behind room time poses are shown.
@@ -150,16 +152,18 @@ impl RenderTimes {
 }
 
 impl<V> Replica<V> {
-    /// An empty replica for a room with this local lag. Ids begin after `last_id`, the last one of
-    /// an earlier replica of the same client.
+    /// An empty replica for a room with this local lag and this time between two ticks. Ids begin
+    /// after `last_id`, the last one of an earlier replica of the same client.
     pub fn new(
         schema: Arc<Schema>,
         delay: Duration,
+        tick: Duration,
         last_id: u32,
         pose_decoding: PoseDecoding,
     ) -> Self {
         let names = SchemaNames::of(&schema);
-        let times = RenderTimes { delay, newest_stamp: GameTime::ZERO, lag: RenderLag::default() };
+        let (newest_stamp, lag) = (GameTime::ZERO, RenderLag::default());
+        let times = RenderTimes { delay, tick, newest_stamp, lag };
         Replica {
             schema,
             pose_decoding,
@@ -437,7 +441,8 @@ impl<V> Replica<V> {
         };
         self.last_id += 1;
         let id = self.last_id;
-        let mut object = ReplicaObject::new(id, header.alias, kind, own, context, declared);
+        let mut object =
+            ReplicaObject::new(id, header.alias, kind, own, context, declared, self.times.tick);
         object.merge(context, components, self.times);
         self.simulation_events.push(kind, SimulationEvent::Enter { id, kind, own });
         self.queue_simulation_poses(id, kind, context, components);

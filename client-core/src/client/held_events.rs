@@ -134,8 +134,9 @@ mod tests {
 
     #[test]
     fn held_events_are_bounded_and_the_oldest_is_emitted_first() {
+        let schema = Arc::new(Schema::example());
         let replica =
-            Replica::<()>::new(Arc::new(Schema::example()), Duration::ZERO, 0, PoseDecoding::Full);
+            Replica::<()>::new(schema, Duration::ZERO, Duration::ZERO, 0, PoseDecoding::Full);
         let mut held = HeldEvents::default();
         let mut emitted = Vec::new();
         let fields = vec![FieldValue::Object(Alias { slot: 1, epoch: 0 })];

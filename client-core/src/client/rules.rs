@@ -29,6 +29,13 @@ pub struct Rules {
     pub coding: PoseCoding,
 }
 
+impl Rules {
+    /// The time between two ticks.
+    pub fn tick(&self) -> Duration {
+        Duration::from_secs(1) / self.tick_hz.max(1)
+    }
+}
+
 impl TryFrom<pb::Joined> for Rules {
     type Error = SchemaError;
 

@@ -107,6 +107,7 @@ impl<V> RunningGame<V> {
         let mut replica = Replica::new(
             rules.schema.clone(),
             rules.delay,
+            rules.tick(),
             settings.last_id,
             settings.pose_decoding,
         );
@@ -347,7 +348,7 @@ impl<V> RunningGame<V> {
         EffectEstimator {
             one_way_delay: self.rtt().unwrap_or_else(|| self.clock.rtt()) / 2,
             newest_tick: self.newest_stamp.unwrap_or(self.rules.now),
-            tick: Duration::from_secs(1) / self.rules.tick_hz.max(1),
+            tick: self.rules.tick(),
             delay: self.rules.delay,
         }
     }

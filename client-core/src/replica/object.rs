@@ -4,6 +4,8 @@
 //! each component has the value of the newest datagram that contained it, in any order of arrival;
 //! stamps decide which is newer. A pose is stored apart, in [`ReceivedPoses`].
 
+use std::time::Duration;
+
 use ambit_proto::ids::Alias;
 use ambit_proto::pose::{Pose, ReceivedPose};
 use ambit_proto::schema::{Component, ObjectKind};
@@ -79,11 +81,12 @@ impl<V> ReplicaObject<V> {
         own: bool,
         context: RecordContext,
         declared: &ObjectKind,
+        tick: Duration,
     ) -> Self {
         let components = std::iter::repeat_with(|| None).take(declared.components.len()).collect();
         let poses = declared
             .pose_format()
-            .map(|format| ReceivedPoses::new(*format, context.datagram.number));
+            .map(|format| ReceivedPoses::new(*format, tick, context.datagram.number));
         ReplicaObject {
             id,
             alias,

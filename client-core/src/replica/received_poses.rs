@@ -5,7 +5,8 @@
 //!
 //! A pose takes effect at its stamp plus the local lag. What is shown (times here are stamps):
 //! - Between two poses: interpolated linearly, or on the curve with their velocities, also over
-//!   gaps. But an object at rest stays there until it must have started to move.
+//!   gaps. But an object at rest stays there until it must have started to move: its pose is not
+//!   repeated, so the time of that pose does not say when the rest ended.
 //! - Before the first pose: the first one.
 //! - Beyond the newest: extrapolated ([`pose::extrapolate`]) up to the newest datagram of the host.
 //!   The host omits poses that the client extrapolates correctly, so its silence about an object
@@ -16,6 +17,13 @@
 //! - Other objects that turn freely or not at all are extrapolated only while poses of them arrive:
 //!   the host omits unchanged poses. If it has been silent about one for longer than the time
 //!   between its last two poses, the newest pose holds.
+//!
+//! An object *rested* at a pose if the host was silent about it for longer than twice the time
+//! between that pose and the one before, or if both are the same. A pose with a speed, or with
+//! velocities and not at rest, is never one of rest. Nothing tells whether a pose after a silence
+//! is that of the first tick of a motion: earlier ones may be lost, or the budget did not suffice
+//! for them. So the object moves to it within one tick, or for longer if it would otherwise be
+//! faster than in its last steps before the rest.
 //!
 //! Units: room time. Cost: a binary search over about ten entries to read. Source: "Optimisation
 //! des echanges de donnees", an article on data exchange in action games.
@@ -35,11 +43,23 @@ pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(250);
 const STILL_M_PER_S: f32 = 0.02;
 /// Maximum time since an object at rest has started to move, in seconds.
 const MAX_ACCELERATION_S: f32 = 0.2;
+/// A silence of so many times the distance of the last two poses is a rest. Of the poses that a
+/// tight budget delays, few wait for twice as long as the ones before.
+const REST_FACTOR: u32 = 2;
+/// The assumed distance of an object's only pose to an earlier one: the second follows the
+/// acknowledgement of its `Enter`.
+const ENTER_INTERVAL: Duration = MAX_EXTRAPOLATION;
+/// Longer distances of two poses say nothing about a speed: they may contain a rest.
+const MAX_SPEED_INTERVAL: Duration = Duration::from_secs(1);
+/// The speed before a rest is the greatest of so many steps: the last ones are often short.
+const SPEED_STEPS: usize = 32;
 
 /// The poses of one object.
 #[derive(Clone, Debug)]
 pub struct ReceivedPoses {
     format: PoseFormat,
+    /// The time between two ticks of the host.
+    tick: Duration,
     history: BaselineHistory,
 }
 
@@ -48,15 +68,17 @@ pub struct ReceivedPoses {
 enum TimePosition<'t> {
     /// Before the first entry.
     Before(&'t ReceivedPose),
-    Between(&'t ReceivedPose, &'t ReceivedPose),
+    /// Between the last of these and the other one.
+    Between(&'t [ReceivedPose], &'t ReceivedPose),
     /// At or beyond the newest entry; the second is the one before it.
     Beyond(&'t ReceivedPose, Option<&'t ReceivedPose>),
 }
 
 impl ReceivedPoses {
-    /// For an object that datagram `number` has announced.
-    pub fn new(format: PoseFormat, number: u64) -> Self {
-        ReceivedPoses { format, history: BaselineHistory::new(number) }
+    /// For an object that datagram `number` of a host with this time between two ticks has
+    /// announced.
+    pub fn new(format: PoseFormat, tick: Duration, number: u64) -> Self {
+        ReceivedPoses { format, tick, history: BaselineHistory::new(number) }
     }
 
     /// The grid of the poses, and how objects of the kind turn.
@@ -113,7 +135,10 @@ impl ReceivedPoses {
     pub fn at(&self, stamp: GameTime, host_stamp: GameTime) -> Option<Pose> {
         Some(match self.locate(stamp)? {
             TimePosition::Before(first) => first.pose,
-            TimePosition::Between(from, to) => self.interpolate(from, to, stamp),
+            TimePosition::Between(known, to) => {
+                let (start, from) = self.motion_start(known, to);
+                pose::interpolate(&self.format, (start, from), stamped_pose(to), stamp)
+            }
             TimePosition::Beyond(newest, before) => {
                 match self.extrapolation_end(newest, before, host_stamp) {
                     Some(end) => pose::extrapolate(
@@ -132,8 +157,9 @@ impl ReceivedPoses {
     pub fn moves(&self, stamp: GameTime, host_stamp: GameTime) -> bool {
         match self.locate(stamp) {
             None | Some(TimePosition::Before(_)) => false,
-            Some(TimePosition::Between(from, to)) => {
-                from.pose.at != to.pose.at || from.pose.turn != to.pose.turn
+            Some(TimePosition::Between(known, to)) => {
+                let (start, from) = self.motion_start(known, to);
+                stamp >= start && (from.at != to.pose.at || from.turn != to.pose.turn)
             }
             Some(TimePosition::Beyond(newest, before)) => {
                 self.extrapolation_end(newest, before, host_stamp).is_some_and(|end| stamp < end)
@@ -141,28 +167,80 @@ impl ReceivedPoses {
         }
     }
 
-    /// Interpolates between two poses. An object at rest did not start to move at its last pose,
-    /// but as late as possible: with constant acceleration, twice its distance divided by its speed
-    /// before the next pose.
-    fn interpolate(&self, from: &ReceivedPose, to: &ReceivedPose, stamp: GameTime) -> Pose {
-        let mut start = from.stamp;
-        if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
-            let (linear, _) = self.format.velocities(&to.pose);
-            let speed = linear.map(|part| part * part).iter().sum::<f32>().sqrt();
-            let distance =
-                self.format.position(&from.pose).distance(self.format.position(&to.pose));
-            let seconds = if speed > STILL_M_PER_S {
-                (2.0 * distance / speed).min(MAX_ACCELERATION_S)
-            } else {
-                MAX_ACCELERATION_S
-            };
-            start = start.max(to.stamp.saturating_sub(Duration::from_secs_f32(seconds)));
-        }
-        if stamp <= start {
-            from.pose
+    /// The last of the poses in `known`, and from when on the object moves from it to `to`. An
+    /// object at rest did not start to move at its last pose, but as late as possible.
+    fn motion_start<'t>(
+        &self,
+        known: &'t [ReceivedPose],
+        to: &ReceivedPose,
+    ) -> (GameTime, &'t Pose) {
+        let from = known.last().expect("a time between two poses is after the first");
+        let moving_for = if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
+            self.acceleration_time(&from.pose, &to.pose)
+        } else if self.rested(known, to.stamp) {
+            self.tick.max(self.time_at_known_speed(known, &to.pose))
         } else {
-            pose::interpolate(&self.format, (start, &from.pose), stamped_pose(to), stamp)
+            return (from.stamp, &from.pose);
+        };
+        (from.stamp.max(to.stamp.saturating_sub(moving_for)), &from.pose)
+    }
+
+    /// With constant acceleration: twice the distance divided by the speed at its end.
+    fn acceleration_time(&self, from: &Pose, to: &Pose) -> Duration {
+        let (linear, _) = self.format.velocities(to);
+        let speed = linear.map(|part| part * part).iter().sum::<f32>().sqrt();
+        let [distance, _] = self.change(from, to);
+        Duration::from_secs_f32(if speed > STILL_M_PER_S {
+            (2.0 * distance / speed).min(MAX_ACCELERATION_S)
+        } else {
+            MAX_ACCELERATION_S
+        })
+    }
+
+    /// Whether the object rested at the last of these poses before the next one, of time `next`.
+    fn rested(&self, known: &[ReceivedPose], next: GameTime) -> bool {
+        let Some((from, earlier)) = known.split_last() else {
+            return false;
+        };
+        let says_it_moves = from.pose.speed != 0 || self.format.motion.is_some() && !from.pose.flag;
+        let interval = match earlier.last() {
+            Some(before) if before.pose == from.pose => Duration::ZERO,
+            Some(before) => from.stamp.since(before.stamp),
+            None => ENTER_INTERVAL,
+        };
+        !says_it_moves && next.since(from.stamp) > REST_FACTOR * interval
+    }
+
+    /// How long the object takes from the last of these poses to `to` if it is as fast as it was in
+    /// its last steps; zero if that is not known.
+    fn time_at_known_speed(&self, known: &[ReceivedPose], to: &Pose) -> Duration {
+        let recent = &known[known.len().saturating_sub(SPEED_STEPS + 1)..];
+        let mut speeds = [0.0_f32; 2];
+        for step in recent.windows(2) {
+            let interval = step[1].stamp.since(step[0].stamp);
+            if (self.tick / 2..=MAX_SPEED_INTERVAL).contains(&interval) {
+                for (speed, part) in
+                    speeds.iter_mut().zip(self.change(&step[0].pose, &step[1].pose))
+                {
+                    *speed = speed.max(part / interval.as_secs_f32());
+                }
+            }
         }
+        let whole = recent.last().map_or([0.0; 2], |from| self.change(&from.pose, to));
+        let seconds = whole.into_iter().zip(speeds).filter(|(_, speed)| *speed > STILL_M_PER_S);
+        let seconds = seconds.map(|(part, speed)| part / speed).fold(0.0, f32::max);
+        Duration::try_from_secs_f32(seconds).unwrap_or(Duration::MAX)
+    }
+
+    /// How far two poses are from each other, in metres and in radians.
+    fn change(&self, a: &Pose, b: &Pose) -> [f32; 2] {
+        let distance = self.format.position(a).distance(self.format.position(b));
+        if a.turn == b.turn {
+            return [distance, 0.0];
+        }
+        let (p, q) = (self.format.quaternion(a), self.format.quaternion(b));
+        let cosine = p.iter().zip(q).map(|(p, q)| p * q).sum::<f32>().abs();
+        [distance, 2.0 * cosine.min(1.0).acos()]
     }
 
     /// Until when the newest pose is extrapolated; `None` if not at all.
@@ -191,10 +269,10 @@ impl ReceivedPoses {
         let Some(index) = after.checked_sub(1) else {
             return entries.first().map(TimePosition::Before);
         };
-        let from = &entries[index];
+        let before = index.checked_sub(1).map(|before| &entries[before]);
         Some(match entries.get(after) {
-            Some(to) => TimePosition::Between(from, to),
-            None => TimePosition::Beyond(from, index.checked_sub(1).map(|before| &entries[before])),
+            Some(to) => TimePosition::Between(&entries[..after], to),
+            None => TimePosition::Beyond(&entries[index], before),
         })
     }
 }
@@ -212,11 +290,12 @@ mod tests {
 
     const YAW: PoseFormat =
         PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+    const TICK: Duration = Duration::from_millis(50);
     const FIXED: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None };
 
     #[test]
     fn poses_are_interpolated_across_gaps() {
-        let track = yaw(&[(0, 0.0, 0.0, 0.0), (50, 1.0, 0.0, 0.0), (850, 9.0, 0.0, 0.0)]);
+        let track = yaw(&[(0, 0.0, 0.0, 10.0), (50, 1.0, 0.0, 10.0), (850, 9.0, 0.0, 0.0)]);
         for (t, x) in [(0, 0.0), (25, 0.5), (50, 1.0), (250, 3.0), (849, 8.99), (850, 9.0)] {
             assert_eq!(shown(&track, t, 850), x, "at {t}");
             assert!(t == 850 || track.moves(ms(t), ms(850)), "at {t}");
@@ -274,7 +353,7 @@ mod tests {
             let velocities = speed.map(|speed| ([speed, 0.0, 0.0], [0.0; 3]));
             format.moving(Position::on_ground(x, 0.0), [0.0, 0.0, 0.0, 1.0], velocities)
         };
-        let mut track = ReceivedPoses::new(format, 0);
+        let mut track = ReceivedPoses::new(format, TICK, 0);
         track.insert(entry(format, 0, 0, moving(1.0, None)));
         track.insert(entry(format, 1, 5_000, moving(1.05, Some(1.0))));
         let x = |t| format.position(&track.at(ms(t), ms(5_000)).expect("known")).x;
@@ -283,6 +362,60 @@ mod tests {
         assert!((1.005..1.04).contains(&x(4_950)), "{}", x(4_950));
         // Then it is extrapolated for a limited time.
         assert!((x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31, "{} {}", x(5_100), x(9_000));
+    }
+
+    #[test]
+    fn an_object_at_rest_stays_until_the_tick_before_its_next_pose() {
+        // It stops, with a short last step; it is sent again while it rests; it is moved once;
+        // nothing but its `Enter` is known.
+        for before in [
+            &[(0, -9.0), (50, 0.9), (100, 1.0)][..],
+            &[(0, -9.0), (50, 1.0), (200, 1.0)],
+            &[(0, 1.0), (2_000, 0.0), (2_500, 0.0), (4_000, 1.0)],
+            &[(0, 1.0)],
+        ] {
+            let poses = [before, &[(9_000, 2.0), (9_050, 3.0)]].concat();
+            let walker: Vec<_> = poses.iter().map(|&(t, x)| (t, x, 0.0, 0.0)).collect();
+            for mut track in [fixed(&poses), yaw(&walker)] {
+                for (hz, half) in [(20, 8_975), (30, 8_983), (60, 8_991)] {
+                    track.tick = Duration::from_secs(1) / hz;
+                    let (x, moves) =
+                        (|t| shown(&track, t, 9_050), |t| track.moves(ms(t), ms(9_050)));
+                    let start = 8_999 - u64::from(1_000 / hz);
+                    assert_eq!((x(4_000), x(8_900), x(start)), (1.0, 1.0, 1.0), "{hz} Hz");
+                    assert!((1.4..1.6).contains(&x(half)), "{hz} Hz: {}", x(half));
+                    assert_eq!((x(9_000), x(9_025), x(9_050)), (2.0, 2.5, 3.0), "{hz} Hz");
+                    assert!(!moves(8_000) && !moves(start) && moves(half), "{hz} Hz");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_leaves_its_rest_no_faster_than_it_came() {
+        // The first two poses of its motion are lost: 20 m/s as before.
+        let track = fixed(&[(0, 0.0), (50, 1.0), (5_000, 4.0)]);
+        for (t, x) in [(4_850, 1.0), (4_900, 2.0), (4_950, 3.0)] {
+            assert_eq!(shown(&track, t, 5_000), x, "at {t}");
+        }
+        // It turns by a tenth of a radian in 50 ms, and after its rest by two.
+        let mut track = yaw(&[(0, 0.0, 0.0, 0.0), (50, 0.0, 0.1, 0.0), (5_000, 0.0, 0.3, 0.0)]);
+        track.tick = Duration::from_millis(20);
+        assert!(!track.moves(ms(4_890), ms(5_000)) && track.moves(ms(4_910), ms(5_000)));
+    }
+
+    #[test]
+    fn a_motion_with_lost_or_delayed_poses_is_no_rest() {
+        // Five poses are lost.
+        let track = fixed(&[(0, 0.0), (50, 1.0), (350, 7.0)]);
+        assert_eq!([100, 200, 300].map(|t| shown(&track, t, 350)), [2.0, 4.0, 6.0]);
+        // A tight budget sends it now and then: it moves a metre in 100 ms.
+        let track = fixed(&[(0, 0.0), (300, 3.0), (700, 7.0), (1_000, 10.0), (1_600, 16.0)]);
+        for t in (0..=1_600).step_by(10) {
+            assert_eq!(shown(&track, t, 1_600), t as f32 / 100.0, "at {t}");
+        }
+        // The second pose follows the acknowledgement of the `Enter`.
+        assert_eq!(shown(&fixed(&[(0, 0.0), (400, 4.0)]), 100, 400), 1.0);
     }
 
     #[test]
@@ -323,7 +456,7 @@ mod tests {
     }
 
     fn yaw(poses: &[(u64, f32, f32, f32)]) -> ReceivedPoses {
-        let mut track = ReceivedPoses::new(YAW, 0);
+        let mut track = ReceivedPoses::new(YAW, TICK, 0);
         for (number, &(stamp, x, yaw, speed)) in poses.iter().enumerate() {
             track.insert(entry(
                 YAW,
@@ -336,7 +469,7 @@ mod tests {
     }
 
     fn fixed(poses: &[(u64, f32)]) -> ReceivedPoses {
-        let mut track = ReceivedPoses::new(FIXED, 0);
+        let mut track = ReceivedPoses::new(FIXED, TICK, 0);
         for (number, &(stamp, x)) in poses.iter().enumerate() {
             track.insert(entry(
                 FIXED,

@@ -104,6 +104,8 @@ impl ReplicaSlots {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use ambit_proto::pose::{PoseFormat, Turning};
 
     use super::*;
@@ -134,9 +136,7 @@ mod tests {
     }
 
     fn poses(number: u64) -> ReceivedPoses {
-        ReceivedPoses::new(
-            PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None },
-            number,
-        )
+        let format = PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None };
+        ReceivedPoses::new(format, Duration::from_millis(50), number)
     }
 }

@@ -10,6 +10,7 @@ const AVATAR: u8 = 0;
 const STONE: u8 = 1;
 const NOTHING: [&str; 0] = [];
 const LOCAL_LAG: Duration = Duration::from_millis(150);
+const TICK: Duration = Duration::from_millis(50);
 
 #[test]
 fn an_object_becomes_visible_at_its_enter_time() {
@@ -176,6 +177,7 @@ fn all_objects_leave_with_the_connection_and_ids_continue() {
     let mut next = Replica::<()>::new(
         harness.replica.schema().clone(),
         LOCAL_LAG,
+        TICK,
         harness.replica.last_id(),
         PoseDecoding::Full,
     );
@@ -207,7 +209,8 @@ fn an_alias_resolves_until_its_object_is_no_longer_visible() {
 
 #[test]
 fn a_view_keeps_what_its_factory_made() {
-    let mut replica = Replica::new(Arc::new(Schema::example()), LOCAL_LAG, 0, PoseDecoding::Full);
+    let mut replica =
+        Replica::new(Arc::new(Schema::example()), LOCAL_LAG, TICK, 0, PoseDecoding::Full);
     let mut factory =
         factory::FactoryByKind::new(|enter: &ObjectEntered| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
@@ -369,7 +372,8 @@ struct ReplicaHarness {
 
 impl ReplicaHarness {
     fn new() -> Self {
-        let replica = Replica::new(Arc::new(Schema::example()), LOCAL_LAG, 0, PoseDecoding::Full);
+        let replica =
+            Replica::new(Arc::new(Schema::example()), LOCAL_LAG, TICK, 0, PoseDecoding::Full);
         ReplicaHarness {
             replica,
             now: ms(0),

@@ -206,7 +206,8 @@ impl SimulatedHarness {
             schema: Arc::new(schema(sync)),
             coding: PoseCoding::Auto,
         };
-        let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, PoseDecoding::Full);
+        let mut replica =
+            Replica::new(rules.schema.clone(), DELAY, rules.tick(), 0, PoseDecoding::Full);
         let simulated = SimulatedObjects::new(&rules, physics, predict, &mut replica);
         SimulatedHarness {
             rules,

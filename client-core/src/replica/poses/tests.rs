@@ -292,7 +292,9 @@ struct ReplicaHarness {
 
 impl ReplicaHarness {
     fn new(mode: PoseDecoding) -> Self {
-        let replica = Replica::new(Arc::new(Schema::example_with_poses()), LOCAL_LAG, 0, mode);
+        let (schema, tick) =
+            (Arc::new(Schema::example_with_poses()), Duration::from_millis(TICK_MS));
+        let replica = Replica::new(schema, LOCAL_LAG, tick, 0, mode);
         ReplicaHarness { replica, now: 150, sent: Vec::new() }
     }
 

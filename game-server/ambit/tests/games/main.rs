@@ -4,4 +4,5 @@ mod avatars;
 mod controls;
 mod extremes;
 mod macro_made;
+mod poses;
 mod stroll;
