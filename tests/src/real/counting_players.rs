@@ -12,10 +12,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::{ComponentValue, ViewEvent};
+use ambit_client_core::client::event::{ComponentValue, ErrorSubject, Failure, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
+use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::time::GameTime;
 use anyhow::{Context, Result, bail, ensure};
 use tokio::sync::watch;
@@ -126,6 +127,9 @@ struct CountingPlayer {
     events: ClientEvents,
     sent: u32,
     confirmed: u64,
+    /// Confirmed and not executed: after an interruption, what has waited arrives at once, and a
+    /// room takes so many commands a second.
+    refused: u32,
 }
 
 impl CountingPlayer {
@@ -148,7 +152,7 @@ impl CountingPlayer {
             },
         };
         let (handle, events) = shell::start(options, ());
-        let mut player = Self { handle, events, sent: 0, confirmed: 0 };
+        let mut player = Self { handle, events, sent: 0, confirmed: 0, refused: 0 };
         player.wait_for(|event| matches!(event, ViewEvent::Welcome(_))).await?;
         let room = NewRoom {
             name: format!("counting-{index}"),
@@ -212,9 +216,8 @@ impl CountingPlayer {
         };
         timeout(WAIT_LIMIT, rest).await.context("not all commands were confirmed")?;
         // A host that is busy shows it late. A command that was executed twice shows later.
-        let all = Some(i64::from(self.sent));
         let shows_all = async {
-            while self.count() < all {
+            while self.count().is_none_or(|count| count < self.expected()) {
                 self.pause().await;
             }
         };
@@ -229,12 +232,18 @@ impl CountingPlayer {
         }
         let executed = self.count();
         ensure!(
-            executed == all,
-            "all {} commands were confirmed; the game has executed {executed:?}",
-            self.sent
+            executed == Some(self.expected()),
+            "{} commands were confirmed, {} of them refused; the game has executed {executed:?}",
+            self.sent,
+            self.refused
         );
         self.handle.quit();
         Ok(self.confirmed)
+    }
+
+    /// How many commands the game must have executed.
+    fn expected(&self) -> i64 {
+        i64::from(self.sent - self.refused)
     }
 
     fn take_confirmed(&mut self) {
@@ -259,6 +268,12 @@ impl CountingPlayer {
 
     async fn pause(&mut self) {
         sleep(COMMAND_INTERVAL).await;
-        while self.events.try_next().is_some() {}
+        while let Some(event) = self.events.try_next() {
+            let ViewEvent::Error(Failure { subject: ErrorSubject::Command(_), code, .. }) = event
+            else {
+                continue;
+            };
+            self.refused += u32::from(code == codes::name(ErrorCode::RateLimited));
+        }
     }
 }
