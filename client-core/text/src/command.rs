@@ -266,8 +266,7 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
 }
 
 fn keys(names: &str) -> Vec<String> {
-    let names = names.split(',').filter(|name| *name != "none");
-    names.map(str::to_owned).collect()
+    if names == "none" { Vec::new() } else { names.split(',').map(str::to_owned).collect() }
 }
 
 /// The keymap in which these controls of the game are held; what is wrong otherwise.
@@ -278,7 +277,10 @@ pub fn keymap(schema: &Schema, names: &[String]) -> Result<Keymap, String> {
         if known.is_empty() {
             format!("the game {} has no controls, so there is no '{unknown}'", schema.game)
         } else {
-            format!("unknown control '{unknown}'; there are {}, and none", known.join(", "))
+            format!(
+                "unknown control '{unknown}'; there are {}; 'none' alone lets go",
+                known.join(", ")
+            )
         }
     })
 }
@@ -337,8 +339,9 @@ mod tests {
         let held = |names| keymap(&Schema::example(), &keys(names));
         assert_eq!(held("left,jump"), Ok(Keymap(0b11)));
         assert_eq!(held("none"), Ok(Keymap(0)));
-        let unknown = "unknown control 'up'; there are left, jump, and none";
+        let unknown = "unknown control 'up'; there are left, jump; 'none' alone lets go";
         assert_eq!(held("jump,up"), Err(unknown.to_owned()));
+        assert!(held("jump,none").is_err());
         let none = Schema { game: "chess".to_owned(), ..Schema::default() };
         let refused = keymap(&none, &keys("up")).expect_err("it has none");
         assert_eq!(refused, "the game chess has no controls, so there is no 'up'");
