@@ -23,7 +23,7 @@ const WATCH_S: u32 = 6;
 const MARKUP: &str = "<img src=x onerror=alert(1)>";
 
 #[test]
-fn two_browsers_and_a_console_meet_and_see_what_the_trace_says() -> Result<()> {
+fn a_console_and_two_browsers_meet_and_see_what_the_trace_says() -> Result<()> {
     let scratch = ScratchFolder::new("pages-meet");
     let trace = scratch.path().join("trace");
     let server = Server::start(&scratch, &["--trace", &trace.display().to_string()])?;
