@@ -10,6 +10,7 @@
 //! nanoseconds a component; the buffers are reused, so nothing is allocated once they are large
 //! enough.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::rotation::IDENTITY;
 /// How far ahead of the present a frame may be: a screen shows it a few milliseconds later.
 const MAX_AHEAD: Duration = Duration::from_millis(100);
 
-/// What is in sight at one time. [`Frame::update`] fills it.
+/// What is in sight at one time, and what is room-wide. [`Frame::update`] fills it.
 #[derive(Debug, Default)]
 pub struct Frame {
     time: Option<GameTime>,
@@ -39,16 +40,25 @@ pub struct Frame {
     objects: Vec<PlacedObject>,
     /// The objects of the frame before, kept for the headings of those that have stopped.
     before: Vec<PlacedObject>,
+    /// What is room-wide, by ascending id.
+    room_wide: Vec<EntryData>,
     /// Of all objects, one after the other.
     values: Vec<StoredValue>,
     /// All texts, one after the other.
     texts: String,
 }
 
-/// An object in a [`Frame`].
+/// An object in a [`Frame`], wherever it is: what is [room-wide](Frame::room_wide) has no place.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameEntry<'f> {
+    frame: &'f Frame,
+    known: EntryData,
+}
+
+/// An object in sight. It has all that a [`FrameEntry`] has.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameObject<'f> {
-    frame: &'f Frame,
+    entry: FrameEntry<'f>,
     object: &'f PlacedObject,
 }
 
@@ -80,15 +90,20 @@ pub enum FrameValue<'f> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct PlacedObject {
+struct EntryData {
     id: u32,
     kind: u8,
     own: bool,
+    /// Index of its first value.
+    values: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PlacedObject {
+    known: EntryData,
     moves: bool,
     age: Option<Duration>,
     transform: Transform,
-    /// Index of its first value.
-    values: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +153,7 @@ impl Frame {
         self.time = None;
         std::mem::swap(&mut self.objects, &mut self.before);
         self.objects.clear();
+        self.room_wide.clear();
         self.values.clear();
         self.texts.clear();
     }
@@ -149,17 +165,32 @@ impl Frame {
 
     /// The objects in sight, by ascending id.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = FrameObject<'_>> {
-        self.objects.iter().map(|object| FrameObject { frame: self, object })
+        self.objects.iter().map(|object| self.frame_object(object))
     }
 
     /// One object, if it is in sight.
     pub fn object(&self, id: u32) -> Option<FrameObject<'_>> {
-        Some(FrameObject { frame: self, object: find(&self.objects, id)? })
+        Some(self.frame_object(find(&self.objects, id)?))
     }
 
     /// The player's avatar, if it is in sight.
     pub fn avatar(&self) -> Option<FrameObject<'_>> {
-        self.objects().find(FrameObject::is_own)
+        self.objects().find(|object| object.is_own())
+    }
+
+    /// What everybody in the room has, wherever the avatar is, by ascending id: the state of the
+    /// room, and the rows of its players.
+    pub fn room_wide(&self) -> impl ExactSizeIterator<Item = FrameEntry<'_>> {
+        self.room_wide.iter().map(|&known| FrameEntry { frame: self, known })
+    }
+
+    /// The room-wide objects of the kind called `kind`, by ascending id.
+    pub fn rows<'f>(&'f self, kind: &str) -> impl Iterator<Item = FrameEntry<'f>> {
+        self.room_wide().filter(move |entry| entry.kind() == kind)
+    }
+
+    fn frame_object<'f>(&'f self, object: &'f PlacedObject) -> FrameObject<'f> {
+        FrameObject { entry: FrameEntry { frame: self, known: object.known }, object }
     }
 
     fn add_object<V>(
@@ -169,18 +200,20 @@ impl Frame {
         age: Option<Duration>,
         parts: usize,
     ) {
-        let Some(transform) = self.transform(object, t) else {
-            return;
-        };
-        self.objects.push(PlacedObject {
+        let known = EntryData {
             id: object.id,
             kind: object.kind_index(),
             own: object.is_own(),
-            moves: object.moves(t),
-            age,
-            transform,
             values: self.values.len(),
-        });
+        };
+        if object.is_room_wide() {
+            self.room_wide.push(known);
+        } else {
+            let Some(transform) = self.transform(object, t) else {
+                return;
+            };
+            self.objects.push(PlacedObject { known, moves: object.moves(t), age, transform });
+        }
         for index in 0..parts {
             let value = match object.component(index, t) {
                 Some(ComponentValue::Gauge(gauge)) => StoredValue::Gauge(gauge),
@@ -228,10 +261,10 @@ impl Frame {
     }
 }
 
-impl<'f> FrameObject<'f> {
+impl<'f> FrameEntry<'f> {
     /// The client's id of it: ascending, never reused.
     pub fn id(&self) -> u32 {
-        self.object.id
+        self.known.id
     }
 
     /// Its id for a typed command, such as `Id<Walker>`, if it is of that kind.
@@ -246,13 +279,13 @@ impl<'f> FrameObject<'f> {
 
     /// The index of its kind in the schema.
     pub fn kind_index(&self) -> u8 {
-        self.object.kind
+        self.known.kind
     }
 
     /// Its kind, as the game declares it.
     pub fn declared(&self) -> &'f ObjectKind {
         let schema = self.frame.schema.as_ref().expect("objects have a schema");
-        &schema.kinds[usize::from(self.object.kind)]
+        &schema.kinds[usize::from(self.known.kind)]
     }
 
     /// How a simple viewer draws it.
@@ -276,31 +309,9 @@ impl<'f> FrameObject<'f> {
         }
     }
 
-    /// Whether it is the player's avatar.
+    /// Whether it is the player's avatar or, if it is room-wide, the player's own.
     pub fn is_own(&self) -> bool {
-        self.object.own
-    }
-
-    /// Whether it moves.
-    pub fn moves(&self) -> bool {
-        self.object.moves
-    }
-
-    /// How old the newest data about it is: of an object whose motion cannot be predicted, that
-    /// with its pose; of all others any data, since silence about them means that nothing has
-    /// changed. `None` before the first datagram.
-    pub fn age(&self) -> Option<Duration> {
-        self.object.age
-    }
-
-    /// Where to draw it.
-    pub fn transform(&self) -> Transform {
-        self.object.transform
-    }
-
-    /// Its position, in metres.
-    pub fn position(&self) -> Position {
-        self.object.transform.position
+        self.known.own
     }
 
     /// The value of the component called `name`, if it has one that the player may know. The
@@ -313,15 +324,15 @@ impl<'f> FrameObject<'f> {
     /// The value of a component, by its index in the kind.
     pub fn component(&self, index: usize) -> Option<FrameValue<'f>> {
         let is_part = index < self.declared().components.len();
-        self.frame.value(self.object.values + index).filter(|_| is_part)
+        self.frame.value(self.known.values + index).filter(|_| is_part)
     }
 
     /// All known components but the position, with their names.
     pub fn values(&self) -> impl Iterator<Item = (&'f str, FrameValue<'f>)> {
-        let Self { frame, object } = *self;
+        let Self { frame, known } = *self;
         let parts = self.declared().components.iter().enumerate();
         parts.filter_map(move |(index, part)| {
-            Some((part.name.as_str(), frame.value(object.values + index)?))
+            Some((part.name.as_str(), frame.value(known.values + index)?))
         })
     }
 
@@ -358,6 +369,38 @@ impl<'f> FrameObject<'f> {
     }
 }
 
+impl<'f> Deref for FrameObject<'f> {
+    type Target = FrameEntry<'f>;
+
+    fn deref(&self) -> &FrameEntry<'f> {
+        &self.entry
+    }
+}
+
+impl FrameObject<'_> {
+    /// Whether it moves.
+    pub fn moves(&self) -> bool {
+        self.object.moves
+    }
+
+    /// How old the newest data about it is: of an object whose motion cannot be predicted, that
+    /// with its pose; of all others any data, since silence about them means that nothing has
+    /// changed. `None` before the first datagram.
+    pub fn age(&self) -> Option<Duration> {
+        self.object.age
+    }
+
+    /// Where to draw it.
+    pub fn transform(&self) -> Transform {
+        self.object.transform
+    }
+
+    /// Its position, in metres.
+    pub fn position(&self) -> Position {
+        self.object.transform.position
+    }
+}
+
 impl Transform {
     /// The direction that it faces, in radians counter-clockwise from the east.
     pub fn heading(&self) -> f32 {
@@ -367,7 +410,7 @@ impl Transform {
 }
 
 fn find(objects: &[PlacedObject], id: u32) -> Option<&PlacedObject> {
-    let index = objects.binary_search_by_key(&id, |object| object.id).ok()?;
+    let index = objects.binary_search_by_key(&id, |object| object.known.id).ok()?;
     objects.get(index)
 }
 

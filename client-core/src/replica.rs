@@ -489,16 +489,17 @@ impl<V> Replica<V> {
     ) {
         let object = self.objects.get_mut(id).expect("a due id belongs to an object");
         let names = &self.names.kinds[usize::from(object.kind)];
+        let is_room_wide = self.schema.kinds[usize::from(object.kind)].is_room_wide();
         let enter = ObjectEntered {
             id,
             kind: names.name.clone(),
             own: object.own,
             t: now,
-            position: object.position(now, self.times).unwrap_or_default(),
+            position: (!is_room_wide).then(|| object.position(now, self.times).unwrap_or_default()),
             components: object.values(now, self.times, names),
         };
         object.view = Some(factory.build(&enter));
-        if object.own {
+        if enter.is_avatar() {
             self.own = Some(id);
         }
         if self.pose_decoding == PoseDecoding::Light {
@@ -565,8 +566,9 @@ impl<V> Replica<V> {
     ) -> Option<VisibleObject<'r, V>> {
         let view = object.view.as_ref()?;
         let names = &self.names.kinds[usize::from(object.kind)];
-        let freshness = &self.schema.kinds[usize::from(object.kind)].freshness;
-        Some(VisibleObject { id, view, object, names, freshness, times: self.times })
+        let kind = &self.schema.kinds[usize::from(object.kind)];
+        let (freshness, is_room_wide) = (&kind.freshness, kind.is_room_wide());
+        Some(VisibleObject { id, view, object, names, freshness, is_room_wide, times: self.times })
     }
 }
 

@@ -140,7 +140,9 @@
 //! | 2 | `Leave` | alias; at, time |
 //! | 3 | `InputEffects` | number less 1, 3; for each, the newest first: at, effect |
 //!
-//! `own` marks the player's own avatar. Effects say when the client's own inputs take effect: all
+//! `own` marks the player's own avatar and, of what is room-wide, what belongs to the player. (The
+//! objects of a kind without path or pose have no place: every client of the room gets them.)
+//! Effects say when the client's own inputs take effect: all
 //! changes up to `at` that no earlier effect covers take effect at `effect`, which is the horizon
 //! of the tick that processed them. For the first, `at` is a `time` relative to the stamp, and
 //! `effect` one relative to the horizon; for each other one, both are varints of the milliseconds

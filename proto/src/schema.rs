@@ -10,8 +10,10 @@
 //!    refusals, 64 choices of a field; each name has 1 to 32 bytes without control characters, and
 //!    is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
 //!    and `-`: users type them, and scripts compare them.
-//! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every
-//!    client that follows an object knows its position. No other component is a pose.
+//! 2. Component 0 of a kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every client
+//!    that follows an object knows its position. No other component is a pose. A kind without
+//!    path and pose is *room-wide*: its objects have no place, and every client in the room has
+//!    them.
 //! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
 //!    command fit into one message, and the whole schema into one frame.
 //! 4. A look names a gauge as its bar and a text as its label, and can be drawn.
@@ -97,7 +99,7 @@ pub struct Schema {
 pub struct ObjectKind {
     /// Unique in the schema.
     pub name: String,
-    /// The first is its path or its pose.
+    /// The first is its path or its pose; a room-wide kind has none of these.
     pub components: Vec<ComponentSpec>,
     /// The kind's own radii of interest; `None` for the room's.
     pub interest_radii: Option<InterestRadii>,
@@ -235,8 +237,11 @@ pub enum SchemaProblem {
     /// The name is used twice in this list.
     #[error("another item of this list has the same name")]
     NameTaken,
-    /// A kind does not begin with its path or pose.
-    #[error("component 0 must be the position: a public path or a public pose")]
+    /// A kind does not begin with its path or pose, or has no components.
+    #[error(
+        "component 0 must be the position, a public path or a public pose; a room-wide kind has \
+         at least one component, and none of these"
+    )]
     NoPosition,
     /// A component other than the first is a pose.
     #[error("only component 0 can be a pose")]
@@ -405,11 +410,18 @@ impl ObjectKind {
         }
     }
 
+    /// Whether its objects have no place: every client of the room has them.
+    pub fn is_room_wide(&self) -> bool {
+        !self.components.is_empty() && !self.components.iter().any(ComponentSpec::is_position)
+    }
+
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
         place.check_names("component", self.components.iter().map(|component| &component.name))?;
-        let has_place = self.components.first().is_some_and(ComponentSpec::is_public_position);
-        place.ensure(has_place, || SchemaProblem::NoPosition)?;
+        let has_place = self.components.first().is_some_and(|first| {
+            first.is_position() && first.audience == ComponentAudience::Public
+        });
+        place.ensure(has_place || self.is_room_wide(), || SchemaProblem::NoPosition)?;
         let poses = self
             .components
             .iter()
@@ -468,9 +480,8 @@ impl ComponentSpec {
         Self { name: name.into(), codec, audience: ComponentAudience::Team }
     }
 
-    fn is_public_position(&self) -> bool {
+    fn is_position(&self) -> bool {
         matches!(self.codec, Codec::Path | Codec::Pose(_))
-            && self.audience == ComponentAudience::Public
     }
 }
 

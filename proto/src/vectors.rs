@@ -108,6 +108,7 @@ const GROUPS: [VectorGroup; 5] = [
             "enter-own-avatar",
             "enter-avatar-of-another-player",
             "enter-with-a-part",
+            "enter-room-wide",
             "enter-without-components",
             "update",
             "leave",

@@ -1,7 +1,8 @@
 //! A test game that counts received commands: which numbers each player has sent, and which came
 //! twice. For tests that no command is lost or executed twice.
 //!
-//! The command `count` has a number; each player starts with 0 and counts up. With `ballast` the
+//! The command `count` has a number; each player starts with 0 and counts up. All players have a
+//! table: a row each, with a column that only its player gets, and the total. With `ballast` the
 //! saved state is as large as a test needs.
 
 use std::collections::BTreeMap;
@@ -23,6 +24,11 @@ use serde::{Deserialize, Serialize};
 
 const COUNT: u8 = 1;
 const NAME: u8 = 2;
+const TALLY: u8 = 1;
+/// A tally's components, beside the name.
+const TALLY_COUNT: u8 = 1;
+const TALLY_LAST: u8 = 2;
+const TOTAL: u8 = 2;
 /// Larger numbers are refused.
 const MAX_NUMBER: u32 = 1 << 20;
 
@@ -101,11 +107,22 @@ impl Game for CountingGame {
             ComponentSpec::public("count", Codec::Number { min: 0, max: MAX_NUMBER.into() }),
             ComponentSpec::public("name", Codec::Text { max_bytes: 100 }),
         ];
-        let kind = ObjectKind { name: "avatar".into(), components, ..ObjectKind::default() };
+        let kind = |name: &str, components| ObjectKind {
+            name: name.into(),
+            components,
+            ..ObjectKind::default()
+        };
+        let counter = Codec::Number { min: 0, max: MAX_NUMBER.into() };
+        let tally = vec![
+            ComponentSpec::public("name", Codec::Text { max_bytes: 100 }),
+            ComponentSpec::public("count", counter),
+            ComponentSpec::owner("last", counter),
+        ];
+        let total = vec![ComponentSpec::public("count", counter)];
         let number = FieldType::Number { min: 0, max: i64::from(MAX_NUMBER) - 1 };
         Schema {
             game: "counting".into(),
-            kinds: vec![kind],
+            kinds: vec![kind("avatar", components), kind("tally", tally), kind("total", total)],
             commands: vec![CommandKind {
                 name: "count".into(),
                 fields: vec![FieldSpec::new("number", number)],
@@ -115,13 +132,18 @@ impl Game for CountingGame {
         }
     }
 
-    fn start(&mut self, _world: &mut World) {}
+    fn start(&mut self, world: &mut World) {
+        world.spawn(TOTAL, vec![Component::Number(0)]);
+    }
 
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
         let (x, y) =
             (world.grid().width() * world.rng().f32(), world.grid().height() * world.rng().f32());
         let path = Component::at_rest(world.now(), Position::on_ground(x, y));
         let avatar = world.spawn(0, vec![path, Component::Number(0), Component::Text(name.into())]);
+        let row = vec![Component::Text(name.into()), Component::Number(0), Component::Number(0)];
+        let row = world.spawn(TALLY, row);
+        world.set_owner(row, player);
         self.received
             .insert(player, ReceivedNumbers { avatar: Some(avatar), ..ReceivedNumbers::default() });
         avatar
@@ -152,6 +174,13 @@ impl Game for CountingGame {
         numbers.add(number as u32);
         let avatar = numbers.avatar.expect("a player in the room has an avatar");
         world.set_number(avatar, COUNT, world.number(avatar, COUNT) + 1);
+        if let Some(row) = world.room_wide(TALLY, Some(player)) {
+            world.set_number(row, TALLY_COUNT, world.number(row, TALLY_COUNT) + 1);
+            world.set_number(row, TALLY_LAST, number);
+        }
+        if let Some(total) = world.room_wide(TOTAL, None) {
+            world.set_number(total, 0, world.number(total, 0) + 1);
+        }
         Ok(())
     }
 

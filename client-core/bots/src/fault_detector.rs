@@ -107,7 +107,7 @@ impl FaultDetector {
             ViewEvent::Enter(enter) => {
                 let new = self.in_sight.insert(enter.id);
                 self.expect(new, "enter twice", enter.id);
-                if enter.own {
+                if enter.is_avatar() {
                     (self.has_avatar, self.has_arrived, self.absence) = (true, true, None);
                 }
             }
@@ -385,7 +385,7 @@ mod tests {
     }
 
     fn enter(id: u32, own: bool) -> ViewEvent {
-        let (t, position) = (GameTime::ZERO, Position::default());
+        let (t, position) = (GameTime::ZERO, Some(Position::default()));
         ViewEvent::Enter(ObjectEntered {
             id,
             kind: "avatar".into(),

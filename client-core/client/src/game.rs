@@ -107,7 +107,7 @@ impl Game {
     /// enum with `#[derive(Command)]`, best in a crate that server and client share. Otherwise the
     /// same as [`Game::send`].
     ///
-    /// Objects are named as this client knows them: [`FrameObject::typed_id`] returns the `Id` of
+    /// Objects are named as this client knows them: [`FrameEntry::typed_id`] returns the `Id` of
     /// an object in sight.
     ///
     /// A client that was built with another version of the game can't send the wrong command: if
@@ -133,7 +133,7 @@ impl Game {
     /// # }
     /// ```
     ///
-    /// [`FrameObject::typed_id`]: crate::FrameObject::typed_id
+    /// [`FrameEntry::typed_id`]: crate::FrameEntry::typed_id
     pub fn command(&self, command: impl TypedCommand) -> Result<u32, SendError> {
         self.act(|schema| Ok(typed_command::build(schema, command)?))
     }

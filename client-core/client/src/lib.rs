@@ -63,7 +63,7 @@ pub use ambit_client_core::client::model::{
     PlayerListing, RoomListing,
 };
 pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
-pub use ambit_client_core::frame::{Frame, FrameObject, FrameValue, Transform};
+pub use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
 pub use ambit_proto::ids::{PlayerId, RoomId};
 pub use ambit_proto::map::StaticMap;

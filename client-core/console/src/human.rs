@@ -54,6 +54,7 @@ pub(crate) fn text(json: &Json) -> String {
             format!("player {} is called {} now", number(json, "player"), word(json, "name"))
         }
         "objects" => list(json, "objects", "nothing around", object),
+        "table" => table(json),
         "left" => format!("you are out of room {}: {}", number(json, "room"), reason(json)),
         "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
         "notice" => format!("note: {}", word(json, "message")),
@@ -139,6 +140,65 @@ fn object(object: &Json) -> String {
         }
     }
     text
+}
+
+/// What is room-wide: of each kind a table with a column for each component, the highest first
+/// number on top. A kind with one object that is nobody's is a line.
+fn table(json: &Json) -> String {
+    let kinds = json["kinds"].as_array().map_or(&[][..], Vec::as_slice);
+    if kinds.is_empty() {
+        return "this game has no table".to_owned();
+    }
+    let rows = json["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let tables = kinds.iter().map(|kind| {
+        let name = word(kind, "kind");
+        table_of(name, &texts(&kind["columns"]), rows.iter().filter(|row| row["kind"] == name))
+    });
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+fn table_of<'j>(kind: &str, columns: &[&str], rows: impl Iterator<Item = &'j Json>) -> String {
+    let mut rows: Vec<&Json> = rows.collect();
+    let is_known = |column: &&str| rows.iter().any(|row| !row["components"][*column].is_null());
+    let columns: Vec<&str> = columns.iter().copied().filter(is_known).collect();
+    let cell = |row: &Json, column: &str| cell_text(&row["components"][column]);
+    if let [row] = rows[..]
+        && row["own"] == false
+        && row["name"].is_null()
+    {
+        let pairs = columns.iter().map(|column| format!("{column} {}", cell(row, column)));
+        return format!("{kind}: {}", pairs.collect::<Vec<_>>().join(", "));
+    }
+    let ranked = columns
+        .iter()
+        .find(|column| rows.iter().any(|row| row["components"][**column].is_number()));
+    if let Some(column) = ranked {
+        let points = |row: &&Json| float(&row["components"][*column]);
+        rows.sort_by(|a, b| points(b).total_cmp(&points(a)));
+    }
+    let lines = rows.iter().map(|row| {
+        let mark = if row["own"] == true { "you" } else { "" };
+        columns.iter().map(|column| cell(row, column)).chain([mark.to_owned()]).collect()
+    });
+    let head = columns.iter().map(|column| (*column).to_owned()).chain([String::new()]).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(lines).collect();
+    let width = |n: usize| lines.iter().map(|cells| cells[n].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    format!("{kind}:\n{}", lines.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// A value in a cell: a gauge rounded to a whole number.
+fn cell_text(value: &Json) -> String {
+    match value {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        Json::Object(_) => format!("{:.0}", float(&value["value"])),
+        other => other.to_string(),
+    }
 }
 
 fn component(name: &str, value: &Json) -> Option<String> {
@@ -266,6 +326,35 @@ mod tests {
         assert_eq!(text(&enter), "+ #7 at 1.0 2.0, on its way");
         enter["components"] = object(false)["components"].clone();
         assert_eq!(text(&enter), "+ #7 at 1.0 2.0");
+    }
+
+    #[test]
+    fn what_is_room_wide_is_a_table_of_each_kind() {
+        let row = |own, name: &str, points: i64| {
+            json!({
+                "id": 1, "kind": "score", "own": own, "name": name,
+                "components": { "hits": 3, "name": name, "points": points },
+            })
+        };
+        let gauge = json!({ "value": 59.7, "rate": -1.0, "max": 300.0 });
+        let round = json!({
+            "id": 9, "kind": "match", "own": false,
+            "components": { "round": 2, "time_left": gauge },
+        });
+        let kinds = json!([
+            { "kind": "score", "columns": ["name", "points", "hits", "secret"] },
+            { "kind": "match", "columns": ["round", "time_left"] },
+        ]);
+        let rows = json!([row(false, "ann", 7), round, row(true, "bobby", 12)]);
+        let table = json!({ "ev": "table", "t": 5, "kinds": kinds, "rows": rows });
+        let expected = "score:\n\
+                        name   points  hits\n\
+                        bobby  12      3     you\n\
+                        ann    7       3\n\
+                        match: round 2, time_left 60";
+        assert_eq!(text(&table), expected);
+        let none = json!({ "ev": "table", "t": 5, "kinds": [], "rows": [] });
+        assert_eq!(text(&none), "this game has no table");
     }
 
     #[test]

@@ -204,6 +204,10 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 let objects = self.handle.run(report::objects);
                 self.print(&objects)?;
             }
+            ScriptStep::Table => {
+                let table = self.handle.run(report::table);
+                self.print(&table)?;
+            }
             ScriptStep::Stats => {
                 let ages = &self.ages;
                 let stats = self.handle.run(|client, now| report::stats(client, now, ages));

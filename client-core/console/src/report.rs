@@ -5,28 +5,41 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::stats::{ClientStats, Distribution};
 use ambit_client_core::command_words;
+use ambit_client_core::replica::VisibleObject;
 use ambit_client_text::command;
 use ambit_client_text::json::{self, ms};
 use ambit_proto::schema::Schema;
-use ambit_proto::time::LocalTime;
+use ambit_proto::time::{GameTime, LocalTime};
 use serde_json::{Value as Json, json};
 
 /// The objects in sight at the present room time; none without a game.
 pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
+    let (t, objects) = known_objects(client, now, false);
+    json!({ "ev": "objects", "t": ms(t), "objects": objects })
+}
+
+/// What is room-wide at the present room time, and the names of the components of each kind in the
+/// game's order; nothing without a game.
+pub(crate) fn table(client: &mut Client, now: LocalTime) -> Json {
+    let (t, rows) = known_objects(client, now, true);
+    let kinds = client.schema().map_or(&[][..], |schema| &schema.kinds);
+    let columns = kinds.iter().filter(|kind| kind.is_room_wide()).map(|kind| {
+        let names = kind.components.iter().map(|component| component.name.as_str());
+        json!({ "kind": kind.name, "columns": names.collect::<Vec<_>>() })
+    });
+    json!({ "ev": "table", "t": ms(t), "kinds": columns.collect::<Vec<_>>(), "rows": rows })
+}
+
+fn known_objects(client: &mut Client, now: LocalTime, is_room_wide: bool) -> (GameTime, Vec<Json>) {
     // Advances simulated objects to the present.
     client.handle_timeout(now);
     let t = client.room_time(now).unwrap_or_default();
-    let object = |seen: ambit_client_core::replica::VisibleObject<'_, ()>| {
-        json::object(
-            seen.id,
-            seen.kind(),
-            seen.is_own(),
-            seen.position(t).unwrap_or_default(),
-            &seen.values(t),
-        )
+    let object = |seen: VisibleObject<'_, ()>| {
+        let position = (!is_room_wide).then(|| seen.position(t).unwrap_or_default());
+        json::object(seen.id, seen.kind(), seen.is_own(), position, &seen.values(t))
     };
-    let objects: Vec<_> = client.objects().map(object).collect();
-    json!({ "ev": "objects", "t": ms(t), "objects": objects })
+    let known = client.objects().filter(|object| object.is_room_wide() == is_room_wide);
+    (t, known.map(object).collect())
 }
 
 /// Statistics since the start of the console; `t` and values of a running game are null without

@@ -43,7 +43,8 @@ const GAME_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the next command waits to receive the player's own chat message, once the server has
 /// confirmed it.
 const ECHO_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long `objects` waits for the avatar: it takes a tick and the local lag to come into sight.
+/// How long `objects` and `table` wait for the avatar: it takes a tick and the local lag to come
+/// into sight.
 const AVATAR_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the end waits for pending answers.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -61,6 +62,8 @@ pub(crate) enum ScriptStep {
     Error(&'static str, String),
     /// Print the objects in sight.
     Objects,
+    /// Print what is room-wide.
+    Table,
     /// Set whether poses are emitted as events.
     Watch(bool),
     Stats,
@@ -120,6 +123,7 @@ enum WaitState {
         until: LocalTime,
     },
     Avatar {
+        then: ScriptStep,
         until: LocalTime,
     },
     Echo {
@@ -253,7 +257,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.error("timeout", "the server did not answer in time".to_owned());
             }
             WaitState::Game { line, .. } => self.not_in_game(&line),
-            WaitState::Avatar { .. } => self.steps.push_back(ScriptStep::Objects),
+            WaitState::Avatar { then, .. } => self.steps.push_back(then),
             WaitState::LastAnswers { .. } => self.steps.push_back(ScriptStep::Quit),
             WaitState::Nothing
             | WaitState::Number(_)
@@ -270,7 +274,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             | WaitState::Printed { until, .. }
             | WaitState::Answer { until, .. }
             | WaitState::Game { until, .. }
-            | WaitState::Avatar { until }
+            | WaitState::Avatar { until, .. }
             | WaitState::Echo { until }
             | WaitState::LastAnswers { until } => Some(until),
         }
@@ -319,9 +323,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 LobbyRequest::ListPlayers { everybody: false },
                 AnswerPurpose::FindPlayer { name },
             ),
-            ConsoleCommand::Game(_) | ConsoleCommand::Keys(_) | ConsoleCommand::Objects => {
-                self.begin_in_game(now, line);
-            }
+            ConsoleCommand::Game(_)
+            | ConsoleCommand::Keys(_)
+            | ConsoleCommand::Objects
+            | ConsoleCommand::Table => self.begin_in_game(now, line),
             ConsoleCommand::Watch(on) => {
                 self.watching = on;
                 self.steps.push_back(ScriptStep::Watch(on));
@@ -355,10 +360,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 Ok(keys) => ScriptStep::Hold(keys),
                 Err(problem) => ScriptStep::Error("usage", problem),
             },
-            _ if avatar => ScriptStep::Objects,
-            _ => {
-                self.wait = WaitState::Avatar { until: now + AVATAR_TIMEOUT };
-                return;
+            list => {
+                let is_table = list == ConsoleCommand::Table;
+                let then = if is_table { ScriptStep::Table } else { ScriptStep::Objects };
+                if !avatar {
+                    self.wait = WaitState::Avatar { then, until: now + AVATAR_TIMEOUT };
+                    return;
+                }
+                then
             }
         };
         self.steps.push_back(step);
@@ -458,7 +467,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ViewEvent::Started(started) => {
                 self.game = GamePresence::Present { schema: started.schema.clone(), avatar: false };
             }
-            ViewEvent::Enter(enter) if enter.own => {
+            ViewEvent::Enter(enter) if enter.is_avatar() => {
                 if let GamePresence::Present { avatar, .. } = &mut self.game {
                     *avatar = true;
                 }
@@ -484,10 +493,12 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             WaitState::Game { line, .. } if self.game != GamePresence::Expected => {
                 self.begin_in_game(now, line);
             }
-            WaitState::Avatar { .. }
+            WaitState::Avatar { then, .. }
                 if !matches!(self.game, GamePresence::Present { avatar: false, .. }) =>
             {
-                self.begin_in_game(now, ConsoleCommand::Objects);
+                let is_table = then == ScriptStep::Table;
+                let line = if is_table { ConsoleCommand::Table } else { ConsoleCommand::Objects };
+                self.begin_in_game(now, line);
             }
             WaitState::LastAnswers { .. } if self.unanswered.is_empty() => {
                 self.steps.push_back(ScriptStep::Quit);

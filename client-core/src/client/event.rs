@@ -260,17 +260,22 @@ pub struct ObjectEntered {
     pub id: u32,
     /// Name of the object's kind.
     pub kind: Arc<str>,
-    /// Whether it is the player's own avatar.
+    /// Whether it is the player's own avatar or, if it is room-wide, the player's own.
     pub own: bool,
     /// Room time at which this event was emitted.
     pub t: GameTime,
-    /// The position at `t`.
-    pub position: Position,
+    /// The position at `t`; `None` if it is room-wide.
+    pub position: Option<Position>,
     /// All known components at `t`, the path included.
     pub components: Vec<NamedValue<ComponentValue>>,
 }
 
 impl ObjectEntered {
+    /// Whether it is the player's avatar.
+    pub fn is_avatar(&self) -> bool {
+        self.own && self.position.is_some()
+    }
+
     /// Its id for a typed command, such as `Id<Walker>`, if it is of that kind.
     pub fn typed_id<T: TypedId>(&self) -> Option<T> {
         T::of_client(&self.kind, self.id)

@@ -75,7 +75,7 @@ mod tests {
     }
 
     fn enter(kind: &str) -> ObjectEntered {
-        let (t, position) = (GameTime::ZERO, Position::default());
+        let (t, position) = (GameTime::ZERO, Some(Position::default()));
         ObjectEntered { id: 1, kind: kind.into(), own: false, t, position, components: Vec::new() }
     }
 }

@@ -436,7 +436,7 @@ impl ReplicaHarness {
         emitted
             .map(|event| match event {
                 ViewEvent::Enter(enter) => {
-                    format!("enter {} at {}", enter.id, enter.position.x)
+                    format!("enter {} at {}", enter.id, enter.position.expect("it has a place").x)
                 }
                 ViewEvent::Update(update) => {
                     let [NamedValue { value: ComponentValue::Path { position, .. }, .. }] =

@@ -26,6 +26,7 @@ pub struct VisibleObject<'r, V> {
     pub(super) object: &'r ReplicaObject<V>,
     pub(super) names: &'r Names,
     pub(super) freshness: &'r Freshness,
+    pub(super) is_room_wide: bool,
     pub(super) times: RenderTimes,
 }
 
@@ -40,12 +41,17 @@ impl<V> VisibleObject<'_, V> {
         self.object.kind
     }
 
-    /// Whether it is the player's avatar.
+    /// Whether it is the player's avatar or, if it is room-wide, the player's own.
     pub fn is_own(&self) -> bool {
         self.object.own
     }
 
-    /// The position at `t`; `None` while it is unknown.
+    /// Whether it has no place: everybody in the room has it.
+    pub fn is_room_wide(&self) -> bool {
+        self.is_room_wide
+    }
+
+    /// The position at `t`; `None` while it is unknown, and if it is room-wide.
     pub fn position(&self, t: GameTime) -> Option<Position> {
         self.object.position(t, self.times)
     }

@@ -54,6 +54,8 @@ pub enum ConsoleCommand {
     Game(String),
     /// List the objects in sight.
     Objects,
+    /// Show what is room-wide: the score, the state of the round.
+    Table,
     /// Set whether updates are printed.
     Watch(bool),
     /// Print statistics of the connection.
@@ -104,6 +106,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("keys NAME,...", "hold these controls of the game until changed; 'keys none' lets go"),
     ("do NAME ...", "give a command of the game, also one that is called like one of these"),
     ("objects", "what lies around"),
+    ("table", "what all players have: the score, the state of the round"),
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
     ("wait 500ms", "do nothing for a while"),
@@ -137,6 +140,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("keys", [names]) => ConsoleCommand::Keys(keys(names)),
         ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
+        ("table", []) => ConsoleCommand::Table,
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
         ("watch", ["off"]) => ConsoleCommand::Watch(false),
         ("stats", []) => ConsoleCommand::Stats,
@@ -387,6 +391,7 @@ mod tests {
         "keys up,fire",
         "do ready now",
         "objects",
+        "table",
         "watch on",
         "stats",
         "wait 500ms",

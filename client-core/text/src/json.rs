@@ -1,7 +1,8 @@
 //! View events as JSON objects, one a line.
 //!
 //! A contract: every object has `ev`. Everything in a game has `t`, the room time in milliseconds.
-//! `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has `effect` (ms) and
+//! `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name (no `x`, `y`, `z` if it is
+//! room-wide); `event` has `effect` (ms) and
 //! `late`; its fields are beside them ([`field_key`]); `error` has a stable `code` and a `message`,
 //! and so has `notice`, which is no error. Keys may be added; none changes its meaning. Positions
 //! are metres, rounded to a millimetre; angles are radians.
@@ -29,8 +30,8 @@ use ambit_client_core::command_words;
 /// The values of `ev`: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
-    "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map", "notice",
-    "game",
+    "chat", "players", "renamed", "objects", "table", "stats", "left", "help", "error", "map",
+    "notice", "game",
 ];
 
 /// What the line of a game's event has beside its fields; `bots --dump` adds `client`.
@@ -135,16 +136,16 @@ pub fn error(code: &str, message: &str) -> Json {
     json!({ "ev": "error", "code": code, "message": message })
 }
 
-/// An object at `t`, for lists.
+/// An object at `t`, for lists; without a position if it is room-wide.
 pub fn object(
     id: u32,
     kind: &str,
     own: bool,
-    position: Position,
+    position: Option<Position>,
     components: &[NamedValue<ComponentValue>],
 ) -> Json {
     let mut object = json!({ "id": id, "kind": kind, "own": own });
-    add_state(&mut object, Some(position), components);
+    add_state(&mut object, position, components);
     object
 }
 
@@ -236,7 +237,7 @@ fn enter(enter: &ObjectEntered) -> Json {
     let mut json = json!({
         "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own,
     });
-    add_state(&mut json, Some(enter.position), &enter.components);
+    add_state(&mut json, enter.position, &enter.components);
     json
 }
 
@@ -389,7 +390,7 @@ mod tests {
             NamedValue { name: "name".into(), value: ComponentValue::Text("ann".into()) },
             NamedValue { name: "alive".into(), value: ComponentValue::Flag(true) },
         ];
-        let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
+        let (position, t) = (Some(Position::new(1.0, 2.25, 0.0)), GameTime::from_millis(1_250));
         let json = event(&ViewEvent::Enter(ObjectEntered {
             id: 7,
             kind: "avatar".into(),
@@ -466,7 +467,7 @@ mod tests {
             kind: "avatar".into(),
             own: true,
             t: GameTime::from_millis(1_250),
-            position: Position::new(1.0, 2.0, 0.0),
+            position: Some(Position::new(1.0, 2.0, 0.0)),
             components: components.into(),
         }));
         let expected = json!({

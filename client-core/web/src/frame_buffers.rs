@@ -17,16 +17,18 @@
 //! | 10 | address of the transforms: [`TRANSFORM_FLOATS`] `f32` an object |
 //! | 11 | address of the values: [`VALUE_FLOATS`] `f64` for each component of an object |
 //! | 12 | address of the ages: one `f32` an object, in milliseconds; NaN if unknown |
+//! | 13 | number of room-wide objects: they follow the others in all arrays |
 //!
 //! A transform is the position (x, y, z), the rotation (a unit quaternion x, y, z, w), the velocity
 //! and the angular velocity (x, y, z each). A value is that of a gauge (value, rate, max), 0 or 1
 //! for a flag, a number, or the number of a text ([`TextTable`]). It is NaN if it is not known, or
-//! is the position.
+//! is the position. The ids of room-wide objects ascend by themselves; their transforms and ages
+//! mean nothing.
 //!
 //! Invariant: the arrays have the announced size, whatever the frame shows. Cost: proportional to
 //! what is in sight; nothing is allocated unless the arrays have to grow.
 
-use ambit_client_core::frame::{Frame, FrameObject, FrameValue};
+use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue};
 
 use crate::text_table::TextTable;
 
@@ -34,19 +36,22 @@ use crate::text_table::TextTable;
 pub(crate) const TRANSFORM_FLOATS: usize = 13;
 /// Floats of a value.
 pub(crate) const VALUE_FLOATS: usize = 3;
-/// The player's avatar.
+/// The player's avatar, or a row of the player.
 pub(crate) const FLAG_OWN: u32 = 1;
 /// It moves.
 pub(crate) const FLAG_MOVES: u32 = 2;
 
+/// Numbers of the layout.
+const LAYOUT_NUMBERS: usize = 14;
 /// Stands for no object.
 const NONE: u32 = u32::MAX;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct FrameBuffers {
-    layout: Box<[u32; 13]>,
+    layout: Box<[u32; LAYOUT_NUMBERS]>,
     count: usize,
+    room_wide: usize,
     values_used: usize,
     generation: u32,
     avatar: u32,
@@ -65,25 +70,25 @@ impl FrameBuffers {
     pub(crate) fn fill(&mut self, frame: &Frame, schema: u32) {
         self.texts.begin_frame();
         (self.count, self.values_used, self.avatar) = (0, 0, NONE);
-        self.reserve(frame.objects().len());
+        self.room_wide = frame.room_wide().len();
+        self.reserve(frame.objects().len() + self.room_wide);
         for object in frame.objects() {
             self.push(object);
+        }
+        for (at, entry) in (self.count..).zip(frame.room_wide()) {
+            self.push_entry(at, entry, false);
         }
         self.write_layout(schema);
     }
 
     /// The table of the module's header. It never moves.
-    pub(crate) fn layout(&self) -> &[u32; 13] {
+    pub(crate) fn layout(&self) -> &[u32; LAYOUT_NUMBERS] {
         &self.layout
     }
 
     fn push(&mut self, object: FrameObject<'_>) {
         let at = self.count;
-        let parts = object.declared().components.len();
-        self.ids[at] = object.id();
-        self.kinds[at] = object.kind_index().into();
-        self.flags[at] = flags(object.is_own(), object.moves());
-        self.starts[at] = self.values_used as u32;
+        self.push_entry(at, *object, object.moves());
         if object.is_own() {
             self.avatar = at as u32;
         }
@@ -100,11 +105,18 @@ impl FrameBuffers {
         for (slot, float) in self.transforms[from..].iter_mut().zip(floats) {
             *slot = float;
         }
-        for index in 0..parts {
-            let floats = value(object.component(index), &mut self.texts);
+        self.count += 1;
+    }
+
+    fn push_entry(&mut self, at: usize, entry: FrameEntry<'_>, moves: bool) {
+        self.ids[at] = entry.id();
+        self.kinds[at] = entry.kind_index().into();
+        self.flags[at] = flags(entry.is_own(), moves);
+        self.starts[at] = self.values_used as u32;
+        for index in 0..entry.declared().components.len() {
+            let floats = value(entry.component(index), &mut self.texts);
             self.push_value(floats);
         }
-        self.count += 1;
     }
 
     fn push_value(&mut self, floats: [f64; VALUE_FLOATS]) {
@@ -148,6 +160,7 @@ impl FrameBuffers {
             self.transforms.as_ptr().addr() as u32,
             self.values.as_ptr().addr() as u32,
             self.ages.as_ptr().addr() as u32,
+            self.room_wide as u32,
         ];
     }
 }

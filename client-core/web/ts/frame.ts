@@ -15,13 +15,13 @@ import type { Kind, Schema } from "./schema.js";
 export const TRANSFORM_FLOATS = 13;
 /** Floats of a component's value: the value; of a gauge also its rate and its maximum. */
 export const VALUE_FLOATS = 3;
-/** A flag: the object is the player's avatar. */
+/** A flag: the object is the player's avatar or, if it is room-wide, the player's own. */
 export const FLAG_OWN = 1;
 /** A flag: the object moves. */
 export const FLAG_MOVES = 2;
 
 /** The table at the beginning: see `frame_buffers.rs`. */
-const LAYOUT_NUMBERS = 13;
+const LAYOUT_NUMBERS = 14;
 const COUNT = 0;
 const SCHEMA = 1;
 const AVATAR = 2;
@@ -29,6 +29,7 @@ const GENERATION = 3;
 const OBJECT_ROOM = 4;
 const VALUE_ROOM = 5;
 const FIRST_ADDRESS = 6;
+const ROOM_WIDE = 13;
 
 /** So many decoded texts are kept; then all are forgotten. */
 const MAX_TEXTS = 8_192;
@@ -71,12 +72,15 @@ class Arrays {
 
 /**
  * Everything in sight at one time. Objects are numbered from 0 to {@link Frame.count} - 1, by
- * ascending ids; these indices are good until the next frame. Read the arrays through the frame
- * each time: a call of the client may move them.
+ * ascending ids; these indices are good until the next frame. What is room-wide (the score, the
+ * state of the round) has no place, and the indices after these: {@link Frame.rows}. Read the
+ * arrays through the frame each time: a call of the client may move them.
  */
 export class Frame {
   /** The number of objects. */
   count = 0;
+  /** The number of room-wide objects: their indices begin at `count`. */
+  roomWide = 0;
   /** The index of the player's avatar, or -1. */
   avatar = -1;
   /** The room time that it shows, in milliseconds; NaN without a game. */
@@ -100,6 +104,7 @@ export class Frame {
     this.time = this.#driver.draw(time);
     const layout = this.#current();
     this.count = layout[COUNT] as number;
+    this.roomWide = layout[ROOM_WIDE] as number;
     const avatar = layout[AVATAR] as number;
     this.avatar = avatar < this.count ? avatar : -1;
     if (layout[SCHEMA] !== this.#schemaNumber) this.#readSchema(layout[SCHEMA] as number);
@@ -108,6 +113,7 @@ export class Frame {
   /** @internal */
   clear(): void {
     this.count = 0;
+    this.roomWide = 0;
     this.avatar = -1;
     this.time = NaN;
   }
@@ -175,6 +181,12 @@ export class Frame {
     return low < this.count && ids[low] === id ? low : -1;
   }
 
+  /** The indices of the room-wide objects of the kind called `kind`, of all without a name. */
+  rows(kind?: string): number[] {
+    const indices = Array.from({ length: this.roomWide }, (_, row) => this.count + row);
+    return indices.filter((index) => kind === undefined || this.kind(index).name === kind);
+  }
+
   id(index: number): number {
     return this.ids[index] as number;
   }
@@ -184,7 +196,7 @@ export class Frame {
     return this.#schema?.kinds[this.kinds[index] as number] as Kind;
   }
 
-  /** Whether it is the player's avatar. */
+  /** Whether it is the player's avatar or, if it is room-wide, the player's own. */
   isOwn(index: number): boolean {
     return ((this.flags[index] as number) & FLAG_OWN) !== 0;
   }

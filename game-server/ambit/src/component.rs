@@ -44,7 +44,8 @@ pub(crate) use self::pose::replace_pose;
     message = "the first component of a kind says where its objects are: `{Self}` cannot",
     label = "not a path or a pose",
     note = "use `Path` for movement that is known in advance, `YawPose` or `FreePose` for objects \
-            that are steered or simulated at each tick"
+            that are steered or simulated at each tick. What all players have, wherever they are, \
+            is of a kind with `#[kind(room_wide)]`"
 )]
 pub trait Place: Sized {
     /// For reading.

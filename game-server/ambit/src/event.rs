@@ -9,7 +9,9 @@ use crate::id::Id;
 /// Something that happens at one moment: a struct of fields, with `#[derive(Event)]`.
 ///
 /// The first field that is an [`Id`] or an [`ObjectId`] (or the one marked `#[about]`) is what the
-/// event is about: the clients that follow this object receive it.
+/// event is about ([`AboutObject`]): the clients that follow this object receive it. Any event can
+/// be announced to all players or to a team
+/// ([`World::announce`](crate::World::announce)).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an event",
     label = "not an event",
@@ -19,11 +21,20 @@ pub trait Event: Sized {
     #[doc(hidden)]
     fn declaration() -> EventKind;
 
-    /// The object whose followers receive the event.
-    fn about(&self) -> ObjectId;
-
     #[doc(hidden)]
     fn into_fields(self) -> Vec<Value>;
+}
+
+/// An event that is about an object: one with a field of type [`Id`] or [`ObjectId`].
+#[diagnostic::on_unimplemented(
+    message = "the event `{Self}` is about no object, so nobody follows what it is about",
+    label = "an event without an object",
+    note = "add a field of type `Id<...>` or `ObjectId` to `{Self}`, or send it to all players \
+            with `world.announce(...)`"
+)]
+pub trait AboutObject: Event {
+    /// The object whose followers receive the event.
+    fn about(&self) -> ObjectId;
 }
 
 /// An event that a game has declared: the game lists it in `#[declare(events(...))]`.

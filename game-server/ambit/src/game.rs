@@ -18,6 +18,7 @@ use crate::declare::Declare;
 use crate::id::Id;
 use crate::kind::KindOf;
 use crate::object::ObjectMut;
+use crate::placement::Placed;
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -49,7 +50,7 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// What the lobby knows of the game.
     const INFO: GameInfo;
     /// The kind of the players' avatars; at least as visible as the game (`pub`).
-    type Avatar: KindOf<Self>;
+    type Avatar: KindOf<Self> + Placed;
     /// What players can do; `NoCommand` if the game has only controls.
     type Command: Command;
     /// Why the game refuses commands; `NoRefusal` if it never does.

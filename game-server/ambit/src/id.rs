@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// [`World::cast`](crate::World::cast) makes an `Id` of an [`ObjectId`], and `into` the reverse.
 ///
-/// A client that knows the game gets the `Id` of an object from `FrameObject::typed_id`. It holds
+/// A client that knows the game gets the `Id` of an object from `FrameEntry::typed_id`. It holds
 /// the number by which this client knows the object, and is for the client's own commands alone.
 pub struct Id<K> {
     object: ObjectId,

@@ -164,6 +164,10 @@
 //! [`YawPose`](component::YawPose) or [`FreePose`](component::FreePose) for objects that are
 //! steered or simulated at each tick.
 //!
+//! What all players are to know wherever they are, such as the score, is of a kind with
+//! `#[kind(room_wide)]`: its first component is like all others. [`World::state`] finds the one
+//! object of such a kind, [`World::row`] that of a player.
+//!
 //! What players need not know belongs in the game's own struct, not in components.
 //!
 //! # Time
@@ -197,6 +201,7 @@
 //! | derive | attribute | |
 //! | --- | --- | --- |
 //! | [`Kind`] | `#[kind(name = "...", simulated)]` | another name; clients simulate the poses |
+//! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
 //! | | `#[look(glyph, shape, colour, size, bar, label)]` | how simple viewers draw it |
 //! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
@@ -230,6 +235,7 @@ mod games;
 mod id;
 mod kind;
 mod object;
+mod placement;
 mod refusal;
 #[cfg(feature = "serve")]
 mod serve;
@@ -267,13 +273,14 @@ pub use self::adapter::Typed;
 pub use self::command::{Command, NoCommand};
 pub use self::declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf};
 pub use self::duration::Units;
-pub use self::event::{Event, EventOf};
+pub use self::event::{AboutObject, Event, EventOf};
 pub use self::field::{Choice, MessageField};
 pub use self::game::{Game, Newcomer, Player};
 pub use self::games::Games;
 pub use self::id::Id;
 pub use self::kind::{Kind, KindOf};
 pub use self::object::Object;
+pub use self::placement::{Placed, RoomWide};
 pub use self::refusal::{NoRefusal, Refusal};
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all};

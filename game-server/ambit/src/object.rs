@@ -7,6 +7,7 @@ use ambit_proto::time::GameTime;
 use ambit_room::logic::world::World as RoomWorld;
 
 use crate::id::Id;
+use crate::placement::Placed;
 
 /// An object that exists, for reading.
 #[derive(Clone, Copy)]
@@ -73,19 +74,28 @@ pub trait Object {
     }
 
     /// Where it is now.
-    fn position(&self) -> Position {
+    fn position(&self) -> Position
+    where
+        Self::Kind: Placed,
+    {
         let ObjectRef { world, id } = self.object();
         world.position(id)
     }
 
     /// Where it is at another time, as far as known.
-    fn position_at(&self, time: GameTime) -> Position {
+    fn position_at(&self, time: GameTime) -> Position
+    where
+        Self::Kind: Placed,
+    {
         let ObjectRef { world, id } = self.object();
         world.position_at(id, time)
     }
 
     /// Whether it is about to move.
-    fn is_moving(&self) -> bool {
+    fn is_moving(&self) -> bool
+    where
+        Self::Kind: Placed,
+    {
         let ObjectRef { world, id } = self.object();
         world.is_moving(id)
     }

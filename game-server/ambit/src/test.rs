@@ -112,7 +112,7 @@ pub struct Seen {
     pub id: u32,
     /// Name of its kind.
     pub kind: String,
-    /// Whether it is the client's own avatar.
+    /// Whether it is the client's own avatar, or a row of the client's player.
     pub own: bool,
     /// Where the client shows it, in metres.
     pub position: Position,
@@ -323,21 +323,32 @@ impl<G: Game> TestRoom<G> {
 
     /// What a client sees now, in the order in which it came into sight.
     pub fn sees(&self, client: TestClient) -> Vec<Seen> {
+        self.known(client, false)
+    }
+
+    fn known(&self, client: TestClient, is_room_wide: bool) -> Vec<Seen> {
         let client = &self.clients[client.0].client;
         let Some(t) = client.room_time(self.now) else {
             return Vec::new();
         };
         let seen = |object: VisibleObject<'_, ()>| {
             let values = object.values(t).into_iter();
+            (object.is_room_wide() == is_room_wide).then_some(())?;
             Some(Seen {
                 id: object.id,
                 kind: object.kind().to_string(),
                 own: object.is_own(),
-                position: object.position(t)?,
+                position: if is_room_wide { Position::default() } else { object.position(t)? },
                 components: values.map(|named| (named.name.to_string(), named.value)).collect(),
             })
         };
         client.objects().filter_map(seen).collect()
+    }
+
+    /// What is room-wide, as a client has it now, in the order in which it came: its position is
+    /// the origin.
+    pub fn room_wide(&self, client: TestClient) -> Vec<Seen> {
+        self.known(client, true)
     }
 
     /// A client's own avatar, as the client sees it; `None` if the client is not in the game.

@@ -11,17 +11,18 @@ use ambit_proto::space::{MAX_XY, MAX_Z, MIN_Z, Position};
 use ambit_proto::time::GameTime;
 use ambit_room::logic::contact::ObjectMotion;
 use ambit_room::logic::statics::Statics;
-use ambit_room::logic::world::World as RoomWorld;
+use ambit_room::logic::world::{EventAudience, World as RoomWorld};
 use fastrand::Rng;
 use ref_cast::RefCast;
 
 use crate::component::{finite_position, replace_pose};
 use crate::declare::{Declare, SavedTimer as _, TimerOf};
-use crate::event::EventOf;
+use crate::event::{AboutObject, EventOf};
 use crate::field::Value;
 use crate::id::Id;
 use crate::kind::KindOf;
 use crate::object::{ObjectMut, ObjectRef, Spawn};
+use crate::placement::RoomWide;
 
 /// The world of a room of the game `G`: its objects, obstacles, timers, random numbers and time.
 ///
@@ -197,10 +198,14 @@ impl<G> World<G> {
         self.room.contains(object.into())
     }
 
-    /// Where an object is now; `None` if it is gone.
+    /// Where an object is now; `None` if it is gone or room-wide.
     pub fn position(&self, object: impl Into<ObjectId>) -> Option<Position> {
         let object = object.into();
-        self.contains(object).then(|| self.room.position(object))
+        self.has_place(object).then(|| self.room.position(object))
+    }
+
+    fn has_place(&self, object: ObjectId) -> bool {
+        self.room.contains(object) && !self.room.is_room_wide(object)
     }
 
     /// Sets the pose of an object of any kind, from now on: for a simulation, whose bodies are of
@@ -212,10 +217,10 @@ impl<G> World<G> {
         }
     }
 
-    /// How an object moves, for queries of contact; `None` if it is gone.
+    /// How an object moves, for queries of contact; `None` if it is gone or room-wide.
     pub fn motion(&self, object: impl Into<ObjectId>) -> Option<ObjectMotion<'_>> {
         let object = object.into();
-        self.contains(object).then(|| self.room.motion(object))
+        self.has_place(object).then(|| self.room.motion(object))
     }
 
     /// The number of objects.
@@ -275,6 +280,140 @@ impl<G> World<G> {
     /// these corners, oldest first.
     pub fn find_any_in_rectangle(&self, low: Position, high: Position, found: &mut Vec<ObjectId>) {
         self.room.find_in_rectangle(low, high, found);
+    }
+}
+
+/// # What all players have
+///
+/// Objects of [room-wide](RoomWide) kinds have no place. They are spawned, edited and despawned
+/// like all others.
+///
+/// ```
+/// # use ambit::prelude::*;
+/// # #[derive(Kind)]
+/// # struct Ship { path: Path }
+/// /// The match: one object.
+/// #[derive(Kind)]
+/// #[kind(room_wide)]
+/// struct Match { round: Number<1, 99>, time_left: Gauge<300> }
+///
+/// /// A row of each player. What only the player is to know has another audience.
+/// #[derive(Kind)]
+/// #[kind(room_wide)]
+/// struct Score {
+///     name: Text<24>,
+///     points: Number<-999, 999>,
+///     #[audience(owner)]
+///     hits: Number<0, 9_999>,
+/// }
+///
+/// #[derive(Event)]
+/// struct RoundOver { winner: Text<24> }
+///
+/// # #[derive(Default, Serialize, Deserialize, Declare)]
+/// # #[declare(kinds(Ship, Match, Score), events(RoundOver))]
+/// # struct Shooter;
+/// # impl Game for Shooter {
+/// #     const INFO: GameInfo = GameInfo::new("shooter", "Shoot.");
+/// #     type Avatar = Ship;
+/// #     type Command = NoCommand;
+/// #     type Refusal = NoRefusal;
+/// fn start(&mut self, world: &mut World<Self>) {
+///     world.spawn(Match { round: 1.into(), time_left: Gauge::full().changing(-1.0) });
+/// }
+///
+/// fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Ship> {
+///     let name = newcomer.name.into();
+///     world.spawn_row(newcomer.id, Score { name, points: 0.into(), hits: 0.into() });
+///     world.spawn(Ship { path: Path::at(world.centre()) })
+/// }
+/// # }
+///
+/// # impl Shooter {
+/// fn hit(&mut self, world: &mut World<Self>, shooter: PlayerId) {
+///     if let Some(mut score) = world.edit_row::<Score>(shooter) {
+///         score.points().add(2);
+///         score.hits().add(1);
+///     }
+///     let won = world.row::<Score>(shooter).filter(|score| score.points() >= 50);
+///     if let Some(winner) = won.map(|score| score.name().into()) {
+///         world.announce(RoundOver { winner });
+///     }
+/// }
+/// # }
+/// ```
+impl<G> World<G> {
+    /// Creates a row of a player, from now on: the player owns it, and it goes when the player has
+    /// left for good.
+    pub fn spawn_row<K: KindOf<G> + RoomWide>(
+        &mut self,
+        player: impl Into<PlayerId>,
+        row: K,
+    ) -> Id<K> {
+        let id = self.spawn(row);
+        self.room.set_owner(id.object(), player.into());
+        id
+    }
+
+    /// Reads the row of a player; `None` without one.
+    pub fn row<K: KindOf<G> + RoomWide>(&self, player: impl Into<PlayerId>) -> Option<K::Ref<'_>> {
+        self.get(self.find_room_wide::<K>(Some(player.into()))?)
+    }
+
+    /// Edits the row of a player; `None` without one.
+    pub fn edit_row<K: KindOf<G> + RoomWide>(
+        &mut self,
+        player: impl Into<PlayerId>,
+    ) -> Option<K::Mut<'_>> {
+        self.edit(self.find_room_wide::<K>(Some(player.into()))?)
+    }
+
+    /// Reads the first object of a room-wide kind that belongs to no player; `None` without one.
+    pub fn state<K: KindOf<G> + RoomWide>(&self) -> Option<K::Ref<'_>> {
+        self.get(self.find_room_wide::<K>(None)?)
+    }
+
+    /// Edits the first object of a room-wide kind that belongs to no player; `None` without one.
+    pub fn edit_state<K: KindOf<G> + RoomWide>(&mut self) -> Option<K::Mut<'_>> {
+        self.edit(self.find_room_wide::<K>(None)?)
+    }
+
+    fn find_room_wide<K: KindOf<G>>(&self, owner: Option<PlayerId>) -> Option<Id<K>> {
+        self.room.room_wide(K::INDEX, owner).map(Id::new)
+    }
+
+    /// The round trip to a player's client and back, as of the last second; `None` before it is
+    /// known. It contains what the client waits before it acknowledges (some 10 ms).
+    pub fn ping(&self, player: impl Into<PlayerId>) -> Option<Duration> {
+        let ping_ms = self.room.player(player.into())?.ping_ms?;
+        Some(Duration::from_millis(ping_ms.into()))
+    }
+
+    /// Sends an event to all players in the room, wherever they are. It takes effect now;
+    /// [`Emitted::at`] changes this. Nothing is sent if a position in the event is not finite, with
+    /// an error in the log. An object in it is nameless to those who do not see it.
+    pub fn announce<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_> {
+        self.send_event(event, EventAudience::Everyone)
+    }
+
+    /// Sends an event to the players whose avatars are of a team. Otherwise as
+    /// [`World::announce`].
+    pub fn announce_to_team<E: EventOf<G>>(&mut self, team: u8, event: E) -> Emitted<'_> {
+        self.send_event(event, EventAudience::Team(team))
+    }
+
+    fn send_event<E: EventOf<G>>(&mut self, event: E, audience: EventAudience) -> Emitted<'_> {
+        let (now, mut fields) = (self.room.now(), event.into_fields());
+        for value in &mut fields {
+            if let Value::Position(position) = value {
+                if finite_position(*position, "sends an event with").is_none() {
+                    return Emitted(None);
+                }
+                *position = nearest_on_wire(*position);
+            }
+        }
+        self.room.emit(E::INDEX, audience, now, fields);
+        Emitted(Some(&mut self.room))
     }
 }
 
@@ -339,22 +478,12 @@ impl<G> World<G> {
     /// Sends an event to the clients that follow the object that it is about. It takes effect now;
     /// [`Emitted::at`] changes this. If that object is gone, nothing is sent; nor if a position in
     /// the event is not finite, with an error in the log.
-    pub fn emit<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_> {
+    pub fn emit<E: EventOf<G> + AboutObject>(&mut self, event: E) -> Emitted<'_> {
         let about = event.about();
         if !self.room.contains(about) {
             return Emitted(None);
         }
-        let (now, mut fields) = (self.room.now(), event.into_fields());
-        for value in &mut fields {
-            if let Value::Position(position) = value {
-                if finite_position(*position, "emits an event with").is_none() {
-                    return Emitted(None);
-                }
-                *position = nearest_on_wire(*position);
-            }
-        }
-        self.room.emit(E::INDEX, about, now, fields);
-        Emitted(Some(&mut self.room))
+        self.send_event(event, EventAudience::Followers(about))
     }
 }
 

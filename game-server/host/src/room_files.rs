@@ -8,7 +8,9 @@
 //! `room-ID.jsonl`: JSON objects, one a line. The first has `ev` = `room` and what the room is
 //! (metres, cells, ms); each other one has `t` (when it takes effect: room time in ms), `ev`, and
 //! the object's `id`: `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`,
-//! `hide`, `reveal`, `join` (`player`, `name`), `leave` (`player`). `room-ID.rec`: see `record`.
+//! `hide`, `reveal`, `join` (`player`, `name`), `leave` (`player`). What is room-wide has no place;
+//! its changes are `state` (`kind`, the `player` whose row it is, `components`). `room-ID.rec`: see
+//! `record`.
 //!
 //! An existing file is never overwritten: ids begin anew with each run, so a later room of that id
 //! is `room-ID-2`, then `room-ID-3`, both files alike.
@@ -19,9 +21,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use ambit_proto::schema::{Component, ObjectKind};
 use ambit_proto::time::GameTime;
 use anyhow::Context as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
@@ -116,7 +119,7 @@ impl RoomFiles {
 struct Files {
     trace: Option<BufWriter<File>>,
     record: Option<BufWriter<File>>,
-    kinds: Vec<String>,
+    kinds: Vec<ObjectKind>,
 }
 
 impl Files {
@@ -199,13 +202,14 @@ fn write_line(file: &mut impl Write, line: &Value) -> io::Result<()> {
     writeln!(file, "{line}")
 }
 
-fn kinds(room: &Room) -> Vec<String> {
-    room.world().schema().kinds.iter().map(|kind| kind.name.clone()).collect()
+fn kinds(room: &Room) -> Vec<ObjectKind> {
+    room.world().schema().kinds.clone()
 }
 
 fn opening(header: &Header, room: &Room) -> Value {
     let config = room.config();
     let kinds = room.world().schema().kinds.iter().map(|kind| match &kind.interest_radii {
+        _ if kind.is_room_wide() => json!({ "name": kind.name, "room_wide": true }),
         Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
         None => json!({ "name": kind.name, "inner": config.inner, "outer": config.outer }),
     });
@@ -218,17 +222,50 @@ fn opening(header: &Header, room: &Room) -> Value {
     })
 }
 
-fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
+/// A component as it is stored: of a timeline all points.
+fn component_json(component: &Component) -> Value {
+    let ms = |time: GameTime| time.millis();
+    match component {
+        Component::Gauge(gauge) => gauge
+            .points()
+            .map(|(t, at)| json!({ "t": ms(t), "value": at.value, "rate": at.rate, "max": at.max }))
+            .collect(),
+        Component::Flag(flag) => {
+            flag.points().map(|(t, at)| json!({ "t": ms(t), "value": at.0 })).collect()
+        }
+        Component::Number(number) => json!(number),
+        Component::Text(text) => json!(text),
+        // Only objects with a place have these; their lines say where they are.
+        Component::Path(_) | Component::Pose(_) => Value::Null,
+    }
+}
+
+fn as_json(line: &TraceLine, kinds: &[ObjectKind]) -> Value {
     let (t, id) = (line.at.micros() as f64 / 1_000.0, line.object.0);
     match &line.event {
         TraceEvent::Moved { position: at, cell } => {
             json!({ "t": t, "ev": "move", "id": id, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
         }
-        TraceEvent::Spawned { kind, position: at, cell } => {
+        TraceEvent::Spawned { kind, place } => {
+            let kind = kinds.get(usize::from(*kind)).map(|kind| &kind.name);
+            let mut json = json!({ "t": t, "ev": "spawn", "id": id, "kind": kind });
+            if let Some((at, cell)) = place {
+                let place = [("x", json!(at.x)), ("y", json!(at.y)), ("z", json!(at.z))];
+                for (key, value) in place.into_iter().chain([("cell", json!(cell))]) {
+                    json[key] = value;
+                }
+            }
+            json
+        }
+        TraceEvent::State { kind, owner, components } => {
             let kind = kinds.get(usize::from(*kind));
-            let (x, y, z) = (at.x, at.y, at.z);
+            let names = kind.iter().flat_map(|kind| &kind.components);
+            let named = names
+                .zip(components)
+                .map(|(spec, component)| (spec.name.clone(), component_json(component)));
             json!({
-                "t": t, "ev": "spawn", "id": id, "kind": kind, "x": x, "y": y, "z": z, "cell": cell
+                "t": t, "ev": "state", "id": id, "kind": kind.map(|kind| &kind.name),
+                "player": owner.map(|player| player.0), "components": named.collect::<Map<_, _>>(),
             })
         }
         TraceEvent::Despawned => json!({ "t": t, "ev": "despawn", "id": id }),
@@ -246,6 +283,7 @@ fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use ambit_proto::ids::{ObjectId, PlayerId};
+    use ambit_proto::schema::{Codec, ComponentSpec};
     use ambit_proto::space::Position;
 
     use super::*;
@@ -315,10 +353,25 @@ mod tests {
         let position = Position::new(1.5, 2.25, 0.0);
         let check = |event, expected: &str| {
             let line = TraceLine { at: GameTime::from_micros(1_500), object: ObjectId(7), event };
-            assert_eq!(as_json(&line, &["orc".to_owned()]), expected.parse::<Value>().unwrap());
+            let health = ComponentSpec::public("health", Codec::Gauge { max: 9.0 });
+            let level = ComponentSpec::public("level", Codec::Number { min: 0, max: 9 });
+            let (name, components) = ("orc".to_owned(), vec![health, level]);
+            let kinds = [ObjectKind { name, components, ..ObjectKind::default() }];
+            assert_eq!(as_json(&line, &kinds), expected.parse::<Value>().unwrap());
         };
         check(
-            TraceEvent::Spawned { kind: 0, position, cell: 3 },
+            TraceEvent::Spawned { kind: 0, place: None },
+            r#"{"t":1.5,"ev":"spawn","id":7,"kind":"orc"}"#,
+        );
+        let components =
+            vec![Component::gauge(GameTime::ZERO, 4.5, -1.0, 9.0), Component::Number(2)];
+        check(
+            TraceEvent::State { kind: 0, owner: Some(PlayerId(3)), components },
+            r#"{"t":1.5,"ev":"state","id":7,"kind":"orc","player":3,"components":{
+                "health":[{"t":0,"value":4.5,"rate":-1.0,"max":9.0}],"level":2}}"#,
+        );
+        check(
+            TraceEvent::Spawned { kind: 0, place: Some((position, 3)) },
             r#"{"t":1.5,"ev":"spawn","id":7,"kind":"orc","x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
         );
         check(

@@ -112,6 +112,7 @@ impl Room {
             let _ = self.execute(now, input, outputs);
         }
         self.drop_unresponsive(now, outputs);
+        self.note_pings(now, outputs);
         self.finish(times, outputs);
         self.network.send(now, &self.world, &mut self.stats, |client, bytes| {
             outputs.push(RoomOutput::Datagram { client, bytes });
@@ -167,7 +168,7 @@ impl Room {
         }
         let players = room.seats.iter();
         room.world.restore_players(
-            players.map(|(&player, seat)| (player, seat.avatar, seat.name.as_str())),
+            players.map(|(&player, seat)| (player, seat.avatar, seat.name.as_str(), seat.ping_ms)),
         );
         room.game.restore(&mut room.world, &game)?;
         for seat in room.seats.values_mut() {
@@ -194,6 +195,7 @@ impl Room {
     /// The journal ends here: the players who were connected count as disconnected since `now`, and
     /// have the grace period to come back.
     pub fn finish_replay(&mut self, now: GameTime) {
+        self.world.trace_all_states();
         // A recording contains datagrams, so its replay has clients; a journal has none.
         let clients: Vec<ClientId> = self.players.keys().copied().collect();
         for client in clients {
@@ -349,6 +351,12 @@ impl Room {
             RoomInput::ReleaseForTransfer { player, transfer } => {
                 self.release_for_transfer(*player, *transfer);
             }
+            RoomInput::Ping { player, ping_ms } => {
+                if let Some(seat) = self.seats.get_mut(player) {
+                    seat.ping_ms = Some(*ping_ms);
+                    self.world.set_ping(*player, *ping_ms);
+                }
+            }
             RoomInput::RefuseTransfer { player } => self.gates.refuse(*player),
             RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
         }
@@ -409,6 +417,22 @@ impl Room {
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
+    }
+
+    /// Once a second, gives the game the round trips to the clients, as far as they have changed.
+    /// They are inputs, so that another host knows the same.
+    fn note_pings(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
+        if !self.stats.ticks.is_multiple_of(u64::from(self.config.tick_hz)) {
+            return;
+        }
+        let measured = self.network.viewers().filter_map(|viewer| {
+            let (player, ping_ms) = (viewer.player, viewer.ping_ms()?);
+            let known = self.seats.get(&player)?.ping_ms;
+            (known != Some(ping_ms)).then_some(RoomInput::Ping { player, ping_ms })
+        });
+        for input in measured.collect::<Vec<_>>() {
+            let _ = self.execute(now, input, outputs);
+        }
     }
 
     fn count(&mut self, now: GameTime) {

@@ -9,8 +9,7 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::Game;
-use ambit_room::logic::world::World;
-use ambit_room::logic::world::WorldChange;
+use ambit_room::logic::world::{EventAudience, World, WorldChange};
 use ambit_room::network::loads::{CellLoad, LoadMap, MAX_REGIONS_PER_AXIS};
 
 #[test]
@@ -52,7 +51,7 @@ fn check(width: f32, height: f32) {
         for change in &changes {
             let object = match *change {
                 WorldChange::Components { object, .. } => object,
-                WorldChange::Event { about, .. } => about,
+                WorldChange::Event { audience: EventAudience::Followers(about), .. } => about,
                 _ => continue,
             };
             if world.contains(object) {

@@ -239,7 +239,8 @@ pub mod control {
 pub struct Kind {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// 1 to 16. The first one is the path or pose that gives the position, and it is public.
+    /// 1 to 16. The first one is the path or pose that gives the position, and it is public. A kind
+    /// without any path or pose is room-wide: its objects have no place, and all clients get them.
     #[prost(message, repeated, tag = "2")]
     pub components: ::prost::alloc::vec::Vec<Component>,
     /// Radii of interest of this kind, in cells; 0 and 0 for the room's. Otherwise inner <= outer <=

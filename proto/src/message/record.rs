@@ -39,7 +39,7 @@ pub enum Record {
         kind: u8,
         /// The time from which it applies.
         at: GameTime,
-        /// Whether it is the player's own avatar.
+        /// Whether it is the player's own avatar or, if its kind is room-wide, the player's own.
         own: bool,
         /// Its state, or the first part of it.
         components: Vec<(u8, Component)>,
@@ -284,7 +284,7 @@ pub struct RecordHead {
     pub kind: u8,
     /// The time from which the record applies.
     pub at: GameTime,
-    /// Whether it is the player's own avatar: for an `Enter`.
+    /// As in an `Enter`.
     pub own: bool,
 }
 

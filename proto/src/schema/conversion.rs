@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn a_converted_schema_is_checked() {
         let mut message = pb::Schema::from(&Schema::example());
-        message.kinds[0].components.remove(0);
+        message.kinds[0].components.swap(0, 1);
         assert_eq!(
             Schema::try_from(message).map_err(|error| error.problem),
             Err(SchemaProblem::NoPosition)

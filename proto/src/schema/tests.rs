@@ -184,6 +184,23 @@ fn an_object_without_a_public_path_first_is_refused() {
 }
 
 #[test]
+fn a_kind_without_path_or_pose_is_room_wide() {
+    let mut schema = Schema::example();
+    let score = Codec::Number { min: 0, max: 50 };
+    schema.kinds[1].components = vec![ComponentSpec::owner("score", score)];
+    assert_eq!(schema.check(), Ok(()));
+    assert_eq!(
+        schema.kinds.iter().map(ObjectKind::is_room_wide).collect::<Vec<_>>(),
+        [false, true]
+    );
+    check("schema, kind \"stone\"", |broken| {
+        let path = ComponentSpec::public("path", Codec::Path);
+        broken.kinds[1].components = vec![schema.kinds[1].components[0].clone(), path];
+        SchemaProblem::NoPosition
+    });
+}
+
+#[test]
 fn only_the_first_component_can_be_a_pose() {
     let pose =
         Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });

@@ -30,6 +30,7 @@ const WALKER: u8 = 2;
 const CUBE: u8 = 3;
 const BALL: u8 = 4;
 const CRATE: u8 = 5;
+const SCORE: u8 = 6;
 
 const ALIAS: Alias = Alias { slot: 1, epoch: 2 };
 
@@ -103,6 +104,7 @@ fn objects() -> Vec<TestVector> {
         all
     };
     let late = STAMP.saturating_sub(Duration::from_millis(200));
+    let name = |name: &str| Component::Text(name.to_owned());
     vec![
         record(
             "enter-own-avatar",
@@ -118,6 +120,11 @@ fn objects() -> Vec<TestVector> {
             "enter-with-a-part",
             "The first part of an object; the rest follows in updates. It entered earlier.",
             enter(AVATAR, late, false, vec![(0, at_rest())]),
+        ),
+        record(
+            "enter-room-wide",
+            "A kind without path or pose: no place, and a number from its first component on.",
+            enter(SCORE, HORIZON, true, vec![(0, Component::Number(7)), (1, name("ann"))]),
         ),
         record(
             "enter-without-components",
@@ -342,6 +349,14 @@ fn schema() -> Schema {
         components: vec![
             ComponentSpec::public("pose", Codec::Pose(pose)),
             ComponentSpec::public("load", load),
+        ],
+        ..ObjectKind::default()
+    });
+    schema.kinds.push(ObjectKind {
+        name: "score".into(),
+        components: vec![
+            ComponentSpec::public("points", Codec::Number { min: -50, max: 50 }),
+            ComponentSpec::public("name", Codec::Text { max_bytes: 32 }),
         ],
         ..ObjectKind::default()
     });

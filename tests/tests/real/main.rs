@@ -22,6 +22,7 @@ mod pilots;
 mod plain_client;
 mod processes;
 mod restarts;
+mod rows;
 mod server;
 mod sidecar;
 mod strangers;

@@ -162,6 +162,11 @@ fn objects_are_listed_once_the_avatar_is_in_sight() {
     harness.line("objects");
     harness.advance(AVATAR_TIMEOUT);
     assert_eq!(harness.steps(), [ScriptStep::Objects]);
+
+    let mut harness = ScriptHarness::in_game();
+    assert_eq!(harness.line("table"), []);
+    harness.handle_event(&enter(true));
+    assert_eq!(harness.steps(), [ScriptStep::Table]);
 }
 
 #[test]
@@ -469,7 +474,7 @@ fn started(schema: Schema) -> ViewEvent {
 }
 
 fn enter(own: bool) -> ViewEvent {
-    let (t, position) = (GameTime::ZERO, Position::default());
+    let (t, position) = (GameTime::ZERO, Some(Position::default()));
     ViewEvent::Enter(ObjectEntered {
         id: 1,
         kind: "avatar".into(),

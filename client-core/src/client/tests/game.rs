@@ -72,7 +72,7 @@ fn an_object_is_visible_from_its_enter_time_on() {
     let events = harness.events();
     let [ViewEvent::Enter(entered)] = &events[..] else { panic!("{events:?}") };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
-    assert_eq!(entered.position, Position::on_ground(5.0, 1.0));
+    assert_eq!(entered.position, Some(Position::on_ground(5.0, 1.0)));
     let id = harness.client.avatar().expect("in sight").id;
     assert_eq!(harness.client.position(id, harness.now), Some(Position::on_ground(5.0, 1.0)));
     let health = harness.client.gauge(id, "health", harness.now + ms(1_000)).expect("a gauge");

@@ -399,7 +399,7 @@ impl ReplicaHarness {
         emitted
             .map(|event| match event {
                 ViewEvent::Enter(enter) => {
-                    format!("enter {} at {}", enter.id, enter.position.x)
+                    format!("enter {} at {}", enter.id, enter.position.expect("it has a place").x)
                 }
                 ViewEvent::Leave { id, .. } => format!("leave {id}"),
                 ViewEvent::Update(update) => {

@@ -32,6 +32,7 @@ const problems: Record<ProblemKind, string> = {
 /** Keys whose names would be no words. */
 const KEY_NAMES = new Map([
   [" ", "Space"],
+  ["space", "Space"],
   ["arrowdown", "↓"],
   ["arrowleft", "←"],
   ["arrowright", "→"],
@@ -53,6 +54,7 @@ export const texts = {
   name: "Your name",
   rename: "Rename",
   rooms: "Rooms",
+  score: "Score",
   no_rooms: "There are no rooms yet.",
   walk_about: "Walk about",
   walk_about_hint: "Makes a room of the game field and starts it at once. Others can join you.",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Control, Direction } from "../src/ambit/ambit.js";
+import type { Component, Control, Direction, Kind } from "../src/ambit/ambit.js";
 import { colourByAge } from "../src/core/age_colour.js";
 import {
   bitsOf,
@@ -14,6 +14,7 @@ import { MapView } from "../src/core/map_view.js";
 import { type LineCounters, LineMeter, RateMeter } from "../src/core/meter.js";
 import { PendingCommands, remainingShare } from "../src/core/pending_commands.js";
 import { PlannedPaths } from "../src/core/planned_paths.js";
+import { isRoomWide, scoreTablesOf } from "../src/core/score_tables.js";
 import { SlotTable } from "../src/core/slot_table.js";
 import { composeMatrix } from "../src/core/transforms.js";
 
@@ -40,6 +41,39 @@ const UP = control("up", ["w"], "north");
 const DOWN = control("down", ["s"], "south");
 const JUMP = control("jump", ["space"]);
 const CONTROLS = [LEFT, RIGHT, UP, DOWN, JUMP];
+
+test("what is room-wide is a table of each kind, the first in points on top", () => {
+  const look = { glyph: "o", shape: "disc" as const, colour: "#808080", size: 1 };
+  const kind = (name: string, components: Component[]): Kind => ({
+    name,
+    components,
+    look: { ...look, bar: null, label: null },
+    simulated: false,
+  });
+  const points: Component = { name: "points", type: "number", min: -50, max: 50 };
+  const secret: Component = { name: "secret", type: "flag" };
+  const score = kind("score", [{ name: "name", type: "text", max_bytes: 9 }, points, secret]);
+  const left: Component = { name: "time_left", type: "gauge", max: 300 };
+  const kinds = [score, kind("match", [left]), kind("walker", [{ name: "path", type: "path" }])];
+  assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
+  const values = [["<b>ann</b>", 7, undefined], ["bob", 12, undefined], [59.7]];
+  const frame = {
+    rows: (name?: string) => (name === "score" ? [0, 1] : [2]),
+    isOwn: (index: number) => index === 1,
+    component: (index: number, component: number) => values[index]?.[component],
+  };
+  assert.deepEqual(scoreTablesOf(frame, kinds.filter(isRoomWide)), [
+    {
+      title: "score",
+      columns: ["name", "points"],
+      rows: [
+        { cells: ["bob", "12"], own: true },
+        { cells: ["<b>ann</b>", "7"], own: false },
+      ],
+    },
+    { title: "match", columns: ["time left"], rows: [{ cells: ["60"], own: false }] },
+  ]);
+});
 
 test("ages go from green over yellow to red, unknown ones are grey", () => {
   const at = (ms: number) => {

@@ -89,8 +89,9 @@ fn a_frame_is_in_memory_as_its_layout_says() {
     let room_ms = client.draw(200.0, 200.0);
     assert!((room_ms - 100_200.0).abs() < 1.0, "{room_ms}");
     let buffers = &client.buffers;
-    let [count, schema, avatar, generation, room, values, addresses @ ..] = *buffers.layout();
-    assert_eq!((count, schema, avatar, room), (2, 1, 0, 64));
+    let [count, schema, avatar, generation, room, values, addresses @ .., room_wide] =
+        *buffers.layout();
+    assert_eq!((count, schema, avatar, room, room_wide), (2, 1, 0, 64, 0));
     assert!(generation > 0 && values >= 12 && addresses.iter().all(|address| *address > 0));
     let read = buffers.arrays();
     assert_eq!(read.ids[..2], [1, 2]);

@@ -19,12 +19,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "an event")?;
     let fields = named_fields(input, "an event", EXAMPLE)?;
     require_at_most(MAX_FIELDS, fields.len(), "fields", &input.ident)?;
-    let about = find_about(input, &fields)?;
+    let about = find_about(&fields)?;
     let event = &input.ident;
     let given = given_name(&input.attrs, "event")?;
     let name = checked_name(given, names::snake_case(event), event.span())?;
-    let about_ident = about.ident.as_ref().expect("the fields have names");
-    let about_type = &about.ty;
     let specs = fields.iter().map(|field| {
         let (ident, ty) = (field.ident.as_ref().expect("the fields have names"), &field.ty);
         let name = names::of_field(ident);
@@ -38,10 +36,23 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
         )
     });
-    let about_object = quote_spanned!(about_type.span()=>
-        ::ambit::__private::EventObject::object(&#this.#about_ident)
-    );
+    let about = about.map(|about| {
+        let (ident, ty) = (&about.ident, &about.ty);
+        let object = quote_spanned!(ty.span()=>
+            ::ambit::__private::EventObject::object(&#this.#ident)
+        );
+        quote! {
+            #[automatically_derived]
+            impl ::ambit::AboutObject for #event {
+                fn about(&self) -> ::ambit::ObjectId {
+                    #object
+                }
+            }
+        }
+    });
     Ok(quote! {
+        #about
+
         #[automatically_derived]
         impl ::ambit::Event for #event {
             fn declaration() -> ::ambit::__private::EventKind {
@@ -49,10 +60,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     name: #name.into(),
                     fields: ::std::vec![#(#specs),*],
                 }
-            }
-
-            fn about(&self) -> ::ambit::ObjectId {
-                #about_object
             }
 
             fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
@@ -63,20 +70,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
 }
 
 /// The field that an event is about: the one with `#[about]`, otherwise the first object.
-fn find_about<'f>(input: &DeriveInput, fields: &[&'f Field]) -> syn::Result<&'f Field> {
+fn find_about<'f>(fields: &[&'f Field]) -> syn::Result<Option<&'f Field>> {
     let is_marked = |field: &&&Field| field.attrs.iter().any(|a| a.path().is_ident("about"));
     let marked: Vec<_> = fields.iter().filter(is_marked).copied().collect();
     if let Some(second) = marked.get(1) {
         return Err(error(second, "an event is about one object: mark one field only"));
     }
     let first_object = || fields.iter().find(|field| is_object(&field.ty)).copied();
-    marked.first().copied().or_else(first_object).ok_or_else(|| {
-        let message = format!(
-            "an event needs an object that it is about, for the clients that follow this object \
-             receive it: add a field of type `Id<...>` or `ObjectId`, as in `{EXAMPLE}`"
-        );
-        error(&input.ident, message)
-    })
+    Ok(marked.first().copied().or_else(first_object))
 }
 
 /// Whether a type is `Id<...>` or `ObjectId`, as far as its name says.

@@ -30,6 +30,7 @@ struct ComponentField<'i> {
 #[derive(Default)]
 struct KindOptions {
     name: Option<LitStr>,
+    is_room_wide: bool,
     is_simulated: bool,
     interest: Option<TokenStream>,
     freshness: Vec<(Ident, Expr)>,
@@ -47,12 +48,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         return Err(error(&input.ident, message));
     }
     require_at_most(MAX_COMPONENTS, fields.len(), "components", &input.ident)?;
+    let mut options = KindOptions::default();
+    for attribute in &input.attrs {
+        options.read_kind(attribute)?;
+    }
     let components = fields
         .into_iter()
         .enumerate()
-        .map(|(index, field)| ComponentField::read(index, field))
+        .map(|(index, field)| ComponentField::read(index, field, options.is_room_wide))
         .collect::<Result<Vec<_>>>()?;
-    let mut options = KindOptions::default();
     for attribute in &input.attrs {
         options.read(attribute, &components)?;
     }
@@ -74,9 +78,16 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
         Data::Struct(item) => item.fields.iter().filter(|field| field.ident.is_some()),
         _ => return stub_of(input, &[]),
     };
+    let mut options = KindOptions::default();
+    for attribute in &input.attrs {
+        // A mistake in it has been reported.
+        let _ = options.read_kind(attribute);
+    }
     let components: Vec<_> = fields
         .enumerate()
-        .map(|(index, field)| ComponentField::without_attributes(index, field))
+        .map(|(index, field)| {
+            ComponentField::without_attributes(index, field, options.is_room_wide)
+        })
         .collect();
     stub_of(input, &components)
 }
@@ -108,14 +119,17 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
         }
     };
     let kind = stub::implementation(input, &quote!(::ambit::Kind), &items);
+    let nothing = TokenStream::new();
+    let placed = stub::implementation(input, &quote!(::ambit::Placed), &nothing);
+    let room_wide = stub::implementation(input, &quote!(::ambit::RoomWide), &nothing);
     let companions = companions(input, components);
-    quote!(#kind #companions)
+    quote!(#kind #placed #room_wide #companions)
 }
 
 impl<'i> ComponentField<'i> {
-    fn without_attributes(index: usize, field: &'i Field) -> Self {
+    fn without_attributes(index: usize, field: &'i Field, is_room_wide: bool) -> Self {
         let ident = field.ident.as_ref().expect("the fields have names");
-        let role = if index == 0 {
+        let role = if index == 0 && !is_room_wide {
             quote!(::ambit::__private::Place)
         } else {
             quote!(::ambit::__private::Attribute)
@@ -132,13 +146,13 @@ impl<'i> ComponentField<'i> {
         }
     }
 
-    fn read(index: usize, field: &'i Field) -> Result<Self> {
-        let component = Self::without_attributes(index, field);
+    fn read(index: usize, field: &'i Field, is_room_wide: bool) -> Result<Self> {
+        let component = Self::without_attributes(index, field, is_room_wide);
         let (ident, ty, mut name) = (component.ident, component.ty, None);
         let (mut codec, mut audience) = (component.codec, component.audience);
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
-                if index == 0 {
+                if index == 0 && !is_room_wide {
                     return Err(error(
                         attribute,
                         "the first component is public: each client that follows an object knows \
@@ -193,20 +207,38 @@ fn read_audience(attribute: &Attribute) -> Result<TokenStream> {
 }
 
 impl KindOptions {
+    /// The options that say how the others and the components are meant.
+    fn read_kind(&mut self, attribute: &Attribute) -> Result<()> {
+        if !attribute.path().is_ident("kind") {
+            return Ok(());
+        }
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("name") {
+                self.name = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("simulated") {
+                self.is_simulated = true;
+            } else if meta.path.is_ident("room_wide") {
+                self.is_room_wide = true;
+            } else {
+                return Err(unknown_option(&meta, "`name = \"...\"`, `simulated`, `room_wide`"));
+            }
+            Ok(())
+        })?;
+        if self.is_simulated && self.is_room_wide {
+            let message = "what is room-wide has no place, so clients cannot simulate it";
+            return Err(error(attribute, message));
+        }
+        Ok(())
+    }
+
     fn read(&mut self, attribute: &Attribute, components: &[ComponentField<'_>]) -> Result<()> {
         let path = attribute.path();
-        if path.is_ident("kind") {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("name") {
-                    self.name = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("simulated") {
-                    self.is_simulated = true;
-                } else {
-                    return Err(unknown_option(&meta, "`name = \"...\"`, `simulated`"));
-                }
-                Ok(())
-            })
-        } else if path.is_ident("interest") {
+        if self.is_room_wide && (path.is_ident("interest") || path.is_ident("freshness")) {
+            let message = "what is room-wide has no place: every client of the room has it, \
+                           wherever its avatar is";
+            return Err(error(attribute, message));
+        }
+        if path.is_ident("interest") {
             self.read_interest(attribute)
         } else if path.is_ident("freshness") {
             attribute.parse_nested_meta(|meta| {
@@ -347,7 +379,11 @@ fn declaration(
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
         quote!(look.#name = #value;)
     });
+    let marker = if options.is_room_wide { quote!(RoomWide) } else { quote!(Placed) };
     quote! {
+        #[automatically_derived]
+        impl ::ambit::#marker for #kind {}
+
         #[automatically_derived]
         impl ::ambit::Kind for #kind {
             const NAME: &'static str = #name;

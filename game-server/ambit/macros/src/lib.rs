@@ -39,14 +39,16 @@ fn expand(
         .into()
 }
 
-/// Declares a kind of object by a struct of components; the first one says where its objects are.
+/// Declares a kind of object by a struct of components; the first one says where its objects are,
+/// unless the kind is `#[kind(room_wide)]`.
 /// The page of the crate `ambit` lists the attributes.
 #[proc_macro_derive(Kind, attributes(kind, look, interest, freshness, audience, pose, component))]
 pub fn kind(input: TokenStream) -> TokenStream {
     expand(input, kind::expand, kind::stub)
 }
 
-/// Declares an event by a struct of fields. One of them is the object that it is about.
+/// Declares an event by a struct of fields. One of them is the object that it is about; an event
+/// without any object is announced to the room.
 #[proc_macro_derive(Event, attributes(event, about))]
 pub fn event(input: TokenStream) -> TokenStream {
     expand(input, event::expand, stub::of_event)

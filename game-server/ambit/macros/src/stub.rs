@@ -15,15 +15,18 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
             ::core::unreachable!()
         }
 
-        fn about(&self) -> ::ambit::ObjectId {
-            ::core::unreachable!()
-        }
-
         fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
             ::core::unreachable!()
         }
     };
-    implementation(input, &quote!(::ambit::Event), &methods)
+    let about = quote! {
+        fn about(&self) -> ::ambit::ObjectId {
+            ::core::unreachable!()
+        }
+    };
+    let event = implementation(input, &quote!(::ambit::Event), &methods);
+    let about = implementation(input, &quote!(::ambit::AboutObject), &about);
+    quote!(#event #about)
 }
 
 pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {

@@ -5,4 +5,5 @@ mod controls;
 mod extremes;
 mod macro_made;
 mod poses;
+mod room_wide;
 mod stroll;

@@ -431,7 +431,7 @@ fn an_event_takes_effect_when_the_game_says() {
     let events: Vec<_> = changes
         .into_iter()
         .filter_map(|change| match change {
-            WorldChange::Event { about, effect, .. } => Some((about, effect)),
+            WorldChange::Event { effect, .. } => Some((change.object()?, effect)),
             _ => None,
         })
         .collect();

@@ -194,8 +194,8 @@ fn refused(refusal: impl Into<Refusal>) -> Result<(), Refusal> {
 /// The events of one kind among the changes: their objects and times.
 fn events(changes: &[WorldChange], wanted: u8) -> Vec<(ObjectId, u64)> {
     let event = |change: &WorldChange| match *change {
-        WorldChange::Event { kind, about, effect, .. } if kind == wanted => {
-            Some((about, effect.millis()))
+        WorldChange::Event { kind, effect, .. } if kind == wanted => {
+            Some((change.object()?, effect.millis()))
         }
         _ => None,
     };

@@ -31,13 +31,14 @@ mod path_ahead;
 mod path_segment;
 mod players;
 mod poses;
+mod room_wide;
 mod save;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod trace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_proto::cell::{Cell, Grid};
@@ -58,7 +59,7 @@ use super::controls::HeldControls;
 use super::statics::Statics;
 use crate::config::RoomConfig;
 
-pub use self::change::WorldChange;
+pub use self::change::{EventAudience, WorldChange};
 pub use self::inputs::AppliedInputs;
 pub use self::path_ahead::PATH_TOLD_AHEAD;
 pub use self::players::WorldPlayer;
@@ -90,6 +91,8 @@ pub struct World {
     players: BTreeMap<PlayerId, WorldPlayer>,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, HeldControls>,
+    /// The objects without a place, by kind and owner.
+    room_wide: BTreeSet<(u8, Option<PlayerId>, ObjectId)>,
     /// Objects whose path continues after `now`, in the order in which they started, and objects
     /// that came to rest in this tick.
     moving: Vec<ObjectId>,
@@ -127,6 +130,7 @@ impl World {
             timers: Timers::default(),
             players: BTreeMap::new(),
             controls: BTreeMap::new(),
+            room_wide: BTreeSet::new(),
             moving: Vec::new(),
             changed: Vec::new(),
             overflowing: Vec::new(),
@@ -159,6 +163,7 @@ impl World {
         }
         self.changed = changed;
         self.trace_moves();
+        self.trace_states();
     }
 
     /// Moves the changes since the last call to `out`, in order.
@@ -255,13 +260,14 @@ impl World {
         self.check_components(kind, &components);
         let components: Vec<_> =
             components.into_iter().map(component_access::quantised_component).collect();
+        if self.is_kind_room_wide(kind) {
+            return self.spawn_room_wide(kind, components);
+        }
         let position = self.initial_position(kind, &components[0]);
         let cell = self.grid.cell_at(position);
         let id = self.objects.insert(StoredObject::new(kind, components), position, cell);
         self.cells.insert(slot_of(id), cell);
-        self.changes.push(WorldChange::Spawned { object: id, cell });
-        let number = self.grid.number(cell);
-        self.trace.record(self.now, id, || TraceEvent::Spawned { kind, position, cell: number });
+        self.report_spawned(id, kind, Some((position, cell)));
         self.add_pose(id);
         if !self.has_pose(id) {
             self.handle_path_change(id);
@@ -278,13 +284,15 @@ impl World {
     /// previous tick. Does nothing if the object is removed already.
     pub fn despawn_at(&mut self, object: ObjectId, at: GameTime) {
         let pose_slot = self.pose_slot_of(object);
-        if self.objects.remove(object).is_none() {
+        let Some(removed) = self.objects.remove(object) else {
             return;
-        }
+        };
         if let Some(slot) = pose_slot {
             self.poses.remove(slot);
         }
-        self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
+        if !self.room_wide.remove(&(removed.kind, removed.owner, object)) {
+            self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
+        }
         self.changes.push(WorldChange::Despawned { object, at });
         self.trace.record(at, object, || TraceEvent::Despawned);
     }
@@ -327,7 +335,13 @@ impl World {
 
     /// Assigns an object to a player, who then receives its owner-only components.
     pub fn set_owner(&mut self, object: ObjectId, player: PlayerId) {
-        if self.object_mut(object).owner.replace(player) != Some(player) {
+        let before = self.object_mut(object).owner.replace(player);
+        if before != Some(player) {
+            let kind = self.kind(object);
+            if self.room_wide.remove(&(kind, before, object)) {
+                self.room_wide.insert((kind, Some(player), object));
+                self.trace.record_state(object);
+            }
             self.changes.push(WorldChange::Team { object });
         }
     }
@@ -424,11 +438,11 @@ impl World {
         self.trace.record(self.now, object, || TraceEvent::Revealed);
     }
 
-    /// Sends an event, effective at `effect`, to the clients that follow `about`.
+    /// Sends an event, effective at `effect`.
     pub fn emit(
         &mut self,
         kind: u8,
-        about: ObjectId,
+        audience: EventAudience,
         effect: GameTime,
         fields: Vec<FieldValue<ObjectId>>,
     ) {
@@ -436,7 +450,7 @@ impl World {
             FieldValue::all_fit(&fields, &self.schema.events[usize::from(kind)].fields),
             "the fields must match the schema"
         );
-        self.changes.push(WorldChange::Event { kind, about, effect, fields });
+        self.changes.push(WorldChange::Event { kind, audience, effect, fields });
     }
 
     /// Changes when the last event takes effect, if nothing else has happened since.
@@ -509,6 +523,9 @@ impl World {
             self.overflowing.push(id);
         }
         self.changes.push(WorldChange::Components { object: id, mask });
+        if self.trace.is_enabled() && self.is_room_wide(id) {
+            self.trace.record_state(id);
+        }
     }
 
     /// Marks components that did not fit into one record as changed again.

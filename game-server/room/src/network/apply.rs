@@ -4,15 +4,19 @@
 //! followers, and the removed objects last. So an event reaches all clients that follow its object
 //! at the end of the tick, even if the object is removed at that tick.
 
-use ambit_proto::ids::ObjectId;
+use std::collections::BTreeSet;
+
+use ambit_proto::ids::{ClientId, ObjectId};
 use ambit_proto::message::{FieldValue, Notice};
 use ambit_proto::time::GameTime;
 
 use super::audience::ViewerAccess;
+use super::interest::Interest;
 use super::replication::object_slots::EnteringObject;
 use super::viewer::Viewer;
+use super::viewers::Viewers;
 use super::{GameVisibility, JoiningClient, Network, TickTimes, interest};
-use crate::logic::world::{World, WorldChange};
+use crate::logic::world::{EventAudience, World, WorldChange};
 use crate::stats::RoomStats;
 
 impl Network {
@@ -32,6 +36,7 @@ impl Network {
         self.move_homes(visibility.world);
         self.add_viewers(joining);
         self.interest.settle(visibility, &mut self.changes);
+        self.enter_room_wide(changes, joining, visibility.world);
         self.apply_interest_changes(times.horizon, visibility.world, stats);
         for change in changes {
             self.dispatch_change(times, change, visibility.world, stats);
@@ -39,8 +44,40 @@ impl Network {
         for change in changes {
             if let WorldChange::Despawned { object, at } = *change {
                 self.interest.remove_object(object, &mut self.changes);
+                self.leave_room_wide(object);
                 self.apply_interest_changes(at, visibility.world, stats);
             }
+        }
+    }
+
+    /// Adds the room-wide objects that are new for each client, new or not.
+    fn enter_room_wide(
+        &mut self,
+        changes: &[WorldChange],
+        joining: &[JoiningClient],
+        world: &World,
+    ) {
+        let enter = |viewer, object| interest::InterestChange::Enter { viewer, object };
+        let is_joining = |client: ClientId| joining.iter().any(|joining| joining.client == client);
+        for change in changes {
+            if let WorldChange::Spawned { object, cell: None } = *change
+                && world.contains(object)
+                && self.room_wide.insert(object)
+            {
+                let present = self.viewers.iter().filter(|viewer| !is_joining(viewer.client));
+                self.changes.extend(present.map(|viewer| enter(viewer.client, object)));
+            }
+        }
+        for &JoiningClient { client, .. } in joining {
+            self.changes.extend(self.room_wide.iter().map(|&object| enter(client, object)));
+        }
+    }
+
+    fn leave_room_wide(&mut self, object: ObjectId) {
+        if self.room_wide.remove(&object) {
+            let leave =
+                |viewer: &Viewer| interest::InterestChange::Leave { viewer: viewer.client, object };
+            self.changes.extend(self.viewers.iter().map(leave));
         }
     }
 
@@ -48,7 +85,7 @@ impl Network {
     /// tick is skipped: no client ever follows it.
     fn note_change(&mut self, times: TickTimes, change: &WorldChange, world: &World) {
         match *change {
-            WorldChange::Spawned { object, cell } if world.contains(object) => {
+            WorldChange::Spawned { object, cell: Some(cell) } if world.contains(object) => {
                 let kind = world.kind(object);
                 self.interest.add_object(object, self.interest_classes[usize::from(kind)], cell);
                 if world.has_pose(object) {
@@ -140,41 +177,60 @@ impl Network {
             WorldChange::Team { object } if world.contains(object) => {
                 self.change_team(times, object, world);
             }
-            WorldChange::Event { kind, about, effect, ref fields } => {
-                self.for_each_follower(about, |viewer| {
-                    // The client must not learn what happened to the object before the object came
-                    // into sight, not even a moment before.
-                    if viewer.slots.visible_since(about).is_none_or(|since| since > effect) {
-                        return;
-                    }
+            WorldChange::Event { kind, audience, effect, ref fields } => {
+                let send = |viewer: &mut Viewer| {
                     let mut notice = event_notice(kind, effect, fields, viewer);
                     if viewer.send_notice(times.now, &mut notice) {
                         stats.events += 1;
                     } else {
                         stats.notices_dropped += 1;
                     }
-                });
+                };
+                self.for_each_in(audience, effect, world, send);
             }
             _ => {}
         }
     }
 
-    fn for_each_follower(&mut self, object: ObjectId, mut apply: impl FnMut(&mut Viewer)) {
-        for &slot in self.interest.follower_slots(object) {
-            apply(self.viewers.at_interest_slot_mut(slot));
+    fn for_each_in(
+        &mut self,
+        audience: EventAudience,
+        effect: GameTime,
+        world: &World,
+        mut apply: impl FnMut(&mut Viewer),
+    ) {
+        match audience {
+            EventAudience::Followers(about) => self.for_each_follower(about, |viewer| {
+                // The client must not learn what happened to the object before the object came
+                // into sight, not even a moment before.
+                if viewer.slots.visible_since(about).is_some_and(|since| since <= effect) {
+                    apply(viewer);
+                }
+            }),
+            EventAudience::Everyone => self.viewers.for_each(apply),
+            EventAudience::Team(team) => self.viewers.for_each(|viewer| {
+                if world.contains(viewer.avatar) && world.team(viewer.avatar) == Some(team) {
+                    apply(viewer);
+                }
+            }),
         }
+    }
+
+    fn for_each_follower(&mut self, object: ObjectId, apply: impl FnMut(&mut Viewer)) {
+        let Network { interest, room_wide, viewers, .. } = self;
+        for_each_follower(interest, room_wide, viewers, object, apply);
     }
 
     /// Updates the audiences after an object has changed teams: other clients may know more or less
     /// of it, and if it is an avatar, its player may know more or less of other objects.
     fn change_team(&mut self, times: TickTimes, object: ObjectId, world: &World) {
-        let schema = &self.shared_state.schema;
-        for &slot in self.interest.follower_slots(object) {
-            let viewer = self.viewers.at_interest_slot_mut(slot);
+        let Network { interest, room_wide, viewers, shared_state, .. } = self;
+        let schema = &shared_state.schema;
+        for_each_follower(interest, room_wide, viewers, object, |viewer| {
             let access = ViewerAccess::of(world, schema, object, viewer);
             viewer.slots.set_audience(object, access.components, access.is_ally, times.horizon);
-        }
-        if let Some(viewer) = self.viewers.get_by_avatar_mut(object) {
+        });
+        if let Some(viewer) = viewers.get_by_avatar_mut(object) {
             let followed: Vec<ObjectId> =
                 viewer.slots.objects().filter(|&object| world.contains(object)).collect();
             for other in followed {
@@ -192,7 +248,10 @@ impl Network {
                     let viewer = self.viewers.get_mut(viewer).expect(FOLLOWER_IS_CLIENT);
                     let ViewerAccess { components, is_ally } =
                         ViewerAccess::of(world, &self.shared_state.schema, object, viewer);
-                    let (kind, is_own) = (world.kind(object), object == viewer.avatar);
+                    let kind = world.kind(object);
+                    let is_own = object == viewer.avatar
+                        || self.room_wide.contains(&object)
+                            && world.owner(object) == Some(viewer.player);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
                     viewer.slots.follow(
                         EnteringObject {
@@ -214,6 +273,21 @@ impl Network {
                 }
             }
         }
+    }
+}
+
+fn for_each_follower(
+    interest: &Interest,
+    room_wide: &BTreeSet<ObjectId>,
+    viewers: &mut Viewers,
+    object: ObjectId,
+    mut apply: impl FnMut(&mut Viewer),
+) {
+    if room_wide.contains(&object) {
+        return viewers.for_each(apply);
+    }
+    for &slot in interest.follower_slots(object) {
+        apply(viewers.at_interest_slot_mut(slot));
     }
 }
 

@@ -20,7 +20,7 @@ use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
 
-use crate::logic::world::{World, WorldChange};
+use crate::logic::world::{EventAudience, World, WorldChange};
 
 /// Regions along each axis, at most.
 pub const MAX_REGIONS_PER_AXIS: u16 = 8;
@@ -98,7 +98,7 @@ impl LoadMap {
         self.window = (now.micros() / 1_000_000 / WINDOW_S) as u16;
         for change in changes {
             match *change {
-                WorldChange::Spawned { object, cell } => {
+                WorldChange::Spawned { object, cell: Some(cell) } => {
                     let is_player = world.contains(object) && world.owner(object).is_some();
                     self.add(object, cell, is_player);
                 }
@@ -110,7 +110,9 @@ impl LoadMap {
                     }
                 }
                 WorldChange::Components { object, .. } => self.count_change(object),
-                WorldChange::Event { about, .. } => self.count_change(about),
+                WorldChange::Event { audience: EventAudience::Followers(about), .. } => {
+                    self.count_change(about);
+                }
                 _ => {}
             }
         }

@@ -25,6 +25,7 @@ mod uplink_faults;
 pub mod viewer;
 mod viewers;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
@@ -57,6 +58,8 @@ pub struct Network {
     /// Class of interest, by kind: an index into the areas of interest.
     interest_classes: Vec<u8>,
     interest: Interest,
+    /// The objects without a place, which every client follows.
+    room_wide: BTreeSet<ObjectId>,
     viewers: Viewers,
     /// The budget of a client that joins.
     budget_bytes_per_s: u32,
@@ -112,6 +115,7 @@ impl Network {
         let (classes, areas) = interest_classes(config, &schema);
         Network {
             interest: Interest::new(&grid, &areas),
+            room_wide: BTreeSet::new(),
             grid,
             margin_m: config.margin_m,
             tick: Duration::from_secs(1) / config.tick_hz,

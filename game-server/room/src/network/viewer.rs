@@ -265,6 +265,12 @@ impl Viewer {
         &self.link
     }
 
+    /// The round trip to the client and back, in milliseconds, with what the client waits before it
+    /// acknowledges; `None` before the first acknowledgement.
+    pub(crate) fn ping_ms(&self) -> Option<u16> {
+        (self.last_ack_at > self.joined_at).then(|| self.link.stats().rtt_ms.round() as u16)
+    }
+
     /// Processes the events of the link: messages that arrived, packets acknowledged or lost.
     fn handle_link_events(&mut self, at: GameTime, schema: &Schema, events: &mut Vec<UplinkEvent>) {
         while let Some(event) = self.link.poll_event() {

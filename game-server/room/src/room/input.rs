@@ -16,10 +16,11 @@ pub const REPLAY_CLIENT: ClientId = ClientId(u32::MAX);
 
 /// One input of a room.
 ///
-/// The host gives a room all kinds but [`RoomInput::Command`] and [`RoomInput::Sample`]. The room's
-/// journal of a tick ([`super::Room::journal`]) has all kinds but [`RoomInput::Datagram`],
-/// [`RoomInput::SetLoadLevel`] and [`RoomInput::ConfirmUntil`], which concern the network alone: it
-/// holds the commands and samples that were decoded from datagrams and accepted. A recording holds
+/// The host gives a room all kinds but [`RoomInput::Command`], [`RoomInput::Sample`] and
+/// [`RoomInput::Ping`]. The room's journal of a tick ([`super::Room::journal`]) has all kinds but
+/// [`RoomInput::Datagram`], [`RoomInput::SetLoadLevel`] and [`RoomInput::ConfirmUntil`], which
+/// concern the network alone: it holds the commands and samples that were decoded from datagrams
+/// and accepted, and what was measured of the clients. A recording holds
 /// what the host gave, so that a replay runs the network too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RoomInput {
@@ -84,6 +85,12 @@ pub enum RoomInput {
     /// From this tick on, clients are confirmed only what the ticks up to this time received, since
     /// the host may still lose later ones; `None` for everything.
     ConfirmUntil(Option<GameTime>),
+    /// The round trip to a player's client, as the room has measured it.
+    Ping {
+        player: PlayerId,
+        /// In milliseconds.
+        ping_ms: u16,
+    },
 }
 
 /// The lobby's number of a transfer. It grows with each transfer of a player.

@@ -15,6 +15,8 @@ use crate::logic::executed_commands::ExecutedCommands;
 pub(super) struct Seat {
     pub(super) avatar: ObjectId,
     pub(super) name: String,
+    /// As in the world.
+    pub(super) ping_ms: Option<u16>,
     pub(super) presence: Presence,
     /// Which commands of the present client were executed.
     pub(super) executed: ExecutedCommands,
@@ -57,6 +59,7 @@ impl Seat {
         Self {
             avatar,
             name,
+            ping_ms: None,
             presence: Presence::Here(REPLAY_CLIENT),
             executed: ExecutedCommands::default(),
             repeats: CommandRepeats::Never,

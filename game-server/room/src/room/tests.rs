@@ -18,11 +18,13 @@ use ambit_proto::wire;
 
 use super::*;
 use crate::logic::controls::{SAMPLE_BURST, SAMPLES_PER_TICK};
+use crate::logic::world::EventAudience;
 
 mod budgets;
 mod delivery;
 mod moving_avatars;
 mod poses;
+mod room_wide;
 mod simulation;
 
 const ANN: PlayerId = PlayerId(1);
@@ -454,8 +456,9 @@ impl Game for HiddenGhostGame {
             let ghost = self.ghost.expect("the ghost exists from the start");
             self.revealed = true;
             world.reveal(ghost);
-            world.emit(0, ghost, world.now().saturating_sub(Duration::from_millis(30)), Vec::new());
-            world.emit(0, ghost, world.now(), Vec::new());
+            let (now, audience) = (world.now(), EventAudience::Followers(ghost));
+            world.emit(0, audience, now.saturating_sub(Duration::from_millis(30)), Vec::new());
+            world.emit(0, audience, now, Vec::new());
         }
     }
 

@@ -14,6 +14,7 @@ import { Hud } from "./hud.js";
 import { OwnValues } from "./own_values.js";
 import { Picture } from "./picture.js";
 import { PlayerInput } from "./player_input.js";
+import { ScoreBoard } from "./score_board.js";
 import { SmallMap } from "./small_map.js";
 
 export interface GameHooks {
@@ -34,6 +35,7 @@ export class GameView {
   readonly #map = new SmallMap();
   readonly #hud: Hud;
   readonly #ownValues = new OwnValues();
+  readonly #score: ScoreBoard;
   readonly #overlay: Overlay;
   readonly #pending = new PendingCommands();
   readonly #paths = new PlannedPaths();
@@ -51,6 +53,7 @@ export class GameView {
     this.#hooks = hooks;
     this.#frame = game.frame();
     this.#overlay = new Overlay(client);
+    this.#score = new ScoreBoard(schema);
     const picture = new Picture(schema);
     this.#picture = picture;
     const actions = actionsOf(schema);
@@ -118,6 +121,7 @@ export class GameView {
       this.#picture.canvas,
       buttons,
       this.#map.element,
+      this.#score.element,
       this.#overlay.element,
       help,
       el("div", { class: "below" }, interruption, messages, hint, values, commands),
@@ -143,6 +147,7 @@ export class GameView {
     picture.draw(frame, this.#paths, this.#overlay.showsAges);
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
+    this.#score.update(time, frame);
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
 

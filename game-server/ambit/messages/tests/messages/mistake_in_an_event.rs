@@ -7,12 +7,15 @@ struct Walker {
 }
 
 #[derive(Event)]
-struct Thunder {
-    at: Position,
+struct Clash {
+    #[about]
+    one: Id<Walker>,
+    #[about]
+    other: Id<Walker>,
 }
 
 #[derive(Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Walker), events(Thunder))]
+#[declare(kinds(Walker), events(Clash))]
 struct Stroll;
 
 impl Game for Stroll {
@@ -22,9 +25,9 @@ impl Game for Stroll {
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
-        let at = world.centre();
-        world.emit(Thunder { at });
-        world.spawn(Walker { path: Path::at(at) })
+        let walker = world.spawn(Walker { path: Path::at(world.centre()) });
+        world.emit(Clash { one: walker, other: walker });
+        walker
     }
 }
 

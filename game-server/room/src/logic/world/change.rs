@@ -15,8 +15,8 @@ pub enum WorldChange {
     /// An object was created. It may be removed again by the end of the tick.
     Spawned {
         object: ObjectId,
-        /// The cell that it is in.
-        cell: Cell,
+        /// The cell that it is in; `None` if its kind is room-wide.
+        cell: Option<Cell>,
     },
     /// An object was removed.
     Despawned {
@@ -69,17 +69,28 @@ pub enum WorldChange {
     },
     /// The game may answer differently whether others see this object.
     Visibility { object: ObjectId },
-    /// An event, for the clients that follow `about`.
+    /// An event.
     Event {
         /// Index of the event in the schema.
         kind: u8,
-        /// The object that the event is about.
-        about: ObjectId,
+        /// The clients that receive it.
+        audience: EventAudience,
         /// When the event takes effect.
         effect: GameTime,
         /// The fields that the schema lists.
         fields: Vec<FieldValue<ObjectId>>,
     },
+}
+
+/// The clients that receive an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventAudience {
+    /// Those that follow the object that it is about.
+    Followers(ObjectId),
+    /// All clients of the room.
+    Everyone,
+    /// Those whose avatars are of this team.
+    Team(u8),
 }
 
 impl WorldChange {
@@ -95,8 +106,8 @@ impl WorldChange {
             | Self::Team { object }
             | Self::Engaged { object, .. }
             | Self::Visibility { object }
-            | Self::Event { about: object, .. } => Some(object),
-            Self::Budget { .. } => None,
+            | Self::Event { audience: EventAudience::Followers(object), .. } => Some(object),
+            Self::Event { .. } | Self::Budget { .. } => None,
         }
     }
 }

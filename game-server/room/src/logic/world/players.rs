@@ -17,6 +17,9 @@ pub struct WorldPlayer {
     pub avatar: ObjectId,
     /// The player's name; cheap to clone.
     pub name: Arc<str>,
+    /// The round trip to the player's client, in milliseconds, as of the last second; `None` before
+    /// it is known.
+    pub ping_ms: Option<u16>,
 }
 
 impl World {
@@ -46,7 +49,14 @@ impl World {
     pub fn add_player(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
         self.set_owner(avatar, player);
         let name = name.into();
-        self.players.insert(player, WorldPlayer { avatar, name });
+        self.players.insert(player, WorldPlayer { avatar, name, ping_ms: None });
+    }
+
+    /// Notes the round trip to a player's client. Called by the room.
+    pub(crate) fn set_ping(&mut self, player: PlayerId, ping_ms: u16) {
+        if let Some(player) = self.players.get_mut(&player) {
+            player.ping_ms = Some(ping_ms);
+        }
     }
 
     /// Gives a player another name. Called by the room.
@@ -56,19 +66,20 @@ impl World {
         }
     }
 
-    /// Removes a player who has left. Called by the room, and by tests of games.
+    /// Removes a player who has left, and the player's rows. Called by the room, and by tests of
+    /// games.
     pub fn remove_player(&mut self, player: PlayerId) {
         self.players.remove(&player);
+        self.despawn_rows(player);
     }
 
     /// Replaces the list of players after a restore.
     pub(crate) fn restore_players<'n>(
         &mut self,
-        players: impl Iterator<Item = (PlayerId, ObjectId, &'n str)>,
+        players: impl Iterator<Item = (PlayerId, ObjectId, &'n str, Option<u16>)>,
     ) {
-        let entry = |(player, avatar, name): (PlayerId, ObjectId, &str)| {
-            let name = name.into();
-            (player, WorldPlayer { avatar, name })
+        let entry = |(player, avatar, name, ping_ms): (PlayerId, ObjectId, &str, Option<u16>)| {
+            (player, WorldPlayer { avatar, name: name.into(), ping_ms })
         };
         self.players = players.map(entry).collect();
     }

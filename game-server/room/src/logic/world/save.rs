@@ -17,7 +17,7 @@ use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
 use super::path_segment::PathSegment;
 use super::poses::{SavedPoses, WorldPoses};
 use super::timers::{SavedTimers, Timers};
-use super::{ObjectsByCell, TraceEvent, World, WorldChange, component_access};
+use super::{ObjectsByCell, World, WorldChange, component_access};
 use crate::logic::controls::HeldControls;
 use crate::saved::{self, BadState};
 
@@ -49,6 +49,7 @@ impl World {
         self.timers = Timers::from_saved(timers).ok_or(BadState::Malformed)?;
         (self.controls, self.moving, self.overflowing) = (controls, moving, crowded);
         self.cells = ObjectsByCell::new(self.grid);
+        self.room_wide.clear();
         self.changed.clear();
         self.changes.clear();
         self.trace.clear();
@@ -80,18 +81,21 @@ impl World {
         {
             return None;
         }
-        let (has_owner_or_team, first) =
-            (object.owner.is_some() || object.team.is_some(), object.components.first()?.clone());
-        if !matches!(first, Component::Pose(_) | Component::Path(_)) {
-            return None;
+        let (owner, has_owner_or_team, first) = (
+            object.owner,
+            object.owner.is_some() || object.team.is_some(),
+            object.components.first()?.clone(),
+        );
+        if self.is_kind_room_wide(kind) {
+            self.room_wide.insert((kind, owner, id));
+            self.report_spawned(id, kind, None);
+            return (self.objects.pose_slots[slot_of(id)] == NO_POSE).then_some(());
         }
         let position = self.initial_position(kind, &first);
         let (slot, cell) = (slot_of(id), self.grid.cell_at(position));
         (self.objects.positions[slot], self.objects.cells[slot]) = (position, cell);
         self.cells.insert(slot, cell);
-        self.changes.push(WorldChange::Spawned { object: id, cell });
-        let number = self.grid.number(cell);
-        self.trace.record(self.now, id, || TraceEvent::Spawned { kind, position, cell: number });
+        self.report_spawned(id, kind, Some((position, cell)));
         let pose_slot = self.objects.pose_slots[slot];
         match first {
             Component::Pose(pose) => {

@@ -14,7 +14,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 
-use super::{TraceEvent, TraceLine, World, WorldChange};
+use super::{EventAudience, TraceEvent, TraceLine, World, WorldChange};
 use crate::config::RoomConfig;
 
 const ORC: u8 = 0;
@@ -282,7 +282,7 @@ fn spawns_and_despawns_are_reported_in_order() {
     world.despawn(orc);
     assert!(!world.contains(orc));
     world.finish_tick();
-    let spawned = WorldChange::Spawned { object: orc, cell: Cell::new(2, 1) };
+    let spawned = WorldChange::Spawned { object: orc, cell: Some(Cell::new(2, 1)) };
     assert_eq!(changes(&mut world), [spawned, WorldChange::Despawned { object: orc, at: ms(20) }]);
     assert!(world.is_empty());
 }
@@ -391,7 +391,7 @@ fn the_trace_records_all_changes_when_enabled() {
     let mut lines = Vec::new();
     world.drain_trace(&mut lines);
     let expected = [
-        (50, TraceEvent::Spawned { kind: ORC, position: at(5.0, 5.0), cell: 1 }),
+        (50, TraceEvent::Spawned { kind: ORC, place: Some((at(5.0, 5.0), 1)) }),
         (50, TraceEvent::Joined { player: PlayerId(3), name: "ann".into() }),
         (100, TraceEvent::Hidden),
         (100, TraceEvent::Revealed),
@@ -418,10 +418,11 @@ fn an_event_is_passed_on_unchanged() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     changes(&mut world);
-    world.emit(0, orc, ms(7), vec![FieldValue::Object(orc)]);
+    let audience = EventAudience::Followers(orc);
+    world.emit(0, audience, ms(7), vec![FieldValue::Object(orc)]);
     let event = WorldChange::Event {
         kind: 0,
-        about: orc,
+        audience,
         effect: ms(7),
         fields: vec![FieldValue::Object(orc)],
     };

@@ -5,6 +5,7 @@
 //! for each object that moved.
 
 use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -33,10 +34,18 @@ pub enum TraceEvent {
     Spawned {
         /// Index of its kind in the schema.
         kind: u8,
-        /// Where it was created, in metres.
-        position: Position,
-        /// The number of its cell, as in `Moved`.
-        cell: u32,
+        /// Where it was created, in metres, and the number of its cell, as in `Moved`; `None` if
+        /// its kind is room-wide.
+        place: Option<(Position, u32)>,
+    },
+    /// It is room-wide, and this is its state from now on.
+    State {
+        /// Index of its kind in the schema.
+        kind: u8,
+        /// The player whose row it is.
+        owner: Option<PlayerId>,
+        /// All components.
+        components: Vec<Component>,
     },
     /// It was removed.
     Despawned,
@@ -65,11 +74,17 @@ pub(super) struct WorldTrace {
     lines: Vec<TraceLine>,
     /// Objects whose position changed in this tick; an object may be listed more than once.
     moved: Vec<ObjectId>,
+    /// Room-wide objects that changed in this tick, likewise.
+    stated: Vec<ObjectId>,
 }
 
 impl WorldTrace {
     pub(super) fn new(wanted: bool) -> Self {
         Self { enabled: wanted, ..Self::default() }
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enabled
     }
 
     /// `event` is called only if the trace is enabled.
@@ -90,13 +105,16 @@ impl WorldTrace {
         }
     }
 
+    pub(super) fn record_state(&mut self, object: ObjectId) {
+        if self.enabled {
+            self.stated.push(object);
+        }
+    }
+
     /// The objects that moved, each once, in the order of their ids. Return the buffer with
     /// `recycle`.
     pub(super) fn take_moved(&mut self) -> Vec<ObjectId> {
-        let mut moved = std::mem::take(&mut self.moved);
-        moved.sort_unstable();
-        moved.dedup();
-        moved
+        each_once(std::mem::take(&mut self.moved))
     }
 
     pub(super) fn recycle(&mut self, mut moved: Vec<ObjectId>) {
@@ -104,12 +122,24 @@ impl WorldTrace {
         self.moved = moved;
     }
 
+    /// The room-wide objects that changed, each once, in the order of their ids.
+    pub(super) fn take_stated(&mut self) -> Vec<ObjectId> {
+        each_once(std::mem::take(&mut self.stated))
+    }
+
     pub(super) fn clear(&mut self) {
         self.lines.clear();
         self.moved.clear();
+        self.stated.clear();
     }
 
     pub(super) fn drain(&mut self, out: &mut Vec<TraceLine>) {
         out.append(&mut self.lines);
     }
+}
+
+fn each_once(mut objects: Vec<ObjectId>) -> Vec<ObjectId> {
+    objects.sort_unstable();
+    objects.dedup();
+    objects
 }

@@ -1,7 +1,8 @@
 //! Writes what is due to one client as records.
 //!
-//! The order: `Leave`s, the client's own avatar, then all else from the nearest to the farthest; so
-//! a late joiner gets the zone around its avatar in order of distance. A record that does not fit
+//! The order: `Leave`s, the client's own avatar, then all else from the nearest to the farthest,
+//! and what has no place last; so a late joiner gets the zone around its avatar in order of
+//! distance. A record that does not fit
 //! into a packet is skipped for the next one that does, and left for the next packet.
 //!
 //! A component is sent as its present and future: its timeline from the packet's stamp on, or from
@@ -37,6 +38,7 @@ pub struct RecordComposer<'c> {
 pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
     let urgency = |due: &DueRecord| match due.content {
         RecordContent::Leave => (0, 0.0),
+        _ if world.is_kind_room_wide(due.kind) => (3, 0.0),
         _ if due.is_own => (1, 0.0),
         _ => (2, world.position(due.object).ground_distance(viewer)),
     };

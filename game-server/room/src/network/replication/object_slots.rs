@@ -71,7 +71,7 @@ pub struct DueRecord {
     pub alias: Alias,
     /// Index of the object's kind in the schema.
     pub kind: u8,
-    /// Whether it is the client's own avatar.
+    /// As in the record: whether it is the client's own avatar, or room-wide and the player's.
     pub is_own: bool,
     /// When the change takes effect.
     pub effective_at: GameTime,
@@ -86,7 +86,7 @@ pub struct EnteringObject {
     pub object: ObjectId,
     /// Index of the object's kind in the schema.
     pub kind: u8,
-    /// Whether it is the client's own avatar.
+    /// Whether it is the client's own avatar, or room-wide and the player's.
     pub is_own: bool,
     /// The components that this client may know.
     pub components: u16,
@@ -300,9 +300,10 @@ impl ObjectSlots {
         self.send_deadline
     }
 
-    /// Whether the client has acknowledged the player's own avatar.
-    pub fn knows_own_avatar(&self) -> bool {
-        self.entries.iter().any(|slot| slot.is_own && slot.phase == SlotPhase::Live)
+    /// Whether the client has acknowledged an object.
+    pub fn is_known(&self, object: ObjectId) -> bool {
+        let slot = self.by_object.get(&object).map(|&index| &self.entries[usize::from(index)]);
+        slot.is_some_and(|slot| slot.phase == SlotPhase::Live)
     }
 
     /// The client's alias for an object that it follows.

@@ -122,7 +122,7 @@ impl Viewer {
     /// Hands the static world to the link as a block, once the client knows its avatar. The block
     /// uses its own share of the budget.
     fn send_static_map(&mut self, tick: &TickContext<'_>) {
-        if self.is_map_sent || !self.slots.knows_own_avatar() {
+        if self.is_map_sent || !self.slots.is_known(self.avatar) {
             return;
         }
         self.is_map_sent = true;

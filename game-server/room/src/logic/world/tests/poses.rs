@@ -91,7 +91,7 @@ fn new_objects_are_active_and_despawned_ones_are_not() {
     let mut world = garage();
     tick(&mut world, 1);
     let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
-    let cell = Cell::new(0, 0);
+    let cell = Some(Cell::new(0, 0));
     let new_object =
         |object| [WorldChange::Spawned { object, cell }, WorldChange::BecameActive { object }];
     assert_eq!(changes(&mut world), [new_object(one), new_object(other)].concat());
