@@ -205,6 +205,19 @@ impl OutputLines {
     }
 }
 
+/// Runs a command that ends by itself. One that goes on is killed, and is an error.
+pub fn output(command: &mut Command) -> Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().with_context(|| format!("{command:?} can't be started"))?;
+    let (id, (sender, ended)) = (child.id(), sync_channel(1));
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = ended.recv_timeout(WAIT_LIMIT) else {
+        server_signal(id, "KILL")?;
+        bail!("{command:?} does not end");
+    };
+    Ok(output?)
+}
+
 /// Runs a command to its end; an error if it fails.
 pub fn run(command: &mut Command) -> Result<Output> {
     let output = command

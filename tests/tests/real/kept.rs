@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use ambit_tests::real::counting_players::CountingPlayers;
@@ -269,8 +269,7 @@ fn refused(scratch: &ScratchFolder, directory: &Path, status: i32, words: &str) 
     scratch.confine(&mut command);
     command.arg("--keep").arg(directory);
     command.arg("--data-dir").arg(scratch.path().join("data-of-the-second"));
-    command.args(["--listen", "127.0.0.1:0", "--http", "off"]);
-    let output = command.stdin(Stdio::null()).output()?;
+    let output = real::output(command.args(["--listen", "127.0.0.1:0", "--http", "off"]))?;
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{said}");
     assert!(said.contains(words), "{said}");

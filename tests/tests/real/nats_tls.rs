@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use ambit_tests::real::{self, ScratchFolder, SecuredNats, Server};
 use anyhow::Result;
@@ -59,7 +59,7 @@ fn a_server_reaches_nats_with_tls_and_credentials() -> Result<()> {
         let mut command = Command::new(real::binary("world-server"));
         scratch.confine(&mut command);
         command.args(["--listen", "127.0.0.1:0", "--http", "off"]).args(&flags);
-        let output = command.stdin(Stdio::null()).output()?;
+        let output = real::output(&mut command)?;
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(expected), "{expected}: {said}");

@@ -1,6 +1,6 @@
 //! The server itself: start, HTTP, drain, options.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use ambit_tests::real::{self, Console, Metrics, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
@@ -134,8 +134,7 @@ fn a_data_directory_in_use_is_refused_until_its_server_has_ended() -> Result<()>
     let run_second = || -> Result<(Option<i32>, String)> {
         let mut command = Command::new(binary("world-server"));
         scratch.confine(&mut command);
-        command.args(["--listen", "127.0.0.1:0", "--http", "off"]).stdin(Stdio::null());
-        let output = command.output()?;
+        let output = real::output(command.args(["--listen", "127.0.0.1:0", "--http", "off"]))?;
         Ok((output.status.code(), String::from_utf8(output.stderr)?))
     };
     let (status, said) = run_second()?;
@@ -194,7 +193,7 @@ fn a_wrong_option_is_explained_in_one_line() -> Result<()> {
     ] {
         let mut command = Command::new(binary("world-server"));
         scratch.confine(&mut command);
-        let output = command.args(["--http", "127.0.0.1:0"]).args(&arguments).output()?;
+        let output = real::output(command.args(["--http", "127.0.0.1:0"]).args(&arguments))?;
         assert!(!output.status.success());
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(errors.contains(expected), "{arguments:?}: {errors}");

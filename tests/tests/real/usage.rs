@@ -5,7 +5,7 @@
 use std::net::UdpSocket;
 use std::process::{Command, Output, Stdio};
 
-use ambit_tests::real::{Console, OutputLines, ScratchFolder, Server, binary};
+use ambit_tests::real::{self, Console, OutputLines, ScratchFolder, Server, binary};
 use anyhow::Result;
 
 /// What the programs are started with; each case adds arguments.
@@ -115,8 +115,7 @@ fn run(
     let mut command = Command::new(binary(program[0]));
     scratch.confine(&mut command);
     command.args(&program[1..]).args(arguments);
-    let output = command.envs(variables.iter().copied()).stdin(Stdio::null()).output()?;
-    Ok(output)
+    real::output(command.envs(variables.iter().copied()))
 }
 
 fn expect_usage_error(output: &Output, expected: &str) {

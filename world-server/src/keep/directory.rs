@@ -612,6 +612,8 @@ fn now() -> Instant {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use ambit_proto::time::GameTime;
 
     use super::*;
@@ -669,7 +671,11 @@ mod tests {
             fs::create_dir_all(&directory).unwrap();
             let path = directory.join(name);
             make(&path);
-            let error = format!("{:#}", Keeper::open(&directory, SYNC).unwrap_err());
+            let (sender, refused) = mpsc::sync_channel(1);
+            let opened = directory.clone();
+            std::thread::spawn(move || sender.send(Keeper::open(&opened, SYNC).map(drop)));
+            let refused = refused.recv_timeout(Duration::from_mins(1)).expect("no wait for it");
+            let error = format!("{:#}", refused.unwrap_err());
             assert!(error.contains(path.to_str().unwrap()), "{error}");
             fs::remove_dir_all(&directory).unwrap();
             error

@@ -4,7 +4,7 @@ use ambit::prelude::*;
 use ambit::test::{Line, TestRoom};
 
 macro_rules! game_of_counting {
-    ($game:ident, $kind:ident, $event:ident, $command:ident, $about:ty, $number:ty) => {
+    ($game:ident, $kind:ident, $event:ident, $command:ident, $about:ty, $number:ident) => {
         #[derive(Kind)]
         struct $kind {
             path: Path,

@@ -455,7 +455,8 @@ fn players_are_told_later_why_no_host_could_go_on_with_their_room() {
     let welcome = next.welcome(conn, "x", &ann.token);
     assert_eq!((welcome.resumed, welcome.room), (true, Some(one)));
     let ann = Client { conn, token: welcome.resume_token, ..ann };
-    let (_, message) = next.leave_reason(&ann);
+    let (code, message) = next.leave_reason(&ann);
+    assert_eq!(code, ErrorCode::HostDied);
     assert!(message.contains("the state does not fit"), "{message}");
 }
 

@@ -6,8 +6,10 @@ use std::net::IpAddr;
 use ambit_host::protocol::messages::world_to_host;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world;
+use prost::Message as _;
 
 use super::harness::{Client, LobbyHarness, hello, join, recording, room, seconds};
+use crate::directory::Player;
 use crate::lobby::{LobbyConfig, RecordKey};
 
 const HOME: &str = "192.0.2.1";
@@ -106,6 +108,27 @@ fn a_session_that_gives_way_frees_its_seat_and_its_record() {
     }
     assert_eq!(second.lobby.stats().players, 1 + 128);
     assert_eq!(recorded(&second)[..2], [ann.id, ghosts[3].id]);
+}
+
+/// Records of earlier versions do not say where a session was opened.
+#[test]
+fn a_session_of_an_unknown_address_counts_where_it_is_resumed() {
+    let mut first = LobbyHarness::recorded();
+    let ann = first.come_and_go(HOME, "ann");
+    for (key, bytes) in &mut first.records {
+        if let RecordKey::Player(_) = key {
+            let player = Player::decode(&bytes[..]).expect("a record");
+            *bytes = Player { network: String::new(), ..player }.encode_to_vec();
+        }
+    }
+    let mut second = first.start_successor(seconds(5));
+    let conn = second.connect_from(address(STRANGER));
+    let ann = second.hello(conn, "", &ann.token);
+    second.disconnect(&ann);
+    for _ in 0..128 {
+        second.come_and_go(STRANGER, "ghost");
+    }
+    assert_eq!(second.lobby.stats().players, 128);
 }
 
 #[test]
