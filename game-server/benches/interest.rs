@@ -141,7 +141,7 @@ impl InterestScene {
         for &(viewer, home) in &self.homes {
             self.interest.move_home(viewer, home);
         }
-        self.interest.settle(&|_, _| true, black_box(&mut self.changes));
+        self.interest.settle(&|_, _, _| true, black_box(&mut self.changes));
         TickMeasurement {
             took: start.elapsed(),
             crossings: self.crossings.len(),

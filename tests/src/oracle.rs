@@ -11,6 +11,7 @@ pub mod poses;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::ids::{ClientId, ObjectId};
+use ambit_room::logic::sight::Sight;
 use ambit_room::room::Room;
 
 /// Column and row.
@@ -36,12 +37,14 @@ impl InterestOracle {
         let present: BTreeSet<ClientId> =
             room.network().viewers().map(|viewer| viewer.client).collect();
         self.viewers.retain(|client, _| present.contains(client));
+        let (room_wide, placed): (Vec<_>, Vec<_>) =
+            room.world().objects().partition(|&id| room.world().is_room_wide(id));
         let objects: BTreeMap<ObjectId, CellIndex> =
-            room.world().objects().map(|id| (id, cell_of(room, id))).collect();
+            placed.into_iter().map(|id| (id, cell_of(room, id))).collect();
         for viewer in room.network().viewers() {
-            let followed = self.expected_followed(room, viewer.client, viewer.avatar, &objects);
-            let actual: BTreeSet<ObjectId> =
-                room.network().interest().followed(viewer.client).collect();
+            let mut followed = self.expected_followed(room, viewer.client, viewer.avatar, &objects);
+            followed.extend(&room_wide);
+            let actual: BTreeSet<ObjectId> = viewer.slots.objects().collect();
             if actual != followed {
                 let wrongly: Vec<_> = actual.difference(&followed).collect();
                 let missing: Vec<_> = followed.difference(&actual).collect();
@@ -77,9 +80,13 @@ impl InterestOracle {
         let (inner, outer) = (i64::from(config.inner), i64::from(config.outer));
         let mut now = BTreeSet::new();
         for (&object, &cell) in objects {
-            let seen = object == avatar || room.game().sees(room.world(), avatar, object);
+            let (sight, reach) = if state.followed.contains(&object) {
+                (Sight::Kept, outer)
+            } else {
+                (Sight::New, inner)
+            };
+            let seen = object == avatar || room.game().sees(room.world(), avatar, object, sight);
             let distance = (cell.0 - state.home.0).abs().max((cell.1 - state.home.1).abs());
-            let reach = if state.followed.contains(&object) { outer } else { inner };
             if object == avatar || seen && distance <= reach {
                 now.insert(object);
             }

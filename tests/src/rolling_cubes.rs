@@ -20,6 +20,7 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
 use ambit_room::logic::game::{Game, GameInfo};
+use ambit_room::logic::sight::Sight;
 use ambit_room::logic::statics::Obstacle;
 use ambit_room::logic::world::World;
 use fastrand::Rng;
@@ -242,7 +243,7 @@ impl Game for RollingCubes {
         }
     }
 
-    fn sees(&self, world: &World, _viewer: ObjectId, object: ObjectId) -> bool {
+    fn sees(&self, world: &World, _viewer: ObjectId, object: ObjectId, _: Sight) -> bool {
         !self.ghosts || world.kind(object) != RUNNER
     }
 }

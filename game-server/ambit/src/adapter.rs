@@ -4,6 +4,7 @@
 //! schema whose components, fields and commands differ from the declaration in number, name or
 //! type, so the indices that the macros generate are always right.
 
+use std::any::Any;
 use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::field::Objects;
 use crate::game::{Game, Newcomer, Player};
 use crate::id::Id;
 use crate::refusal::Refusal;
+use crate::sight::{Sight, SightChecks};
 use crate::world::World;
 
 /// A game as a room runs it.
@@ -128,8 +130,12 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.step(World::of_room_mut(world), dt);
     }
 
-    fn sees(&self, world: &RoomWorld, viewer: ObjectId, object: ObjectId) -> bool {
-        self.0.sees(World::of_room(world), Id::new(viewer), object)
+    fn sees(&self, world: &RoomWorld, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool {
+        self.0.sees(World::of_room(world), Id::new(viewer), object, sight)
+    }
+
+    fn sight_checks(&self) -> SightChecks {
+        self.0.sight_checks()
     }
 
     fn gates(&self, world: &RoomWorld) -> Vec<Gate> {
@@ -164,6 +170,10 @@ impl<G: Game> RoomGame for Typed<G> {
 
     fn is_finished(&self) -> bool {
         self.0.is_finished()
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.0)
     }
 }
 

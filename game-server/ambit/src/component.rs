@@ -125,7 +125,7 @@ pub const fn label<C: Label>(index: u8) -> u8 {
 const MOVES: &str = "moves an object to";
 
 /// `None`, with an error in the log, for a number that is not finite.
-fn finite(value: f32, what: &str) -> Option<f32> {
+pub(crate) fn finite(value: f32, what: &str) -> Option<f32> {
     if value.is_finite() {
         Some(value)
     } else {

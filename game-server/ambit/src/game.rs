@@ -20,6 +20,7 @@ use crate::kind::KindOf;
 use crate::object::ObjectMut;
 use crate::placement::Placed;
 use crate::refusal::Refusal;
+use crate::sight::{Sight, SightChecks};
 use crate::world::World;
 
 /// The rules of a game: what happens in one of its rooms.
@@ -150,11 +151,31 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     }
 
     /// Whether a viewer's avatar sees an object that is near enough. A player always sees the own
-    /// avatar. The room asks when an object or a viewer changes cell, and when the game calls
-    /// [`World::hide`] or [`World::reveal`]: call these whenever anything else changes the answer.
-    fn sees(&self, world: &World<Self>, viewer: Id<Self::Avatar>, object: ObjectId) -> bool {
-        let _ = (world, viewer, object);
+    /// avatar. [`Cone`](crate::sight::Cone) is a ready answer: by distance, heading and walls.
+    ///
+    /// The room asks when an object comes into the inner zone of a viewer, and takes the answer to
+    /// hold until it asks again: when the game calls [`World::ask_who_sees`] (about one object) or
+    /// [`World::ask_what_is_seen_by`] (about one viewer), and as
+    /// [`sight_checks`](Game::sight_checks) says. Take care of one of these whenever anything else
+    /// changes the answer. The room never asks about what is outside the viewer's outer zone.
+    ///
+    /// `sight` says whether the viewer follows the object already, for sight with hysteresis: what
+    /// is seen as [`Sight::New`] must also be seen as [`Sight::Kept`].
+    fn sees(
+        &self,
+        world: &World<Self>,
+        viewer: Id<Self::Avatar>,
+        object: ObjectId,
+        sight: Sight,
+    ) -> bool {
+        let _ = (world, viewer, object, sight);
         true
+    }
+
+    /// When the room asks [`sees`](Game::sees) again by itself: each viewer once in some ticks, or
+    /// when its avatar has turned. The same at every call. The default is never.
+    fn sight_checks(&self) -> SightChecks {
+        SightChecks::ON_DEMAND
     }
 
     /// The gates from this map to other maps of its world. Called once, after `start`.

@@ -208,12 +208,13 @@
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
+//! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | [`Choice`] | `#[choice(name = "...")]` | |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
-//! | [`Declare`] | `#[declare(kinds(...), events(...), timer = ..., controls = ..., unsaved)]` | |
+//! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., unsaved)]` | |
 //!
 //! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
 //! choices and controls in `kebab-case`, because players type them.
@@ -239,12 +240,14 @@ mod placement;
 mod refusal;
 #[cfg(feature = "serve")]
 mod serve;
+pub mod sight;
+mod sound;
 #[cfg(feature = "test-kit")]
 pub mod test;
 mod world;
 
 pub use ambit_macros::{
-    Choice, Command, Controls, Declare, Deserialize, Event, Kind, Refusal, Serialize,
+    Choice, Command, Controls, Declare, Deserialize, Event, Kind, Refusal, Serialize, Sound,
 };
 pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
@@ -284,6 +287,7 @@ pub use self::placement::{Placed, RoomWide};
 pub use self::refusal::{NoRefusal, Refusal};
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all};
+pub use self::sound::{Sound, SoundOf};
 pub use self::world::{Emitted, World};
 
 /// All that a game needs, with one `use`.
@@ -292,11 +296,12 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
+    pub use crate::sight::{Cone, Sight, SightChecks};
     #[doc(no_inline)]
     pub use crate::{
         Choice, Command, Controls, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games,
         Gate, Id, Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, Player, PlayerId,
-        Position, Refusal, Serialize, Units, World,
+        Position, Refusal, Serialize, Sound, Units, World,
     };
 }
 
@@ -317,5 +322,7 @@ pub mod __private {
     pub use crate::field::{MessageField, Objects, Value};
     pub use crate::kind::declared_kind;
     pub use crate::object::{ObjectMut, ObjectRef, Spawn};
+    pub use crate::sound::declared_sound;
     pub use ambit_room::logic::game::Refusal as Refused;
+    pub use ambit_room::logic::sound::sound_kind;
 }

@@ -174,6 +174,8 @@ pub struct TestRoom<G> {
 
 struct ClientState {
     client: Client,
+    /// All that the room has sent, each with its time.
+    sent: Vec<(GameTime, Bytes)>,
     line: Line,
     up: Impairer,
     down: Impairer,
@@ -265,6 +267,7 @@ impl<G: Game> TestRoom<G> {
         };
         self.clients.push(ClientState {
             client: Client::new(&config),
+            sent: Vec::new(),
             line,
             up: path(0),
             down: path(1),
@@ -361,6 +364,49 @@ impl<G: Game> TestRoom<G> {
         &self.clients[client.0].events
     }
 
+    /// The datagrams that the room has sent to a client so far, each with its tick's time. Two runs
+    /// that differ only in what a player does not see are the same for that player, byte by byte:
+    ///
+    /// ```
+    /// # use ambit::prelude::*;
+    /// # #[derive(Kind)]
+    /// # struct Walker { path: Path }
+    /// # #[derive(Command)]
+    /// # enum Command { WalkTo { to: Position } }
+    /// # #[derive(Default, Serialize, Deserialize, Declare)]
+    /// # #[declare(kinds(Walker))]
+    /// # struct Stroll;
+    /// # impl Game for Stroll {
+    /// #     const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+    /// #     type Avatar = Walker;
+    /// #     type Command = Command;
+    /// #     type Refusal = NoRefusal;
+    /// #     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer) -> Id<Walker> {
+    /// #         let x = if newcomer.name == "ann" { 10.0 } else { 90.0 };
+    /// #         world.spawn(Walker { path: Path::at(Position::on_ground(x, 10.0)) })
+    /// #     }
+    /// #     fn command(
+    /// #         &mut self, world: &mut World<Self>, player: Player<Self>, command: Command,
+    /// #     ) -> Result<(), NoRefusal> {
+    /// #         let Command::WalkTo { to } = command;
+    /// #         world.avatar(player).path().walk_to(to, 5.0);
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// # use ambit::test::{Line, TestRoom};
+    /// let run = |bobs_way: &str| {
+    ///     let mut room = TestRoom::<Stroll>::new();
+    ///     let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    ///     room.command(bob, bobs_way); // Far away from ann.
+    ///     room.run(5.secs());
+    ///     room.datagrams(ann).to_vec()
+    /// };
+    /// assert_eq!(run("walk-to 90 90"), run("walk-to 120 10"));
+    /// ```
+    pub fn datagrams(&self, client: TestClient) -> &[(GameTime, Bytes)] {
+        &self.clients[client.0].sent
+    }
+
     /// The codes of the errors that a client has received so far: refusals of the game by their
     /// names, and errors of the room.
     pub fn errors(&self, client: TestClient) -> &[String] {
@@ -424,6 +470,17 @@ impl<G: Game> TestRoom<G> {
         World::of_room(self.room.world())
     }
 
+    /// Changes the world or the game, between two ticks: to arrange a scene. What is changed here
+    /// is in no recording.
+    ///
+    /// # Panics
+    /// Never: the room runs a `G`.
+    pub fn edit<R>(&mut self, change: impl FnOnce(&mut World<G>, &mut G) -> R) -> R {
+        let (world, game) = self.room.arrange();
+        let game = game.as_any().and_then(|game| game.downcast_mut());
+        change(World::of_room_mut(world), game.expect("the room runs this game"))
+    }
+
     /// Whether the game has ended.
     pub fn is_finished(&self) -> bool {
         self.finished
@@ -474,6 +531,7 @@ impl<G: Game> TestRoom<G> {
                     for delay in delays {
                         self.send(delay, to, Cargo::Down(bytes.clone()));
                     }
+                    self.clients[to].sent.push((at, bytes));
                 }
                 RoomOutput::Report { client, error } => {
                     self.clients[client.0 as usize].errors.push(error.name);

@@ -15,7 +15,7 @@ use ambit_room::logic::world::{EventAudience, World as RoomWorld};
 use fastrand::Rng;
 use ref_cast::RefCast;
 
-use crate::component::{finite_position, replace_pose};
+use crate::component::{finite, finite_position, replace_pose};
 use crate::declare::{Declare, SavedTimer as _, TimerOf};
 use crate::event::{AboutObject, EventOf};
 use crate::field::Value;
@@ -23,6 +23,7 @@ use crate::id::Id;
 use crate::kind::KindOf;
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 use crate::placement::RoomWide;
+use crate::sound::SoundOf;
 
 /// The world of a room of the game `G`: its objects, obstacles, timers, random numbers and time.
 ///
@@ -146,8 +147,8 @@ impl<G> World<G> {
     ///
     /// An avatar stays as well, with a warning in the log: it exists as long as its player is in
     /// the room, because the player sees the world through it. To take it out of play, hide it from
-    /// the others ([`World::hide`]), move it away, or give the kind a component for it, such as a
-    /// flag; the game's rules then leave it out.
+    /// the others ([`Game::sees`](crate::Game::sees)), move it away, or give the kind a component
+    /// for it, such as a flag; the game's rules then leave it out.
     pub fn despawn(&mut self, object: impl Into<ObjectId>) -> bool {
         self.despawn_at(object, self.now())
     }
@@ -392,28 +393,28 @@ impl<G> World<G> {
     /// Sends an event to all players in the room, wherever they are. It takes effect now;
     /// [`Emitted::at`] changes this. Nothing is sent if a position in the event is not finite, with
     /// an error in the log. An object in it is nameless to those who do not see it.
-    pub fn announce<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_> {
+    pub fn announce<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_, G> {
         self.send_event(event, EventAudience::Everyone)
     }
 
     /// Sends an event to the players whose avatars are of a team. Otherwise as
     /// [`World::announce`].
-    pub fn announce_to_team<E: EventOf<G>>(&mut self, team: u8, event: E) -> Emitted<'_> {
+    pub fn announce_to_team<E: EventOf<G>>(&mut self, team: u8, event: E) -> Emitted<'_, G> {
         self.send_event(event, EventAudience::Team(team))
     }
 
-    fn send_event<E: EventOf<G>>(&mut self, event: E, audience: EventAudience) -> Emitted<'_> {
+    fn send_event<E: EventOf<G>>(&mut self, event: E, audience: EventAudience) -> Emitted<'_, G> {
         let (now, mut fields) = (self.room.now(), event.into_fields());
         for value in &mut fields {
             if let Value::Position(position) = value {
                 if finite_position(*position, "sends an event with").is_none() {
-                    return Emitted(None);
+                    return Emitted { world: None, game: PhantomData };
                 }
                 *position = nearest_on_wire(*position);
             }
         }
         self.room.emit(E::INDEX, audience, now, fields);
-        Emitted(Some(&mut self.room))
+        Emitted { world: Some(&mut self.room), game: PhantomData }
     }
 }
 
@@ -452,21 +453,23 @@ impl<G> World<G> {
         }
     }
 
-    /// Other players can no longer see an object ([`Game::sees`](crate::Game::sees) changes its
-    /// answer now). Call it before emitting events that they must not receive.
-    pub fn hide(&mut self, object: impl Into<ObjectId>) {
+    /// Lets the room ask each viewer near an object again whether it sees it
+    /// ([`Game::sees`](crate::Game::sees)): when the answers change, because the object hides or
+    /// shows itself, for example. The answers at the end of the tick decide who receives what
+    /// happens to the object in this tick, events included.
+    pub fn ask_who_sees(&mut self, object: impl Into<ObjectId>) {
         let object = object.into();
         if self.room.contains(object) {
-            self.room.hide(object);
+            self.room.ask_who_sees(object);
         }
     }
 
-    /// Other players can see an object again. Call it before emitting events that they must
-    /// receive.
-    pub fn reveal(&mut self, object: impl Into<ObjectId>) {
-        let object = object.into();
-        if self.room.contains(object) {
-            self.room.reveal(object);
+    /// Lets the room ask again what an avatar sees of all that is near it, at the end of the tick:
+    /// when it is blinded, or has climbed a tower, for example.
+    pub fn ask_what_is_seen_by(&mut self, viewer: impl Into<ObjectId>) {
+        let viewer = viewer.into();
+        if self.room.contains(viewer) {
+            self.room.ask_what_is_seen_by(viewer);
         }
     }
 
@@ -477,11 +480,11 @@ impl<G> World<G> {
 
     /// Sends an event to the clients that follow the object that it is about. It takes effect now;
     /// [`Emitted::at`] changes this. If that object is gone, nothing is sent; nor if a position in
-    /// the event is not finite, with an error in the log.
-    pub fn emit<E: EventOf<G> + AboutObject>(&mut self, event: E) -> Emitted<'_> {
+    /// the event is not finite, with an error in the log. [`Emitted::heard`] gives it a sound.
+    pub fn emit<E: EventOf<G> + AboutObject>(&mut self, event: E) -> Emitted<'_, G> {
         let about = event.about();
         if !self.room.contains(about) {
-            return Emitted(None);
+            return Emitted { world: None, game: PhantomData };
         }
         self.send_event(event, EventAudience::Followers(about))
     }
@@ -544,12 +547,29 @@ impl<G: Declare> World<G> {
 
 /// An event that was sent just now.
 #[derive(Debug)]
-pub struct Emitted<'w>(Option<&'w mut RoomWorld>);
+pub struct Emitted<'w, G> {
+    /// `None` if it was not sent.
+    world: Option<&'w mut RoomWorld>,
+    game: PhantomData<fn() -> G>,
+}
 
-impl Emitted<'_> {
+impl<G> Emitted<'_, G> {
+    /// The event can be heard where it is not seen: players whose avatars are within `radius_m` and
+    /// who do not get the event get the sound, through walls and from behind. They learn its
+    /// direction on the map in 16 steps and its loudness in four, and when it was; no place, no id.
+    pub fn heard<S: SoundOf<G>>(mut self, radius_m: f32) -> Self {
+        let radius_m = finite(radius_m, "how far a sound is heard").unwrap_or_default();
+        if radius_m > 0.0
+            && let Some(world) = &mut self.world
+        {
+            world.set_sound_of_last_event(S::INDEX, radius_m);
+        }
+        self
+    }
+
     /// The event takes effect at another time: later, or since the last tick.
     pub fn at(self, time: GameTime) {
-        if let Some(world) = self.0 {
+        if let Some(world) = self.world {
             world.set_effect_of_last_event(time.max(world.previous_horizon()));
         }
     }

@@ -41,6 +41,7 @@ use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
 use crate::logic::controls::SampleOutcome;
 use crate::logic::game::{Game, GameCommand, Refusal};
+use crate::logic::sight::Sight;
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
@@ -292,6 +293,11 @@ impl Room {
         self.last = Some(now);
         self.watch_gates(now);
         outputs.append(&mut self.gate_outputs);
+        if self.config.trace {
+            let game = &self.game;
+            self.world
+                .trace_hiding(|world, viewer, object| game.sees(world, viewer, object, Sight::New));
+        }
         self.world.finish_tick();
         self.publish(times);
     }

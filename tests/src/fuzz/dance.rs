@@ -48,7 +48,7 @@ impl Game for Dance {
             }
             DanceCommand::Hide => {
                 self.hidden.insert(player.id());
-                world.hide(player.avatar());
+                world.ask_who_sees(player.avatar());
                 world.after(1.secs(), player.id());
             }
         }
@@ -58,7 +58,7 @@ impl Game for Dance {
     fn timer(&mut self, world: &mut World<Self>, player: PlayerId, _: GameTime) {
         self.hidden.remove(&player);
         if let Some(avatar) = world.player(player).map(Player::avatar) {
-            world.reveal(avatar);
+            world.ask_who_sees(avatar);
         }
     }
 
@@ -73,7 +73,7 @@ impl Game for Dance {
         }
     }
 
-    fn sees(&self, world: &World<Self>, _: Id<Dancer>, object: ObjectId) -> bool {
+    fn sees(&self, world: &World<Self>, _: Id<Dancer>, object: ObjectId, _: Sight) -> bool {
         let player = world.owner(object);
         player.is_none_or(|player| !self.hidden.contains(&player))
     }

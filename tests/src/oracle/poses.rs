@@ -88,9 +88,9 @@ impl PoseOracle {
 
     /// Records which objects the room has sent to this client; to be called after each tick for
     /// every client that is ever checked.
-    pub fn record_sent(&mut self, room: &Room, viewer: &Viewer) {
+    pub fn record_sent(&mut self, viewer: &Viewer) {
         let record = self.clients.entry(viewer.client).or_default();
-        for object in room.network().interest().followed(viewer.client) {
+        for object in viewer.slots.objects() {
             if let Some(alias) = viewer.slots.alias(object) {
                 record.aliases.insert(alias, object);
             }

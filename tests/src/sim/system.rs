@@ -313,7 +313,7 @@ impl System {
                 Some((viewer, &self.users[*user]))
             });
             let problem = users.filter(|(_, user)| user.is_checked).find_map(|(viewer, user)| {
-                poses.record_sent(room.room(), viewer);
+                poses.record_sent(viewer);
                 poses.check(viewer.client, &user.client).err()
             });
             if let Some(problem) = interest.err().or(problem) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ambit_client_core::client::event::ViewEvent;
 use ambit_field::commands;
 use ambit_proto::ids::RoomId;
+use ambit_room::logic::sight::Sight;
 use ambit_tests::sim::System;
 
 use crate::script::{
@@ -253,7 +254,7 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
         let other = truth
             .avatar(system.user(1).client.player().expect("welcomed"))
             .expect("the user is in the room");
-        !truth.game().sees(truth.world(), other, avatar)
+        !truth.game().sees(truth.world(), other, avatar, Sight::Kept)
     };
     system.run_until("the veil", is_veiled);
     for quarter in 0..36 {

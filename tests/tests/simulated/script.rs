@@ -125,7 +125,8 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
         let client = &system.user(user).client;
         let t = client.room_time(system.local_time(user)).expect("the user is in the room");
         let play = client.running_game().expect("the user is in the room");
-        let mut shown: BTreeSet<u32> = client.objects().map(|object| object.id).collect();
+        let placed = client.objects().filter(|object| !object.is_room_wide());
+        let mut shown: BTreeSet<u32> = placed.map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
             let id = viewer.slots.alias(object).and_then(|alias| play.replica().resolve(alias));
             let Some(seen) = id.filter(|id| shown.remove(id)).and_then(|id| client.object(id))

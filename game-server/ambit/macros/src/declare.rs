@@ -18,6 +18,7 @@ const MAX_LISTED: usize = 64;
 struct Declaration {
     kinds: Vec<Path>,
     events: Vec<Path>,
+    sounds: Vec<Path>,
     timer: Option<Type>,
     controls: Option<Type>,
     is_unsaved: bool,
@@ -30,7 +31,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         return Err(mistake);
     }
     require_at_most(MAX_LISTED, declaration.kinds.len(), "kinds", &input.ident)?;
-    require_at_most(MAX_LISTED, declaration.events.len(), "events", &input.ident)?;
+    let events = declaration.events.len() + declaration.sounds.len(); // Sounds are events as well.
+    require_at_most(MAX_LISTED, events, "events", &input.ident)?;
     Ok(declaration.generate(input))
 }
 
@@ -69,15 +71,17 @@ impl Declaration {
     /// Returns a mistake that leaves the rest of the attribute readable. What a misspelt option
     /// lists counts as declared, so that its uses cause no further errors.
     fn read_option(&mut self, meta: &ParseNestedMeta<'_>) -> Result<Option<syn::Error>> {
-        const KNOWN: &str = "`kinds(Walker, ...)`, `events(Damage, ...)`, `timer = Timer`, \
-             `controls = Key`, `unsaved`";
+        const KNOWN: &str = "`kinds(Walker, ...)`, `events(Damage, ...)`, `sounds(Bang, ...)`, \
+             `timer = Timer`, `controls = Key`, `unsaved`";
         let is = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
-        let mistake = !is(&["kinds", "events", "timer", "controls", "unsaved"]);
+        let mistake = !is(&["kinds", "events", "sounds", "timer", "controls", "unsaved"]);
         let mistake = mistake.then(|| unknown_option(meta, KNOWN));
         if is(&["kinds", "kind"]) {
             self.kinds.extend(list(meta.input)?);
         } else if is(&["events", "event"]) {
             self.events.extend(list(meta.input)?);
+        } else if is(&["sounds", "sound"]) {
+            self.sounds.extend(list(meta.input)?);
         } else if is(&["timer", "timers"]) {
             self.timer = Some(meta.value()?.parse()?);
         } else if is(&["controls", "control"]) {
@@ -102,6 +106,9 @@ impl Declaration {
         );
         let event_declarations = self.events.iter().map(|event| {
             quote_spanned!(event.span()=> ::ambit::__private::declared_event::<Self, #event>())
+        });
+        let sound_declarations = self.sounds.iter().map(|sound| {
+            quote_spanned!(sound.span()=> ::ambit::__private::declared_sound::<Self, #sound>())
         });
         let members = self.members(input);
         let (save, restore) = if self.is_unsaved {
@@ -137,7 +144,7 @@ impl Declaration {
                 }
 
                 fn events() -> ::std::vec::Vec<::ambit::__private::EventKind> {
-                    ::std::vec![#(#event_declarations),*]
+                    ::std::vec![#(#event_declarations,)* #(#sound_declarations),*]
                 }
 
                 fn save_fields(&self) -> ::core::option::Option<::std::vec::Vec<u8>> {
@@ -195,7 +202,8 @@ impl Declaration {
         declared.unwrap_or_else(|| quote!(::ambit::NoControls))
     }
 
-    /// Makes the kinds, events and timers those of the game.
+    /// Makes the kinds, events, sounds and timers those of the game. The sounds come after the
+    /// events.
     fn members(&self, input: &DeriveInput) -> TokenStream {
         let game = &input.ident;
         let (parameters, arguments, conditions) = input.generics.split_for_impl();
@@ -215,6 +223,14 @@ impl Declaration {
                 }
             }
         });
+        let sounds = self.sounds.iter().zip(self.events.len() as u8..).map(|(sound, index)| {
+            quote_spanned! {sound.span()=>
+                #[automatically_derived]
+                impl #parameters ::ambit::SoundOf<#game #arguments> for #sound #conditions {
+                    const INDEX: u8 = #index;
+                }
+            }
+        });
         let timer = self.timer.iter().map(|timer| {
             quote_spanned! {timer.span()=>
                 #[automatically_derived]
@@ -225,6 +241,6 @@ impl Declaration {
                 }
             }
         });
-        quote!(#(#kinds)* #(#events)* #(#timer)*)
+        quote!(#(#kinds)* #(#events)* #(#sounds)* #(#timer)*)
     }
 }

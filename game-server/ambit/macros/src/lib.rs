@@ -16,6 +16,7 @@ mod kind;
 mod names;
 mod refusal;
 mod saved;
+mod sound;
 mod stub;
 
 use proc_macro::TokenStream;
@@ -54,6 +55,12 @@ pub fn event(input: TokenStream) -> TokenStream {
     expand(input, event::expand, stub::of_event)
 }
 
+/// Declares a sound by a struct without fields: what is heard of an event where it is not seen.
+#[proc_macro_derive(Sound, attributes(sound))]
+pub fn sound(input: TokenStream) -> TokenStream {
+    expand(input, sound::expand, stub::of_sound)
+}
+
 /// Declares the commands of a game by an enum; the documentation of a variant is its help text.
 #[proc_macro_derive(Command, attributes(command))]
 pub fn command(input: TokenStream) -> TokenStream {
@@ -80,7 +87,7 @@ pub fn controls(input: TokenStream) -> TokenStream {
 }
 
 /// Lists what a game consists of:
-/// `#[declare(kinds(...), events(...), timer = ..., controls = ...)]`.
+/// `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ...)]`.
 #[proc_macro_derive(Declare, attributes(declare))]
 pub fn declare(input: TokenStream) -> TokenStream {
     expand(input, declare::expand, declare::stub)

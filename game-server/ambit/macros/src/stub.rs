@@ -29,6 +29,15 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
     quote!(#event #about)
 }
 
+pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {
+    let methods = quote! {
+        fn declaration() -> ::ambit::__private::EventKind {
+            ::core::unreachable!()
+        }
+    };
+    implementation(input, &quote!(::ambit::Sound), &methods)
+}
+
 pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
     let command = quote! {
         const COUNT: usize = 0;

@@ -224,3 +224,16 @@ fn what_has_no_place_is_found_nowhere() {
     assert_eq!(world.position(race), None);
     assert!(world.motion(race).is_none());
 }
+
+#[test]
+fn who_comes_while_another_leaves_has_the_rows_that_are_left() {
+    let mut room = TestRoom::<Running>::new();
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    room.leave(ann);
+    let eve = room.join("eve", Line::default());
+    room.run(1.secs());
+    for client in [bob, eve] {
+        let names: Vec<_> = standings(&room, client).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["bob", "eve"]);
+    }
+}

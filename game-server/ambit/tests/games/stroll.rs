@@ -276,7 +276,8 @@ fn an_id_finds_nothing_when_its_object_is_gone_or_of_another_kind() {
     assert!(world.edit(walker).is_none());
     assert_eq!(world.position(walker), None);
     // None of these panics.
-    world.hide(walker);
+    world.ask_who_sees(walker);
+    world.ask_what_is_seen_by(walker);
     world.set_team(walker, Some(1));
     world.emit(Damage { amount: 1, target: walker, at: Position::default() });
 }

@@ -29,7 +29,7 @@ impl FieldGame {
         near.retain(|&target| {
             target != caster.object()
                 && self.creatures.is_alive(target)
-                && self.sees(world, caster, target)
+                && self.sees(world, caster, target, Sight::Kept)
         });
         let distance = |target: &ObjectId| {
             let position = world.position(*target);
@@ -50,7 +50,7 @@ impl FieldGame {
         let Some(avatar) = world.cast::<Avatar>(viewer) else {
             return;
         };
-        if self.creatures.get(object).is_some() && self.sees(world, avatar, object) {
+        if self.creatures.get(object).is_some() && self.sees(world, avatar, object, Sight::Kept) {
             world.engage(avatar, object, world.now() + ENGAGED_FOR);
         }
     }

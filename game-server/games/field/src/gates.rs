@@ -103,7 +103,7 @@ impl FieldGame {
             mage.veiled_until = ends;
             avatar.veiled().set(true);
             avatar.veiled().effective(ends).set(false);
-            world.hide(id);
+            world.ask_who_sees(id);
             world.at(ends, FieldTimer::Unveil(id.object()));
         }
     }

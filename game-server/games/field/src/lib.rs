@@ -245,7 +245,7 @@ impl Game for FieldGame {
         self.catch_up(world);
     }
 
-    fn sees(&self, world: &FieldWorld, viewer: Id<Avatar>, object: ObjectId) -> bool {
+    fn sees(&self, world: &FieldWorld, viewer: Id<Avatar>, object: ObjectId, _: Sight) -> bool {
         if world.is::<Avatar>(object) {
             return viewer.object() == object || !self.creatures.is_veiled(object, world.now());
         }

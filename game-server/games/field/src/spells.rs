@@ -94,7 +94,7 @@ impl FieldGame {
         let mut avatar = world.avatar(player);
         avatar.veiled().set(true);
         avatar.veiled().effective(until).set(false);
-        world.hide(caster); // Before the event of the cast: no other client receives it.
+        world.ask_who_sees(caster); // Nobody else: not even the event of the cast shows it.
         world.at(until, FieldTimer::Unveil(caster));
         Ok(world.avatar(player).position())
     }
@@ -127,7 +127,7 @@ impl FieldGame {
     /// Ends a veil, unless a later one is active.
     pub(super) fn unveil(&mut self, world: &mut FieldWorld, avatar: ObjectId) {
         if self.creatures.get(avatar).is_some() && !self.creatures.is_veiled(avatar, world.now()) {
-            world.reveal(avatar);
+            world.ask_who_sees(avatar);
         }
     }
 

@@ -21,6 +21,7 @@ use super::{FieldGame, FieldRefusal, commands};
 use ambit::{Refusal as _, Typed};
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal};
+use ambit_room::logic::sight::Sight;
 use ambit_room::logic::world::{World, WorldChange};
 
 const ANN: PlayerId = PlayerId(1);
@@ -174,7 +175,7 @@ impl Scene {
     }
 
     fn sees(&self, viewer: PlayerId, object: ObjectId) -> bool {
-        self.game.sees(&self.world, self.avatar(viewer), object)
+        self.game.sees(&self.world, self.avatar(viewer), object, Sight::New)
     }
 
     fn millis(&self) -> u64 {

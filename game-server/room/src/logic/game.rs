@@ -207,6 +207,7 @@
 //! assert_eq!(world.position(walker), Position::on_ground(150.0, 100.0));
 //! ```
 
+use std::any::Any;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
@@ -217,6 +218,7 @@ use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 
 use super::gate::Gate;
+use super::sight::{Sight, SightChecks};
 use super::world::{DueTimer, World};
 use crate::config::Parameter;
 use crate::saved::BadState;
@@ -286,12 +288,18 @@ pub trait Game: Send {
     fn step(&mut self, world: &mut World, dt: Duration);
 
     /// Whether a viewer's avatar sees an object that is near enough. A player's own avatar is
-    /// always visible to that player. Hidden objects are not sent. The room asks when an object or
-    /// a viewer changes cell, and when the game calls [`World::hide`] or [`World::reveal`]: call
-    /// these whenever anything else changes the answer.
-    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
-        let _ = (world, viewer, object);
+    /// always visible to that player. Hidden objects are not sent. The room asks when an object
+    /// comes into the inner zone of a viewer, when the game calls [`World::ask_who_sees`] or
+    /// [`World::ask_what_is_seen_by`], and as [`Game::sight_checks`] says: one of these whenever
+    /// anything else changes the answer.
+    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool {
+        let _ = (world, viewer, object, sight);
         true
+    }
+
+    /// When the room asks `sees` again by itself. The same at every call.
+    fn sight_checks(&self) -> SightChecks {
+        SightChecks::ON_DEMAND
     }
 
     /// The gates from this map to other maps of its world. Called once, after `start`. An avatar
@@ -345,6 +353,11 @@ pub trait Game: Send {
     /// Whether the game is over: the room then closes.
     fn is_finished(&self) -> bool {
         false
+    }
+
+    /// The game in its own type, for tests that arrange a scene; `None` if it does not offer it.
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        None
     }
 }
 

@@ -14,5 +14,7 @@ pub(crate) mod executed_commands;
 pub mod game;
 pub mod gate;
 pub mod registry;
+pub mod sight;
+pub mod sound;
 pub mod statics;
 pub mod world;

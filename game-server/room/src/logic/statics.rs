@@ -137,6 +137,23 @@ impl Statics {
             .map(|(_, metres)| metres)
     }
 
+    /// Whether an obstacle is between two points, or contains one of them. Faster than
+    /// [`Statics::cast_ray`], since any obstacle will do.
+    pub fn is_between(&self, from: Position, to: Position) -> bool {
+        let (from, to) = (vector(from), vector(to));
+        // Never infinite, so that a line within a face has no undefined part.
+        let inverse = |metres: f32| 1.0 / if metres.abs() < 1e-9 { 1e-9 } else { metres };
+        let way = to - from;
+        let per_way = Vector::new(inverse(way.x), inverse(way.y), inverse(way.z));
+        let meets = |low: Vector, high: Vector| {
+            let (one, other) = ((low - from) * per_way, (high - from) * per_way);
+            let (near, far) = (one.min(other), one.max(other));
+            near.max_element().max(0.0) <= far.min_element().min(1.0)
+        };
+        // The leaves are the boxes themselves.
+        self.tree.leaves(|node| meets(node.mins(), node.maxs())).next().is_some()
+    }
+
     /// How many metres a ball of `radius_m` that rests on `from` can roll towards `to`: at most the
     /// whole distance.
     ///
@@ -371,6 +388,46 @@ mod tests {
         assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 29.0), None);
         assert_eq!(statics.cast_ray(eye, at(-1.0, 0.0), 100.0), None);
         assert_eq!(statics.cast_ray(eye, at(0.0, 0.0), 100.0), None);
+    }
+
+    #[test]
+    fn an_obstacle_is_between_two_points_if_the_line_meets_it() {
+        let statics = one_box(); // 10 x 10 m around (50, 50).
+        let between = |from: Position, to| statics.is_between(from, to);
+        assert!(between(at(40.0, 50.0), at(60.0, 50.0)) && between(at(60.0, 50.0), at(40.0, 50.0)));
+        assert!(
+            between(at(40.0, 41.0), at(60.0, 59.0)) && !between(at(40.0, 41.0), at(44.0, 60.0))
+        );
+        assert!(
+            !between(at(40.0, 50.0), at(44.9, 50.0)) && !between(at(55.1, 50.0), at(60.0, 50.0))
+        );
+        // Inside, along a face, and nowhere.
+        assert!(between(at(50.0, 50.0), at(90.0, 90.0)) && between(at(50.0, 50.0), at(50.0, 50.0)));
+        assert!(
+            between(at(40.0, 45.0), at(60.0, 45.0)) && !between(at(40.0, 44.9), at(60.0, 44.9))
+        );
+        assert!(!between(at(40.0, 50.0), at(40.0, 50.0)));
+        assert!(!Statics::default().is_between(at(0.0, 0.0), at(99.0, 99.0)));
+    }
+
+    #[test]
+    fn what_is_between_two_points_is_what_a_ray_hits() {
+        let mut rng = fastrand::Rng::with_seed(8);
+        let mut statics = Statics::default();
+        for _ in 0..60 {
+            let (x, y) = (rng.f32() * 100.0, rng.f32() * 100.0);
+            statics.add_box(Obstacle::on_ground(x, y, 0.5 + rng.f32(), 0.5 + 4.0 * rng.f32(), 3.0));
+        }
+        let mut hits = 0;
+        for _ in 0..2_000 {
+            let mut eye = || Position::new(rng.f32() * 100.0, rng.f32() * 100.0, rng.f32() * 4.0);
+            let (from, to) = (eye(), eye());
+            let way = Position::new(to.x - from.x, to.y - from.y, to.z - from.z);
+            let hit = statics.cast_ray(from, way, from.distance(to)).is_some();
+            assert_eq!(statics.is_between(from, to), hit, "{from:?} {to:?}");
+            hits += u32::from(hit);
+        }
+        assert!((400..1_600).contains(&hits), "{hits}");
     }
 
     #[test]

@@ -56,6 +56,7 @@ use self::poses::WorldPoses;
 use self::timers::Timers;
 use self::trace::WorldTrace;
 use super::controls::HeldControls;
+use super::sound::EventSound;
 use super::statics::Statics;
 use crate::config::RoomConfig;
 
@@ -424,18 +425,17 @@ impl World {
             .for_each(visit);
     }
 
-    /// Reports that other players can no longer see an object. Call it before emitting events that
-    /// they must not receive.
-    pub fn hide(&mut self, object: ObjectId) {
-        self.changes.push(WorldChange::Visibility { object });
-        self.trace.record(self.now, object, || TraceEvent::Hidden);
+    /// Lets the room ask for each viewer near an object whether it sees it. The answers at the end
+    /// of the tick count, for all that happens to the object in it.
+    pub fn ask_who_sees(&mut self, object: ObjectId) {
+        self.changes.push(WorldChange::AskWhoSees { object });
+        self.trace.note_asked(object);
     }
 
-    /// Reports that other players can see an object again. Call it before emitting events that they
-    /// must receive.
-    pub fn reveal(&mut self, object: ObjectId) {
-        self.changes.push(WorldChange::Visibility { object });
-        self.trace.record(self.now, object, || TraceEvent::Revealed);
+    /// Lets the room ask about each object near an avatar whether its player sees it, at the end of
+    /// the tick.
+    pub fn ask_what_is_seen_by(&mut self, viewer: ObjectId) {
+        self.changes.push(WorldChange::AskWhatIsSeenBy { viewer });
     }
 
     /// Sends an event, effective at `effect`.
@@ -450,7 +450,22 @@ impl World {
             FieldValue::all_fit(&fields, &self.schema.events[usize::from(kind)].fields),
             "the fields must match the schema"
         );
-        self.changes.push(WorldChange::Event { kind, audience, effect, fields });
+        self.changes.push(WorldChange::Event { kind, audience, effect, fields, sound: None });
+    }
+
+    /// Makes the last event audible, if nothing else has happened since: clients that do not follow
+    /// the object that it is about, and have their avatar within `radius_m` of it, get the sound of
+    /// this kind. An event for all has no place, and so no sound.
+    pub fn set_sound_of_last_event(&mut self, sound_kind: u8, radius_m: f32) {
+        let Some(WorldChange::Event { audience, sound, .. }) = self.changes.last_mut() else {
+            return;
+        };
+        if let EventAudience::Followers(about) = *audience
+            && let Some(slot) = self.objects.slot(about)
+        {
+            let at = self.objects.positions[slot];
+            *sound = Some(EventSound { kind: sound_kind, at, radius_m });
+        }
     }
 
     /// Changes when the last event takes effect, if nothing else has happened since.

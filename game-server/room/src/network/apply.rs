@@ -16,6 +16,7 @@ use super::replication::object_slots::EnteringObject;
 use super::viewer::Viewer;
 use super::viewers::Viewers;
 use super::{GameVisibility, JoiningClient, Network, TickTimes, interest};
+use crate::logic::sight::SightChecks;
 use crate::logic::world::{EventAudience, World, WorldChange};
 use crate::stats::RoomStats;
 
@@ -35,12 +36,14 @@ impl Network {
         self.note_poses(times, visibility.world);
         self.move_homes(visibility.world);
         self.add_viewers(joining);
+        self.ask_viewers(stats.ticks, visibility);
         self.interest.settle(visibility, &mut self.changes);
         self.enter_room_wide(changes, joining, visibility.world);
         self.apply_interest_changes(times.horizon, visibility.world, stats);
         for change in changes {
             self.dispatch_change(times, change, visibility.world, stats);
         }
+        self.send_sounds(times.now, stats);
         for change in changes {
             if let WorldChange::Despawned { object, at } = *change {
                 self.interest.remove_object(object, &mut self.changes);
@@ -69,7 +72,8 @@ impl Network {
             }
         }
         for &JoiningClient { client, .. } in joining {
-            self.changes.extend(self.room_wide.iter().map(|&object| enter(client, object)));
+            let all = self.room_wide.iter().filter(|&&object| world.contains(object));
+            self.changes.extend(all.map(|&object| enter(client, object)));
         }
     }
 
@@ -103,9 +107,10 @@ impl Network {
             WorldChange::ChangeCell { object, to, .. } if world.contains(object) => {
                 self.interest.change_cell(object, to);
             }
-            WorldChange::Visibility { object } if world.contains(object) => {
+            WorldChange::AskWhoSees { object } if world.contains(object) => {
                 self.interest.refresh(object);
             }
+            WorldChange::AskWhatIsSeenBy { viewer } => self.interest.refresh_viewers_of(viewer),
             WorldChange::Budget { player, bytes_per_s } => {
                 self.set_budget(times.now, player, bytes_per_s);
             }
@@ -146,6 +151,22 @@ impl Network {
         });
     }
 
+    /// Notes the viewers about which the room asks by itself at this tick.
+    fn ask_viewers(&mut self, tick: u64, visibility: &GameVisibility<'_>) {
+        let checks = visibility.game.sight_checks();
+        if checks == SightChecks::ON_DEMAND {
+            return;
+        }
+        let Network { viewers, interest, .. } = self;
+        viewers.for_each(|viewer| {
+            let facing = visibility.world.facing(viewer.avatar);
+            if checks.are_due(tick, viewer.client, viewer.asked_facing, facing) {
+                viewer.asked_facing = facing;
+                interest.refresh_viewer(viewer.client);
+            }
+        });
+    }
+
     fn dispatch_change(
         &mut self,
         times: TickTimes,
@@ -177,7 +198,7 @@ impl Network {
             WorldChange::Team { object } if world.contains(object) => {
                 self.change_team(times, object, world);
             }
-            WorldChange::Event { kind, audience, effect, ref fields } => {
+            WorldChange::Event { kind, audience, effect, ref fields, sound } => {
                 let send = |viewer: &mut Viewer| {
                     let mut notice = event_notice(kind, effect, fields, viewer);
                     if viewer.send_notice(times.now, &mut notice) {
@@ -187,6 +208,9 @@ impl Network {
                     }
                 };
                 self.for_each_in(audience, effect, world, send);
+                if let (Some(sound), EventAudience::Followers(about)) = (sound, audience) {
+                    self.note_sound(&sound, about, effect, world);
+                }
             }
             _ => {}
         }
@@ -201,9 +225,7 @@ impl Network {
     ) {
         match audience {
             EventAudience::Followers(about) => self.for_each_follower(about, |viewer| {
-                // The client must not learn what happened to the object before the object came
-                // into sight, not even a moment before.
-                if viewer.slots.visible_since(about).is_some_and(|since| since <= effect) {
+                if gets_event(viewer, about, effect) {
                     apply(viewer);
                 }
             }),
@@ -292,6 +314,12 @@ fn for_each_follower(
 }
 
 const FOLLOWER_IS_CLIENT: &str = "a follower is a client of the room";
+
+/// Whether a client gets an event: not if it follows the object only from a later time on, since it
+/// must not learn what happened before the object came into sight, not even a moment before.
+pub(super) fn gets_event(viewer: &Viewer, about: ObjectId, effect: GameTime) -> bool {
+    viewer.slots.visible_since(about).is_some_and(|since| since <= effect)
+}
 
 /// The stamp of the datagrams of this tick.
 fn stamp(times: TickTimes) -> GameTime {

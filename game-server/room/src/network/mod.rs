@@ -5,8 +5,8 @@
 //! viewer has and what it still has to get, and the link of each viewer reports what arrived.
 //!
 //! Invariant: a client learns only of objects that it follows, and only of components whose
-//! audience includes it. All that it gets comes from its own slots and from events of objects that
-//! it follows.
+//! audience includes it. All that it gets comes from its own slots, from events of objects that it
+//! follows, and from sounds (`sounds`).
 //!
 //! Cost: each change, times the number of its followers; for each client, a pass over the active
 //! objects that it follows. What several clients need is encoded once (`shared_state`).
@@ -21,6 +21,7 @@ mod pacer;
 mod pulse_schedule;
 pub mod replication;
 pub mod shared_state;
+mod sounds;
 mod uplink_faults;
 pub mod viewer;
 mod viewers;
@@ -38,12 +39,14 @@ use bytes::Bytes;
 
 use crate::config::RoomConfig;
 use crate::logic::game::Game;
+use crate::logic::sight::Sight;
 use crate::logic::world::World;
 use crate::stats::{EncodingReuse, RoomStats};
 use command_filter::CommandFault;
 use interest::{AreaOfInterest, Interest, Visibility};
 use load_level::LoadLevel;
 use shared_state::{SendBuffers, SharedTickState, TickContext};
+use sounds::HeardSound;
 use viewer::{UplinkEvent, Viewer};
 use viewers::Viewers;
 
@@ -70,6 +73,8 @@ pub struct Network {
     shared_state: SharedTickState,
     /// A buffer for what `interest` reports; empty between calls.
     changes: Vec<interest::InterestChange>,
+    /// The sounds of a tick; empty between calls.
+    sounds: Vec<HeardSound>,
     buffers: SendBuffers,
 }
 
@@ -102,9 +107,9 @@ pub struct GameVisibility<'a> {
 }
 
 impl Visibility for GameVisibility<'_> {
-    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool {
+    fn can_see(&self, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool {
         self.world.contains(object)
-            && (viewer == object || self.game.sees(self.world, viewer, object))
+            && (viewer == object || self.game.sees(self.world, viewer, object, sight))
     }
 }
 
@@ -127,6 +132,7 @@ impl Network {
             confirm_until: None,
             shared_state: SharedTickState::new(config, schema),
             changes: Vec::new(),
+            sounds: Vec::new(),
             buffers: SendBuffers::default(),
         }
     }

@@ -87,6 +87,8 @@ pub struct Viewer {
     /// The cell around which its area of interest lies; it follows the avatar with hysteresis (see
     /// `interest`).
     pub home: Cell,
+    /// Where the avatar faced when the room last asked by itself what it sees.
+    pub asked_facing: Option<[f32; 2]>,
     /// What the client knows of each object that it follows.
     pub slots: ObjectSlots,
     /// How many events and updates arrived late, as the client reports.
@@ -156,6 +158,7 @@ impl Viewer {
             player,
             avatar,
             home,
+            asked_facing: None,
             slots: ObjectSlots::default(),
             lateness: LateUpdateCounter::default(),
             bytes_in_out: (0, 0),

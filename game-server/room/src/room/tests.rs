@@ -18,6 +18,7 @@ use ambit_proto::wire;
 
 use super::*;
 use crate::logic::controls::{SAMPLE_BURST, SAMPLES_PER_TICK};
+use crate::logic::sight::SightChecks;
 use crate::logic::world::EventAudience;
 
 mod budgets;
@@ -25,6 +26,7 @@ mod delivery;
 mod moving_avatars;
 mod poses;
 mod room_wide;
+mod sight;
 mod simulation;
 
 const ANN: PlayerId = PlayerId(1);
@@ -455,14 +457,14 @@ impl Game for HiddenGhostGame {
         if self.ticks == 10 {
             let ghost = self.ghost.expect("the ghost exists from the start");
             self.revealed = true;
-            world.reveal(ghost);
+            world.ask_who_sees(ghost);
             let (now, audience) = (world.now(), EventAudience::Followers(ghost));
             world.emit(0, audience, now.saturating_sub(Duration::from_millis(30)), Vec::new());
             world.emit(0, audience, now, Vec::new());
         }
     }
 
-    fn sees(&self, _: &World, _: ObjectId, object: ObjectId) -> bool {
+    fn sees(&self, _: &World, _: ObjectId, object: ObjectId, _: Sight) -> bool {
         self.revealed || self.ghost != Some(object)
     }
 }

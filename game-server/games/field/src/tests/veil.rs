@@ -19,7 +19,7 @@ fn a_veiled_avatar_is_seen_by_itself_alone_for_exactly_ten_seconds() {
     assert!(!scene.sees(BOB, ann));
     let changes = scene.run(50);
     assert!(scene.sees(BOB, ann));
-    assert!(changes.contains(&WorldChange::Visibility { object: ann }));
+    assert!(changes.contains(&WorldChange::AskWhoSees { object: ann }));
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn an_avatar_is_hidden_before_the_event_of_its_cast() {
     let index = |wanted: fn(&WorldChange) -> bool| {
         changes.iter().position(wanted).expect("a reported change")
     };
-    let hidden = index(|change| matches!(change, WorldChange::Visibility { .. }));
+    let hidden = index(|change| matches!(change, WorldChange::AskWhoSees { .. }));
     assert!(hidden < index(|change| matches!(change, WorldChange::Event { kind: CAST, .. })));
 }
 
@@ -43,9 +43,9 @@ fn a_veil_cannot_be_cast_again_while_it_lasts() {
     assert_eq!(scene.cast(ANN, VEIL), refused(FieldRefusal::OnCooldown));
     scene.run(50);
     assert_eq!(scene.cast(ANN, VEIL), Ok(()));
-    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN)));
+    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN), Sight::New));
     scene.run(9_950);
-    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN)));
+    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN), Sight::New));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn death_and_healing_keep_a_veil_and_notify_no_other_client() {
     let changes = scene.run(7_000);
     assert_eq!(events(&changes, DIED), [(bob, events(&changes, DIED)[0].1)]);
     assert!(!scene.sees(ANN, bob));
-    assert!(!changes.contains(&WorldChange::Visibility { object: bob }));
+    assert!(!changes.contains(&WorldChange::AskWhoSees { object: bob }));
     assert_eq!(events(&changes, HEALED), []);
 }
 

@@ -8,6 +8,8 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
+use crate::logic::sound::EventSound;
+
 /// A change in the world, for the network.
 #[expect(missing_docs, reason = "`object`: what the variant is about")]
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +69,13 @@ pub enum WorldChange {
         /// The new limit.
         bytes_per_s: u32,
     },
-    /// The game may answer differently whether others see this object.
-    Visibility { object: ObjectId },
+    /// The game may answer differently which viewers see this object.
+    AskWhoSees { object: ObjectId },
+    /// The game may answer differently which objects a viewer sees.
+    AskWhatIsSeenBy {
+        /// The avatar of that viewer.
+        viewer: ObjectId,
+    },
     /// An event.
     Event {
         /// Index of the event in the schema.
@@ -79,6 +86,8 @@ pub enum WorldChange {
         effect: GameTime,
         /// The fields that the schema lists.
         fields: Vec<FieldValue<ObjectId>>,
+        /// What those who are near hear if they do not get the event.
+        sound: Option<EventSound>,
     },
 }
 
@@ -105,7 +114,8 @@ impl WorldChange {
             | Self::BecameActive { object }
             | Self::Team { object }
             | Self::Engaged { object, .. }
-            | Self::Visibility { object }
+            | Self::AskWhoSees { object }
+            | Self::AskWhatIsSeenBy { viewer: object }
             | Self::Event { audience: EventAudience::Followers(object), .. } => Some(object),
             Self::Event { .. } | Self::Budget { .. } => None,
         }

@@ -15,7 +15,7 @@
 //! Units: metres, radians, metres a second. Cost: a few array accesses; a change allocates nothing.
 
 use ambit_proto::ids::ObjectId;
-use ambit_proto::pose::{Pose, PoseFormat};
+use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 use serde::Serialize;
@@ -89,6 +89,21 @@ impl World {
     /// The grid of an object's poses.
     pub fn pose_format(&self, object: ObjectId) -> PoseFormat {
         self.poses.format_and_pose(self.pose_slot(object)).0
+    }
+
+    /// Where an object with a pose faces, as a unit vector on (x, y): its heading or, if it turns
+    /// freely, where its x axis points. `None` for a path, an axis that points straight up or down,
+    /// and an object that is gone.
+    pub fn facing(&self, object: ObjectId) -> Option<[f32; 2]> {
+        let (format, pose) = self.poses.format_and_pose(self.pose_slot_of(object)?);
+        if let Turning::Yaw { .. } = format.turn {
+            let (sin, cos) = format.yaw(&pose).sin_cos();
+            return Some([cos, sin]);
+        }
+        let [x, y, z, w] = format.quaternion(&pose);
+        let axis = [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)];
+        let length = (axis[0] * axis[0] + axis[1] * axis[1]).sqrt();
+        (length > 1e-3).then(|| axis.map(|part| part / length))
     }
 
     /// Whether an object has a pose instead of a path.

@@ -16,6 +16,7 @@ use ambit_proto::timeline::Waypoint;
 
 use super::{EventAudience, TraceEvent, TraceLine, World, WorldChange};
 use crate::config::RoomConfig;
+use crate::logic::sound::EventSound;
 
 const ORC: u8 = 0;
 const HEALTH: u8 = 1;
@@ -381,8 +382,6 @@ fn the_trace_records_all_changes_when_enabled() {
     world.finish_tick();
     world.begin_tick(ms(100));
     world.teleport(orc, at(23.0, 12.0));
-    world.hide(orc);
-    world.reveal(orc);
     world.finish_tick();
     world.begin_tick(ms(150));
     world.trace_leave(PlayerId(3), orc);
@@ -393,13 +392,74 @@ fn the_trace_records_all_changes_when_enabled() {
     let expected = [
         (50, TraceEvent::Spawned { kind: ORC, place: Some((at(5.0, 5.0), 1)) }),
         (50, TraceEvent::Joined { player: PlayerId(3), name: "ann".into() }),
-        (100, TraceEvent::Hidden),
-        (100, TraceEvent::Revealed),
         (100, TraceEvent::Moved { position: at(23.0, 12.0), cell: 13 }),
         (150, TraceEvent::Left { player: PlayerId(3) }),
         (150, TraceEvent::Despawned),
     ];
     assert_eq!(lines, expected.map(|(at, event)| TraceLine { at: ms(at), object: orc, event }));
+}
+
+#[test]
+fn the_trace_says_what_is_hidden_from_all_other_players() {
+    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
+    world.begin_tick(ms(50));
+    let [elf, ghost, wall] = [1.0, 2.0, 3.0].map(|x| orc(&mut world, at(x, 5.0)));
+    world.drain_trace(&mut Vec::new());
+    world.ask_who_sees(ghost);
+    world.add_player(PlayerId(1), ghost, "ann");
+    world.trace_hiding(|_, _, _| panic!("there is nobody else"));
+    world.add_player(PlayerId(2), elf, "bob");
+    for is_seen in [true, false, false, true] {
+        world.trace_hiding(|_, viewer, object| {
+            assert_eq!((viewer, object), (elf, ghost), "the game has not asked about {wall}");
+            is_seen
+        });
+    }
+    world.despawn(ghost);
+    world.trace_hiding(|_, _, _| panic!("the ghost is gone"));
+    let mut lines = Vec::new();
+    world.drain_trace(&mut lines);
+    let expected = [TraceEvent::Hidden, TraceEvent::Revealed, TraceEvent::Despawned];
+    assert_eq!(lines, expected.map(|event| TraceLine { at: ms(50), object: ghost, event }));
+}
+
+#[test]
+fn an_object_with_a_pose_faces_along_its_heading_or_its_axis() {
+    use ambit_proto::pose::{PoseFormat, Turning};
+    let format = |turn| PoseFormat { per_metre: 100, turn, motion: None };
+    let (yaw, free) = (format(Turning::Yaw { bits: 8 }), format(Turning::Free { bits: 12 }));
+    let kind = |name: &str, codec| ObjectKind {
+        name: name.into(),
+        components: vec![ComponentSpec::public("place", codec)],
+        ..ObjectKind::default()
+    };
+    let kinds = vec![
+        kind("ship", Codec::Pose(yaw)),
+        kind("drone", Codec::Pose(free)),
+        kind("walker", Codec::Path),
+    ];
+    let schema = Schema { game: "facing".into(), kinds, ..Schema::default() };
+    let mut world = World::new(&config(), schema);
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    let poses = [
+        (0, yaw.pose(at(1.0, 1.0), std::f32::consts::FRAC_PI_2, 0.0), Some([0.0, 1.0])),
+        (1, free.free(at(1.0, 1.0), [0.0, 0.0, 0.0, 1.0]), Some([1.0, 0.0])),
+        (1, free.free(at(1.0, 1.0), [0.0, 0.0, half, half]), Some([0.0, 1.0])),
+        (1, free.free(at(1.0, 1.0), [half, 0.0, 0.0, half]), Some([1.0, 0.0])), // On its side.
+        (1, free.free(at(1.0, 1.0), [0.0, half, 0.0, half]), None),             // Straight down.
+    ];
+    for (kind, pose, expected) in poses {
+        let object = world.spawn(kind, vec![Component::Pose(pose)]);
+        let facing = world.facing(object);
+        assert_eq!(facing.is_some(), expected.is_some(), "{pose:?}: {facing:?}");
+        if let Some((facing, expected)) = facing.zip(expected) {
+            assert!((facing[0] - expected[0]).hypot(facing[1] - expected[1]) < 0.01, "{facing:?}");
+        }
+    }
+    let walker = world.spawn(2, vec![Component::at_rest(world.now(), at(1.0, 1.0))]);
+    assert_eq!(world.facing(walker), None);
+    world.despawn(walker);
+    assert_eq!(world.facing(walker), None);
 }
 
 #[test]
@@ -425,8 +485,28 @@ fn an_event_is_passed_on_unchanged() {
         audience,
         effect: ms(7),
         fields: vec![FieldValue::Object(orc)],
+        sound: None,
     };
     assert_eq!(changes(&mut world), [event]);
+}
+
+#[test]
+fn a_sound_belongs_to_the_last_event_and_comes_from_where_it_was() {
+    let mut world = world();
+    let orc = orc(&mut world, at(5.0, 5.0));
+    changes(&mut world);
+    world.set_sound_of_last_event(1, 30.0);
+    let audience = EventAudience::Followers(orc);
+    world.emit(0, audience, ms(7), vec![FieldValue::Object(orc)]);
+    world.set_sound_of_last_event(1, 30.0);
+    world.set_effect_of_last_event(ms(8));
+    world.teleport(orc, at(9.0, 9.0));
+    let sound = changes(&mut world).into_iter().find_map(|change| match change {
+        WorldChange::Event { effect, sound, .. } => Some((effect, sound)),
+        _ => None,
+    });
+    let expected = EventSound { kind: 1, at: at(5.0, 5.0), radius_m: 30.0 };
+    assert_eq!(sound, Some((ms(8), Some(expected))));
 }
 
 #[test]

@@ -4,10 +4,14 @@
 //! hidden objects included, and never reach a client. A shell turns them into JSON. Cost: one line
 //! for each object that moved.
 
+use std::collections::BTreeMap;
+
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+
+use super::World;
 
 /// One event of the ground truth.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +53,9 @@ pub enum TraceEvent {
     },
     /// It was removed.
     Despawned,
-    /// Other players can no longer see it.
+    /// No other player can see it, wherever they are.
     Hidden,
-    /// Other players can see it again.
+    /// Some other player can see it again, or there is none.
     Revealed,
     /// It is the avatar of a player who has joined.
     Joined {
@@ -76,6 +80,28 @@ pub(super) struct WorldTrace {
     moved: Vec<ObjectId>,
     /// Room-wide objects that changed in this tick, likewise.
     stated: Vec<ObjectId>,
+    /// The objects about which the game has asked who sees them, and whether they are hidden.
+    asked: BTreeMap<ObjectId, bool>,
+}
+
+impl World {
+    /// Traces which of the objects that the game has asked about are hidden from all other players
+    /// from now on, and which are not any more. `sees` answers for an avatar and an object.
+    pub(crate) fn trace_hiding(&mut self, sees: impl Fn(&Self, ObjectId, ObjectId) -> bool) {
+        let mut asked = std::mem::take(&mut self.trace.asked);
+        asked.retain(|&object, _| self.contains(object));
+        for (&object, was_hidden) in &mut asked {
+            let avatars = self.players.values().map(|player| player.avatar);
+            let mut others = avatars.filter(|&avatar| avatar != object).peekable();
+            let is_hidden =
+                others.peek().is_some() && !others.any(|avatar| sees(self, avatar, object));
+            if std::mem::replace(was_hidden, is_hidden) != is_hidden {
+                let event = || if is_hidden { TraceEvent::Hidden } else { TraceEvent::Revealed };
+                self.trace.record(self.now, object, event);
+            }
+        }
+        self.trace.asked = asked;
+    }
 }
 
 impl WorldTrace {
@@ -85,6 +111,13 @@ impl WorldTrace {
 
     pub(super) fn is_enabled(&self) -> bool {
         self.enabled
+    }
+
+    /// The game has asked who sees an object: from now on the trace says whether it is hidden.
+    pub(super) fn note_asked(&mut self, object: ObjectId) {
+        if self.enabled {
+            self.asked.entry(object).or_default();
+        }
     }
 
     /// `event` is called only if the trace is enabled.
@@ -131,6 +164,7 @@ impl WorldTrace {
         self.lines.clear();
         self.moved.clear();
         self.stated.clear();
+        self.asked.clear();
     }
 
     pub(super) fn drain(&mut self, out: &mut Vec<TraceLine>) {

@@ -14,6 +14,7 @@ use std::hash::Hash;
 
 use ambit_proto::cell::{Cell, Grid};
 
+use super::occupied_cells::OccupiedCells;
 use super::slot_map::{SlotIndex, SlotMap};
 
 const NO_SLOT: SlotIndex = SlotIndex::MAX;
@@ -21,6 +22,7 @@ const NO_SLOT: SlotIndex = SlotIndex::MAX;
 /// All objects, or all viewers, each with data of type `T`.
 pub(super) struct CellIndex<Id, T> {
     grid: Grid,
+    occupied: OccupiedCells,
     slots: SlotMap<Id>,
     /// The present cell, by slot.
     cells: Vec<Cell>,
@@ -67,17 +69,32 @@ pub(super) struct PendingCheck {
 }
 
 impl PendingCheck {
-    /// The cells within `radius` that were not within it before, or all of them for a full check.
-    pub(super) fn cells_entered(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
+    /// Those of the cells with members within `radius` that were not within it before, or all of
+    /// them for a full check.
+    pub(super) fn cells_entered<Id, T>(
+        self,
+        index: &CellIndex<Id, T>,
+        class: u8,
+        radius: u16,
+    ) -> impl Iterator<Item = Cell> {
         let was_within =
             move |cell: &Cell| self.from.is_some_and(|from| from.distance(*cell) <= radius);
-        grid.block(self.to, radius).filter(move |cell| self.recheck || !was_within(cell))
+        let near = index.occupied.block(class, self.to, radius);
+        near.filter(move |cell| self.recheck || !was_within(cell))
     }
 
-    /// The cells that were within `radius` and are not any more, or all that were for a full check.
-    pub(super) fn cells_left(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
-        let former = self.from.into_iter().flat_map(move |from| grid.block(from, radius));
-        former.filter(move |cell| self.recheck || self.to.distance(*cell) > radius)
+    /// Those of the cells with members that were within `radius` and are not any more, or all that
+    /// were for a full check.
+    pub(super) fn cells_left<Id, T>(
+        self,
+        index: &CellIndex<Id, T>,
+        class: u8,
+        radius: u16,
+    ) -> impl Iterator<Item = Cell> {
+        let former = self.from.into_iter();
+        former
+            .flat_map(move |from| index.occupied.block(class, from, radius))
+            .filter(move |cell| self.recheck || self.to.distance(*cell) > radius)
     }
 }
 
@@ -85,6 +102,7 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
     pub(super) fn new(grid: Grid, classes: usize) -> Self {
         Self {
             grid,
+            occupied: OccupiedCells::new(grid, classes),
             slots: SlotMap::new(),
             cells: Vec::new(),
             members: Vec::new(),
@@ -179,6 +197,16 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         })
     }
 
+    /// The cells within `radius` of `centre` that have members, row by row.
+    pub(super) fn occupied_cells(
+        &self,
+        class: u8,
+        centre: Cell,
+        radius: u16,
+    ) -> impl Iterator<Item = Cell> + '_ {
+        self.occupied.block(class, centre, radius)
+    }
+
     /// The cell whose list holds the member.
     pub(super) fn listed_cell(&self, slot: SlotIndex) -> Option<Cell> {
         self.members[slot as usize].listed_cell
@@ -232,7 +260,9 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
     fn link(&mut self, slot: SlotIndex, cell: Cell) {
         let head = self.head(self.class(slot), cell);
         let next = std::mem::replace(&mut self.heads[head], slot);
-        if next != NO_SLOT {
+        if next == NO_SLOT {
+            self.occupied.insert(self.class(slot), cell);
+        } else {
             self.members[next as usize].previous = slot;
         }
         let member = &mut self.members[slot as usize];
@@ -244,6 +274,9 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         let Some(cell) = self.members[slot as usize].listed_cell.take() else {
             return;
         };
+        if (previous, next) == (NO_SLOT, NO_SLOT) {
+            self.occupied.remove(class, cell);
+        }
         if previous == NO_SLOT {
             let head = self.head(class, cell);
             self.heads[head] = next;

@@ -53,6 +53,7 @@ mod tests {
     use ambit_proto::space::Position;
 
     use super::super::{AreaOfInterest, Interest, InterestChange};
+    use crate::logic::sight::Sight;
 
     /// A step that just crosses a border. It is exact in an `f32`, like all coordinates here.
     const STEP_M: f32 = 1.0 / 64.0;
@@ -70,7 +71,7 @@ mod tests {
         f64::from(from.ground_distance(to))
     }
 
-    fn sees_all(_: ObjectId, _: ObjectId) -> bool {
+    fn sees_all(_: ObjectId, _: ObjectId, _: Sight) -> bool {
         true
     }
 

@@ -23,30 +23,36 @@
 //!    inner one and home cells move by `Grid::home_cell` with a margin: 4 m along the axes with
 //!    cells of 10 m and a margin of 1 m, 2.83 m round a corner. The proof is in `hysteresis.rs`.
 //!
-//! `Visibility` is asked when a pair comes into the inner zone, and again for all pairs of an
-//! object or viewer that `refresh` or `refresh_viewer` names; in between its answers are taken to
-//! hold. Unknown ids are ignored: objects and viewers may be removed within a tick.
+//! `Visibility` is asked when a pair comes into the inner zone, and again for the pairs of an
+//! object or viewer that `refresh` or `refresh_viewer` names, as far as they follow each other or
+//! are in the inner zone; in between its answers are taken to hold. So nothing is asked about what
+//! is outside the outer zone. Unknown ids are ignored: objects and viewers may be removed within a
+//! tick.
 //!
 //! Units: whole cells; metres end at `proto::cell`. Cost: for an object that changes cells, a check
 //! of the viewers whose homes are in the cells that it has come near, and of its followers; for a
 //! viewer whose home moves, a check of the objects in the cells that its inner zones gain and its
-//! outer zones lose. Memory: four bytes for each cell and class and for each cell, and 64 bytes for
-//! each object or viewer; it is kept and reused. Source: "Architectures de développement adaptées
-//! aux MMOGs" (Project Deus), on interest management by cells. There each cell lists the clients
-//! that subscribe to it. Here each cell lists the viewers that have it as their home, and its
-//! subscribers are those around it; so one list changes when a viewer moves, and not ten.
+//! outer zones lose. Empty cells cost a bit each. Memory: four bytes for each cell and class and
+//! for each cell, and 64 bytes for each object or viewer; it is kept and reused. Source:
+//! "Architectures de développement adaptées aux MMOGs" (Project Deus), on interest management by
+//! cells. There each cell lists the clients that subscribe to it. Here each cell lists the viewers
+//! that have it as their home, and its subscribers are those around it; so one list changes when a
+//! viewer moves, and not ten.
 
 mod cell_index;
 mod hysteresis;
+mod occupied_cells;
 mod settle;
 mod slot_map;
 mod small_set;
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 
+use crate::logic::sight::Sight;
 use cell_index::{CellIndex, PendingCheck};
 use slot_map::SlotIndex;
 use small_set::SmallSet;
@@ -83,19 +89,19 @@ pub struct AreaOfInterest {
 
 /// Which avatar can see which object, apart from distance.
 pub trait Visibility {
-    /// Whether a client that sees through the avatar `viewer` may know of `object`.
-    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool;
+    /// Whether a client that sees through the avatar `viewer` may know of `object`. `sight` says
+    /// whether it follows the object. What it sees anew it also keeps in sight.
+    fn can_see(&self, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool;
 }
 
-impl<F: Fn(ObjectId, ObjectId) -> bool> Visibility for F {
-    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool {
-        self(viewer, object)
+impl<F: Fn(ObjectId, ObjectId, Sight) -> bool> Visibility for F {
+    fn can_see(&self, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool {
+        self(viewer, object, sight)
     }
 }
 
 /// Which viewer follows which object; see the module.
 pub struct Interest {
-    grid: Grid,
     /// By class.
     areas: Vec<AreaOfInterest>,
     /// Each with the viewers that follow it. This relation is stored only here: what a viewer
@@ -107,8 +113,10 @@ pub struct Interest {
     viewers_by_avatar: BTreeSet<(ObjectId, ClientId)>,
     /// The checks that `settle` carries out; empty between calls, like the next buffer.
     pending_checks: Vec<PendingCheck>,
-    /// The viewers that gain or lose one object, or the objects that one viewer gains or loses.
-    batch: Vec<SlotIndex>,
+    /// The viewers that lose one object, or the objects that one viewer loses.
+    lost: Vec<SlotIndex>,
+    /// Likewise those that gain it, or that it gains.
+    gained: Vec<SlotIndex>,
 }
 
 impl Interest {
@@ -123,13 +131,13 @@ impl Interest {
             "the outer radius must not be smaller than the inner one"
         );
         Self {
-            grid: *grid,
             areas: areas.to_vec(),
             objects: CellIndex::new(*grid, areas.len()),
             viewers: CellIndex::new(*grid, 1),
             viewers_by_avatar: BTreeSet::new(),
             pending_checks: Vec::new(),
-            batch: Vec::new(),
+            lost: Vec::new(),
+            gained: Vec::new(),
         }
     }
 
@@ -159,7 +167,7 @@ impl Interest {
         self.objects.relocate(object, to);
     }
 
-    /// Notes that the object was hidden or revealed: its visibility is checked again.
+    /// Notes that other viewers may see the object now: it is checked again for all that are near.
     pub fn refresh(&mut self, object: ObjectId) {
         self.objects.request_recheck(object);
     }
@@ -180,12 +188,12 @@ impl Interest {
         let Some(slot) = self.viewers.slot(viewer) else {
             return;
         };
-        let mut batch = std::mem::take(&mut self.batch);
-        batch.extend(self.followed_by(slot));
-        for object in batch.drain(..) {
+        let mut lost = std::mem::take(&mut self.lost);
+        lost.extend(self.followed_by(slot));
+        for object in lost.drain(..) {
             self.objects.data_mut(object).remove(slot);
         }
-        self.batch = batch;
+        self.lost = lost;
         self.viewers_by_avatar.remove(&(*self.viewers.data(slot), viewer));
         self.viewers.remove(viewer);
     }
@@ -195,9 +203,17 @@ impl Interest {
         self.viewers.relocate(viewer, to);
     }
 
-    /// Notes that what the viewer can see may have changed: it is checked again.
+    /// Notes that the viewer may see other objects now: all that are near are checked again.
     pub fn refresh_viewer(&mut self, viewer: ClientId) {
         self.viewers.request_recheck(viewer);
+    }
+
+    /// The same for each viewer that sees through `avatar`.
+    pub fn refresh_viewers_of(&mut self, avatar: ObjectId) {
+        let pairs = avatar_range(avatar);
+        for &(_, viewer) in self.viewers_by_avatar.range(pairs) {
+            self.viewers.request_recheck(viewer);
+        }
     }
 
     /// `None` for a client that is no viewer.
@@ -254,7 +270,7 @@ impl Interest {
                 (0..).zip(&self.areas).map(move |(class, area)| (home, class, area))
             });
         let nearby = classes.flat_map(move |(home, class, area)| {
-            let cells = self.grid.block(home, area.outer);
+            let cells = self.objects.occupied_cells(class, home, area.outer);
             cells
                 .flat_map(move |cell| self.objects.members_of(class, cell))
                 .map(|(object, _)| object)
@@ -264,11 +280,17 @@ impl Interest {
     }
 }
 
+/// The pairs of an avatar in `viewers_by_avatar`.
+fn avatar_range(avatar: ObjectId) -> RangeInclusive<(ObjectId, ClientId)> {
+    (avatar, ClientId(0))..=(avatar, ClientId(u32::MAX))
+}
+
 #[cfg(test)]
 impl Interest {
     /// Entries that fit without another allocation.
     fn capacity(&self) -> usize {
-        let scratch = self.pending_checks.capacity() + self.batch.capacity();
+        let scratch =
+            self.pending_checks.capacity() + self.lost.capacity() + self.gained.capacity();
         let ((objects, followers), (viewers, _)) =
             (self.objects.capacity(), self.viewers.capacity());
         let followers: usize = followers.map(SmallSet::capacity).sum();

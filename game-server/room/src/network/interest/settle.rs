@@ -6,11 +6,10 @@
 //! their new lists and check the viewers, by their new home cells. If a pair was apart and is near,
 //! or was near and is apart, one of the two has moved and finds it.
 
-use ambit_proto::ids::ClientId;
-
 use super::cell_index::PendingCheck;
 use super::slot_map::SlotIndex;
-use super::{Interest, InterestChange, Visibility};
+use super::{Interest, InterestChange, Visibility, avatar_range};
+use crate::logic::sight::Sight;
 
 impl Interest {
     /// Appends the changes that follow from all that was noted since the last call. For one viewer:
@@ -39,56 +38,59 @@ impl Interest {
         changes: &mut Vec<InterestChange>,
     ) {
         let (viewer, home, recheck) = (check.slot, check.to, check.recheck);
-        let mut batch = std::mem::take(&mut self.batch);
+        let avatar = self.avatar_slot(viewer);
+        // Both are complete before the first change, so nothing is asked about twice.
+        let (mut lost, mut gained) =
+            (std::mem::take(&mut self.lost), std::mem::take(&mut self.gained));
 
         for (class, area) in (0..).zip(&self.areas) {
-            for cell in check.cells_left(self.grid, area.outer) {
-                let followed = self
-                    .objects
-                    .members_of(class, cell)
-                    .filter(|&(o, _)| self.is_followed(o, viewer));
-                let lost = followed.filter(|&(o, at)| {
-                    !self.stays_followed(
-                        viewer,
-                        o,
-                        home.distance(at) <= area.outer,
-                        recheck,
-                        visibility,
-                    )
-                });
-                batch.extend(lost.map(|(object, _)| object));
+            let loses = |object, at| {
+                let is_near = home.distance(at) <= area.outer;
+                !self.stays_followed(viewer, object, is_near, recheck, visibility)
+            };
+            let gains = |object, at| {
+                home.distance(at) <= area.inner
+                    && Some(object) != avatar
+                    && self.sees(viewer, object, Sight::New, visibility)
+            };
+            // What it loses is in the cells that it leaves, what it gains in those that it enters.
+            // Both are the same zones if it has not moved: then one pass does.
+            let has_moved = check.from != Some(home);
+            for cell in check.cells_left(&self.objects, class, area.outer) {
+                for (object, at) in self.objects.members_of(class, cell) {
+                    if self.is_followed(object, viewer) {
+                        lost.extend(loses(object, at).then_some(object));
+                    } else if !has_moved {
+                        gained.extend(gains(object, at).then_some(object));
+                    }
+                }
+            }
+            if has_moved {
+                for cell in check.cells_entered(&self.objects, class, area.inner) {
+                    let others = self.objects.members_of(class, cell);
+                    let gained_here = others
+                        .filter(|&(o, at)| !self.is_followed(o, viewer) && gains(o, at))
+                        .map(|(object, _)| object);
+                    gained.extend(gained_here);
+                }
             }
         }
-        for object in batch.drain(..) {
+
+        for object in lost.drain(..) {
             self.leave(viewer, object, changes);
         }
-
-        let avatar =
-            self.avatar_slot(viewer).filter(|&avatar| recheck && !self.is_followed(avatar, viewer));
-        if let Some(avatar) = avatar {
+        if let Some(avatar) = avatar.filter(|&avatar| recheck && !self.is_followed(avatar, viewer))
+        {
             self.enter(viewer, avatar, changes);
         }
-
-        for (class, area) in (0..).zip(&self.areas) {
-            for cell in check.cells_entered(self.grid, area.inner) {
-                let near = self
-                    .objects
-                    .members_of(class, cell)
-                    .filter(|&(_, at)| home.distance(at) <= area.inner);
-                let gained = near.filter(|&(o, _)| {
-                    !self.is_followed(o, viewer) && self.may_follow(viewer, o, visibility)
-                });
-                batch.extend(gained.map(|(object, _)| object));
-            }
-        }
-        for object in batch.drain(..) {
+        for object in gained.drain(..) {
             self.enter(viewer, object, changes);
         }
-        self.batch = batch;
+        (self.lost, self.gained) = (lost, gained);
     }
 
-    /// Checks an object that is new, has moved, or was hidden or revealed: which viewers lose it
-    /// and which gain it.
+    /// Checks an object that is new, has moved, or that other viewers may see now: which viewers
+    /// lose it and which gain it.
     fn check_object(
         &mut self,
         check: PendingCheck,
@@ -97,37 +99,34 @@ impl Interest {
     ) {
         let (object, cell, recheck) = (check.slot, check.to, check.recheck);
         let area = self.areas[usize::from(check.class)];
-        let mut batch = std::mem::take(&mut self.batch);
+        let (mut lost, mut gained) =
+            (std::mem::take(&mut self.lost), std::mem::take(&mut self.gained));
 
-        let is_near = |viewer| self.viewers.cell(viewer).distance(cell) <= area.outer;
         let followers = self.objects.data(object).as_slice().iter().copied();
-        batch.extend(followers.filter(|&viewer| {
-            !self.stays_followed(viewer, object, is_near(viewer), recheck, visibility)
+        lost.extend(followers.filter(|&viewer| {
+            let is_near = self.viewers.cell(viewer).distance(cell) <= area.outer;
+            !self.stays_followed(viewer, object, is_near, recheck, visibility)
         }));
-        for viewer in batch.drain(..) {
+        if recheck {
+            let own = self.viewers_of_avatar(object);
+            gained.extend(own.filter(|&viewer| !self.is_followed(object, viewer)));
+        }
+        for home in check.cells_entered(&self.viewers, 0, area.inner) {
+            let near = self.viewers.members_of(0, home).map(|(viewer, _)| viewer);
+            gained.extend(near.filter(|&viewer| {
+                !self.is_own_avatar(viewer, object)
+                    && !self.is_followed(object, viewer)
+                    && self.sees(viewer, object, Sight::New, visibility)
+            }));
+        }
+
+        for viewer in lost.drain(..) {
             self.leave(viewer, object, changes);
         }
-
-        if recheck {
-            batch.extend(
-                self.viewers_of_avatar(object).filter(|&viewer| !self.is_followed(object, viewer)),
-            );
-            for viewer in batch.drain(..) {
-                self.enter(viewer, object, changes);
-            }
-        }
-
-        for home in check.cells_entered(self.grid, area.inner) {
-            let near = self.viewers.members_of(0, home).map(|(viewer, _)| viewer);
-            let gained = near.filter(|&v| {
-                !self.is_followed(object, v) && self.may_follow(v, object, visibility)
-            });
-            batch.extend(gained);
-        }
-        for viewer in batch.drain(..) {
+        for viewer in gained.drain(..) {
             self.enter(viewer, object, changes);
         }
-        self.batch = batch;
+        (self.lost, self.gained) = (lost, gained);
     }
 
     /// Whether a followed object stays followed. The last answer of `visibility` is taken to hold
@@ -140,20 +139,18 @@ impl Interest {
         recheck: bool,
         visibility: &impl Visibility,
     ) -> bool {
-        if is_near && !recheck {
-            return true;
-        }
-        self.is_own_avatar(viewer, object) || is_near && self.may_follow(viewer, object, visibility)
+        self.is_own_avatar(viewer, object)
+            || is_near && (!recheck || self.sees(viewer, object, Sight::Kept, visibility))
     }
 
-    fn may_follow(
+    fn sees(
         &self,
         viewer: SlotIndex,
         object: SlotIndex,
+        sight: Sight,
         visibility: &impl Visibility,
     ) -> bool {
-        self.is_own_avatar(viewer, object)
-            || visibility.can_see(*self.viewers.data(viewer), self.objects.id(object))
+        visibility.can_see(*self.viewers.data(viewer), self.objects.id(object), sight)
     }
 
     fn is_own_avatar(&self, viewer: SlotIndex, object: SlotIndex) -> bool {
@@ -163,8 +160,7 @@ impl Interest {
     /// The viewers that have the object as their avatar.
     fn viewers_of_avatar(&self, object: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
         let object = self.objects.id(object);
-        let pairs =
-            self.viewers_by_avatar.range((object, ClientId(0))..=(object, ClientId(u32::MAX)));
+        let pairs = self.viewers_by_avatar.range(avatar_range(object));
         pairs.map(|&(_, viewer)| self.viewers.slot(viewer).expect("a viewer with an avatar exists"))
     }
 

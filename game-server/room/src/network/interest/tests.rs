@@ -2,6 +2,7 @@
 
 mod oracle;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::*;
@@ -54,7 +55,8 @@ impl Scene {
     fn settle(&mut self) -> Vec<InterestChange> {
         let mut changes = Vec::new();
         let unseen = &self.unseen;
-        let sees = |viewer: ObjectId, object: ObjectId| !unseen.contains(&(viewer, object));
+        let sees =
+            |viewer: ObjectId, object: ObjectId, _: Sight| !unseen.contains(&(viewer, object));
         self.interest.settle(&sees, &mut changes);
         changes
     }
@@ -171,6 +173,74 @@ fn an_object_revealed_in_the_outer_ring_is_not_announced() {
 }
 
 #[test]
+fn sight_with_hysteresis_keeps_what_it_would_not_see_anew() {
+    let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
+    let mut ask = |sees: fn(Sight) -> bool| {
+        let mut changes = Vec::new();
+        scene.interest.refresh_viewer(ANN);
+        scene.interest.settle(&|_, _, sight| sees(sight), &mut changes);
+        changes
+    };
+    let at_the_edge = |sight: Sight| sight == Sight::Kept;
+    let nothing = |_: Sight| false;
+    assert_eq!(ask(at_the_edge), []);
+    assert_eq!(ask(nothing), [leave(ANN, ORC)]);
+    assert_eq!(ask(at_the_edge), []);
+    assert_eq!(ask(|_| true), [enter(ANN, ORC)]);
+}
+
+#[test]
+fn only_pairs_that_are_near_are_asked_about_and_each_once() {
+    let mut scene = Scene::with_zones(&[AreaOfInterest { inner: 2, outer: 4 }])
+        .viewer(ANN, ANNS, cell(10, 10))
+        .viewer(BOB, BOBS, cell(11, 10));
+    let [followed, unseen, in_the_ring, kept, far] = [3, 4, 5, 6, 7].map(ObjectId);
+    scene.unseen = vec![(ANNS, unseen), (BOBS, unseen), (BOBS, followed)];
+    let places = [(followed, 12), (unseen, 9), (in_the_ring, 14), (kept, 12), (far, 17)];
+    for (object, column) in places {
+        scene.interest.add_object(object, 0, cell(column, 10));
+    }
+    scene.settle();
+    scene.walk(kept, cell(14, 10));
+    let mut asked_after = |note: &dyn Fn(&mut Interest)| {
+        let asked = RefCell::new(Vec::new());
+        let unseen = &scene.unseen;
+        let sees = |viewer: ObjectId, object: ObjectId, sight: Sight| {
+            asked.borrow_mut().push((viewer, object, sight));
+            !unseen.contains(&(viewer, object))
+        };
+        note(&mut scene.interest);
+        scene.interest.settle(&sees, &mut Vec::new());
+        let mut asked = asked.into_inner();
+        asked.sort_unstable_by_key(|&(viewer, object, _)| (viewer, object));
+        asked
+    };
+    let of_ann = [
+        (ANNS, BOBS, Sight::Kept),
+        (ANNS, followed, Sight::Kept),
+        (ANNS, unseen, Sight::New),
+        (ANNS, kept, Sight::Kept),
+    ];
+    assert_eq!(asked_after(&|_| {}), []);
+    assert_eq!(asked_after(&|interest| interest.refresh_viewer(ANN)), of_ann);
+    assert_eq!(asked_after(&|interest| interest.refresh_viewers_of(ANNS)), of_ann);
+    let of_followed = [(ANNS, followed, Sight::Kept), (BOBS, followed, Sight::New)];
+    assert_eq!(asked_after(&|interest| interest.refresh(followed)), of_followed);
+    assert_eq!(asked_after(&|interest| interest.refresh(far)), []);
+    // What is lost is not asked about again at once.
+    scene.unseen.push((ANNS, followed));
+    let mut changes = Vec::new();
+    let count = std::cell::Cell::new(0);
+    scene.interest.refresh_viewer(ANN);
+    let sees = |_: ObjectId, object: ObjectId, _: Sight| {
+        count.set(count.get() + 1);
+        object != followed && object != unseen
+    };
+    scene.interest.settle(&sees, &mut changes);
+    assert_eq!((count.get(), changes), (4, vec![leave(ANN, followed)]));
+}
+
+#[test]
 fn each_class_has_its_own_area_of_interest() {
     let mut scene = Scene::with_zones(&[
         AreaOfInterest { inner: 0, outer: 1 },
@@ -211,7 +281,8 @@ fn a_removed_viewer_gets_no_changes() {
 /// cannot see move about.
 fn changes_by_viewer(seed: u64, hidden_seed: u64) -> BTreeMap<u32, Vec<InterestChange>> {
     const HIDDEN: u64 = 1000;
-    let sees = |viewer: ObjectId, object: ObjectId| object.0 < HIDDEN || viewer.0 >= HIDDEN;
+    let sees =
+        |viewer: ObjectId, object: ObjectId, _: Sight| object.0 < HIDDEN || viewer.0 >= HIDDEN;
     let mut interest =
         Interest::new(&Grid::new(80.0, 80.0, 10.0), &[AreaOfInterest { inner: 1, outer: 2 }]);
     let (mut open, mut hidden) =
@@ -293,7 +364,7 @@ fn a_scene_that_repeats_allocates_nothing_more() {
             for viewer in 0..40 {
                 scene.interest.move_home(ClientId(viewer), places[viewer as usize + turn]);
             }
-            scene.interest.settle(&|_, _| true, &mut changes);
+            scene.interest.settle(&|_, _, _| true, &mut changes);
             changes.clear();
         }
         (scene.interest.capacity(), changes.capacity())

@@ -152,7 +152,7 @@ impl Game for MovingAvatars {
         }
     }
 
-    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
+    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId, _: Sight) -> bool {
         self.hidden.is_none_or(|hidden| world.owner(object) != Some(hidden) || viewer == object)
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
+use serde::{Deserialize, Serialize};
 
 use super::super::*;
 use super::simulation::{PathQuality, RoomSimulation};
@@ -17,8 +18,11 @@ const SECRET: u8 = 1;
 const PING: u8 = 2;
 
 /// Every player has a row. The points of all change, and the secret of player 0 if that is wanted.
+/// A public ping would show how busy a client's line is, so it is asked for.
+#[derive(Default, Serialize, Deserialize)]
 struct Scores {
     secret_changes: bool,
+    shows_pings: bool,
     ticks: u32,
 }
 
@@ -68,7 +72,7 @@ impl Game for Scores {
             world.players().map(|(id, player)| (id, player.ping_ms.unwrap_or(0))).collect();
         for (player, ping_ms) in players {
             let row = world.room_wide(SCORE, Some(player)).expect("each player has a row");
-            if world.number(row, PING) != i64::from(ping_ms) {
+            if self.shows_pings && world.number(row, PING) != i64::from(ping_ms) {
                 world.set_number(row, PING, ping_ms.into());
             }
             if (u64::from(self.ticks) + player.0).is_multiple_of(7) {
@@ -82,11 +86,11 @@ impl Game for Scores {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(saved::of(&(self.secret_changes, self.ticks)))
+        Some(saved::of(self))
     }
 
     fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        (self.secret_changes, self.ticks) = saved::all(saved)?;
+        *self = saved::all(saved)?;
         Ok(())
     }
 }
@@ -94,7 +98,7 @@ impl Game for Scores {
 #[test]
 fn a_hidden_column_changes_no_byte_of_another_client() {
     let run = |secret_changes| {
-        let mut simulation = simulation(secret_changes);
+        let mut simulation = simulation(Scores { secret_changes, ..Scores::default() });
         simulation.records_sent = true;
         simulation.join(6);
         simulation.ticks(200);
@@ -111,7 +115,7 @@ fn a_hidden_column_changes_no_byte_of_another_client() {
 
 #[test]
 fn every_client_has_all_rows_and_only_its_own_hidden_column() {
-    let mut simulation = simulation(true);
+    let mut simulation = simulation(Scores { secret_changes: true, ..Scores::default() });
     simulation.join(6);
     simulation.ticks(200);
     for client in (0..6).map(ClientId) {
@@ -134,7 +138,8 @@ fn every_client_has_all_rows_and_only_its_own_hidden_column() {
 
 #[test]
 fn another_host_goes_on_with_all_rows_and_measured_pings_bit_for_bit() {
-    let mut simulation = simulation(true);
+    let game = Scores { secret_changes: true, shows_pings: true, ticks: 0 };
+    let mut simulation = simulation(game);
     simulation.join(4);
     simulation.ticks(50);
     let snapshot = simulation.room.save().expect("it can be saved");
@@ -144,7 +149,7 @@ fn another_host_goes_on_with_all_rows_and_measured_pings_bit_for_bit() {
         journal.push((simulation.now, simulation.room.journal().to_vec()));
     }
     let config = simulation.room.config().clone();
-    let game = Box::new(Scores { secret_changes: true, ticks: 0 });
+    let game = Box::new(Scores::default());
     let mut next = Room::restore(config, game, &snapshot).expect("it was saved by this build");
     for (at, inputs) in &journal {
         next.replay(*at, inputs);
@@ -163,7 +168,7 @@ fn row(room: &Room, player: PlayerId) -> ObjectId {
     room.world().room_wide(SCORE, Some(player)).expect("each player has a row")
 }
 
-fn simulation(secret_changes: bool) -> RoomSimulation {
+fn simulation(game: Scores) -> RoomSimulation {
     let config = RoomConfig { width: 2_000.0, ..RoomConfig::default() };
-    RoomSimulation::new(config, Box::new(Scores { secret_changes, ticks: 0 }), BAD_PATH, 5)
+    RoomSimulation::new(config, Box::new(game), BAD_PATH, 5)
 }

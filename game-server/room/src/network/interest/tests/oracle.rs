@@ -1,14 +1,16 @@
 //! A brute-force reference for `Interest`: all viewers x all objects after every step.
 //!
 //! It shares no code with `Interest`: its own arithmetic, its own bookkeeping. Scenes are random,
-//! from a seed, on small maps where edges are near: walks, teleports, joins, leaves, hiding and
-//! revealing for one viewer or for all, several classes.
+//! from a seed, on small maps where edges are near: walks, teleports, joins, leaves, changes of
+//! sight for one viewer or for all, with hysteresis, several classes. It also checks each question
+//! that `Interest` asks: never about what is too far away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 
+use crate::logic::sight::Sight;
 use crate::network::interest::{AreaOfInterest, Interest, InterestChange, Visibility};
 
 /// Column and row, as signed numbers for plain arithmetic.
@@ -23,6 +25,8 @@ struct Oracle {
     viewers: BTreeMap<ClientId, (ObjectId, CellPosition)>,
     /// Pairs of an avatar and an object that it cannot see.
     unseen: BTreeSet<(ObjectId, ObjectId)>,
+    /// Pairs of an avatar and an object that it cannot see anew, but may keep in sight.
+    dim: BTreeSet<(ObjectId, ObjectId)>,
     followed: BTreeSet<(ClientId, ObjectId)>,
 }
 
@@ -32,11 +36,15 @@ impl Oracle {
         let mut pairs = BTreeSet::new();
         for (&viewer, &(avatar, home)) in &self.viewers {
             for (&object, &(class, position)) in &self.objects {
-                let far = i32::max((home.0 - position.0).abs(), (home.1 - position.1).abs());
+                let far = distance(home, position);
                 let (inner, outer) = self.zones[class];
-                let near_enough =
-                    far <= inner || far <= outer && self.followed.contains(&(viewer, object));
-                if avatar == object || near_enough && !self.unseen.contains(&(avatar, object)) {
+                let pair = (avatar, object);
+                let is_seen = if self.followed.contains(&(viewer, object)) {
+                    far <= outer && !self.unseen.contains(&pair)
+                } else {
+                    far <= inner && !self.unseen.contains(&pair) && !self.dim.contains(&pair)
+                };
+                if avatar == object || is_seen {
                     pairs.insert((viewer, object));
                 }
             }
@@ -75,9 +83,23 @@ impl Oracle {
 }
 
 impl Visibility for Oracle {
-    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool {
-        !self.unseen.contains(&(viewer, object))
+    fn can_see(&self, avatar: ObjectId, object: ObjectId, sight: Sight) -> bool {
+        let (class, position) = self.objects[&object];
+        let (inner, outer) = self.zones[class];
+        let may_ask = self.viewers.iter().any(|(viewer, (other, home))| {
+            // A pair that was just entered counts as followed.
+            let was_followed = self.followed.contains(&(*viewer, object));
+            let reach = if sight == Sight::Kept && was_followed { outer } else { inner };
+            *other == avatar && distance(*home, position) <= reach
+        });
+        assert!(may_ask && avatar != object, "{avatar} is asked about {object} as {sight:?}");
+        let pair = (avatar, object);
+        !self.unseen.contains(&pair) && (sight == Sight::Kept || !self.dim.contains(&pair))
     }
+}
+
+fn distance(one: CellPosition, other: CellPosition) -> i32 {
+    i32::max((one.0 - other.0).abs(), (one.1 - other.1).abs())
 }
 
 /// One random scene, applied to both.
@@ -276,7 +298,7 @@ impl Scene {
         let avatar = self.oracle.viewers[&viewer].0;
         let avatars: Vec<_> = self.oracle.viewers.values().map(|&(avatar, _)| avatar).collect();
         let objects: Vec<_> = self.oracle.objects.keys().copied().collect();
-        let hide = self.rng.bool();
+        let change = self.rng.u8(..3);
         let kind = self.rng.u8(..4);
         let pairs: Vec<_> = match kind {
             0 => avatars.into_iter().map(|avatar| (avatar, object)).collect(),
@@ -284,16 +306,17 @@ impl Scene {
             _ => vec![(avatar, object)],
         };
         for pair in pairs {
-            if hide {
-                self.oracle.unseen.insert(pair);
-            } else {
-                self.oracle.unseen.remove(&pair);
+            self.oracle.unseen.remove(&pair);
+            self.oracle.dim.remove(&pair);
+            match change {
+                0 => drop(self.oracle.unseen.insert(pair)),
+                1 => drop(self.oracle.dim.insert(pair)),
+                _ => {}
             }
         }
-        let sharers = self.oracle.viewers.iter().filter(|&(_, &(other, _))| other == avatar);
         match kind {
             0 | 2 => self.interest.refresh(object),
-            _ => sharers.for_each(|(&sharer, _)| self.interest.refresh_viewer(sharer)),
+            _ => self.interest.refresh_viewers_of(avatar),
         }
     }
 
