@@ -6,10 +6,11 @@ use ambit::Games;
 use ambit_cubes::CubesGame;
 use ambit_field::FieldGame;
 use ambit_room::logic::registry::Registry;
+use ambit_shooter::Shooter;
 
 /// The games that come with Ambit.
 pub fn standard() -> Registry {
-    let games = Games::new().with::<FieldGame>().with::<CubesGame>();
+    let games = Games::new().with::<FieldGame>().with::<CubesGame>().with::<Shooter>();
     games.into()
 }
 
@@ -30,7 +31,7 @@ mod tests {
         assert_eq!(error.code(), ErrorCode::UnknownGame);
         assert_eq!(
             error.to_string(),
-            "there is no game \"fjeld\"; the known ones are field, cubes"
+            "there is no game \"fjeld\"; the known ones are field, cubes, shooter"
         );
     }
 

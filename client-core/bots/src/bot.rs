@@ -29,6 +29,7 @@ use crate::profiles::Profile;
 use crate::profiles::crowd::{CrowdBot, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
+use crate::profiles::shooter::{ShooterBot, ShooterView};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
 use crate::summary::{BotReport, ClientSnapshot};
 
@@ -278,10 +279,15 @@ impl Bot {
 
     /// Samples, and sets the keys to hold.
     fn hold_keys(&mut self, state: &mut BotState) {
-        let keys = state.keys_to_hold(self.settings.profile);
+        let mut keys = state.keys_to_hold(self.settings.profile);
+        let flies = self.settings.profile == Profile::Shooter;
+        let shooter = &mut state.shooter;
         let light = self.settings.is_light(self.index);
         let shows = self.settings.shown.is_some() && self.index < WATCHERS;
         let observe = |client: &mut Client, now| {
+            if let Some(view) = ShooterView::of(client, now).filter(|_| flies) {
+                keys = Some(shooter.decide(now, &view));
+            }
             if let Some(keys) = keys {
                 apply_keys(client, now, keys);
             }
@@ -372,6 +378,7 @@ struct BotState {
     crowd: Option<CrowdBot>,
     cubes: Option<CubesBot>,
     monkey: Option<MonkeyBot>,
+    shooter: ShooterBot,
     now: LocalTime,
     is_measuring: bool,
     first: Option<ClientSnapshot>,
@@ -387,6 +394,7 @@ impl BotState {
             crowd: None,
             cubes: None,
             monkey: None,
+            shooter: ShooterBot::new(seed),
             now,
             is_measuring: false,
             first: None,
@@ -399,7 +407,8 @@ impl BotState {
     /// The keys to hold until the next wake-up.
     fn keys_to_hold(&mut self, profile: Profile) -> Option<KeyPresses> {
         match profile {
-            Profile::Crowd | Profile::Idle | Profile::Monkey => None,
+            // The shooter looks first.
+            Profile::Crowd | Profile::Idle | Profile::Monkey | Profile::Shooter => None,
             Profile::Hold => Some(KeyPresses { held: HELD_KEY, ..KeyPresses::default() }),
             // The first look has not set the time yet.
             Profile::Cubes if self.now == LocalTime::ZERO => None,

@@ -75,7 +75,8 @@ struct BotsOptions {
     #[arg(long, default_value = DEFAULT_GAME, value_parser = NonEmptyStringValueParser::new())]
     game: String,
 
-    /// What the bots do; the default is `cubes` for `--game cubes`, and else `crowd`.
+    /// What the bots do; by default `cubes` for `--game cubes`, `shooter` for `--game shooter`, and
+    /// else `crowd`.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
 
@@ -151,10 +152,10 @@ impl BotsOptions {
         }
         // A room that exists already may run any game.
         let is_field = game == DEFAULT_GAME && (is_game_given || room.is_none());
-        if self.profile() == Profile::Cubes && is_field {
+        if let Some(played) = self.profile().game().filter(|_| is_field) {
             return Some(format!(
-                "`--profile cubes` plays the game `cubes`, and `--game {game}` has no cubes; \
-                 expected --game cubes, or another profile"
+                "`--profile {played}` plays the game `{played}`, and not `--game {game}`; expected \
+                 --game {played}, or another profile"
             ));
         }
         None
@@ -295,6 +296,7 @@ mod tests {
 
     #[test]
     fn cubes_are_not_played_in_the_field() {
+        check(&["--profile=shooter"], "--game shooter");
         check(&["--profile=cubes"], "--game cubes");
         check(&["--profile=cubes", "--game=field"], "--game cubes");
         check(&["--profile=cubes", "--game=field", "--room=den"], "--game cubes");

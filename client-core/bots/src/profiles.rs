@@ -3,6 +3,7 @@
 pub(crate) mod crowd;
 pub(crate) mod cubes;
 pub(crate) mod monkey;
+pub(crate) mod shooter;
 
 use clap::ValueEnum;
 
@@ -15,6 +16,8 @@ pub(crate) enum Profile {
     Hold,
     /// Push a cube around, gather other cubes, throw them off, jump: for `--game cubes`.
     Cubes,
+    /// Fly a ship, aim ahead of the nearest one, and dodge missiles: for `--game shooter`.
+    Shooter,
     /// Play any game by its schema: valid, absurd and malformed commands, and random keys. Refusals
     /// are no faults.
     Monkey,
@@ -23,8 +26,21 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
+    /// The game that it plays, if it plays only one; its own name is the same.
+    pub(crate) fn game(self) -> Option<&'static str> {
+        match self {
+            Self::Cubes => Some(ambit_cubes_physics::GAME),
+            Self::Shooter => Some(shooter::GAME),
+            Self::Crowd | Self::Hold | Self::Monkey | Self::Idle => None,
+        }
+    }
+
     /// The default profile of a game.
     pub(crate) fn for_game(game: &str) -> Self {
-        if game == ambit_cubes_physics::GAME { Self::Cubes } else { Self::Crowd }
+        match game {
+            ambit_cubes_physics::GAME => Self::Cubes,
+            shooter::GAME => Self::Shooter,
+            _ => Self::Crowd,
+        }
     }
 }

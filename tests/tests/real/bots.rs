@@ -64,7 +64,7 @@ fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
     let scratch = ScratchFolder::new("monkeys");
     let server = Server::start(&scratch, &[])?;
     let seconds = real::load_seconds(5, 10);
-    for game in ["field", "cubes"] {
+    for game in ["field", "cubes", "shooter"] {
         let arguments = ["--count", "5", "--seconds", &seconds, "--game", game];
         let summary = bots_of("monkey", &scratch, &server, &arguments)?;
         println!("5 monkeys for {seconds} s in {game}: {summary}");
@@ -122,6 +122,29 @@ fn four_bots_play_cubes_on_a_bad_network() -> Result<()> {
     }
     println!("own keys that the bots saw pressed: {pressed:?}");
     assert!(pressed.iter().all(|pressed| *pressed > 10), "{pressed:?}");
+    Ok(())
+}
+
+#[test]
+fn bots_hit_each_other_by_what_they_see() -> Result<()> {
+    let scratch = ScratchFolder::new("shooters");
+    let traces = scratch.path().join("traces").display().to_string();
+    let server = Server::start(&scratch, &["--trace", &traces])?;
+    let seconds = real::load_seconds(20, 60);
+    let arguments = ["--count", "6", "--seconds", &seconds, "--game", "shooter"];
+    let alone = ["--param", "ships=0", "--param", "size=150x150"];
+    let impair = ["--impair", "loss=5,delay=30ms,jitter=10ms,seed=1"];
+    let arguments = [&arguments[..], &alone, &impair].concat();
+    let summary = bots_of("shooter", &scratch, &server, &arguments)?;
+    println!("6 bots in ships for {seconds} s with {impair:?}: {summary}");
+    assert_eq!((&summary["connected"], &summary["errors"]), (&6.into(), &0.into()));
+    let trace = std::fs::read_to_string(format!("{traces}/room-1.jsonl"))?;
+    let lines = trace.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let hits = lines.filter_map(|line| {
+        (line["kind"] == "score").then(|| line["components"]["hits"].as_i64().unwrap_or(0))
+    });
+    let most = hits.max().unwrap_or(0);
+    assert!(most > 0, "nobody has hit anybody");
     Ok(())
 }
 

@@ -24,6 +24,7 @@ mod processes;
 mod restarts;
 mod rows;
 mod server;
+mod shooters;
 mod sidecar;
 mod strangers;
 mod terminal;

@@ -6,4 +6,6 @@ mod extremes;
 mod macro_made;
 mod poses;
 mod room_wide;
+mod ships;
+mod sight;
 mod stroll;

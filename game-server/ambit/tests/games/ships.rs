@@ -1,0 +1,189 @@
+//! The game of the chapter "A game that is steered by keys" (`docs/steered.md`), and its test.
+
+use std::collections::BTreeMap;
+
+use ambit::prelude::*;
+use ambit::test::{Line, TestRoom};
+
+const TOP_SPEED: f32 = 20.0;
+const MISSILE_SPEED: f32 = 60.0;
+const RANGE_M: f32 = 100.0;
+const RADIUS_M: f32 = 1.5;
+/// 200 m, and all that is not behind.
+const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0);
+
+#[derive(Clone, Copy, Controls)]
+enum Key {
+    /// Turn to the left.
+    #[key("a", "arrowleft")]
+    TurnLeft,
+    /// Turn to the right.
+    #[key("d", "arrowright")]
+    TurnRight,
+    /// Fly faster.
+    #[key("w", "arrowup")]
+    Accelerate,
+    /// Fire a missile.
+    #[key("space")]
+    #[control(tapped)]
+    Fire,
+}
+
+#[derive(Kind)]
+#[look(glyph = 'A', shape = arrow, size = 3.0, label = name)]
+#[interest(inner = 21, outer = 22)]
+struct Ship {
+    pose: YawPose,
+    name: Text<24>,
+}
+
+#[derive(Kind)]
+#[look(glyph = '*', shape = point)]
+#[interest(inner = 21, outer = 22)]
+struct Missile {
+    path: Path,
+}
+
+#[derive(Kind)]
+#[kind(room_wide)]
+struct Score {
+    name: Text<24>,
+    points: Number<-999, 999>,
+}
+
+#[derive(Event)]
+struct Fired {
+    ship: Id<Ship>,
+}
+
+#[derive(Sound)]
+struct Bang;
+
+#[derive(Serialize, Deserialize)]
+enum Timer {
+    Vanish(Id<Missile>),
+}
+
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Ship, Missile, Score), events(Fired), sounds(Bang))]
+#[declare(timer = Timer, controls = Key)]
+struct Ships {
+    /// Missiles in flight, and who fired them.
+    missiles: BTreeMap<Id<Missile>, PlayerId>,
+}
+
+impl Game for Ships {
+    const INFO: GameInfo = GameInfo::new("ships", "Fly and shoot.");
+    type Avatar = Ship;
+    type Command = NoCommand;
+    type Refusal = NoRefusal;
+
+    fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Ship> {
+        let name: Text<24> = newcomer.name.into();
+        world.spawn_row(newcomer.id, Score { name: name.clone(), points: 0.into() });
+        let at = Position::on_ground(20.0 + 30.0 * newcomer.id.0 as f32, 100.0);
+        world.spawn(Ship { pose: YawPose::at(at), name })
+    }
+
+    fn step(&mut self, world: &mut World<Self>, dt: Duration) {
+        self.find_hits(world);
+        let players: Vec<PlayerId> = world.players().map(Player::id).collect();
+        for player in players {
+            let holds = |key| f32::from(u8::from(world.pressed(player, key)));
+            let turn = holds(Key::TurnLeft) - holds(Key::TurnRight);
+            let push = holds(Key::Accelerate) - 0.2;
+            let fires = world.just_pressed(player, Key::Fire);
+            let Some(ship) = world.player(player).map(Player::avatar) else { continue };
+            let Some(pose) = world.get(ship).map(|ship| ship.pose()) else { continue };
+            let seconds = dt.as_secs_f32();
+            let yaw = pose.yaw() + turn * 2.5 * seconds;
+            let speed = (pose.speed() + push * 15.0 * seconds).clamp(0.0, TOP_SPEED);
+            let to = world.nearest_on_map(along(pose.position(), yaw, speed * seconds));
+            if let Some(mut editor) = world.edit(ship) {
+                editor.pose().set(to, yaw, speed);
+            }
+            if fires {
+                self.fire(world, player, ship, to, yaw);
+            }
+        }
+    }
+
+    fn timer(&mut self, world: &mut World<Self>, Timer::Vanish(missile): Timer, due: GameTime) {
+        self.missiles.remove(&missile);
+        world.despawn_at(missile, due);
+    }
+
+    fn sees(&self, world: &World<Self>, viewer: Id<Ship>, object: ObjectId, sight: Sight) -> bool {
+        SIGHT.sees(world, viewer, object, sight)
+    }
+
+    fn sight_checks(&self) -> SightChecks {
+        SightChecks::ON_DEMAND.every_ticks(4).on_turn(5.0)
+    }
+}
+
+impl Ships {
+    /// A missile flies straight on: its path is known when it is fired, and sent once.
+    fn fire(
+        &mut self,
+        world: &mut World<Self>,
+        player: PlayerId,
+        ship: Id<Ship>,
+        at: Position,
+        yaw: f32,
+    ) {
+        let nose = along(at, yaw, 2.0);
+        let end = world.nearest_on_map(along(nose, yaw, RANGE_M));
+        let missile = world.spawn(Missile { path: Path::at(nose) });
+        if let Some(mut editor) = world.edit(missile) {
+            let arrival = editor.path().walk_to(end, MISSILE_SPEED);
+            world.at(arrival, Timer::Vanish(missile));
+        }
+        self.missiles.insert(missile, player);
+        world.emit(Fired { ship }).heard::<Bang>(150.0);
+    }
+
+    fn find_hits(&mut self, world: &mut World<Self>) {
+        let mut near: Vec<Id<Ship>> = Vec::new();
+        let missiles: Vec<_> = self.missiles.iter().map(|(&id, &by)| (id, by)).collect();
+        for (missile, by) in missiles {
+            let Some(at) = world.position(missile) else { continue };
+            world.find_within(at, RADIUS_M + 1.5, &mut near);
+            let owner = |ship: &Id<Ship>| world.owner(*ship).filter(|owner| *owner != by);
+            let Some(target) = near.iter().find_map(owner) else { continue };
+            self.missiles.remove(&missile);
+            world.despawn(missile);
+            if let Some(mut score) = world.edit_row::<Score>(by) {
+                score.points().add(2);
+            }
+            if let Some(mut score) = world.edit_row::<Score>(target) {
+                score.points().add(-1);
+            }
+        }
+    }
+}
+
+/// So far along a heading from a place.
+fn along(from: Position, yaw: f32, metres: f32) -> Position {
+    let (sin, cos) = yaw.sin_cos();
+    Position { x: from.x + cos * metres, y: from.y + sin * metres, ..from }
+}
+
+#[test]
+fn a_shot_scores_and_who_looks_away_hears_it() {
+    let mut room = TestRoom::<Ships>::new();
+    // Both look to the east, and bob is before ann.
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    room.hold(ann, [Key::Fire]);
+    room.run(2.secs());
+    let points = |client| {
+        let row = room.world().row::<Score>(room.player(client)).expect("a row");
+        row.points()
+    };
+    assert_eq!((points(ann), points(bob)), (2, -1));
+    let heard = |client| room.events(client).iter().map(|it| it.name.to_string()).next();
+    assert_eq!(heard(ann).as_deref(), Some("fired"));
+    assert_eq!(heard(bob).as_deref(), Some("bang"), "ann is behind bob");
+    assert_eq!(room.sees(bob).len(), 1);
+    assert_eq!(room.room_wide(bob).len(), 2);
+}

@@ -1,0 +1,393 @@
+//! `shooter`: space ships seen from above, steered by keys.
+//!
+//! Ships turn, accelerate, brake and fire missiles. A hit gives the shooter two points and costs
+//! the other one. Who reaches the goal wins the round; all players have the table. Pilots of the
+//! server fly where players are missing. The numbers are in `tables.json`.
+//!
+//! It is the example of a game that is steered by keys, with a room-wide table. Source:
+//! "Optimisation des échanges de données" (a shooter for action games).
+
+mod flight;
+mod pilots;
+mod schema;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use ambit::prelude::*;
+use ambit::{Allowed, BadParameter, Parameter, Parameters, override_default};
+
+use self::flight::Helm;
+use self::pilots::Course;
+use self::tables::TABLES;
+
+pub use self::schema::{
+    Asteroid, Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl,
+    ShooterTimer,
+};
+
+type ShooterWorld = World<Shooter>;
+
+const PARAMETERS: &[Parameter] = &[
+    override_default("size", "300x300"),
+    // Wherever a ship is in its cell, the zones reach as far as it sees.
+    override_default("cell", "40"),
+    override_default("inner", "6"),
+    override_default("outer", "7"),
+    Parameter {
+        key: "goal",
+        default: "50",
+        allowed: Allowed::Whole { min: 1, max: 999 },
+        about: "points that win a round; with teams, of all members together",
+    },
+    Parameter {
+        key: "minutes",
+        default: "10",
+        allowed: Allowed::Whole { min: 1, max: 60 },
+        about: "the longest time of a round; then whoever has most points wins",
+    },
+    Parameter {
+        key: "rounds",
+        default: "0",
+        allowed: Allowed::Whole { min: 0, max: 999 },
+        about: "after so many rounds all are back in the room; 0 for no end",
+    },
+    Parameter {
+        key: "teams",
+        default: "0",
+        allowed: Allowed::Whole { min: 0, max: 4 },
+        about: "teams that players are put into; 0 or 1 for everyone alone",
+    },
+    Parameter {
+        key: "ships",
+        default: "4",
+        allowed: Allowed::Whole { min: 0, max: 20 },
+        about: "pilots of the server fly until there are so many ships",
+    },
+    Parameter {
+        key: "asteroids",
+        default: "8",
+        allowed: Allowed::Whole { min: 0, max: 100 },
+        about: "asteroids, which stop ships and missiles",
+    },
+];
+
+/// What a ship sees: 200 m, all that is not behind it, and not through walls.
+const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0).blocked_by_walls(1.0);
+
+/// A ship, as the game has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Craft {
+    /// `None` for a pilot's.
+    player: Option<PlayerId>,
+    row: Id<Score>,
+    team: u8,
+    at: Position,
+    yaw: f32,
+    speed: f32,
+    helm: Helm,
+    course: Course,
+    /// When it can fire again.
+    ready_at: GameTime,
+    /// Missiles that it has fired in this round.
+    shots: i64,
+}
+
+/// The game `shooter`. See the module.
+#[derive(Debug, Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Ship, Missile, Asteroid, Match, Score), events(Fired, Hit, RoundOver))]
+#[declare(sounds(Bang, Boom), timer = ShooterTimer, controls = ShipControl)]
+pub struct Shooter {
+    goal: i64,
+    minutes: u64,
+    rounds: i64,
+    teams: u8,
+    ships: usize,
+    asteroids: u32,
+    crafts: BTreeMap<Id<Ship>, Craft>,
+    /// Missiles in flight, and who fired them.
+    missiles: BTreeMap<Id<Missile>, Id<Ship>>,
+    /// The round that is played; 0 as long as there are less than two ships.
+    round: i64,
+    /// Between two rounds.
+    is_break: bool,
+    pilots_so_far: u32,
+    is_over: bool,
+}
+
+impl Shooter {
+    fn is_playing(&self) -> bool {
+        self.round > 0 && !self.is_break
+    }
+
+    fn add_ship(
+        &mut self,
+        world: &mut ShooterWorld,
+        player: Option<PlayerId>,
+        name: &str,
+    ) -> Id<Ship> {
+        let at = flight::free_place(world, 3.0 * TABLES.ship.radius_m);
+        let yaw = world.rng().f32() * std::f32::consts::TAU;
+        let team = self.smallest_team();
+        let score = Score {
+            name: name.into(),
+            points: 0.into(),
+            hits: 0.into(),
+            accuracy: 0.into(),
+            ping: 0.into(),
+            team: i64::from(team).into(),
+        };
+        let row = match player {
+            Some(player) => world.spawn_row(player, score),
+            None => world.spawn(score),
+        };
+        let pose = YawPose::at(at).facing(yaw);
+        let ship = world.spawn(Ship { pose, name: name.into(), shielded: Flag::off() });
+        if self.teams > 1 {
+            world.set_team(ship, Some(team));
+        }
+        let craft = Craft {
+            player,
+            row,
+            team,
+            at,
+            yaw: flight::wrapped(yaw),
+            speed: 0.0,
+            helm: Helm::default(),
+            course: Course::default(),
+            ready_at: world.now(),
+            shots: 0,
+        };
+        self.crafts.insert(ship, craft);
+        if self.round == 0 && self.crafts.len() >= 2 {
+            self.begin_round(world);
+        }
+        ship
+    }
+
+    /// From 1; 0 without teams.
+    fn smallest_team(&self) -> u8 {
+        let size = |team: &u8| self.crafts.values().filter(|craft| craft.team == *team).count();
+        if self.teams > 1 { (1..=self.teams).min_by_key(size).unwrap_or(1) } else { 0 }
+    }
+
+    /// As many pilots as players are missing.
+    fn adjust_pilots(&mut self, world: &mut ShooterWorld) {
+        while self.crafts.len() < self.ships {
+            self.pilots_so_far += 1;
+            let name = format!("Pilot {}", self.pilots_so_far);
+            self.add_ship(world, None, &name);
+        }
+        while self.crafts.len() > self.ships
+            && let Some(&pilot) =
+                self.crafts.iter().rev().find(|(_, it)| it.player.is_none()).map(|(ship, _)| ship)
+        {
+            if let Some(craft) = self.crafts.remove(&pilot) {
+                world.despawn(craft.row);
+            }
+            world.despawn(pilot);
+        }
+    }
+
+    fn score_hit(&mut self, world: &mut ShooterWorld, by: Id<Ship>, target: Id<Ship>) {
+        let table = &TABLES.points;
+        let row_of = |ship| self.crafts.get(&ship).map(|craft| craft.row);
+        let (by_row, target_row) = (row_of(by), row_of(target));
+        if let Some(mut score) = target_row.and_then(|row| world.edit(row)) {
+            score.points().add(table.got_hit);
+        }
+        if let Some(mut score) = by_row.and_then(|row| world.edit(row)) {
+            score.points().add(table.hit);
+            score.hits().add(1);
+        }
+        let best = self.standings(world).first().cloned();
+        if let Some((winner, points)) = best
+            && points >= self.goal
+            && self.is_playing()
+        {
+            self.end_round(world, &winner);
+        }
+    }
+
+    /// The players, or the teams, by their points; the highest first.
+    fn standings(&self, world: &ShooterWorld) -> Vec<(String, i64)> {
+        let mut points: BTreeMap<String, i64> = BTreeMap::new();
+        for craft in self.crafts.values() {
+            if let Some(score) = world.get(craft.row) {
+                let name = if self.teams > 1 {
+                    format!("Team {}", craft.team)
+                } else {
+                    score.name().into()
+                };
+                *points.entry(name).or_default() += score.points();
+            }
+        }
+        let mut all: Vec<_> = points.into_iter().collect();
+        all.sort_by_key(|(_, points)| -points);
+        all
+    }
+
+    fn begin_round(&mut self, world: &mut ShooterWorld) {
+        self.round += 1;
+        self.is_break = false;
+        for craft in self.crafts.values_mut() {
+            craft.shots = 0;
+            if let Some(mut score) = world.edit(craft.row) {
+                score.points().set(0);
+                score.hits().set(0);
+                score.accuracy().set(0);
+            }
+        }
+        let round = self.round;
+        let time = Duration::from_mins(self.minutes);
+        if let Some(mut state) = world.edit_state::<Match>() {
+            state.round().set(round);
+            state.winner().set("");
+            state.time_left().set_both(time.as_secs_f32(), -1.0);
+        }
+        world.after(time, ShooterTimer::TimeUp(round));
+    }
+
+    fn end_round(&mut self, world: &mut ShooterWorld, winner: &str) {
+        self.is_break = true;
+        let round = self.round;
+        let rest = TABLES.round.break_s;
+        if let Some(mut state) = world.edit_state::<Match>() {
+            state.winner().set(winner);
+            state.time_left().set_both(rest, -1.0);
+        }
+        world.announce(RoundOver { round, winner: winner.into() });
+        world.after(Duration::from_secs_f32(rest), ShooterTimer::NextRound(round));
+    }
+
+    /// Once a second: what changes by itself.
+    fn update_rows(&self, world: &mut ShooterWorld) {
+        for craft in self.crafts.values() {
+            let ping = craft.player.and_then(|player| world.ping(player));
+            let ping = ping.map_or(0, |ping| ping.as_millis() as i64);
+            let Some(mut score) = world.edit(craft.row) else { continue };
+            let accuracy = score.hits().get() * 100 / craft.shots.max(1);
+            if score.accuracy().get() != accuracy {
+                score.accuracy().set(accuracy);
+            }
+            if score.ping().get() != ping {
+                score.ping().set(ping);
+            }
+        }
+    }
+}
+
+impl Game for Shooter {
+    const INFO: GameInfo =
+        GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.")
+            .parameters(PARAMETERS);
+    type Avatar = Ship;
+    type Command = NoCommand;
+    type Refusal = NoRefusal;
+
+    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
+        self.goal = parameters.whole("goal") as i64;
+        self.minutes = parameters.whole("minutes");
+        self.rounds = parameters.whole("rounds") as i64;
+        self.teams = parameters.whole("teams") as u8;
+        self.ships = parameters.whole("ships") as usize;
+        self.asteroids = parameters.whole("asteroids") as u32;
+        Ok(())
+    }
+
+    fn planned_objects(&self) -> u64 {
+        // A ship has a row, and some missiles under way.
+        self.ships as u64 * 8 + u64::from(self.asteroids)
+    }
+
+    fn start(&mut self, world: &mut ShooterWorld) {
+        flight::add_walls(world);
+        let (round, goal) = (1.into(), self.goal.into());
+        let time_left = Gauge::of((self.minutes * 60) as f32);
+        world.spawn(Match { round, goal, time_left, winner: "".into() });
+        flight::spawn_asteroids(world, self.asteroids);
+        self.adjust_pilots(world);
+    }
+
+    fn join(&mut self, world: &mut ShooterWorld, newcomer: Newcomer<'_>) -> Id<Ship> {
+        let ship = self.add_ship(world, Some(newcomer.id), newcomer.name);
+        self.adjust_pilots(world);
+        ship
+    }
+
+    fn rename(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>) {
+        world.avatar(player).name().set(player.name());
+        if let Some(mut score) = world.edit_row::<Score>(player) {
+            score.name().set(player.name());
+        }
+    }
+
+    fn leave(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>) {
+        self.crafts.remove(&player.avatar());
+        self.adjust_pilots(world);
+    }
+
+    fn timer(&mut self, world: &mut ShooterWorld, timer: ShooterTimer, due: GameTime) {
+        match timer {
+            ShooterTimer::Vanish(missile) => {
+                self.missiles.remove(&missile);
+                world.despawn_at(missile, due);
+            }
+            ShooterTimer::Drift(asteroid) => flight::drift(world, asteroid),
+            ShooterTimer::Unshield(ship) => {
+                if let Some(mut ship) = world.edit(ship) {
+                    ship.shielded().set(false);
+                }
+            }
+            ShooterTimer::TimeUp(round) if round == self.round && self.is_playing() => {
+                let winner = self.standings(world).into_iter().next();
+                self.end_round(world, &winner.map_or_else(String::new, |(name, _)| name));
+            }
+            ShooterTimer::NextRound(round) if round == self.round => {
+                if round == self.rounds {
+                    self.is_over = true;
+                } else {
+                    self.begin_round(world);
+                }
+            }
+            ShooterTimer::TimeUp(_) | ShooterTimer::NextRound(_) => {}
+        }
+    }
+
+    fn step(&mut self, world: &mut ShooterWorld, dt: Duration) {
+        self.find_hits(world);
+        let ships: Vec<Id<Ship>> = self.crafts.keys().copied().collect();
+        for ship in ships {
+            let Some(mut craft) = self.crafts.get(&ship).cloned() else { continue };
+            craft.helm = if let Some(player) = craft.player {
+                Helm::of_player(world, player)
+            } else {
+                let mut course = craft.course;
+                let helm = self.pilot(world, ship, &craft, &mut course);
+                craft.course = course;
+                helm
+            };
+            flight::fly(world, ship, &mut craft, dt.as_secs_f32());
+            self.fire(world, ship, &mut craft);
+            self.crafts.insert(ship, craft);
+        }
+        let second = |time: GameTime| time.micros() / 1_000_000;
+        if second(world.now()) != second(world.previous_now()) {
+            self.update_rows(world);
+        }
+    }
+
+    fn sees(&self, world: &ShooterWorld, viewer: Id<Ship>, object: ObjectId, sight: Sight) -> bool {
+        SIGHT.sees(world, viewer, object, sight)
+    }
+
+    fn sight_checks(&self) -> SightChecks {
+        SightChecks::ON_DEMAND.every_ticks(4).on_turn(5.0)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_over
+    }
+}

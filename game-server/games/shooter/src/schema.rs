@@ -1,0 +1,134 @@
+//! What clients know of the game.
+
+use ambit::prelude::*;
+
+/// A ship of a player or a pilot.
+#[derive(Kind)]
+#[look(glyph = 'A', shape = arrow, colour = 0x60_c0ff, size = 3.0, label = name)]
+pub struct Ship {
+    /// It flies where its nose points.
+    pub pose: YawPose<64, 8>,
+    /// Of the player or the pilot.
+    pub name: Text<24>,
+    /// It was hit just now, and cannot be hit.
+    pub shielded: Flag,
+}
+
+/// A missile flies straight on, at a constant speed.
+#[derive(Kind)]
+#[look(glyph = '*', shape = disc, colour = 0xff_c040, size = 0.7)]
+pub struct Missile {
+    /// To where it ends, unless it hits.
+    pub path: Path,
+}
+
+/// An asteroid drifts, and stops ships and missiles.
+#[derive(Kind)]
+#[look(glyph = 'O', shape = disc, colour = 0x90_7860, size = 8.0)]
+pub struct Asteroid {
+    /// From one place to the next.
+    pub path: Path,
+}
+
+/// The match.
+#[derive(Kind)]
+#[kind(room_wide)]
+pub struct Match {
+    /// Counted from 1.
+    pub round: Number<1, 9_999>,
+    /// Whoever has so many points wins.
+    pub goal: Number<1, 999>,
+    /// Seconds to the end of the round or, after it, to the next one.
+    pub time_left: Gauge<3_600>,
+    /// Of the last round; empty while one is played.
+    pub winner: Text<24>,
+}
+
+/// A row of the table: a player, or a pilot.
+#[derive(Kind)]
+#[kind(room_wide)]
+pub struct Score {
+    /// As at the ship.
+    pub name: Text<24>,
+    /// In this round.
+    pub points: Number<-9_999, 9_999>,
+    /// How often a missile hit, in this round.
+    pub hits: Number<0, 9_999>,
+    /// How many missiles of a hundred hit, in this round.
+    pub accuracy: Number<0, 100>,
+    /// The round trip to the player's client, in milliseconds.
+    pub ping: Number<0, 999>,
+    /// 0 without teams.
+    pub team: Number<0, 4>,
+}
+
+/// A ship has fired.
+#[derive(Event)]
+pub struct Fired {
+    /// The ship.
+    pub ship: Id<Ship>,
+}
+
+/// A missile has hit a ship.
+#[derive(Event)]
+pub struct Hit {
+    /// The ship that was hit.
+    #[about]
+    pub target: Id<Ship>,
+    /// The ship that fired.
+    pub by: Option<Id<Ship>>,
+    /// Where.
+    pub at: Position,
+}
+
+/// A shot that is heard and not seen.
+#[derive(Sound)]
+pub struct Bang;
+
+/// A hit that is heard and not seen.
+#[derive(Sound)]
+pub struct Boom;
+
+/// A round is over, for everybody.
+#[derive(Event)]
+pub struct RoundOver {
+    /// Its number.
+    pub round: i64,
+    /// A player, a pilot or a team; empty if nobody has won.
+    pub winner: Text<24>,
+}
+
+/// What players hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Controls)]
+pub enum ShipControl {
+    /// Turn to the left.
+    #[key("a", "arrowleft")]
+    TurnLeft,
+    /// Turn to the right.
+    #[key("d", "arrowright")]
+    TurnRight,
+    /// Fly faster.
+    #[key("w", "arrowup")]
+    Accelerate,
+    /// Fly slower.
+    #[key("s", "arrowdown")]
+    Brake,
+    /// Fire missiles.
+    #[key("space")]
+    Fire,
+}
+
+/// What the game is reminded of.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ShooterTimer {
+    /// A missile is where its path ends.
+    Vanish(Id<Missile>),
+    /// An asteroid is at the end of its leg.
+    Drift(Id<Asteroid>),
+    /// A ship can be hit again.
+    Unshield(Id<Ship>),
+    /// The time of the round with this number is over.
+    TimeUp(i64),
+    /// The break after the round with this number is over.
+    NextRound(i64),
+}

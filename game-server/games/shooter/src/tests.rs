@@ -1,0 +1,224 @@
+//! The rules, with real clients on virtual time.
+
+use ambit::prelude::*;
+use ambit::test::{Line, Seen, TestClient, TestRoom};
+
+use crate::schema::{Missile, Score};
+use crate::tables::TABLES;
+use crate::{Ship, ShipControl, Shooter};
+
+type Room = TestRoom<Shooter>;
+
+/// Two players who are alone.
+fn duel(parameters: &[(&str, &str)]) -> (Room, TestClient, TestClient) {
+    let alone = [("ships", "0"), ("asteroids", "0")];
+    let mut room = Room::with(&[&alone[..], parameters].concat());
+    let ann = room.join("ann", Line::default());
+    let bob = room.join("bob", Line::default());
+    (room, ann, bob)
+}
+
+/// Puts a player's ship somewhere, at rest.
+fn put(room: &mut Room, client: TestClient, at: Position, yaw: f32) {
+    let player = room.player(client);
+    room.edit(|world, game| {
+        let ship = world.player(player).expect("the player is in the room").avatar();
+        let craft = game.crafts.get_mut(&ship).expect("each player has a ship");
+        (craft.at, craft.yaw, craft.speed) = (at, yaw, 0.0);
+    });
+    room.run(100.millis());
+}
+
+fn score(room: &Room, client: TestClient) -> (i64, i64) {
+    let row = room.world().row::<Score>(room.player(client)).expect("each player has a row");
+    (row.points(), row.hits())
+}
+
+fn rows(room: &Room, client: TestClient) -> Vec<Seen> {
+    room.room_wide(client).into_iter().filter(|seen| seen.kind == "score").collect()
+}
+
+fn state(room: &Room, client: TestClient) -> Seen {
+    let mut states = room.room_wide(client).into_iter().filter(|seen| seen.kind == "match");
+    states.next().expect("there is a match")
+}
+
+fn events(room: &Room, client: TestClient, name: &str) -> usize {
+    room.events(client).iter().filter(|event| &*event.name == name).count()
+}
+
+#[test]
+fn the_tables_are_complete() {
+    let tables = &TABLES;
+    assert!(tables.missile.speed_m_per_s > 2.0 * tables.ship.top_speed_m_per_s);
+    assert!(tables.walls.iter().all(|wall| wall.half_x > 0.0 && wall.half_y > 0.0));
+    assert_eq!((tables.points.hit, tables.points.got_hit), (2, -1));
+}
+
+#[test]
+fn a_ship_turns_flies_and_brakes_by_keys() {
+    let (mut room, ann, _) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Accelerate]);
+    room.run(2.secs());
+    let flown = room.avatar(ann).expect("the ship is in sight").position;
+    assert!(flown.x > 55.0 && (flown.y - 30.0).abs() < 0.5, "{flown:?}");
+    room.hold(ann, [ShipControl::TurnLeft, ShipControl::Brake]);
+    room.run(2.secs());
+    let player = room.player(ann);
+    let world = room.world();
+    let ship = world.get(world.player(player).expect("she is there").avatar()).expect("her ship");
+    assert_eq!(ship.pose().speed(), 0.0);
+    assert!(ship.pose().yaw() > 1.0, "{}", ship.pose().yaw());
+}
+
+#[test]
+fn a_hit_gives_two_points_and_costs_one() {
+    let (mut room, ann, bob) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(1.secs());
+    room.hold(ann, []);
+    room.run(2.secs());
+    assert_eq!((score(&room, ann), score(&room, bob)), ((2, 1), (-1, 0)));
+    // The others passed through the shield.
+    for client in [ann, bob] {
+        assert_eq!(events(&room, client, "hit"), 1);
+        let seen: Vec<_> = rows(&room, client)
+            .iter()
+            .map(|row| (row.text("name").unwrap().to_owned(), row.number("points").unwrap()))
+            .collect();
+        assert_eq!(seen, [("ann".to_owned(), 2), ("bob".to_owned(), -1)]);
+    }
+    let mut missiles: Vec<Id<Missile>> = Vec::new();
+    room.world().find_all(&mut missiles);
+    assert!(missiles.is_empty(), "missiles end");
+    let accuracy = rows(&room, ann)[0].number("accuracy").unwrap();
+    assert!((20..=50).contains(&accuracy), "1 of 3 or so: {accuracy}");
+}
+
+#[test]
+fn a_wall_stops_missiles_and_ships() {
+    let (mut room, ann, bob) = duel(&[]);
+    // The middle of the map is a cross of walls.
+    put(&mut room, ann, Position::on_ground(130.0, 170.0), 0.0);
+    put(&mut room, bob, Position::on_ground(170.0, 170.0), 0.0);
+    room.hold(ann, [ShipControl::Fire, ShipControl::Accelerate]);
+    room.run(4.secs());
+    assert_eq!(score(&room, ann), (0, 0));
+    let at = room.avatar(ann).expect("the ship is in sight").position;
+    assert!(at.x < 147.0, "{at:?}");
+}
+
+#[test]
+fn who_reaches_the_goal_wins_and_the_next_round_begins() {
+    let (mut room, ann, bob) = duel(&[("goal", "2")]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(1.secs());
+    room.hold(ann, []);
+    let eve = room.join("eve", Line::default());
+    room.run(1.secs());
+    for client in [ann, bob] {
+        assert_eq!(events(&room, client, "round_over"), 1);
+    }
+    for client in [ann, bob, eve] {
+        assert_eq!(state(&room, client).text("winner"), Some("ann"));
+        assert_eq!(rows(&room, client).len(), 3, "who comes late has the table");
+    }
+    room.run(10.secs());
+    let next = state(&room, eve);
+    assert_eq!((next.number("round"), next.text("winner")), (Some(2), Some("")));
+    assert_eq!((score(&room, ann), score(&room, bob)), ((0, 0), (0, 0)));
+}
+
+#[test]
+fn after_the_last_round_all_are_back_in_the_room() {
+    let (mut room, ann, bob) = duel(&[("goal", "2"), ("rounds", "1")]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(3.secs());
+    assert!(!room.is_finished());
+    room.run(10.secs());
+    assert!(room.is_finished());
+}
+
+#[test]
+fn a_round_ends_when_its_time_is_over() {
+    let (mut room, ann, _) = duel(&[("minutes", "1")]);
+    room.run(58.secs());
+    assert_eq!(events(&room, ann, "round_over"), 0);
+    room.run(4.secs());
+    assert_eq!(events(&room, ann, "round_over"), 1);
+}
+
+#[test]
+fn members_of_a_team_do_not_hit_each_other() {
+    let (mut room, ann, bob) = duel(&[("teams", "2")]);
+    let eve = room.join("eve", Line::default());
+    room.run(1.secs());
+    let teams = rows(&room, ann).iter().map(|row| row.number("team")).collect::<Vec<_>>();
+    assert_eq!(teams, [Some(1), Some(2), Some(1)]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, eve, Position::on_ground(60.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(80.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(3.secs());
+    assert_eq!(score(&room, eve), (0, 0));
+    assert!(score(&room, ann).0 >= 2 && score(&room, bob).0 < 0, "through the friend");
+}
+
+#[test]
+fn pilots_fly_where_players_are_missing_and_make_room_for_them() {
+    let mut room = Room::with(&[("ships", "3"), ("asteroids", "2")]);
+    let count = |room: &Room| {
+        let mut ships: Vec<Id<Ship>> = Vec::new();
+        room.world().find_all(&mut ships);
+        (ships.len(), room.world().players().len())
+    };
+    let clients = ["ann", "bob", "eve", "joe"].map(|name| {
+        let client = room.join(name, Line::default());
+        (client, count(&room))
+    });
+    assert_eq!(clients.map(|(_, count)| count), [(3, 1), (3, 2), (3, 3), (4, 4)]);
+    for (client, _) in &clients[1..] {
+        room.leave(*client);
+    }
+    room.run(1.secs());
+    assert_eq!(count(&room), (3, 1));
+    assert_eq!(rows(&room, clients[0].0).len(), 3);
+}
+
+#[test]
+fn pilots_play_a_round_to_its_end_among_themselves() {
+    let mut room = Room::with(&[("ships", "4"), ("goal", "10"), ("minutes", "60")]);
+    let ann = room.join("ann", Line::default());
+    for _ in 0..60 {
+        room.run(10.secs());
+        if events(&room, ann, "round_over") > 0 {
+            break;
+        }
+    }
+    assert!(events(&room, ann, "round_over") > 0, "nobody has won in ten minutes");
+}
+
+#[test]
+fn a_match_goes_on_at_another_host() {
+    let (mut room, ann, bob) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(1.secs());
+    room.hold(ann, []);
+    room.run(1.secs());
+    room.move_to_another_host();
+    room.run(1.secs());
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(1.secs());
+    room.hold(ann, []);
+    room.run(1.secs());
+    assert_eq!((score(&room, ann), score(&room, bob)), ((4, 2), (-2, 0)));
+}
