@@ -28,7 +28,7 @@ mod text;
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
 
-use crate::object::{ObjectMut, ObjectRef, Spawn};
+use crate::object::{Named, ObjectMut, ObjectRef, Spawn};
 
 pub use self::flag::{Flag, FlagMut, FlagRef};
 pub use self::gauge::{Gauge, GaugeMut, GaugeRef};
@@ -121,35 +121,32 @@ pub const fn label<C: Label>(index: u8) -> u8 {
     index
 }
 
-/// What a game does with most positions, for the log.
-const MOVES: &str = "moves an object to";
-
 /// `None`, with an error in the log, for a number that is not finite.
-pub(crate) fn finite(value: f32, what: &str) -> Option<f32> {
+fn finite(of: &impl Named, value: f32, what: &str) -> Option<f32> {
     if value.is_finite() {
         Some(value)
     } else {
-        tracing::error!("a game sets {what} to {value}: ignored");
+        tracing::error!("a game sets the {what} of {} to {value}: ignored", of.name());
         None
     }
 }
 
 /// `None`, with an error in the log, for numbers that are not all finite.
-fn all_finite<const N: usize>(values: [f32; N], what: &str) -> Option<[f32; N]> {
+fn all_finite<const N: usize>(of: &impl Named, values: [f32; N], what: &str) -> Option<[f32; N]> {
     if values.iter().all(|value| value.is_finite()) {
         Some(values)
     } else {
-        tracing::error!("a game sets {what} to {values:?}: ignored");
+        tracing::error!("a game sets the {what} of {} to {values:?}: ignored", of.name());
         None
     }
 }
 
 /// `None`, with an error in the log, for a position that is not finite.
-pub(crate) fn finite_position(position: Position, what: &str) -> Option<Position> {
+fn finite_position(of: &impl Named, position: Position) -> Option<Position> {
     if position.is_finite() {
         Some(position)
     } else {
-        tracing::error!("a game {what} {position:?}: ignored");
+        tracing::error!("a game moves {} to {position:?}: ignored", of.name());
         None
     }
 }

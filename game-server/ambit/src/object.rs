@@ -40,6 +40,33 @@ impl ObjectMut<'_> {
     }
 }
 
+/// What an object is called in the log.
+pub(crate) trait Named {
+    fn name(&self) -> String;
+}
+
+impl Named for ObjectRef<'_> {
+    fn name(&self) -> String {
+        format!("the {} {}", kind_name(self.world, self.world.kind(self.id)), self.id)
+    }
+}
+
+impl Named for ObjectMut<'_> {
+    fn name(&self) -> String {
+        self.to_ref().name()
+    }
+}
+
+impl Named for Spawn<'_> {
+    fn name(&self) -> String {
+        format!("a new {}", kind_name(self.world, self.kind))
+    }
+}
+
+fn kind_name(world: &RoomWorld, kind: u8) -> &str {
+    world.schema().kind(kind).map_or("object", |kind| &kind.name)
+}
+
 /// The creation of an object.
 pub struct Spawn<'w> {
     pub(crate) world: &'w RoomWorld,

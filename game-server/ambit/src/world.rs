@@ -15,7 +15,7 @@ use ambit_room::logic::world::{EventAudience, World as RoomWorld};
 use fastrand::Rng;
 use ref_cast::RefCast;
 
-use crate::component::{finite, finite_position, replace_pose};
+use crate::component::replace_pose;
 use crate::declare::{Declare, SavedTimer as _, TimerOf};
 use crate::event::{AboutObject, EventOf};
 use crate::field::Value;
@@ -407,7 +407,9 @@ impl<G> World<G> {
         let (now, mut fields) = (self.room.now(), event.into_fields());
         for value in &mut fields {
             if let Value::Position(position) = value {
-                if finite_position(*position, "sends an event with").is_none() {
+                if !position.is_finite() {
+                    let event = &self.room.schema().events[usize::from(E::INDEX)].name;
+                    tracing::error!("a game sends the event {event} with {position:?}: ignored");
                     return Emitted { world: None, game: PhantomData };
                 }
                 *position = nearest_on_wire(*position);
@@ -558,10 +560,11 @@ impl<G> Emitted<'_, G> {
     /// who do not get the event get the sound, through walls and from behind. They learn its
     /// direction on the map in 16 steps and its loudness in four, and when it was; no place, no id.
     pub fn heard<S: SoundOf<G>>(mut self, radius_m: f32) -> Self {
-        let radius_m = finite(radius_m, "how far a sound is heard").unwrap_or_default();
-        if radius_m > 0.0
-            && let Some(world) = &mut self.world
-        {
+        let Some(world) = &mut self.world else { return self };
+        if !radius_m.is_finite() {
+            let sound = &world.schema().events[usize::from(S::INDEX)].name;
+            tracing::error!("a game lets {sound} be heard within {radius_m} m: ignored");
+        } else if radius_m > 0.0 {
             world.set_sound_of_last_event(S::INDEX, radius_m);
         }
         self

@@ -173,7 +173,15 @@ impl<'i> ComponentField<'i> {
                 attribute.parse_nested_meta(|meta| {
                     if meta.path.is_ident("format") {
                         let format: Expr = meta.value()?.parse()?;
-                        codec = quote!(<#ty as ::ambit::__private::Posed>::codec_of(#format));
+                        codec = quote!({
+                            const _: () = ::core::assert!(
+                                <#ty as ::ambit::__private::Posed>::HAS_VELOCITIES
+                                    || ::core::option::Option::is_none(&(#format).motion),
+                                "a `YawPose` has a speed along its heading and no other velocity: \
+                                 use a `FreePose` for what drifts"
+                            );
+                            <#ty as ::ambit::__private::Posed>::codec_of(#format)
+                        });
                         Ok(())
                     } else {
                         Err(unknown_option(&meta, "`format = EXPRESSION`"))

@@ -139,7 +139,9 @@ impl GaugeMut<'_> {
     /// Sets the value and its change a second. If one of them is not finite, nothing changes, with
     /// an error in the log.
     pub fn set_both(&mut self, value: f32, rate_per_s: f32) {
-        let numbers = finite(value, "a gauge").zip(finite(rate_per_s, "a gauge's rate"));
+        let object = &self.object;
+        let numbers =
+            finite(object, value, "gauge").zip(finite(object, rate_per_s, "rate of a gauge"));
         if let Some((value, rate)) = numbers {
             let ObjectMut { world, id } = &mut self.object;
             world.set_gauge(*id, self.index, self.from, value, rate);
@@ -165,8 +167,8 @@ impl<const MAX: u32> Attribute for Gauge<MAX> {
             Some(Codec::Gauge { max }) => max,
             _ => MAX as f32,
         };
-        let value = finite(self.value, "a gauge").unwrap_or(max);
-        let rate = finite(self.rate, "a gauge's rate").unwrap_or(0.0);
+        let value = finite(spawn, self.value, "gauge").unwrap_or(max);
+        let rate = finite(spawn, self.rate, "rate of a gauge").unwrap_or(0.0);
         Component::gauge(spawn.now(), value, rate, max)
     }
 

@@ -5,7 +5,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
-use super::{MOVES, Place, finite_position};
+use super::{Place, finite_position};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// A path: positions over time, straight from one point to the next.
@@ -66,12 +66,13 @@ impl PathMut<'_> {
     /// prevents that. If it is not finite, nothing changes (with an error in the log), and the
     /// result is now. A speed that is not above zero, or not finite, stops the object.
     pub fn walk_to(&mut self, target: Position, speed_m_per_s: f32) -> GameTime {
+        let target = finite_position(&self.0, target);
         let ObjectMut { world, id } = &mut self.0;
         if !(speed_m_per_s.is_finite() && speed_m_per_s > 0.0) {
             world.stop(*id, world.now());
             return world.now();
         }
-        match finite_position(target, MOVES) {
+        match target {
             Some(target) => world.walk_to(*id, target, speed_m_per_s),
             None => world.now(),
         }
@@ -91,7 +92,7 @@ impl PathMut<'_> {
     /// Moves to another position at once; it is at rest there. If the position is not finite,
     /// nothing changes, with an error in the log.
     pub fn teleport(&mut self, to: Position) {
-        if let Some(to) = finite_position(to, MOVES) {
+        if let Some(to) = finite_position(&self.0, to) {
             self.0.world.teleport(self.0.id, to);
         }
     }
@@ -105,14 +106,11 @@ impl PathMut<'_> {
         points: impl IntoIterator<Item = (GameTime, Position)>,
     ) {
         let from = self.0.earliest(from);
-        let mut points = points
-            .into_iter()
-            .filter_map(|(time, position)| {
-                Some((time.max(from), finite_position(position, MOVES)?))
-            })
-            .map(|(time, position)| (time, Waypoint::walk(position)))
-            .peekable();
-        if points.peek().is_none() {
+        let points = points.into_iter().filter_map(|(time, position)| {
+            Some((time.max(from), Waypoint::walk(finite_position(&self.0, position)?)))
+        });
+        let points: Vec<_> = points.collect();
+        if points.is_empty() {
             return self.stop_at(from);
         }
         self.0.world.replace_path(self.0.id, from, points);
@@ -128,7 +126,7 @@ impl Place for Path {
     }
 
     fn initial(self, spawn: &Spawn<'_>, _: u8) -> Component {
-        let start = finite_position(self.start, MOVES).unwrap_or_default();
+        let start = finite_position(spawn, self.start).unwrap_or_default();
         Component::at_rest(spawn.now(), start)
     }
 

@@ -6,8 +6,8 @@ use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
 use ambit_room::logic::world::World as RoomWorld;
 
-use super::{MOVES, Place, all_finite, finite, finite_position};
-use crate::object::{ObjectMut, ObjectRef, Spawn};
+use super::{Place, all_finite, finite, finite_position};
+use crate::object::{Named, ObjectMut, ObjectRef, Spawn};
 
 /// No turn.
 const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
@@ -19,6 +19,10 @@ const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
     note = "`#[pose(format = ...)]` belongs to a `YawPose` or a `FreePose`"
 )]
 pub trait Posed: Place {
+    /// Whether its format may have velocities.
+    #[doc(hidden)]
+    const HAS_VELOCITIES: bool;
+
     #[doc(hidden)]
     fn codec_of(format: PoseFormat) -> Codec {
         Codec::Pose(format)
@@ -92,6 +96,12 @@ impl<const PER_METRE: u16, const BITS: u8> FreePose<PER_METRE, BITS> {
         Self(InitialPose::Metres { position, quaternion, velocities: Some((linear, angular)) })
     }
 
+    /// Upright, with a heading (the angle from x towards y), and moving in any direction: for what
+    /// drifts. Only a format with velocities sends them.
+    pub fn upright(position: Position, yaw_rad: f32, linear: [f32; 3]) -> Self {
+        Self::moving(position, turned_by(yaw_rad), linear, [0.0; 3])
+    }
+
     /// A pose on the grid of its kind, as physics has it that clients share.
     pub const fn exact(pose: Pose) -> Self {
         Self(InitialPose::Exact(pose))
@@ -142,8 +152,10 @@ impl YawPoseMut<'_> {
     /// Sets position, heading (from x towards y) and speed along it, from now on. If one of them is
     /// not finite, nothing changes, with an error in the log.
     pub fn set(&mut self, position: Position, yaw_rad: f32, speed_m_per_s: f32) {
-        let numbers = finite(yaw_rad, "a heading").zip(finite(speed_m_per_s, "a speed"));
-        if let (Some(position), Some((yaw, speed))) = (finite_position(position, MOVES), numbers) {
+        let numbers =
+            finite(&self.0, yaw_rad, "heading").zip(finite(&self.0, speed_m_per_s, "speed"));
+        let position = finite_position(&self.0, position);
+        if let (Some(position), Some((yaw, speed))) = (position, numbers) {
             self.0.world.set_pose(self.0.id, position, yaw, speed);
         }
     }
@@ -163,6 +175,12 @@ impl FreePoseRef<'_> {
     /// The position, from now on.
     pub fn position(&self) -> Position {
         self.0.world.position(self.0.id)
+    }
+
+    /// The heading: where its x axis points on the map, from x towards y, in radians.
+    pub fn yaw(&self) -> f32 {
+        let [x, y, z, w] = self.quaternion();
+        (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z))
     }
 
     /// The orientation as a unit quaternion (x, y, z, w).
@@ -209,6 +227,12 @@ impl FreePoseMut<'_> {
         self.set_metres(position, quaternion, Some((linear, angular)));
     }
 
+    /// Sets position, heading (from x towards y; it stays upright) and velocity in metres a second,
+    /// in any direction, from now on: for what drifts. Otherwise as [`set`](Self::set).
+    pub fn set_upright(&mut self, position: Position, yaw_rad: f32, linear: [f32; 3]) {
+        self.set_metres(position, turned_by(yaw_rad), Some((linear, [0.0; 3])));
+    }
+
     /// Sets a pose on the grid of its kind, from now on.
     pub fn replace(&mut self, pose: Pose) {
         replace_pose(self.0.world, self.0.id, pose);
@@ -226,8 +250,9 @@ impl FreePoseMut<'_> {
         quaternion: [f32; 4],
         velocities: Option<([f32; 3], [f32; 3])>,
     ) {
-        let turned = finite_position(position, MOVES).zip(unit(quaternion));
-        let velocities = velocities.map_or(Some(None), |both| finite_velocities(both).map(Some));
+        let turned = finite_position(&self.0, position).zip(unit(&self.0, quaternion));
+        let velocities =
+            velocities.map_or(Some(None), |both| finite_velocities(&self.0, both).map(Some));
         if let Some(((position, quaternion), velocities)) = turned.zip(velocities) {
             let format = format_of(self.0.to_ref());
             let pose = format.moving(position, quaternion, velocities);
@@ -249,9 +274,9 @@ impl<const PER_METRE: u16, const BITS: u8> Place for YawPose<PER_METRE, BITS> {
     }
 
     fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {
-        let position = finite_position(self.position, MOVES).unwrap_or_default();
-        let yaw = finite(self.yaw_rad, "a heading").unwrap_or(0.0);
-        let speed = finite(self.speed_m_per_s, "a speed").unwrap_or(0.0);
+        let position = finite_position(spawn, self.position).unwrap_or_default();
+        let yaw = finite(spawn, self.yaw_rad, "heading").unwrap_or(0.0);
+        let speed = finite(spawn, self.speed_m_per_s, "speed").unwrap_or(0.0);
         let format = format_at::<Self>(spawn, index);
         Component::Pose(format.pose(position, yaw, speed))
     }
@@ -287,9 +312,10 @@ impl<const PER_METRE: u16, const BITS: u8> Place for FreePose<PER_METRE, BITS> {
                 upright_at(Position::default())
             }
             InitialPose::Metres { position, quaternion, velocities } => {
-                let position = finite_position(position, MOVES).unwrap_or_default();
-                let quaternion = unit(quaternion).unwrap_or(UPRIGHT);
-                format.moving(position, quaternion, velocities.and_then(finite_velocities))
+                let position = finite_position(spawn, position).unwrap_or_default();
+                let quaternion = unit(spawn, quaternion).unwrap_or(UPRIGHT);
+                let velocities = velocities.and_then(|both| finite_velocities(spawn, both));
+                format.moving(position, quaternion, velocities)
             }
         })
     }
@@ -303,9 +329,13 @@ impl<const PER_METRE: u16, const BITS: u8> Place for FreePose<PER_METRE, BITS> {
     }
 }
 
-impl<const PER_METRE: u16, const BITS: u8> Posed for YawPose<PER_METRE, BITS> {}
+impl<const PER_METRE: u16, const BITS: u8> Posed for YawPose<PER_METRE, BITS> {
+    const HAS_VELOCITIES: bool = false;
+}
 
-impl<const PER_METRE: u16, const BITS: u8> Posed for FreePose<PER_METRE, BITS> {}
+impl<const PER_METRE: u16, const BITS: u8> Posed for FreePose<PER_METRE, BITS> {
+    const HAS_VELOCITIES: bool = true;
+}
 
 /// Sets the pose of an object that exists; with an error in the log if it cannot have this one.
 pub(crate) fn replace_pose(world: &mut RoomWorld, object: ObjectId, pose: Pose) {
@@ -338,13 +368,19 @@ fn pose_of(object: ObjectRef<'_>) -> Pose {
 }
 
 fn put_at(object: &mut ObjectMut<'_>, position: Position) {
-    if let Some(position) = finite_position(position, MOVES) {
+    if let Some(position) = finite_position(object, position) {
         object.world.put_at(object.id, position);
     }
 }
 
+/// The quaternion of a turn about the vertical; not finite if the angle is not.
+fn turned_by(yaw_rad: f32) -> [f32; 4] {
+    let (sin, cos) = (yaw_rad / 2.0).sin_cos();
+    [0.0, 0.0, sin, cos]
+}
+
 /// The nearest unit quaternion; `None`, with an error in the log, if there is none.
-fn unit(quaternion: [f32; 4]) -> Option<[f32; 4]> {
+fn unit(of: &impl Named, quaternion: [f32; 4]) -> Option<[f32; 4]> {
     let length = quaternion.iter().map(|part| part * part).sum::<f32>().sqrt();
     // A quaternion that is a unit one already keeps its bits.
     if (length - 1.0).abs() < 1e-4 {
@@ -352,11 +388,14 @@ fn unit(quaternion: [f32; 4]) -> Option<[f32; 4]> {
     } else if length.is_normal() {
         Some(quaternion.map(|part| part / length))
     } else {
-        tracing::error!("a game turns an object by {quaternion:?}: ignored");
+        tracing::error!("a game turns {} by {quaternion:?}: ignored", of.name());
         None
     }
 }
 
-fn finite_velocities((linear, angular): ([f32; 3], [f32; 3])) -> Option<([f32; 3], [f32; 3])> {
-    all_finite(linear, "a velocity").zip(all_finite(angular, "an angular velocity"))
+fn finite_velocities(
+    of: &impl Named,
+    (linear, angular): ([f32; 3], [f32; 3]),
+) -> Option<([f32; 3], [f32; 3])> {
+    all_finite(of, linear, "velocity").zip(all_finite(of, angular, "angular velocity"))
 }

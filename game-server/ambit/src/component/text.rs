@@ -72,6 +72,7 @@ impl<const BYTES: u32> Attribute for Text<BYTES> {
     type Mut<'w> = TextMut<'w>;
 
     fn codec() -> Codec {
+        const { assert!(BYTES >= 1 && BYTES <= 200, "a `Text<BYTES>` has 1 to 200 bytes") };
         Codec::Text { max_bytes: BYTES }
     }
 

@@ -189,3 +189,66 @@ fn despite_loss_no_object_that_has_rested_starts_a_tick_too_early() {
         watched.run(3_000, |_, _| ());
     }
 }
+
+mod drifting {
+    use ambit::prelude::*;
+    use ambit::test::{Line, TestRoom};
+    use ambit::{MotionFormat, PoseFormat, Turning};
+
+    const FORMAT: PoseFormat = PoseFormat {
+        per_metre: 256,
+        turn: Turning::Free { bits: 9 },
+        motion: Some(MotionFormat { linear: 64, angular: 64 }),
+    };
+
+    #[derive(Kind)]
+    struct Ship {
+        #[pose(format = FORMAT)]
+        pose: FreePose,
+    }
+
+    /// Ships look to the north and drift to the east.
+    #[derive(Default, Serialize, Deserialize, Declare)]
+    #[declare(kinds(Ship))]
+    struct Drift;
+
+    impl Game for Drift {
+        const INFO: GameInfo = GameInfo::new("drift", "Drift.");
+        type Avatar = Ship;
+        type Command = NoCommand;
+        type Refusal = NoRefusal;
+
+        fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Ship> {
+            let at = Position::on_ground(20.0, 50.0);
+            let north = std::f32::consts::FRAC_PI_2;
+            world.spawn(Ship { pose: FreePose::upright(at, north, [4.0, 0.0, 0.0]) })
+        }
+
+        fn step(&mut self, world: &mut World<Self>, dt: Duration) {
+            let ships: Vec<Id<Ship>> = world.players().map(Player::avatar).collect();
+            for ship in ships {
+                let Some(pose) = world.get(ship).map(|ship| ship.pose()) else { continue };
+                let (Position { x, y, .. }, yaw) = (pose.position(), pose.yaw());
+                let to = Position::on_ground(x + 4.0 * dt.as_secs_f32(), y);
+                if let Some(mut ship) = world.edit(ship) {
+                    ship.pose().set_upright(to, yaw, [4.0, 0.0, 0.0]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_ship_may_drift_where_its_nose_does_not_point() {
+        let mut room = TestRoom::<Drift>::new();
+        let ann = room.join("ann", Line::default());
+        room.run(2.secs());
+        let ship = room.avatar(ann).expect("the ship is in sight");
+        let world = room.world();
+        let player = world.player(room.player(ann)).expect("she is there");
+        let truth = world.get(player.avatar()).expect("her ship").pose();
+        assert!((truth.yaw() - std::f32::consts::FRAC_PI_2).abs() < 0.02, "{}", truth.yaw());
+        assert!(truth.position().x > 26.0 && (truth.position().y - 50.0).abs() < 0.1);
+        let behind = truth.position().x - ship.position.x;
+        assert!((0.0..2.0).contains(&behind), "what is shown follows the truth: {behind}");
+    }
+}
