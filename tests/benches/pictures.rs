@@ -29,6 +29,7 @@ fn main() -> Result<()> {
     let mut bots = [
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
+        start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "size=200x200"])?,
     ];
     let drawn = tokio::runtime::Runtime::new()?.block_on(draw_all(&scratch, &server, &folder));
     for bots in &mut bots {
@@ -50,9 +51,6 @@ fn start_bots(
     command.args(["--server", &server.world.to_string(), "--seconds", BOTS_S]);
     command.args(["--count", "12", "--room", room, "--game", game]);
     command.args(["--capacity", "32"]);
-    if game == "cubes" {
-        command.args(["--profile", "cubes"]);
-    }
     for parameter in parameters {
         command.args(["--param", parameter]);
     }
@@ -85,6 +83,11 @@ async fn draw_all(scratch: &ScratchFolder, server: &Server, folder: &Path) -> Re
     enter(&cuno, "playground").await?;
     draw(&cuno, folder, "cubes").await?;
     cuno.close().await?;
+
+    let rosa = open(scratch, server, dark, "rosa").await?;
+    enter(&rosa, "arena").await?;
+    draw(&rosa, folder, "shooter").await?;
+    rosa.close().await?;
 
     let phil = open(scratch, server, phone, "phil").await?;
     draw(&phil, folder, "lobby-phone").await?;

@@ -55,6 +55,9 @@ pub(crate) fn text(json: &Json) -> String {
         }
         "objects" => list(json, "objects", "nothing around", object),
         "table" => table(json),
+        "radar" => list(json, "lines", "nothing around", |line| {
+            line.as_str().unwrap_or_default().to_owned()
+        }),
         "left" => format!("you are out of room {}: {}", number(json, "room"), reason(json)),
         "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
         "notice" => format!("note: {}", word(json, "message")),

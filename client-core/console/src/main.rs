@@ -12,6 +12,7 @@ mod human;
 mod input;
 mod main_loop;
 mod printed_lines;
+mod radar;
 mod report;
 mod screen;
 mod script;

@@ -18,6 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use crate::human;
 use crate::input::{LineReceiver, LineTooLong};
+use crate::radar;
 use crate::report;
 use crate::screen::Screen;
 use crate::script::{Script, ScriptStep};
@@ -207,6 +208,10 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             ScriptStep::Table => {
                 let table = self.handle.run(report::table);
                 self.print(&table)?;
+            }
+            ScriptStep::Radar => {
+                let radar = self.handle.run(radar::radar);
+                self.print(&radar)?;
             }
             ScriptStep::Stats => {
                 let ages = &self.ages;

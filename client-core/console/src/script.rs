@@ -43,7 +43,7 @@ const GAME_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the next command waits to receive the player's own chat message, once the server has
 /// confirmed it.
 const ECHO_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long `objects` and `table` wait for the avatar: it takes a tick and the local lag to come
+/// How long `objects` and its like wait for the avatar: it takes a tick and the local lag to come
 /// into sight.
 const AVATAR_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the end waits for pending answers.
@@ -64,6 +64,8 @@ pub(crate) enum ScriptStep {
     Objects,
     /// Print what is room-wide.
     Table,
+    /// Draw the objects in sight.
+    Radar,
     /// Set whether poses are emitted as events.
     Watch(bool),
     Stats,
@@ -326,7 +328,8 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Game(_)
             | ConsoleCommand::Keys(_)
             | ConsoleCommand::Objects
-            | ConsoleCommand::Table => self.begin_in_game(now, line),
+            | ConsoleCommand::Table
+            | ConsoleCommand::Radar => self.begin_in_game(now, line),
             ConsoleCommand::Watch(on) => {
                 self.watching = on;
                 self.steps.push_back(ScriptStep::Watch(on));
@@ -361,8 +364,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 Err(problem) => ScriptStep::Error("usage", problem),
             },
             list => {
-                let is_table = list == ConsoleCommand::Table;
-                let then = if is_table { ScriptStep::Table } else { ScriptStep::Objects };
+                let then = match list {
+                    ConsoleCommand::Table => ScriptStep::Table,
+                    ConsoleCommand::Radar => ScriptStep::Radar,
+                    _ => ScriptStep::Objects,
+                };
                 if !avatar {
                     self.wait = WaitState::Avatar { then, until: now + AVATAR_TIMEOUT };
                     return;
@@ -496,8 +502,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             WaitState::Avatar { then, .. }
                 if !matches!(self.game, GamePresence::Present { avatar: false, .. }) =>
             {
-                let is_table = then == ScriptStep::Table;
-                let line = if is_table { ConsoleCommand::Table } else { ConsoleCommand::Objects };
+                let line = match then {
+                    ScriptStep::Table => ConsoleCommand::Table,
+                    ScriptStep::Radar => ConsoleCommand::Radar,
+                    _ => ConsoleCommand::Objects,
+                };
                 self.begin_in_game(now, line);
             }
             WaitState::LastAnswers { .. } if self.unanswered.is_empty() => {

@@ -56,6 +56,8 @@ pub enum ConsoleCommand {
     Objects,
     /// Show what is room-wide: the score, the state of the round.
     Table,
+    /// Draw what lies around, with characters.
+    Radar,
     /// Set whether updates are printed.
     Watch(bool),
     /// Print statistics of the connection.
@@ -107,6 +109,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("do NAME ...", "give a command of the game, also one that is called like one of these"),
     ("objects", "what lies around"),
     ("table", "what all players have: the score, the state of the round"),
+    ("radar", "what lies around, as a picture: north is up, the arrow is you"),
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
     ("wait 500ms", "do nothing for a while"),
@@ -141,6 +144,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
         ("table", []) => ConsoleCommand::Table,
+        ("radar", []) => ConsoleCommand::Radar,
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
         ("watch", ["off"]) => ConsoleCommand::Watch(false),
         ("stats", []) => ConsoleCommand::Stats,
@@ -392,6 +396,7 @@ mod tests {
         "do ready now",
         "objects",
         "table",
+        "radar",
         "watch on",
         "stats",
         "wait 500ms",

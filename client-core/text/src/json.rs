@@ -30,8 +30,8 @@ use ambit_client_core::command_words;
 /// The values of `ev`: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
-    "chat", "players", "renamed", "objects", "table", "stats", "left", "help", "error", "map",
-    "notice", "game",
+    "chat", "players", "renamed", "objects", "table", "radar", "stats", "left", "help", "error",
+    "map", "notice", "game",
 ];
 
 /// What the line of a game's event has beside its fields; `bots --dump` adds `client`.

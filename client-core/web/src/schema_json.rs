@@ -1,6 +1,7 @@
 //! A game's schema as JSON, for JavaScript: `Schema` in `ts/schema.ts` has the same keys.
 
 use ambit_client_core::command_words;
+use ambit_proto::pose::Turning;
 use ambit_proto::schema::{
     Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec, FieldType,
     Look, ObjectKind, PosePresentation, RefusalKind, Schema, Shape,
@@ -30,7 +31,14 @@ fn kind(kind: &ObjectKind) -> Json {
 fn component(component: &ComponentSpec) -> Json {
     let mut json = match component.codec {
         Codec::Path => json!({ "type": "path" }),
-        Codec::Pose(_) => json!({ "type": "pose" }),
+        Codec::Pose(format) => {
+            let turn = match format.turn {
+                Turning::Fixed => "fixed",
+                Turning::Yaw { .. } => "yaw",
+                Turning::Free { .. } => "free",
+            };
+            json!({ "type": "pose", "turn": turn })
+        }
         Codec::Gauge { max } => json!({ "type": "gauge", "max": max }),
         Codec::Flag => json!({ "type": "flag" }),
         Codec::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),

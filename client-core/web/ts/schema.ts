@@ -38,7 +38,8 @@ export interface Kind {
 
 export type Component = { name: string } & (
   | { type: "path" }
-  | { type: "pose" }
+  /** It turns not at all, about the vertical, or freely. */
+  | { type: "pose"; turn: "fixed" | "yaw" | "free" }
   | { type: "gauge"; max: number }
   | { type: "flag" }
   | { type: "number"; min: number; max: number }

@@ -393,3 +393,54 @@ fn a_page_says_why_it_cannot_connect() -> Result<()> {
         Ok(())
     })
 }
+
+/// The keys and buttons are those that the game declares, and the table is shown.
+#[test]
+fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-shooter");
+    let server = Server::start(&scratch, &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    let created = "create arena game=shooter goal=2 ships=6 asteroids=0 size=150x150";
+    bob.run_command(created, "created")?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join arena").await?;
+        ann.wait_for_avatar().await?;
+        let offered = "return [...document.querySelectorAll('.controls button')]
+            .map(button => button.ariaLabel);";
+        let declared = json!(["turn-left", "turn-right", "accelerate", "brake", "fire"]);
+        assert_eq!(ann.run(offered, json!({})).await?, declared);
+
+        // Counter-clockwise with the left key, clockwise with the right one.
+        for (key, sign) in [("ArrowLeft", 1.0), ("d", -1.0)] {
+            let script = "
+                const heading = () => (frame => frame.heading(frame.avatar))(ambit().game.frame());
+                const press = type => dispatchEvent(new KeyboardEvent(type, { key: args.key }));
+                const before = heading();
+                press('keydown');
+                const turned = await until(() => {
+                    const way = (heading() - before + 3 * Math.PI) % (2 * Math.PI) - Math.PI;
+                    return Math.abs(way) > 0.4 && way;
+                });
+                press('keyup');
+                return turned;";
+            let turned = ann.run(script, json!({ "key": key })).await?;
+            let turned = turned.as_f64().context("an angle")?;
+            ensure!(turned * sign > 0.0, "{key} has turned the ship by {turned}");
+        }
+
+        let names = "[...document.querySelectorAll('.score td')].map(cell => cell.textContent)";
+        let all = format!("(names => names.includes('ann') && names.includes('bob'))({names})");
+        ann.wait_for("the table", &all, json!({})).await?;
+        let state = "(table => Object.fromEntries([...table.querySelectorAll('th')]
+            .map((head, n) => [head.textContent, table.querySelectorAll('td')[n].textContent])))
+            ([...document.querySelectorAll('.score table')]
+                .find(table => table.caption.textContent === 'match'))";
+        let won = format!("(state => state.winner && state)({state})");
+        let over = ann.wait_for("the end of a round", &won, json!({})).await?;
+        let next = format!("(state => Number(state.round) > Number(args.round))({state})");
+        ann.wait_for("the next round", &next, json!({ "round": over["round"] })).await?;
+        ann.close().await
+    })
+}

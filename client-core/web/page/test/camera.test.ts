@@ -16,6 +16,17 @@ test("a point of the ground is found again through the screen, for any view", ()
   }
 });
 
+test("in a game in which players see far, the camera begins farther away", () => {
+  const start = (sightM: number) => {
+    const camera = new ViewCamera("above");
+    camera.startFor(sightM);
+    return camera.distance;
+  };
+  assert.equal(start(10), new ViewCamera("above").distance);
+  assert.equal(start(240), 96);
+  assert.equal(start(9_000), 240);
+});
+
 test("the target is in the middle, north is up, east is right", () => {
   const camera = look("above", 0);
   const screen = point();

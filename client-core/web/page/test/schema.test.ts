@@ -29,8 +29,10 @@ test("a colour is read, and a wrong one is grey", () => {
   assert.equal(parseColour("url(x)"), 0xa0a0a0);
 });
 
-test("a game with poses is watched from around, others from above", () => {
-  assert.equal(cameraMode(schema([], [kind("path", {})])), "above");
+test("a game with bodies that roll is watched from around, others from above", () => {
+  const steered = kind("pose", {});
+  steered.components = [{ name: "pose", type: "pose", turn: "yaw" }];
+  assert.equal(cameraMode(schema([], [kind("path", {}), steered])), "above");
   assert.equal(cameraMode(schema([], [kind("path", {}), kind("pose", {})])), "around");
 });
 
@@ -80,9 +82,10 @@ test("a draft is filled field by field; only optional fields can be left out", (
 
 function kind(type: "path" | "pose", look: Partial<Look>): Kind {
   const plain = { glyph: "o", shape: "disc", colour: "#a0a0a0", size: 1, bar: null } as const;
+  const place = type === "pose" ? ({ type, turn: "free" } as const) : { type };
   return {
     name: "thing",
-    components: [{ name: "place", type }],
+    components: [{ name: "place", ...place }],
     simulated: false,
     look: { ...plain, label: null, ...look },
   };

@@ -26,6 +26,8 @@ const MAX_PITCH = Math.PI / 2 - 0.02;
 const FOLLOW_S = 0.12;
 /** Farther away than that, the target has jumped: a gate, a new life. */
 const JUMP_M = 25;
+/** How far away it begins, as a share of how far players see. */
+const SIGHT_SHARE = 0.4;
 
 const RANGES = {
   above: { start: 36, min: 12, max: 240 },
@@ -72,6 +74,12 @@ export class ViewCamera {
     if (this.mode === "above") return;
     const pitch = this.pitch + upwards * Math.PI;
     this.pitch = Math.min(Math.max(pitch, MIN_PITCH), MAX_PITCH);
+  }
+
+  /** At the start of a game in which players see so far: not closer than usual. */
+  startFor(sightM: number): void {
+    const { start, max } = RANGES[this.mode];
+    this.distance = Math.min(Math.max(start, sightM * SIGHT_SHARE), max);
   }
 
   /** A factor below 1 comes closer. */

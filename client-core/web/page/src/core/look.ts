@@ -50,9 +50,10 @@ export function describeMesh(kind: Kind): MeshDescription {
   }
 }
 
-/** A game with bodies that move freely is watched from around. */
+/** A game with bodies that do not only turn about the vertical is watched from around. */
 export function cameraMode(schema: Schema): CameraMode {
-  return schema.kinds.some((kind) => kind.components[0]?.type === "pose") ? "around" : "above";
+  const rolls = ({ components: [place] }: Kind) => place?.type === "pose" && place.turn !== "yaw";
+  return schema.kinds.some(rolls) ? "around" : "above";
 }
 
 /** `#rrggbb`; grey if it is something else. */

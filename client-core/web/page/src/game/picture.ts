@@ -36,6 +36,7 @@ export class Picture {
   readonly #pathLines = new LineSet(0xffe08a, 0.7);
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #resizes = new ResizeObserver(() => this.#resize());
+  #hasMap = false;
 
   constructor(schema: Schema) {
     const mode = cameraMode(schema);
@@ -58,6 +59,8 @@ export class Picture {
   }
 
   setMap(extent: Extent, boxes: readonly StaticBox[], settings: InterestSettings): void {
+    if (!this.#hasMap) this.camera.startFor(settings.inner * settings.cellM);
+    this.#hasMap = true;
     this.#scene.setExtent(extent);
     this.#scene.setBoxes(boxes);
     this.interest.setSettings(settings);
