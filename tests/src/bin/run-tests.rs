@@ -18,6 +18,8 @@ use serde_json::Value;
 const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
 /// Of the tests with real processes, what `--quick` runs.
 const QUICK: [&str; 4] = ["clients::", "consoles::", "server::", "usage::"];
+/// Of the tests on virtual time, what `--quick` leaves out: as long as all others together.
+const LONG: [&str; 2] = ["dense_crowd::of_600", "host_faults::host_faults_lose"];
 /// Runs a compiler, which must not see that times of tests are asked for.
 const COMPILES: &str = "ambit-messages messages";
 /// How many tests with real processes run at a time.
@@ -63,7 +65,13 @@ fn main() -> Result<ExitCode> {
     let real =
         programs.iter().find(is_real).context("the tests with real processes are missing")?;
     let computing = programs.iter().filter(|program| !is_real(program));
-    let computing: Vec<Run> = computing.map(|program| Run::new(program, &[])).collect();
+    let skipped: Vec<&str> = LONG.iter().flat_map(|prefix| ["--skip", prefix]).collect();
+    let computing: Vec<Run> = computing
+        .map(|program| {
+            let is_long = quick && program.name == "ambit-tests simulated";
+            Run::new(program, if is_long { &skipped } else { &[] })
+        })
+        .collect();
     let at_a_time = format!("--test-threads={REAL_AT_A_TIME}");
     let mut waiting = vec![at_a_time.as_str()];
     if quick {
