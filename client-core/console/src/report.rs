@@ -74,7 +74,7 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
     })
 }
 
-/// The list of commands: those of the console, then those of the running game.
+/// The list of commands: those of the console, then those of the running game, and its controls.
 pub(crate) fn help(schema: Option<&Schema>) -> Json {
     let command = |usage: &str, meaning: &str| json!({ "usage": usage, "meaning": meaning });
     let game = schema.map_or(&[][..], |schema| &schema.commands);
@@ -83,7 +83,9 @@ pub(crate) fn help(schema: Option<&Schema>) -> Json {
         let usage = command_words::usage(game);
         command(&command::game_usage(&usage), &game.help)
     });
-    json!({ "ev": "help", "commands": console.chain(game).collect::<Vec<_>>() })
+    let controls = schema.map_or(&[][..], |schema| &schema.controls).iter();
+    let controls = controls.map(|it| command(&format!("keys {}", it.name), &it.label));
+    json!({ "ev": "help", "commands": console.chain(game).chain(controls).collect::<Vec<_>>() })
 }
 
 /// The longest gap, including one that still lasts.

@@ -71,8 +71,8 @@ pub trait Place: Sized {
     message = "`{Self}` cannot be a component here",
     label = "not a type of component",
     note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>` or `Text<BYTES>`; `Path`, `YawPose` and \
-            `FreePose` are for the first component only. What clients need not know belongs in \
-            the game's own struct"
+            `FreePose` are for the first component of a kind that has a place. What clients need \
+            not know belongs in the game's own struct"
 )]
 pub trait Attribute: Sized {
     /// For reading.

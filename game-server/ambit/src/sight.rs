@@ -70,6 +70,8 @@ struct Reach {
 
 impl Reach {
     const fn new(range_m: f32, half_angle_deg: f32) -> Self {
+        // What is no number sees nothing.
+        let (range_m, half_angle_deg) = (range_m.max(0.0), half_angle_deg.max(0.0));
         Self { range_m, half_angle_deg, half_angle_cos: cos_of_degrees(half_angle_deg) }
     }
 }
@@ -87,6 +89,7 @@ impl Cone {
     #[must_use]
     pub const fn margins(self, range_m: f32, angle_deg: f32) -> Self {
         let Reach { range_m: new_m, half_angle_deg: new_deg, .. } = self.new;
+        let (range_m, angle_deg) = (range_m.max(0.0), angle_deg.max(0.0));
         Self { kept: Reach::new(new_m + range_m, new_deg + angle_deg), ..self }
     }
 
@@ -181,6 +184,18 @@ mod tests {
         let at = Position::new(500.0 + distance_m * cos, 500.0 + distance_m * sin, height_m);
         let buoy = world.spawn(Buoy { path: Path::at(at) });
         [Sight::New, Sight::Kept].map(|sight| SIGHT.sees(world, ship, buoy, sight))
+    }
+
+    #[test]
+    fn a_cone_of_nonsense_sees_nothing_and_keeps_what_it_sees() {
+        let (mut room, ship) = scene();
+        let world = World::<Ships>::of_room_mut(&mut room);
+        let buoy = world.spawn(Buoy { path: Path::at(Position::on_ground(500.0, 510.0)) });
+        let sees = |cone: Cone| [Sight::New, Sight::Kept].map(|s| cone.sees(world, ship, buoy, s));
+        for range_m in [f32::NAN, -50.0] {
+            assert_eq!(sees(Cone::new(range_m, 90.0)), [false, false]);
+        }
+        assert_eq!(sees(Cone::new(50.0, 60.0).margins(-45.0, f32::NAN)), [true, true]);
     }
 
     #[test]

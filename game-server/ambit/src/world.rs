@@ -105,6 +105,23 @@ impl<G> World<G> {
         }
     }
 
+    /// The last position on the straight way from a position on the map towards another one that is
+    /// still on the map. (The one that is nearest to its end may lie beside the way.)
+    #[must_use]
+    pub fn end_on_map(&self, from: Position, to: Position) -> Position {
+        let share = |from: f32, to: f32, size: f32| {
+            let end = if to < 0.0 { 0.0 } else { size };
+            if (0.0..=size).contains(&to) || to == from { 1.0 } else { (end - from) / (to - from) }
+        };
+        let share = share(from.x, to.x, self.width()).min(share(from.y, to.y, self.height()));
+        let between = |from: f32, to: f32| from + (to - from) * share;
+        self.nearest_on_map(Position {
+            x: between(from.x, to.x),
+            y: between(from.y, to.y),
+            z: between(from.z, to.z),
+        })
+    }
+
     /// The index of this map in its world of several maps, from 0.
     pub fn map(&self) -> u32 {
         self.room.map()

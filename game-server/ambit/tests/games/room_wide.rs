@@ -237,3 +237,39 @@ fn who_comes_while_another_leaves_has_the_rows_that_are_left() {
         assert_eq!(names, ["bob", "eve"]);
     }
 }
+
+#[test]
+fn a_row_that_another_player_gets_is_that_player_s_own() {
+    let mut room = TestRoom::<Running>::new();
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, bad_line()));
+    let (from, to) = (room.player(ann), room.player(bob));
+    room.edit(|world, _| {
+        let row = world.row::<Standing>(from).expect("ann has a row").id();
+        world.set_owner(row, to);
+    });
+    room.run(2.secs());
+    let own = |client| {
+        let rows = of_kind(&room, client, "standing");
+        let named = |row: Seen| Some((row.own, row.text("name")?.to_owned(), row.number("stake")));
+        rows.into_iter().filter_map(named).collect::<Vec<_>>()
+    };
+    for (is_own, _, stake) in own(ann) {
+        assert!(!is_own && stake.is_none(), "{:?}", own(ann));
+    }
+    let mut of_bob = own(bob);
+    of_bob.sort();
+    let expected = [("ann", Some(10)), ("bob", Some(20))];
+    assert_eq!(of_bob, expected.map(|(name, stake)| (true, name.to_owned(), stake)));
+}
+
+#[test]
+fn a_row_of_a_player_who_is_not_there_is_removed() {
+    let mut room = TestRoom::<Running>::new();
+    let ann = room.join("ann", Line::default());
+    room.edit(|world, _| {
+        let (points, stake, plan) = (0.into(), 0.into(), 0.into());
+        world.spawn_row(PlayerId(77), Standing { name: "ghost".into(), points, stake, plan });
+    });
+    room.run(1.secs());
+    assert_eq!(standings(&room, ann), [("ann".to_owned(), 0)]);
+}

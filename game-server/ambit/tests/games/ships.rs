@@ -33,7 +33,8 @@ enum Key {
 #[look(glyph = 'A', shape = arrow, size = 3.0, label = name)]
 #[interest(inner = 21, outer = 22)]
 struct Ship {
-    pose: YawPose,
+    /// The heading is read back each tick, so its grid is fine: a tenth of a degree.
+    pose: YawPose<256, 12>,
     name: Text<24>,
 }
 
@@ -132,8 +133,8 @@ impl Ships {
         at: Position,
         yaw: f32,
     ) {
-        let nose = along(at, yaw, 2.0);
-        let end = world.nearest_on_map(along(nose, yaw, RANGE_M));
+        let nose = world.end_on_map(at, along(at, yaw, 2.0));
+        let end = world.end_on_map(at, along(nose, yaw, RANGE_M));
         let missile = world.spawn(Missile { path: Path::at(nose) });
         if let Some(mut editor) = world.edit(missile) {
             let arrival = editor.path().walk_to(end, MISSILE_SPEED);
@@ -186,4 +187,36 @@ fn a_shot_scores_and_who_looks_away_hears_it() {
     assert_eq!(heard(bob).as_deref(), Some("bang"), "ann is behind bob");
     assert_eq!(room.sees(bob).len(), 1);
     assert_eq!(room.room_wide(bob).len(), 2);
+}
+
+#[test]
+fn who_sees_an_object_gets_its_last_event_whenever_sight_is_checked() {
+    for ticks in 0..4 {
+        let mut room = TestRoom::<Ships>::new();
+        let ann = room.join("ann", Line::default());
+        let at = Position::on_ground(90.0, 100.0);
+        let target =
+            room.edit(|world, _| world.spawn(Ship { pose: YawPose::at(at), name: "".into() }));
+        room.run(1.secs() + ticks * 50.millis());
+        assert_eq!(room.sees(ann).len(), 2);
+        room.edit(|world, _| {
+            world.emit(Fired { ship: target }).heard::<Bang>(150.0);
+            world.despawn(target);
+        });
+        room.run(1.secs());
+        let names: Vec<_> = room.events(ann).iter().map(|it| it.name.to_string()).collect();
+        assert_eq!(names, ["fired"], "after {ticks} ticks");
+        assert_eq!(room.sees(ann).len(), 1);
+    }
+}
+
+#[test]
+fn a_way_ends_at_the_border_and_does_not_bend() {
+    let room = TestRoom::<Ships>::new();
+    let from = Position::on_ground(50.0, 10.0);
+    let yaw = -60.0_f32.to_radians();
+    let end = room.world().end_on_map(from, along(from, yaw, 100.0));
+    assert!(end.y.abs() < 0.01 && (end.x - 55.77).abs() < 0.01, "{end:?}");
+    let inside = along(from, 1.0, 20.0);
+    assert_eq!(room.world().end_on_map(from, inside), inside);
 }

@@ -133,7 +133,7 @@ pub(crate) fn drift(world: &mut ShooterWorld, asteroid: Id<Asteroid>) {
     let table = &TABLES.asteroid;
     let yaw = world.rng().f32() * TAU;
     let Some(here) = world.position(asteroid) else { return };
-    let end = world.nearest_on_map(along(here, yaw, table.leg_m));
+    let end = world.end_on_map(here, along(here, yaw, table.leg_m));
     let free = world.statics().sweep(here, end, table.radius_m);
     let end = along(here, yaw, free.min(here.ground_distance(end)));
     let now = world.now();
@@ -159,8 +159,8 @@ impl Shooter {
             // Into the wall before its nose.
             return;
         }
-        let nose = along(craft.at, craft.yaw, table.nose_m);
-        let end = world.nearest_on_map(along(nose, craft.yaw, free(nose, table.range_m)));
+        let nose = world.end_on_map(craft.at, along(craft.at, craft.yaw, table.nose_m));
+        let end = world.end_on_map(nose, along(nose, craft.yaw, free(nose, table.range_m)));
         let missile = world.spawn(Missile { path: Path::at(nose) });
         let arrival = world
             .edit(missile)

@@ -94,6 +94,8 @@ pub struct World {
     controls: BTreeMap<PlayerId, HeldControls>,
     /// The objects without a place, by kind and owner.
     room_wide: BTreeSet<(u8, Option<PlayerId>, ObjectId)>,
+    /// Rows that were given to a player in this tick.
+    new_rows: Vec<ObjectId>,
     /// Objects whose path continues after `now`, in the order in which they started, and objects
     /// that came to rest in this tick.
     moving: Vec<ObjectId>,
@@ -132,6 +134,7 @@ impl World {
             players: BTreeMap::new(),
             controls: BTreeMap::new(),
             room_wide: BTreeSet::new(),
+            new_rows: Vec::new(),
             moving: Vec::new(),
             changed: Vec::new(),
             overflowing: Vec::new(),
@@ -155,6 +158,7 @@ impl World {
         if self.static_map.is_none() {
             self.static_map = Some(self.statics.encode());
         }
+        self.drop_rows_of_nobody();
         let objects = &self.objects;
         self.poses.finish_tick(|object| objects.slot(object).is_some());
         self.mark_overflowing_dirty();
@@ -341,6 +345,7 @@ impl World {
             let kind = self.kind(object);
             if self.room_wide.remove(&(kind, before, object)) {
                 self.room_wide.insert((kind, Some(player), object));
+                self.new_rows.push(object);
                 self.trace.record_state(object);
             }
             self.changes.push(WorldChange::Team { object });

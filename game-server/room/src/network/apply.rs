@@ -246,6 +246,9 @@ impl Network {
     /// Updates the audiences after an object has changed teams: other clients may know more or less
     /// of it, and if it is an avatar, its player may know more or less of other objects.
     fn change_team(&mut self, times: TickTimes, object: ObjectId, world: &World) {
+        if self.room_wide.contains(&object) {
+            self.change_row_owner(times, object, world);
+        }
         let Network { interest, room_wide, viewers, shared_state, .. } = self;
         let schema = &shared_state.schema;
         for_each_follower(interest, room_wide, viewers, object, |viewer| {
@@ -260,6 +263,20 @@ impl Network {
                 viewer.slots.set_audience(other, access.components, access.is_ally, times.horizon);
             }
         }
+    }
+
+    /// A row that is another player's now enters anew for whoever has lost or gained it.
+    fn change_row_owner(&mut self, times: TickTimes, row: ObjectId, world: &World) {
+        let owner = world.owner(row);
+        let differs = |viewer: &&Viewer| {
+            viewer.slots.slot_of(row).is_some()
+                && viewer.slots.is_own(row) != (owner == Some(viewer.player))
+        };
+        for viewer in self.viewers.iter().filter(differs).map(|viewer| viewer.client) {
+            self.changes.push(interest::InterestChange::Leave { viewer, object: row });
+            self.changes.push(interest::InterestChange::Enter { viewer, object: row });
+        }
+        self.apply_interest_changes(times.horizon, world, &mut RoomStats::default());
     }
 
     /// Applies the changes of `interest` to the clients' slots.

@@ -111,6 +111,10 @@ impl Visibility for GameVisibility<'_> {
         self.world.contains(object)
             && (viewer == object || self.game.sees(self.world, viewer, object, sight))
     }
+
+    fn is_removed(&self, object: ObjectId) -> bool {
+        !self.world.contains(object)
+    }
 }
 
 impl Network {

@@ -38,6 +38,20 @@ impl World {
         }
     }
 
+    /// Removes rows that were given to a player who is not there: they would never go.
+    pub(super) fn drop_rows_of_nobody(&mut self) {
+        for row in std::mem::take(&mut self.new_rows) {
+            let owner = self.objects.get(row).and_then(|stored| stored.owner);
+            if let Some(owner) = owner.filter(|owner| !self.players.contains_key(owner)) {
+                tracing::error!(
+                    "a game gives player {} a row, and there is none: removed",
+                    owner.0
+                );
+                self.despawn(row);
+            }
+        }
+    }
+
     pub(super) fn spawn_room_wide(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
         let object = StoredObject::new(kind, components);
         let id = self.objects.insert(object, Position::default(), Cell::default());

@@ -92,6 +92,13 @@ pub trait Visibility {
     /// Whether a client that sees through the avatar `viewer` may know of `object`. `sight` says
     /// whether it follows the object. What it sees anew it also keeps in sight.
     fn can_see(&self, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool;
+
+    /// Whether an object was removed in this tick. Who followed it does so until
+    /// [`Interest::remove_object`]: what happened to it last is for them.
+    fn is_removed(&self, object: ObjectId) -> bool {
+        let _ = object;
+        false
+    }
 }
 
 impl<F: Fn(ObjectId, ObjectId, Sight) -> bool> Visibility for F {

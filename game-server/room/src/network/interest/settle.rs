@@ -46,7 +46,8 @@ impl Interest {
         for (class, area) in (0..).zip(&self.areas) {
             let loses = |object, at| {
                 let is_near = home.distance(at) <= area.outer;
-                !self.stays_followed(viewer, object, is_near, recheck, visibility)
+                !visibility.is_removed(self.objects.id(object))
+                    && !self.stays_followed(viewer, object, is_near, recheck, visibility)
             };
             let gains = |object, at| {
                 home.distance(at) <= area.inner

@@ -300,6 +300,12 @@ impl ObjectSlots {
         self.send_deadline
     }
 
+    /// Whether the client knows an object as its own.
+    pub fn is_own(&self, object: ObjectId) -> bool {
+        let slot = self.by_object.get(&object).map(|&index| &self.entries[usize::from(index)]);
+        slot.is_some_and(|slot| slot.is_own)
+    }
+
     /// Whether the client has acknowledged an object.
     pub fn is_known(&self, object: ObjectId) -> bool {
         let slot = self.by_object.get(&object).map(|&index| &self.entries[usize::from(index)]);
