@@ -412,16 +412,28 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
         let declared = json!(["turn-left", "turn-right", "accelerate", "brake", "fire"]);
         assert_eq!(ann.run(offered, json!({})).await?, declared);
 
-        // Counter-clockwise with the left key, clockwise with the right one.
+        // Counter-clockwise with the left key, clockwise with the right one. The ship still turns
+        // for a while after the last key is up, and a hit gives it another heading at once.
         for (key, sign) in [("ArrowLeft", 1.0), ("d", -1.0)] {
             let script = "
                 const heading = () => (frame => frame.heading(frame.avatar))(ambit().game.frame());
                 const press = type => dispatchEvent(new KeyboardEvent(type, { key: args.key }));
-                const before = heading();
+                let last = heading();
+                let since = performance.now();
+                await until(() => {
+                    const now = heading();
+                    if (now !== last) since = performance.now();
+                    last = now;
+                    return performance.now() - since > 500;
+                });
                 press('keydown');
-                const turned = await until(() => {
-                    const way = (heading() - before + 3 * Math.PI) % (2 * Math.PI) - Math.PI;
-                    return Math.abs(way) > 0.4 && way;
+                let turned = 0;
+                await until(() => {
+                    const now = heading();
+                    const way = (now - last + 3 * Math.PI) % (2 * Math.PI) - Math.PI;
+                    last = now;
+                    if (Math.abs(way) < 0.5) turned += way;
+                    return Math.abs(turned) > 0.4;
                 });
                 press('keyup');
                 return turned;";
