@@ -196,7 +196,7 @@ impl Network {
                 }
             }
             WorldChange::Team { object } if world.contains(object) => {
-                self.change_team(times, object, world);
+                self.change_team(times, object, world, stats);
             }
             WorldChange::Event { kind, audience, effect, ref fields, sound } => {
                 let send = |viewer: &mut Viewer| {
@@ -245,9 +245,15 @@ impl Network {
 
     /// Updates the audiences after an object has changed teams: other clients may know more or less
     /// of it, and if it is an avatar, its player may know more or less of other objects.
-    fn change_team(&mut self, times: TickTimes, object: ObjectId, world: &World) {
+    fn change_team(
+        &mut self,
+        times: TickTimes,
+        object: ObjectId,
+        world: &World,
+        stats: &mut RoomStats,
+    ) {
         if self.room_wide.contains(&object) {
-            self.change_row_owner(times, object, world);
+            self.change_row_owner(times, object, world, stats);
         }
         let Network { interest, room_wide, viewers, shared_state, .. } = self;
         let schema = &shared_state.schema;
@@ -266,17 +272,22 @@ impl Network {
     }
 
     /// A row that is another player's now enters anew for whoever has lost or gained it.
-    fn change_row_owner(&mut self, times: TickTimes, row: ObjectId, world: &World) {
+    fn change_row_owner(
+        &mut self,
+        times: TickTimes,
+        row: ObjectId,
+        world: &World,
+        stats: &mut RoomStats,
+    ) {
         let owner = world.owner(row);
         let differs = |viewer: &&Viewer| {
-            viewer.slots.slot_of(row).is_some()
-                && viewer.slots.is_own(row) != (owner == Some(viewer.player))
+            viewer.slots.is_own(row).is_some_and(|is_own| is_own != (owner == Some(viewer.player)))
         };
         for viewer in self.viewers.iter().filter(differs).map(|viewer| viewer.client) {
             self.changes.push(interest::InterestChange::Leave { viewer, object: row });
             self.changes.push(interest::InterestChange::Enter { viewer, object: row });
         }
-        self.apply_interest_changes(times.horizon, world, &mut RoomStats::default());
+        self.apply_interest_changes(times.horizon, world, stats);
     }
 
     /// Applies the changes of `interest` to the clients' slots.

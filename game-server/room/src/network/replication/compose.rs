@@ -2,8 +2,8 @@
 //!
 //! The order: `Leave`s, the client's own avatar, then all else from the nearest to the farthest,
 //! and what has no place last; so a late joiner gets the zone around its avatar in order of
-//! distance. A record that does not fit
-//! into a packet is skipped for the next one that does, and left for the next packet.
+//! distance. A record that does not fit into a packet is skipped for the next one that does, and
+//! left for the next packet.
 //!
 //! A component is sent as its present and future: its timeline from the packet's stamp on, or from
 //! when the object came into sight if that is later, with the value at that time as the first

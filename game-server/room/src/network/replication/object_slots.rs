@@ -300,16 +300,16 @@ impl ObjectSlots {
         self.send_deadline
     }
 
-    /// Whether the client knows an object as its own.
-    pub fn is_own(&self, object: ObjectId) -> bool {
-        let slot = self.by_object.get(&object).map(|&index| &self.entries[usize::from(index)]);
-        slot.is_some_and(|slot| slot.is_own)
+    /// Whether the client is told that an object is its own; `None` if it does not follow it.
+    pub fn is_own(&self, object: ObjectId) -> Option<bool> {
+        let slot = self.slot_of(object)?;
+        Some(self.entries[usize::from(slot)].is_own)
     }
 
     /// Whether the client has acknowledged an object.
     pub fn is_known(&self, object: ObjectId) -> bool {
-        let slot = self.by_object.get(&object).map(|&index| &self.entries[usize::from(index)]);
-        slot.is_some_and(|slot| slot.phase == SlotPhase::Live)
+        let slot = self.slot_of(object);
+        slot.is_some_and(|slot| self.entries[usize::from(slot)].phase == SlotPhase::Live)
     }
 
     /// The client's alias for an object that it follows.
