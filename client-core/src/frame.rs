@@ -14,8 +14,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::message::TypedId;
-use ambit_proto::schema::{Look, ObjectKind, Schema};
+pub use ambit_proto::message::FrameValue;
+use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
+use ambit_proto::schema::{ComponentSpec, Look, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::timeline::Gauge;
@@ -74,19 +75,6 @@ pub struct Transform {
     pub velocity: [f32; 3],
     /// About the axes of the world, in radians a second; zero if the game does not send it.
     pub angular_velocity: [f32; 3],
-}
-
-/// The value of a component in a [`Frame`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FrameValue<'f> {
-    /// A value with a rate of change.
-    Gauge(Gauge),
-    /// Yes or no.
-    Flag(bool),
-    /// A whole number.
-    Number(i64),
-    /// A text.
-    Text(&'f str),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +159,12 @@ impl Frame {
     /// One object, if it is in sight.
     pub fn object(&self, id: u32) -> Option<FrameObject<'_>> {
         Some(self.frame_object(find(&self.objects, id)?))
+    }
+
+    /// One object by the id that an event, a command or [`FrameEntry::typed_id`] has, if it is in
+    /// sight.
+    pub fn find(&self, id: impl TypedId) -> Option<FrameObject<'_>> {
+        self.object(id.client_number()?)
     }
 
     /// The player's avatar, if it is in sight.
@@ -265,6 +259,16 @@ impl<'f> FrameEntry<'f> {
     /// The client's id of it: ascending, never reused.
     pub fn id(&self) -> u32 {
         self.known.id
+    }
+
+    /// What the client knows of it, for a client that knows the game: `object.get::<Walker>()` is
+    /// a `WalkerView`, with a field for each component but the place. `None` if it is of another
+    /// kind, or if the room's game declares the components otherwise (`Game::check_kind` of
+    /// `ambit-client`).
+    ///
+    /// A component for some clients only is an `Option`, empty for all others.
+    pub fn get<K: TypedKind>(&self) -> Option<K::View<'f>> {
+        if self.kind() == K::NAME { K::view(self) } else { None }
     }
 
     /// Its id for a typed command, such as `Id<Walker>`, if it is of that kind.
@@ -369,6 +373,18 @@ impl<'f> FrameEntry<'f> {
     }
 }
 
+impl<'f> ShownComponents<'f> for FrameEntry<'f> {
+    fn component(&self, index: usize, name: &str) -> Option<Option<FrameValue<'f>>> {
+        let parts = &self.declared().components;
+        let is_there = |part: &ComponentSpec| part.name == name;
+        let index = match parts.get(index) {
+            Some(part) if is_there(part) => index,
+            _ => parts.iter().position(is_there)?,
+        };
+        Some(FrameEntry::component(self, index))
+    }
+}
+
 impl<'f> Deref for FrameObject<'f> {
     type Target = FrameEntry<'f>;
 
@@ -398,6 +414,16 @@ impl FrameObject<'_> {
     /// Its position, in metres.
     pub fn position(&self) -> Position {
         self.object.transform.position
+    }
+
+    /// The direction that it faces, in radians counter-clockwise from the east.
+    pub fn heading(&self) -> f32 {
+        self.object.transform.heading()
+    }
+
+    /// Its velocity, in metres a second; zero if the game does not send it.
+    pub fn velocity(&self) -> [f32; 3] {
+        self.object.transform.velocity
     }
 }
 

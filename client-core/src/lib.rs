@@ -11,7 +11,8 @@
 //! known-hosts file, [`resume_token`] the file of a session that can be resumed, [`user_directory`]
 //! the place of such files. Without it the crate needs neither threads, sockets nor a source of
 //! randomness, and compiles for `wasm32-unknown-unknown`. [`command_words`] makes commands of any
-//! game, [`typed_command`] those of a game that the program knows.
+//! game, [`typed_command`] those of a game that the program
+//! knows, and [`typed_reads`] reads what that one declares.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -31,5 +32,6 @@ pub mod simulation;
 #[cfg(feature = "shell")]
 pub mod trust;
 pub mod typed_command;
+pub mod typed_reads;
 #[cfg(feature = "shell")]
 pub mod user_directory;

@@ -38,10 +38,15 @@ id!(
     ClientId(u32)
 );
 id!(
-    /// An object of a room, on the server's side. In a client's typed commands it holds the number
-    /// by which this client knows the object (`message::TypedId`).
+    /// An object of a room, on the server's side. In a client's typed commands and events it holds
+    /// the number by which this client knows the object (`message::TypedId`).
     ObjectId(u64)
 );
+
+impl ObjectId {
+    /// At a client, in an event: an object that this client does not see. No object has this id.
+    pub const UNSEEN: Self = Self(u64::MAX);
+}
 
 /// One client's identifier for an object. Slots are reused; each use of a slot has the next epoch,
 /// so that a late datagram is never taken for the slot's next object.

@@ -5,6 +5,7 @@
 
 use ambit_client_core::client::event::{Failure, codes};
 use ambit_client_core::client::lobby;
+pub use ambit_client_core::typed_reads::ReadMismatch;
 pub use ambit_proto::codes::ErrorCode;
 
 /// Why there is no connection.
@@ -29,6 +30,18 @@ pub enum ConnectError {
         /// What happened, and what to do.
         message: String,
     },
+}
+
+/// Why a client that knows the game cannot read its kinds and events as types.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// This client was built with another version of the game. The message says what differs.
+    #[error(transparent)]
+    OtherVersion(#[from] ReadMismatch),
+    /// There is no game: it is over, or its connection is being restored.
+    #[error("not in a game")]
+    NotPlaying,
 }
 
 /// Why a request to the lobby has no answer, or not the wanted one.

@@ -7,14 +7,14 @@ use ambit_client_core::client::Client as ClientCore;
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
 use ambit_client_core::frame::Frame;
-use ambit_client_core::typed_command;
+use ambit_client_core::{typed_command, typed_reads};
 use ambit_proto::ids::RoomId;
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::{GameCommand, TypedCommand};
+use ambit_proto::message::{GameCommand, TypedCommand, TypedEvent, TypedKind};
 use ambit_proto::schema::{Controls, Schema};
 
 use crate::command::{IntoArguments, SendError};
-use crate::error::RequestError;
+use crate::error::{ReadError, RequestError};
 use crate::event::GameEvent;
 use crate::inbox::GameQueue;
 use crate::session::Session;
@@ -213,6 +213,21 @@ impl Game {
     /// while a broken connection is restored, and after the end.
     pub fn schema(&self) -> Option<Arc<Schema>> {
         self.read_present(|client| client.schema().cloned())
+    }
+
+    /// Whether the server's game declares a kind as this client knows it, with the types of its
+    /// components, so that [`FrameEntry::get`] can read its objects. The error says what differs.
+    ///
+    /// [`FrameEntry::get`]: crate::FrameEntry::get
+    pub fn check_kind<K: TypedKind>(&self) -> Result<(), ReadError> {
+        let schema = self.schema().ok_or(ReadError::NotPlaying)?;
+        Ok(typed_reads::check_kind::<K>(&schema)?)
+    }
+
+    /// The same for an event, and [`SchemaEvent::get`](crate::SchemaEvent::get).
+    pub fn check_event<E: TypedEvent>(&self) -> Result<(), ReadError> {
+        let schema = self.schema().ok_or(ReadError::NotPlaying)?;
+        Ok(typed_reads::check_event::<E>(&schema)?)
     }
 
     /// The static map, once it has arrived; games without obstacles have none, nor is there one

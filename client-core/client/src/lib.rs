@@ -65,9 +65,10 @@ pub use ambit_client_core::client::model::{
 pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
+pub use ambit_proto::ids::ObjectId;
 pub use ambit_proto::ids::{PlayerId, RoomId};
 pub use ambit_proto::map::StaticMap;
-pub use ambit_proto::message::{TypedCommand, TypedId};
+pub use ambit_proto::message::{TypedCommand, TypedEvent, TypedId, TypedKind};
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;
 pub use ambit_proto::schema;
@@ -80,7 +81,7 @@ pub use command::{
     Argument, CommandMismatch, CommandWordsError, IntoArgument, IntoArguments, SendError,
 };
 pub use connect::{Connect, Fingerprint, Impairment, connect};
-pub use error::{ConnectError, ErrorCode, PlayError, RequestError};
+pub use error::{ConnectError, ErrorCode, PlayError, ReadError, ReadMismatch, RequestError};
 pub use event::{
     ComponentValue, FieldValue, GameEvent, LobbyEvent, NamedField, NamedValue, ObjectEntered,
     ObjectUpdated, SchemaEvent,

@@ -104,7 +104,7 @@ impl<G: Game> RoomGame for Typed<G> {
         player: PlayerId,
         command: &GameCommand,
     ) -> Result<(), RoomRefusal> {
-        let fields = Fields::new(&command.fields, Objects(world));
+        let fields = Fields::new(&command.fields, Objects::Room(world));
         let command = G::Command::read(command.kind, fields).map_err(RoomRefusal::Code)?;
         with_player(world, player, |world, player| {
             let answer = self.0.command(world, player, command);

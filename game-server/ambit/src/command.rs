@@ -53,7 +53,7 @@ impl TypedCommand for NoCommand {
     }
 }
 
-/// The fields of a command, one after the other.
+/// The fields of a command or an event, one after the other.
 #[doc(hidden)]
 pub struct Fields<'c> {
     values: std::slice::Iter<'c, Value>,
@@ -63,6 +63,11 @@ pub struct Fields<'c> {
 impl<'c> Fields<'c> {
     pub(crate) fn new(values: &'c [Value], objects: Objects<'c>) -> Self {
         Self { values: values.iter(), objects }
+    }
+
+    /// Those of an event that a client has received.
+    pub fn of_client(values: &'c [Value]) -> Self {
+        Self::new(values, Objects::Client)
     }
 
     /// The next value.

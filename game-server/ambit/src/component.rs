@@ -25,6 +25,7 @@ mod path;
 mod pose;
 mod text;
 
+use ambit_proto::message::{FrameValue, ShownComponents};
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
 
@@ -79,9 +80,14 @@ pub trait Attribute: Sized {
     type Ref<'w>;
     /// For editing.
     type Mut<'w>;
+    /// What a client shows.
+    type Shown<'f>;
 
     #[doc(hidden)]
     fn codec() -> Codec;
+
+    #[doc(hidden)]
+    fn shown(value: FrameValue<'_>) -> Option<Self::Shown<'_>>;
 
     #[doc(hidden)]
     fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
@@ -91,6 +97,31 @@ pub trait Attribute: Sized {
 
     #[doc(hidden)]
     fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+}
+
+/// The value of a component that all clients know; `None` if the room's game declares it otherwise.
+#[doc(hidden)]
+pub fn shown<'f, A: Attribute>(
+    shown: &impl ShownComponents<'f>,
+    index: usize,
+    name: &str,
+) -> Option<A::Shown<'f>> {
+    A::shown(shown.component(index, name)??)
+}
+
+/// The value of a component that some clients know; `None` if the room's game declares it
+/// otherwise.
+#[doc(hidden)]
+#[expect(clippy::option_option, reason = "declared otherwise, or not known to this client")]
+pub fn shown_to_some<'f, A: Attribute>(
+    shown: &impl ShownComponents<'f>,
+    index: usize,
+    name: &str,
+) -> Option<Option<A::Shown<'f>>> {
+    match shown.component(index, name)? {
+        Some(value) => A::shown(value).map(Some),
+        None => Some(None),
+    }
 }
 
 /// A component that a viewer can draw as a bar.

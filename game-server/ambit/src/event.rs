@@ -1,6 +1,7 @@
 //! Events: what happens at one moment.
 
 use ambit_proto::ids::ObjectId;
+use ambit_proto::message::TypedEvent;
 use ambit_proto::schema::EventKind;
 
 use crate::field::Value;
@@ -17,10 +18,7 @@ use crate::id::Id;
     label = "not an event",
     note = "add `#[derive(Event)]` to the struct `{Self}`"
 )]
-pub trait Event: Sized {
-    #[doc(hidden)]
-    fn declaration() -> EventKind;
-
+pub trait Event: TypedEvent {
     #[doc(hidden)]
     fn into_fields(self) -> Vec<Value>;
 }

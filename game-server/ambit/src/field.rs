@@ -14,16 +14,24 @@ use crate::kind::Kind;
 /// The value of a field.
 pub type Value = FieldValue<ObjectId>;
 
-/// The objects that a command may name.
+/// The objects that fields may name.
 #[derive(Clone, Copy)]
-pub struct Objects<'w>(pub(crate) &'w RoomWorld);
+pub enum Objects<'w> {
+    /// Those of a room.
+    Room(&'w RoomWorld),
+    /// Those of a client, which believes what the room sends.
+    Client,
+}
 
 impl Objects<'_> {
     /// Whether an object exists and is of a kind of this name.
     fn is_of(self, object: ObjectId, kind: &str) -> bool {
-        let index = self.0.find_kind(object);
+        let Self::Room(world) = self else {
+            return true;
+        };
+        let index = world.find_kind(object);
         index
-            .and_then(|index| self.0.schema().kind(index))
+            .and_then(|index| world.schema().kind(index))
             .is_some_and(|declared| declared.name == kind)
     }
 }

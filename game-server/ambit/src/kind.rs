@@ -1,7 +1,7 @@
 //! Kinds of objects.
 
 use ambit_proto::ids::ObjectId;
-use ambit_proto::message::TypedId;
+use ambit_proto::message::{TypedId, TypedKind};
 use ambit_proto::schema::{Component, ObjectKind};
 
 use crate::id::Id;
@@ -13,16 +13,11 @@ use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
     label = "not a kind",
     note = "add `#[derive(Kind)]` to the struct `{Self}`"
 )]
-pub trait Kind: Sized {
-    /// The kind's name in the schema.
-    const NAME: &'static str;
+pub trait Kind: TypedKind {
     /// Reads an object: `WalkerRef`.
     type Ref<'w>: Object<Kind = Self>;
     /// Edits an object: `WalkerMut`.
     type Mut<'w>: Object<Kind = Self>;
-
-    #[doc(hidden)]
-    fn declaration() -> ObjectKind;
 
     #[doc(hidden)]
     fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
@@ -45,10 +40,14 @@ pub trait KindOf<G>: Kind {
     const INDEX: u8;
 }
 
-impl<K: Kind> TypedId for Id<K> {
+impl<K: TypedKind> TypedId for Id<K> {
     fn of_client(kind: &str, id: u32) -> Option<Self> {
         let object = ObjectId::of_client(kind, id)?;
         (kind == K::NAME).then(|| Self::new(object))
+    }
+
+    fn client_number(&self) -> Option<u32> {
+        self.object().client_number()
     }
 }
 

@@ -253,9 +253,12 @@ pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
 pub use ambit_proto::ids::{ObjectId, PlayerId};
 pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
-/// Commands and the values of fields, for clients, tools and tests.
+/// Kinds, events, commands and the values of fields, for clients, tools and tests.
 pub mod message {
-    pub use ambit_proto::message::{FieldValue, GameCommand, TypedCommand, TypedId};
+    pub use ambit_proto::message::{
+        FieldValue, FrameValue, GameCommand, ShownComponents, TypedCommand, TypedEvent, TypedId,
+        TypedKind,
+    };
 }
 
 pub use ambit_proto::physics;
@@ -316,7 +319,7 @@ pub mod __private {
     pub use serde;
 
     pub use crate::command::Fields;
-    pub use crate::component::{Attribute, Place, Posed, bar, label};
+    pub use crate::component::{Attribute, Place, Posed, bar, label, shown, shown_to_some};
     pub use crate::declare::SavedGame;
     pub use crate::event::{EventObject, declared_event};
     pub use crate::field::{MessageField, Objects, Value};

@@ -56,6 +56,7 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
 use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -116,11 +117,28 @@ pub struct Seen {
     pub own: bool,
     /// Where the client shows it, in metres.
     pub position: Position,
+    /// The orientation that it shows: a unit quaternion, x, y, z, w. Upright and to the east for
+    /// what moves along a path.
+    pub rotation: [f32; 4],
+    /// The velocity that it shows, in metres a second; zero if the game does not send it.
+    pub velocity: [f32; 3],
     /// The components that the client knows, by name.
     pub components: BTreeMap<String, ComponentValue>,
 }
 
 impl Seen {
+    /// The components, with their types: `seen.get::<Walker>()` is a `WalkerView`. `None` if it is
+    /// of another kind.
+    pub fn get<K: TypedKind>(&self) -> Option<K::View<'_>> {
+        if self.kind == K::NAME { K::view(&self) } else { None }
+    }
+
+    /// The direction that it faces, in radians counter-clockwise from the east.
+    pub fn heading(&self) -> f32 {
+        let [x, y, z, w] = self.rotation;
+        (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z))
+    }
+
     /// The value of a gauge, if the client knows it.
     pub fn gauge(&self, name: &str) -> Option<f32> {
         match self.components.get(name)? {
@@ -151,6 +169,18 @@ impl Seen {
             ComponentValue::Text(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+impl<'f> ShownComponents<'f> for &'f Seen {
+    fn component(&self, _: usize, name: &str) -> Option<Option<FrameValue<'f>>> {
+        Some(match self.components.get(name) {
+            Some(ComponentValue::Gauge(gauge)) => Some(FrameValue::Gauge(*gauge)),
+            Some(ComponentValue::Flag(flag)) => Some(FrameValue::Flag(*flag)),
+            Some(ComponentValue::Number(number)) => Some(FrameValue::Number(*number)),
+            Some(ComponentValue::Text(text)) => Some(FrameValue::Text(text)),
+            Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => None,
+        })
     }
 }
 
@@ -337,11 +367,14 @@ impl<G: Game> TestRoom<G> {
         let seen = |object: VisibleObject<'_, ()>| {
             let values = object.values(t).into_iter();
             (object.is_room_wide() == is_room_wide).then_some(())?;
+            let drawn = object.drawn(t);
             Some(Seen {
                 id: object.id,
                 kind: object.kind().to_string(),
                 own: object.is_own(),
                 position: if is_room_wide { Position::default() } else { object.position(t)? },
+                rotation: drawn.map_or([0.0, 0.0, 0.0, 1.0], |drawn| drawn.quaternion),
+                velocity: drawn.map_or_else(|| object.path_velocity(t), |drawn| drawn.linear),
                 components: values.map(|named| (named.name.to_string(), named.value)).collect(),
             })
         };

@@ -1,12 +1,13 @@
-//! Commands and ids of objects as types of the game that declares them.
+//! Kinds, events, commands and ids of objects as types of the game that declares them.
 //!
 //! A game's crate implements these traits, and a client that knows the game uses them: neither end
-//! depends on the other. `#[derive(Command)]` of the crate `ambit` implements [`TypedCommand`], and
-//! its `Id<Walker>` is a [`TypedId`].
+//! depends on the other. The derives of the crate `ambit` implement them, and its `Id<Walker>` is a
+//! [`TypedId`].
 
-use super::GameCommand;
+use super::{FieldValue, GameCommand};
 use crate::ids::ObjectId;
-use crate::schema::CommandKind;
+use crate::schema::{CommandKind, EventKind, ObjectKind};
+use crate::timeline::Gauge;
 
 /// The commands of a game as one type: an enum with `#[derive(Command)]`.
 #[diagnostic::on_unimplemented(
@@ -24,10 +25,67 @@ pub trait TypedCommand: Sized {
     fn into_command(self) -> GameCommand;
 }
 
+/// A kind of object as a type: a struct with `#[derive(Kind)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kind of object",
+    label = "not a kind",
+    note = "add `#[derive(Kind)]` to the struct `{Self}`"
+)]
+pub trait TypedKind: Sized {
+    /// The kind's name in the schema.
+    const NAME: &'static str;
+    /// What a client shows of an object: `WalkerView`.
+    type View<'f>;
+
+    /// The kind as the schema has it.
+    fn declaration() -> ObjectKind;
+
+    /// For clients: the components of an object of this kind; `None` if the room's game declares
+    /// them otherwise.
+    fn view<'f>(shown: &impl ShownComponents<'f>) -> Option<Self::View<'f>>;
+}
+
+/// The components of an object, as a client shows them.
+pub trait ShownComponents<'f> {
+    /// The component called `name`, which is mostly at `index`: `None` if the kind has none of this
+    /// name, and `Some(None)` if its value is not for this client.
+    fn component(&self, index: usize, name: &str) -> Option<Option<FrameValue<'f>>>;
+}
+
+/// The value of a component, as a client shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FrameValue<'f> {
+    /// A value with a rate of change.
+    Gauge(Gauge),
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(&'f str),
+}
+
+/// An event as a type: a struct with `#[derive(Event)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an event",
+    label = "not an event",
+    note = "add `#[derive(Event)]` to the struct `{Self}`"
+)]
+pub trait TypedEvent: Sized {
+    /// The event's name in the schema.
+    const NAME: &'static str;
+
+    /// The event as the schema has it.
+    fn declaration() -> EventKind;
+
+    /// For clients: the event with these fields, which fit the declaration.
+    fn from_fields(fields: &[FieldValue<ObjectId>]) -> Option<Self>;
+}
+
 /// A type of a command's field that names an object: `Id<Walker>`, or [`ObjectId`].
 ///
 /// A client knows objects by numbers of its own, because the room's ids are never sent. In its
-/// typed commands, these types hold the client's number.
+/// typed commands and events, these types hold the client's number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of id",
     label = "does not name objects",
@@ -37,10 +95,18 @@ pub trait TypedId: Sized {
     /// For clients: the object of this kind that the client knows by the number `id`; `None` if
     /// the type names objects of another kind. Means nothing in a room.
     fn of_client(kind: &str, id: u32) -> Option<Self>;
+
+    /// For clients: the number by which the client knows the object; `None` for an object that it
+    /// does not see.
+    fn client_number(&self) -> Option<u32>;
 }
 
 impl TypedId for ObjectId {
     fn of_client(_: &str, id: u32) -> Option<Self> {
         Some(Self(id.into()))
+    }
+
+    fn client_number(&self) -> Option<u32> {
+        self.0.try_into().ok()
     }
 }

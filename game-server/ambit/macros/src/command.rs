@@ -10,7 +10,7 @@ use crate::attributes::{
     checked_name, error, first_paragraph, require_at_most, require_no_generics, unknown_option,
     variants,
 };
-use crate::event::{MAX_FIELDS, field_spec};
+use crate::event::{MAX_FIELDS, field_reading, field_spec};
 use crate::names;
 
 const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";
@@ -150,13 +150,8 @@ impl<'i> CommandVariant<'i> {
         let given = quote!(fields);
         let fields = fields.named.iter().map(|field| {
             let (ident, ty) = (&field.ident, &field.ty);
-            let value = quote_spanned!(ty.span()=>
-                <#ty as ::ambit::__private::MessageField>::from_value(
-                    #given.take()?,
-                    #given.objects(),
-                )?
-            );
-            quote!(#ident: #value)
+            let value = field_reading(ty, &given);
+            quote!(#ident: #value?)
         });
         quote!(Self::#variant { #(#fields),* })
     }

@@ -36,6 +36,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
         )
     });
+    let given = quote!(fields);
+    let reading = fields.iter().map(|field| {
+        let ident = &field.ident;
+        let value = field_reading(&field.ty, &given);
+        quote!(#ident: #value.ok()?)
+    });
     let about = about.map(|about| {
         let (ident, ty) = (&about.ident, &about.ty);
         let object = quote_spanned!(ty.span()=>
@@ -54,7 +60,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         #about
 
         #[automatically_derived]
-        impl ::ambit::Event for #event {
+        impl ::ambit::message::TypedEvent for #event {
+            const NAME: &'static str = #name;
+
             fn declaration() -> ::ambit::__private::EventKind {
                 ::ambit::__private::EventKind {
                     name: #name.into(),
@@ -62,6 +70,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 }
             }
 
+            fn from_fields(fields: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
+                #[allow(unused_variables, unused_mut)]
+                let mut fields = ::ambit::__private::Fields::of_client(fields);
+                ::core::option::Option::Some(Self { #(#reading),* })
+            }
+        }
+
+        #[automatically_derived]
+        impl ::ambit::Event for #event {
             fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
                 ::std::vec![#(#values),*]
             }
@@ -91,6 +108,15 @@ fn is_object(ty: &Type) -> bool {
         }
         _ => false,
     }
+}
+
+/// The result of reading the next of the fields `given`.
+pub(crate) fn field_reading(ty: &Type, given: &TokenStream) -> TokenStream {
+    quote_spanned!(ty.span()=>
+        #given.take().and_then(|value| {
+            <#ty as ::ambit::__private::MessageField>::from_value(value, #given.objects())
+        })
+    )
 }
 
 /// The declaration of a field. The type is mentioned in the same form everywhere, so that the

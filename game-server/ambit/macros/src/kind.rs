@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
 
 use crate::Expansion;
@@ -22,6 +23,10 @@ struct ComponentField<'i> {
     attributes: &'i [Attribute],
     name: String,
     audience: TokenStream,
+    /// Whether all clients that have the object know it.
+    is_public: bool,
+    /// Whether it says where the object is.
+    is_place: bool,
     /// The trait that its type implements: `Place` for the first one, `Attribute` for all others.
     role: TokenStream,
     codec: TokenStream,
@@ -94,14 +99,24 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
 
 fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
     let (reader, editor) = (reader_name(input), editor_name(input));
-    let items = quote! {
+    let view = view_name(input);
+    let typed = quote! {
         const NAME: &'static str = "";
-        type Ref<'w> = #reader<'w>;
-        type Mut<'w> = #editor<'w>;
+        type View<'f> = #view<'f>;
 
         fn declaration() -> ::ambit::__private::ObjectKind {
             ::core::unreachable!()
         }
+
+        fn view<'f>(
+            _: &impl ::ambit::message::ShownComponents<'f>,
+        ) -> ::core::option::Option<#view<'f>> {
+            ::core::unreachable!()
+        }
+    };
+    let items = quote! {
+        type Ref<'w> = #reader<'w>;
+        type Mut<'w> = #editor<'w>;
 
         fn into_components(
             self,
@@ -118,18 +133,20 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
             ::core::unreachable!()
         }
     };
+    let typed = stub::implementation(input, &quote!(::ambit::message::TypedKind), &typed);
     let kind = stub::implementation(input, &quote!(::ambit::Kind), &items);
     let nothing = TokenStream::new();
     let placed = stub::implementation(input, &quote!(::ambit::Placed), &nothing);
     let room_wide = stub::implementation(input, &quote!(::ambit::RoomWide), &nothing);
     let companions = companions(input, components);
-    quote!(#kind #placed #room_wide #companions)
+    quote!(#typed #kind #placed #room_wide #companions)
 }
 
 impl<'i> ComponentField<'i> {
     fn without_attributes(index: usize, field: &'i Field, is_room_wide: bool) -> Self {
         let ident = field.ident.as_ref().expect("the fields have names");
-        let role = if index == 0 && !is_room_wide {
+        let is_place = index == 0 && !is_room_wide;
+        let role = if is_place {
             quote!(::ambit::__private::Place)
         } else {
             quote!(::ambit::__private::Attribute)
@@ -141,6 +158,8 @@ impl<'i> ComponentField<'i> {
             attributes: &field.attrs,
             name: names::of_field(ident),
             audience: quote!(Public),
+            is_public: true,
+            is_place,
             role,
             codec,
         }
@@ -150,16 +169,17 @@ impl<'i> ComponentField<'i> {
         let component = Self::without_attributes(index, field, is_room_wide);
         let (ident, ty, mut name) = (component.ident, component.ty, None);
         let (mut codec, mut audience) = (component.codec, component.audience);
+        let mut is_public = true;
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
-                if index == 0 && !is_room_wide {
+                if component.is_place {
                     return Err(error(
                         attribute,
                         "the first component is public: each client that follows an object knows \
                          where it is. `World::hide` and `Game::sees` hide whole objects",
                     ));
                 }
-                audience = read_audience(attribute)?;
+                (audience, is_public) = read_audience(attribute)?;
             } else if attribute.path().is_ident("component") {
                 attribute.parse_nested_meta(|meta| {
                     if meta.path.is_ident("name") {
@@ -192,13 +212,15 @@ impl<'i> ComponentField<'i> {
         Ok(Self {
             name: checked_name(name, component.name, ident.span())?,
             audience,
+            is_public,
             codec,
             ..component
         })
     }
 }
 
-fn read_audience(attribute: &Attribute) -> Result<TokenStream> {
+/// The audience, and whether it is everybody.
+fn read_audience(attribute: &Attribute) -> Result<(TokenStream, bool)> {
     let mut audience = None;
     attribute.parse_nested_meta(|meta| {
         let known = [("public", "Public"), ("team", "Team"), ("owner", "Owner")];
@@ -206,7 +228,7 @@ fn read_audience(attribute: &Attribute) -> Result<TokenStream> {
         let (_, variant) =
             found.ok_or_else(|| unknown_option(&meta, "`public`, `team`, `owner`"))?;
         let variant = format_ident!("{variant}");
-        audience = Some(quote!(#variant));
+        audience = Some((quote!(#variant), variant == "Public"));
         Ok(())
     })?;
     audience.ok_or_else(|| {
@@ -387,16 +409,24 @@ fn declaration(
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
         quote!(look.#name = #value;)
     });
+    let view = view_name(input);
+    let shown = components.iter().enumerate().filter(|(_, component)| !component.is_place);
+    let shown = shown.map(|(index, component)| {
+        let ComponentField { ident, ty, name, is_public, .. } = component;
+        let read = if *is_public { quote!(shown) } else { quote!(shown_to_some) };
+        quote_spanned!(ty.span()=>
+            #ident: ::ambit::__private::#read::<#ty>(shown, #index, #name)?
+        )
+    });
     let marker = if options.is_room_wide { quote!(RoomWide) } else { quote!(Placed) };
     quote! {
         #[automatically_derived]
         impl ::ambit::#marker for #kind {}
 
         #[automatically_derived]
-        impl ::ambit::Kind for #kind {
+        impl ::ambit::message::TypedKind for #kind {
             const NAME: &'static str = #name;
-            type Ref<'w> = #reader<'w>;
-            type Mut<'w> = #editor<'w>;
+            type View<'f> = #view<'f>;
 
             fn declaration() -> ::ambit::__private::ObjectKind {
                 #[allow(unused_mut)]
@@ -414,6 +444,21 @@ fn declaration(
                     look,
                 }
             }
+
+            fn view<'f>(
+                shown: &impl ::ambit::message::ShownComponents<'f>,
+            ) -> ::core::option::Option<#view<'f>> {
+                ::core::option::Option::Some(#view {
+                    #(#shown,)*
+                    _frame: ::core::marker::PhantomData,
+                })
+            }
+        }
+
+        #[automatically_derived]
+        impl ::ambit::Kind for #kind {
+            type Ref<'w> = #reader<'w>;
+            type Mut<'w> = #editor<'w>;
 
             fn into_components(
                 self,
@@ -433,7 +478,8 @@ fn declaration(
     }
 }
 
-/// `WalkerRef` and `WalkerMut`, with a method for each component.
+/// `WalkerRef` and `WalkerMut`, with a method for each component, and `WalkerView`, with a field for
+/// each but the first.
 fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
     let (kind, vis) = (&input.ident, &input.vis);
     let (reader, editor) = (reader_name(input), editor_name(input));
@@ -461,7 +507,25 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
         })
     };
     let (readers, editors) = (methods(false), methods(true));
+    let view = view_name(input);
+    let view_doc = format!("A [`{kind}`] as a client shows it.");
+    let shown = components.iter().filter(|component| !component.is_place).map(|component| {
+        let ComponentField { ident, ty, role, attributes, is_public, .. } = component;
+        let doc = documentation(attributes, &format!("The component `{ident}`."));
+        let shown = qualified(ty, role, &quote!(Shown<'f>));
+        let shown = if *is_public { shown } else { quote!(::core::option::Option<#shown>) };
+        quote!(#doc #vis #ident: #shown)
+    });
     quote! {
+        #[doc = #view_doc]
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(dead_code, reason = "only clients read it, and perhaps only some components")]
+        #vis struct #view<'f> {
+            #(#shown,)*
+            #[doc(hidden)]
+            _frame: ::core::marker::PhantomData<&'f ()>,
+        }
+
         #[doc = #reader_doc]
         #[derive(Clone, Copy)]
         #vis struct #reader<'w>(::ambit::__private::ObjectRef<'w>);
@@ -497,6 +561,10 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
 
 fn reader_name(input: &DeriveInput) -> Ident {
     format_ident!("{}Ref", input.ident)
+}
+
+fn view_name(input: &DeriveInput) -> Ident {
+    format_ident!("{}View", input.ident)
 }
 
 fn editor_name(input: &DeriveInput) -> Ident {

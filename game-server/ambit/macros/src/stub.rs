@@ -10,11 +10,18 @@ use quote::quote;
 use syn::{DeriveInput, GenericParam, parse_quote};
 
 pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
-    let methods = quote! {
+    let typed = quote! {
+        const NAME: &'static str = "";
+
         fn declaration() -> ::ambit::__private::EventKind {
             ::core::unreachable!()
         }
 
+        fn from_fields(_: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
+            ::core::unreachable!()
+        }
+    };
+    let methods = quote! {
         fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
             ::core::unreachable!()
         }
@@ -26,7 +33,8 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
     };
     let event = implementation(input, &quote!(::ambit::Event), &methods);
     let about = implementation(input, &quote!(::ambit::AboutObject), &about);
-    quote!(#event #about)
+    let typed = implementation(input, &quote!(::ambit::message::TypedEvent), &typed);
+    quote!(#typed #event #about)
 }
 
 pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {

@@ -1,5 +1,6 @@
 //! Yes or no, over time.
 
+use ambit_proto::message::FrameValue;
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::time::GameTime;
 
@@ -78,9 +79,17 @@ impl FlagMut<'_> {
 impl Attribute for Flag {
     type Ref<'w> = FlagRef<'w>;
     type Mut<'w> = FlagMut<'w>;
+    type Shown<'f> = bool;
 
     fn codec() -> Codec {
         Codec::Flag
+    }
+
+    fn shown(value: FrameValue<'_>) -> Option<bool> {
+        match value {
+            FrameValue::Flag(is_on) => Some(is_on),
+            _ => None,
+        }
     }
 
     fn initial(self, spawn: &Spawn<'_>, _: u8) -> Component {

@@ -1,5 +1,6 @@
 //! A value that changes by itself.
 
+use ambit_proto::message::FrameValue;
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge as GaugeValue;
@@ -157,9 +158,17 @@ impl GaugeMut<'_> {
 impl<const MAX: u32> Attribute for Gauge<MAX> {
     type Ref<'w> = GaugeRef<'w>;
     type Mut<'w> = GaugeMut<'w>;
+    type Shown<'f> = GaugeValue;
 
     fn codec() -> Codec {
         Codec::Gauge { max: MAX as f32 }
+    }
+
+    fn shown(value: FrameValue<'_>) -> Option<GaugeValue> {
+        match value {
+            FrameValue::Gauge(gauge) => Some(gauge),
+            _ => None,
+        }
     }
 
     fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {

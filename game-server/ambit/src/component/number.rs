@@ -1,5 +1,6 @@
 //! A whole number within a range.
 
+use ambit_proto::message::FrameValue;
 use ambit_proto::schema::{Codec, Component};
 
 use super::Attribute;
@@ -76,9 +77,17 @@ impl NumberMut<'_> {
 impl<const MIN: i64, const MAX: i64> Attribute for Number<MIN, MAX> {
     type Ref<'w> = i64;
     type Mut<'w> = NumberMut<'w>;
+    type Shown<'f> = i64;
 
     fn codec() -> Codec {
         Codec::Number { min: MIN, max: MAX }
+    }
+
+    fn shown(value: FrameValue<'_>) -> Option<i64> {
+        match value {
+            FrameValue::Number(number) => Some(number),
+            _ => None,
+        }
     }
 
     fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {

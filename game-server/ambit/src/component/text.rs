@@ -1,5 +1,6 @@
 //! A short text.
 
+use ambit_proto::message::FrameValue;
 use ambit_proto::schema::{Codec, Component};
 
 use super::{Attribute, Label};
@@ -70,10 +71,18 @@ impl TextMut<'_> {
 impl<const BYTES: u32> Attribute for Text<BYTES> {
     type Ref<'w> = &'w str;
     type Mut<'w> = TextMut<'w>;
+    type Shown<'f> = &'f str;
 
     fn codec() -> Codec {
         const { assert!(BYTES >= 1 && BYTES <= 200, "a `Text<BYTES>` has 1 to 200 bytes") };
         Codec::Text { max_bytes: BYTES }
+    }
+
+    fn shown(value: FrameValue<'_>) -> Option<&str> {
+        match value {
+            FrameValue::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
     fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {

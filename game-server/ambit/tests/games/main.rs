@@ -9,3 +9,4 @@ mod room_wide;
 mod ships;
 mod sight;
 mod stroll;
+mod typed_reads;
