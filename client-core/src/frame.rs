@@ -261,6 +261,11 @@ impl<'f> FrameEntry<'f> {
         self.known.id
     }
 
+    /// Whether it is of this kind, for a client that knows the game.
+    pub fn is<K: TypedKind>(&self) -> bool {
+        self.kind() == K::NAME
+    }
+
     /// What the client knows of it, for a client that knows the game: `object.get::<Walker>()` is
     /// a `WalkerView`, with a field for each component but the place. `None` if it is of another
     /// kind, or if the room's game declares the components otherwise (`Game::check_kind` of
@@ -268,7 +273,7 @@ impl<'f> FrameEntry<'f> {
     ///
     /// A component for some clients only is an `Option`, empty for all others.
     pub fn get<K: TypedKind>(&self) -> Option<K::View<'f>> {
-        if self.kind() == K::NAME { K::view(self) } else { None }
+        if self.is::<K>() { K::view(self) } else { None }
     }
 
     /// Its id for a typed command, such as `Id<Walker>`, if it is of that kind.

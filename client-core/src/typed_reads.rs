@@ -8,11 +8,16 @@
 //! meaning. Kinds, components, events, fields and choices are found by their names, and the types
 //! must be the same. Components and fields that the client does not know are left out.
 
+use std::f32::consts::TAU;
+
 use ambit_proto::ids::ObjectId;
-use ambit_proto::message::{FieldValue, TypedEvent, TypedKind};
+use ambit_proto::message::{FieldValue, TypedEvent, TypedKind, TypedSound};
 use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, Schema};
 
 use crate::client::event::{GameEvent, NamedField};
+
+/// How many directions a sound can have; the first is the east.
+const DIRECTIONS: f32 = 16.0;
 
 /// The client was built with another version of the game.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +66,33 @@ impl GameEvent {
         });
         E::from_fields(&fields.collect::<Option<Vec<_>>>()?)
     }
+
+    /// The direction and the loudness if it is this sound: `event.heard::<Bang>()`.
+    pub fn heard<S: TypedSound>(&self) -> Option<Heard> {
+        match (&*self.name == S::NAME, &*self.fields) {
+            (
+                true,
+                [
+                    NamedField { value: FieldValue::Choice(direction), .. },
+                    NamedField { value: FieldValue::Number(loudness), .. },
+                ],
+            ) => {
+                let direction = f32::from(*direction) * TAU / DIRECTIONS;
+                Some(Heard { direction, loudness: u8::try_from(*loudness).ok()? })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is heard of an event that is not seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heard {
+    /// Where it comes from on the map, in radians counter-clockwise from the east: one of 16
+    /// directions.
+    pub direction: f32,
+    /// From 1 to 4, which is near.
+    pub loudness: u8,
 }
 
 /// A field as the client's type has it: choices by name, objects by the client's numbers.

@@ -290,7 +290,9 @@ pub use self::plain_poses::{PlainPose, end_plain_poses, read_plain_poses};
 pub use self::record::{
     ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };
-pub use self::typed::{FrameValue, ShownComponents, TypedCommand, TypedEvent, TypedId, TypedKind};
+pub use self::typed::{
+    FrameValue, ShownComponents, TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound,
+};
 pub use self::uplink::{
     KeyInput, LatenessReport, MAX_CHANGE_AGE, MAX_CHANGES, Uplink, nearest_datagram_number,
     read_uplink,

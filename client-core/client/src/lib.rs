@@ -65,10 +65,11 @@ pub use ambit_client_core::client::model::{
 pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
+pub use ambit_client_core::typed_reads::Heard;
 pub use ambit_proto::ids::ObjectId;
 pub use ambit_proto::ids::{PlayerId, RoomId};
 pub use ambit_proto::map::StaticMap;
-pub use ambit_proto::message::{TypedCommand, TypedEvent, TypedId, TypedKind};
+pub use ambit_proto::message::{TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound};
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;
 pub use ambit_proto::schema;

@@ -24,8 +24,8 @@ pub struct Mushroom {
 
 #[derive(Event)]
 pub struct Picked {
-    by: Id<Walker>,
-    at: Position,
+    pub by: Id<Walker>,
+    pub at: Position,
 }
 
 #[derive(Command)]

@@ -2,7 +2,7 @@
 
 use ambit::prelude::*;
 use ambit::test::{Line, TestRoom};
-use gather::{Gather, Mushroom};
+use gather::{Gather, Mushroom, Picked, Walker};
 
 #[test]
 fn who_walks_gets_tired_and_who_rests_recovers() {
@@ -16,8 +16,9 @@ fn who_walks_gets_tired_and_who_rests_recovers() {
     assert_eq!(room.errors(ann), ["tired"]);
     room.command(ann, "rest");
     room.run(10.secs());
-    let stamina = room.avatar(ann).and_then(|ann| ann.gauge("stamina"));
-    assert!(stamina > Some(90.0), "{stamina:?}");
+    let ann = room.avatar(ann).expect("she is in the game");
+    let stamina = ann.get::<Walker>().and_then(|walker| walker.stamina).expect("she knows it");
+    assert!(stamina.value > 90.0, "{stamina:?}");
 }
 
 #[test]
@@ -30,8 +31,9 @@ fn bob_sees_ann_pick_a_mushroom_although_he_loses_every_fifth_datagram() {
     let goal = room.world().position(mushrooms[0]).expect("it grows");
     room.command(ann, &format!("walk-to {} {}", goal.x, goal.y));
     room.run(10.secs());
-    assert!(room.events(bob).iter().any(|event| &*event.name == "picked"));
-    let picked = |seen: &ambit::test::Seen| seen.text("name") == Some("ann") && !seen.own;
-    let ann = room.sees(bob).into_iter().find(picked).expect("bob sees ann");
-    assert!(ann.number("picked") >= Some(1));
+    assert!(room.events(bob).iter().any(|event| event.get::<Picked>().is_some()));
+    let seen = room.sees(bob);
+    let mut walkers = seen.iter().filter_map(|object| object.get::<Walker>());
+    let ann = walkers.find(|walker| walker.name == "ann").expect("bob sees ann");
+    assert!(ann.picked >= 1);
 }

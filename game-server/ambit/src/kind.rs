@@ -46,7 +46,7 @@ impl<K: TypedKind> TypedId for Id<K> {
         (kind == K::NAME).then(|| Self::new(object))
     }
 
-    fn client_number(&self) -> Option<u32> {
+    fn client_number(self) -> Option<u32> {
         self.object().client_number()
     }
 }

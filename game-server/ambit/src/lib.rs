@@ -257,7 +257,7 @@ pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
 pub mod message {
     pub use ambit_proto::message::{
         FieldValue, FrameValue, GameCommand, ShownComponents, TypedCommand, TypedEvent, TypedId,
-        TypedKind,
+        TypedKind, TypedSound,
     };
 }
 

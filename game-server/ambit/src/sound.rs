@@ -1,5 +1,6 @@
 //! Sounds: what those hear of an event who are near and do not see it.
 
+use ambit_proto::message::TypedSound;
 use ambit_proto::schema::EventKind;
 
 /// What is heard of an event where it is not seen: a struct without fields, with
@@ -13,7 +14,7 @@ use ambit_proto::schema::EventKind;
     label = "not a sound",
     note = "add `#[derive(Sound)]` to the struct `{Self}`"
 )]
-pub trait Sound: Sized {
+pub trait Sound: TypedSound + Sized {
     #[doc(hidden)]
     fn declaration() -> EventKind;
 }

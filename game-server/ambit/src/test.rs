@@ -127,10 +127,15 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Whether it is of this kind.
+    pub fn is<K: TypedKind>(&self) -> bool {
+        self.kind == K::NAME
+    }
+
     /// The components, with their types: `seen.get::<Walker>()` is a `WalkerView`. `None` if it is
     /// of another kind.
     pub fn get<K: TypedKind>(&self) -> Option<K::View<'_>> {
-        if self.kind == K::NAME { K::view(&self) } else { None }
+        if self.is::<K>() { K::view(&self) } else { None }
     }
 
     /// The direction that it faces, in radians counter-clockwise from the east.

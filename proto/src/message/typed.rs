@@ -82,6 +82,17 @@ pub trait TypedEvent: Sized {
     fn from_fields(fields: &[FieldValue<ObjectId>]) -> Option<Self>;
 }
 
+/// What is heard of an event where it is not seen, as a type: a struct with `#[derive(Sound)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a sound",
+    label = "not a sound",
+    note = "add `#[derive(Sound)]` to the struct `{Self}`"
+)]
+pub trait TypedSound {
+    /// The sound's name in the schema's events.
+    const NAME: &'static str;
+}
+
 /// A type of a command's field that names an object: `Id<Walker>`, or [`ObjectId`].
 ///
 /// A client knows objects by numbers of its own, because the room's ids are never sent. In its
@@ -98,7 +109,7 @@ pub trait TypedId: Sized {
 
     /// For clients: the number by which the client knows the object; `None` for an object that it
     /// does not see.
-    fn client_number(&self) -> Option<u32>;
+    fn client_number(self) -> Option<u32>;
 }
 
 impl TypedId for ObjectId {
@@ -106,7 +117,7 @@ impl TypedId for ObjectId {
         Some(Self(id.into()))
     }
 
-    fn client_number(&self) -> Option<u32> {
+    fn client_number(self) -> Option<u32> {
         self.0.try_into().ok()
     }
 }

@@ -161,7 +161,9 @@ async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Res
     let walkers: Vec<Id<Walker>> = typed_ids(frame);
     let stones: Vec<Id<Stone>> = typed_ids(frame);
     assert_eq!((walkers.len(), stones.len()), (2, 1));
-    let is_bob = |object: &FrameObject<'_>| object.text("name") == Some("bob");
+    assert_eq!(anns.check_kind::<Walker>(), Ok(()));
+    let walker = |object: &FrameObject<'_>| object.get::<Walker>();
+    let is_bob = |object: &FrameObject<'_>| walker(object).is_some_and(|it| it.name == "bob");
     let bob_in_sight = frame.objects().find(is_bob).context("bob")?;
     let whom = bob_in_sight.typed_id().context("bob walks")?;
     let how = Manner::Politely;
@@ -169,7 +171,8 @@ async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Res
     anns.command(GreetingCommand::Sit { on: stones[0] })?;
     wait_for_frame(&mut anns, |frame| {
         let sits = |ann: FrameObject<'_>| ann.position() == Position::on_ground(15.0, 15.0);
-        let is_greeted = |bob: FrameObject<'_>| bob.number("greeted") == Some(how as i64);
+        let is_greeted =
+            |bob: FrameObject<'_>| bob.get::<Walker>().is_some_and(|bob| bob.greeted == how as i64);
         frame.avatar().is_some_and(sits) && frame.objects().find(is_bob).is_some_and(is_greeted)
     })
     .await?;

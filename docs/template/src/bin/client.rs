@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use ambit_client::{Frame, FrameObject, GameEvent, Position};
-use gather::Command;
+use gather::{Command, Mushroom, Picked, Walker};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -16,7 +16,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tokio::time::sleep(Duration::from_secs(2)).await;
         for event in game.events() {
             match event {
-                GameEvent::Event(event) => println!("{}!", event.name),
+                GameEvent::Event(event) => {
+                    if let Some(Picked { at, .. }) = event.get() {
+                        println!("a mushroom is picked at {:.0} {:.0}", at.x, at.y);
+                    }
+                }
                 GameEvent::Refused { message, .. } => println!("{message}"),
                 _ => {}
             }
@@ -25,7 +29,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let Some(me) = frame.avatar() else {
             continue;
         };
-        let is_tired = me.gauge("stamina").is_some_and(|left| left.value < 25.0);
+        let stamina = me.get::<Walker>().and_then(|walker| walker.stamina);
+        let is_tired = stamina.is_some_and(|left| left.value < 25.0);
         let goal = nearest_mushroom(frame, &me);
         if is_tired {
             println!("resting");
@@ -42,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn nearest_mushroom(frame: &Frame, me: &FrameObject<'_>) -> Option<Position> {
-    let mushrooms = frame.objects().filter(|object| object.kind() == "mushroom");
+    let mushrooms = frame.objects().filter(|object| object.is::<Mushroom>());
     let places = mushrooms.map(|mushroom| mushroom.position());
     let distance = |place: &Position| place.distance(me.position());
     places.min_by(|a, b| distance(a).total_cmp(&distance(b)))

@@ -23,6 +23,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let name = checked_name(given, names::snake_case(sound), sound.span())?;
     Ok(quote! {
         #[automatically_derived]
+        impl ::ambit::message::TypedSound for #sound {
+            const NAME: &'static str = #name;
+        }
+
+        #[automatically_derived]
         impl ::ambit::Sound for #sound {
             fn declaration() -> ::ambit::__private::EventKind {
                 ::ambit::__private::sound_kind(#name)

@@ -43,7 +43,12 @@ pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {
             ::core::unreachable!()
         }
     };
-    implementation(input, &quote!(::ambit::Sound), &methods)
+    let name = quote!(
+        const NAME: &'static str = "";
+    );
+    let typed = implementation(input, &quote!(::ambit::message::TypedSound), &name);
+    let sound = implementation(input, &quote!(::ambit::Sound), &methods);
+    quote!(#typed #sound)
 }
 
 pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {

@@ -1,9 +1,10 @@
 //! The rules, with real clients on virtual time.
 
+use ambit::message::TypedEvent;
 use ambit::prelude::*;
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
-use crate::schema::{Missile, Score};
+use crate::schema::{Hit, Match, Missile, RoundOver, Score};
 use crate::tables::TABLES;
 use crate::{Ship, ShipControl, Shooter};
 
@@ -34,17 +35,24 @@ fn score(room: &Room, client: TestClient) -> (i64, i64) {
     (row.points(), row.hits())
 }
 
-fn rows(room: &Room, client: TestClient) -> Vec<Seen> {
-    room.room_wide(client).into_iter().filter(|seen| seen.kind == "score").collect()
+/// Name, points, accuracy and team of each row that a client has.
+fn rows(room: &Room, client: TestClient) -> Vec<(String, i64, i64, i64)> {
+    let read = |row: &Seen| {
+        let row = row.get::<Score>()?;
+        Some((row.name.to_owned(), row.points, row.accuracy, row.team))
+    };
+    room.room_wide(client).iter().filter_map(read).collect()
 }
 
-fn state(room: &Room, client: TestClient) -> Seen {
-    let mut states = room.room_wide(client).into_iter().filter(|seen| seen.kind == "match");
-    states.next().expect("there is a match")
+/// The round, and who has won it, as a client has it.
+fn state(room: &Room, client: TestClient) -> (i64, String) {
+    let room_wide = room.room_wide(client);
+    let state = room_wide.iter().find_map(|seen| seen.get::<Match>()).expect("there is a match");
+    (state.round, state.winner.to_owned())
 }
 
-fn events(room: &Room, client: TestClient, name: &str) -> usize {
-    room.events(client).iter().filter(|event| &*event.name == name).count()
+fn events<E: TypedEvent>(room: &Room, client: TestClient) -> usize {
+    room.events(client).iter().filter(|event| event.get::<E>().is_some()).count()
 }
 
 #[test]
@@ -84,17 +92,15 @@ fn a_hit_gives_two_points_and_costs_one() {
     assert_eq!((score(&room, ann), score(&room, bob)), ((2, 1), (-1, 0)));
     // The others passed through the shield.
     for client in [ann, bob] {
-        assert_eq!(events(&room, client, "hit"), 1);
-        let seen: Vec<_> = rows(&room, client)
-            .iter()
-            .map(|row| (row.text("name").unwrap().to_owned(), row.number("points").unwrap()))
-            .collect();
+        assert_eq!(events::<Hit>(&room, client), 1);
+        let seen: Vec<_> =
+            rows(&room, client).into_iter().map(|(name, points, ..)| (name, points)).collect();
         assert_eq!(seen, [("ann".to_owned(), 2), ("bob".to_owned(), -1)]);
     }
     let mut missiles: Vec<Id<Missile>> = Vec::new();
     room.world().find_all(&mut missiles);
     assert!(missiles.is_empty(), "missiles end");
-    let accuracy = rows(&room, ann)[0].number("accuracy").unwrap();
+    let accuracy = rows(&room, ann)[0].2;
     assert!((20..=50).contains(&accuracy), "1 of 3 or so: {accuracy}");
 }
 
@@ -122,15 +128,14 @@ fn who_reaches_the_goal_wins_and_the_next_round_begins() {
     let eve = room.join("eve", Line::default());
     room.run(1.secs());
     for client in [ann, bob] {
-        assert_eq!(events(&room, client, "round_over"), 1);
+        assert_eq!(events::<RoundOver>(&room, client), 1);
     }
     for client in [ann, bob, eve] {
-        assert_eq!(state(&room, client).text("winner"), Some("ann"));
+        assert_eq!(state(&room, client).1, "ann");
         assert_eq!(rows(&room, client).len(), 3, "who comes late has the table");
     }
     room.run(10.secs());
-    let next = state(&room, eve);
-    assert_eq!((next.number("round"), next.text("winner")), (Some(2), Some("")));
+    assert_eq!(state(&room, eve), (2, String::new()));
     assert_eq!((score(&room, ann), score(&room, bob)), ((0, 0), (0, 0)));
 }
 
@@ -150,9 +155,9 @@ fn after_the_last_round_all_are_back_in_the_room() {
 fn a_round_ends_when_its_time_is_over() {
     let (mut room, ann, _) = duel(&[("minutes", "1")]);
     room.run(58.secs());
-    assert_eq!(events(&room, ann, "round_over"), 0);
+    assert_eq!(events::<RoundOver>(&room, ann), 0);
     room.run(4.secs());
-    assert_eq!(events(&room, ann, "round_over"), 1);
+    assert_eq!(events::<RoundOver>(&room, ann), 1);
 }
 
 #[test]
@@ -160,8 +165,8 @@ fn members_of_a_team_do_not_hit_each_other() {
     let (mut room, ann, bob) = duel(&[("teams", "2")]);
     let eve = room.join("eve", Line::default());
     room.run(1.secs());
-    let teams = rows(&room, ann).iter().map(|row| row.number("team")).collect::<Vec<_>>();
-    assert_eq!(teams, [Some(1), Some(2), Some(1)]);
+    let teams: Vec<_> = rows(&room, ann).iter().map(|row| row.3).collect();
+    assert_eq!(teams, [1, 2, 1]);
     put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
     put(&mut room, eve, Position::on_ground(60.0, 30.0), 0.0);
     put(&mut room, bob, Position::on_ground(80.0, 30.0), 0.0);
@@ -198,11 +203,11 @@ fn pilots_play_a_round_to_its_end_among_themselves() {
     let ann = room.join("ann", Line::default());
     for _ in 0..60 {
         room.run(10.secs());
-        if events(&room, ann, "round_over") > 0 {
+        if events::<RoundOver>(&room, ann) > 0 {
             break;
         }
     }
-    assert!(events(&room, ann, "round_over") > 0, "nobody has won in ten minutes");
+    assert!(events::<RoundOver>(&room, ann) > 0, "nobody has won in ten minutes");
 }
 
 #[test]
