@@ -48,7 +48,7 @@ struct Sea {
 impl Game for Sea {
     const INFO: GameInfo = GameInfo::new("sea", "Sail.");
     type Avatar = Ship;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn start(&mut self, world: &mut World<Self>) {

@@ -23,7 +23,7 @@ pub struct AbortingGame {
 impl Game for AbortingGame {
     const INFO: GameInfo = GameInfo::new("aborting", "Ends its process.");
     type Avatar = Bystander;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Bystander> {

@@ -23,7 +23,7 @@ pub struct HoardingGame {
 impl Game for HoardingGame {
     const INFO: GameInfo = GameInfo::new("hoarding", "Takes memory without end.");
     type Avatar = Hoarder;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Hoarder> {

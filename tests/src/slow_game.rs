@@ -32,7 +32,7 @@ pub struct SlowGame {
 impl Game for SlowGame {
     const INFO: GameInfo = GameInfo::new("slow", "Takes longer for a tick than it may.");
     type Avatar = Snail;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Snail> {

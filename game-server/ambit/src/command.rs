@@ -19,25 +19,37 @@ use crate::field::{Objects, Value};
     message = "`{Self}` is not an enum of commands",
     label = "not commands",
     note = "add `#[derive(Command)]` to the enum `{Self}`; a game without commands has \
-            `type Command = NoCommand;`"
+            `no_commands!();`"
 )]
 pub trait Command: TypedCommand {
-    /// How many there are.
-    #[doc(hidden)]
-    const COUNT: usize;
-
     #[doc(hidden)]
     fn read(kind: u8, fields: Fields<'_>) -> Result<Self, ErrorCode>;
 }
 
-/// The commands of a game that has none: `type Command = NoCommand;`. Once you write an enum of
-/// commands, name it there, and write [`Game::command`](crate::Game::command).
+/// The commands of a game that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoCommand {}
 
-impl Command for NoCommand {
-    const COUNT: usize = 0;
+/// In the `impl Game` of a game without commands, such as one with controls alone. Once you write an
+/// enum of commands, replace it by `type Command = Command;` and
+/// [`fn command`](crate::Game::command).
+#[macro_export]
+macro_rules! no_commands {
+    () => {
+        type Command = $crate::NoCommand;
 
+        fn command(
+            &mut self,
+            _: &mut $crate::World<Self>,
+            _: $crate::Player<'_, Self>,
+            command: $crate::NoCommand,
+        ) -> ::core::result::Result<(), Self::Refusal> {
+            match command {}
+        }
+    };
+}
+
+impl Command for NoCommand {
     fn read(_: u8, _: Fields<'_>) -> Result<Self, ErrorCode> {
         Err(ErrorCode::UnknownCommand)
     }

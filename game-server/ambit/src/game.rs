@@ -52,7 +52,8 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     const INFO: GameInfo;
     /// The kind of the players' avatars; at least as visible as the game (`pub`).
     type Avatar: KindOf<Self> + Placed;
-    /// What players can do; `NoCommand` if the game has only controls.
+    /// What players can do. A game with controls alone has
+    /// [`no_commands!();`](crate::no_commands) here, without a method `command`.
     type Command: Command;
     /// Why the game refuses commands; `NoRefusal` if it never does.
     type Refusal: Refusal;
@@ -103,27 +104,14 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
 
     /// Executes a command of a player, effective at [`World::now`], or refuses it.
     ///
-    /// A game with commands writes this method. The default is for games without commands only: in
-    /// a game with commands it does not compile, because players would get no answer and nothing
-    /// would happen. The compiler says so when it generates code for the game: in `cargo build` or
-    /// `cargo test` of a program or a test with the game, but not yet in `cargo check`.
+    /// A game without commands has `no_commands!();` instead of this method and
+    /// [`Command`](Game::Command).
     fn command(
         &mut self,
         world: &mut World<Self>,
         player: Player<'_, Self>,
         command: Self::Command,
-    ) -> Result<(), Self::Refusal> {
-        // Evaluated only for games that do not write the method.
-        const {
-            assert!(
-                Self::Command::COUNT == 0,
-                "this game declares commands, but does not execute them: write `fn command` in \
-                 its `impl Game`"
-            );
-        }
-        let _ = (world, player, command);
-        Ok(())
-    }
+    ) -> Result<(), Self::Refusal>;
 
     /// The controls of a player differ from those at the previous tick, or one was pressed again.
     /// [`World::pressed`] and its siblings give the same answers here and in `step`, so a game may
@@ -133,7 +121,8 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     }
 
     /// A timer was due at `due`, which is not after [`World::now`]. A game that declares timers
-    /// writes this method; as with [`command`](Game::command), it does not compile otherwise.
+    /// writes this method; otherwise the compiler refuses it when it generates code for the game
+    /// (in `cargo build` and `cargo test`, but not yet in `cargo check`).
     fn timer(&mut self, world: &mut World<Self>, timer: Self::Timer, due: GameTime) {
         const {
             assert!(
@@ -339,7 +328,7 @@ impl<G: Game> World<G> {
 /// struct Stroll;
 ///
 /// impl Game for Stroll {
-///     type Command = NoCommand;
+///     no_commands!();
 ///     # const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
 ///     # type Avatar = Walker;
 ///     # type Refusal = NoRefusal;
@@ -354,7 +343,7 @@ impl<G: Game> World<G> {
 ///
 /// One without `fn command` does not:
 ///
-/// ```compile_fail,E0080
+/// ```compile_fail,E0046
 /// # use ambit::prelude::*;
 /// #[derive(Command)]
 /// enum Command { Rest }
@@ -389,7 +378,7 @@ impl<G: Game> World<G> {
 /// struct Stroll;
 ///
 /// impl Game for Stroll {
-///     type Command = NoCommand;
+///     no_commands!();
 ///     # const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
 ///     # type Avatar = Walker;
 ///     # type Refusal = NoRefusal;

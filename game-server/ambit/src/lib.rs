@@ -303,8 +303,8 @@ pub mod prelude {
     #[doc(no_inline)]
     pub use crate::{
         Choice, Command, Controls, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games,
-        Gate, Id, Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, Player, PlayerId,
-        Position, Refusal, Serialize, Sound, Units, World,
+        Gate, Id, Kind, Newcomer, NoRefusal, Object, ObjectId, Player, PlayerId, Position, Refusal,
+        Serialize, Sound, Units, World, no_commands,
     };
 }
 

@@ -24,7 +24,7 @@ use crate::world::World;
 /// impl Game for Ships {
 ///     # const INFO: GameInfo = GameInfo::new("ships", "Sail.");
 ///     # type Avatar = Ship;
-///     # type Command = NoCommand;
+///     # no_commands!();
 ///     # type Refusal = NoRefusal;
 ///     # fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Ship> {
 ///     #     world.spawn(Ship { pose: YawPose::default() })

@@ -334,7 +334,7 @@ impl<G> World<G> {
 /// # impl Game for Shooter {
 /// #     const INFO: GameInfo = GameInfo::new("shooter", "Shoot.");
 /// #     type Avatar = Ship;
-/// #     type Command = NoCommand;
+/// #     no_commands!();
 /// #     type Refusal = NoRefusal;
 /// fn start(&mut self, world: &mut World<Self>) {
 ///     world.spawn(Match { round: 1.into(), time_left: Gauge::full().changing(-1.0) });

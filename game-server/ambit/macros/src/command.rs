@@ -33,7 +33,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_at_most(MAX_COMMANDS, item.variants.len(), "commands", &input.ident)?;
     let commands = item.variants.iter().map(CommandVariant::read).collect::<Result<Vec<_>>>()?;
     let command = &input.ident;
-    let count = commands.len();
     let declarations = commands.iter().map(CommandVariant::declaration);
     let arms = commands.iter().zip(0_u8..).map(|(variant, kind)| {
         let reading = variant.reading();
@@ -45,8 +44,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Command for #command {
-            const COUNT: usize = #count;
-
             fn read(
                 kind: u8,
                 #[allow(unused_variables, unused_mut)]

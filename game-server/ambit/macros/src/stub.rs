@@ -53,8 +53,6 @@ pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {
 
 pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
     let command = quote! {
-        const COUNT: usize = 0;
-
         fn read(
             _: u8,
             _: ::ambit::__private::Fields<'_>,

@@ -33,7 +33,7 @@ struct Ships;
 impl Game for Ships {
     const INFO: GameInfo = GameInfo::new("ships", "Fly.");
     type Avatar = Ship;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Ship> {

@@ -215,7 +215,7 @@ mod drifting {
     impl Game for Drift {
         const INFO: GameInfo = GameInfo::new("drift", "Drift.");
         type Avatar = Ship;
-        type Command = NoCommand;
+        no_commands!();
         type Refusal = NoRefusal;
 
         fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Ship> {

@@ -77,7 +77,7 @@ struct Ships {
 impl Game for Ships {
     const INFO: GameInfo = GameInfo::new("ships", "Fly and shoot.");
     type Avatar = Ship;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Ship> {

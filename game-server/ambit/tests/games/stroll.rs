@@ -386,7 +386,7 @@ fn a_game_whose_name_nobody_can_type_is_not_offered() {
     impl Game for Unnamed {
         const INFO: GameInfo = GameInfo::new("two words", "Has no name.");
         type Avatar = Walker;
-        type Command = NoCommand;
+        no_commands!();
         type Refusal = NoRefusal;
         fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
             world.spawn(walker_at(50.0, 60.0))
@@ -407,7 +407,7 @@ fn a_game_that_cannot_be_read_from_what_it_saves_is_not_offered() {
     impl Game for Forgetful {
         const INFO: GameInfo = GameInfo::new("forgetful", "Saves less than it reads.");
         type Avatar = Walker;
-        type Command = NoCommand;
+        no_commands!();
         type Refusal = NoRefusal;
         fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
             let _ = self.record;

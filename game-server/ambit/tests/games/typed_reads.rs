@@ -46,7 +46,7 @@ struct Run;
 impl Game for Run {
     const INFO: GameInfo = GameInfo::new("run", "Run.");
     type Avatar = Runner;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn start(&mut self, world: &mut World<Self>) {

@@ -197,7 +197,7 @@ impl Game for CubesGame {
     )
     .parameters(PARAMETERS);
     type Avatar = PlayerCube;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {

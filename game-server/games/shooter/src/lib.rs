@@ -284,7 +284,7 @@ impl Game for Shooter {
         GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.")
             .parameters(PARAMETERS);
     type Avatar = Ship;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {

@@ -204,7 +204,7 @@ mod tests {
     impl ambit::Game for Ballast {
         const INFO: GameInfo = GameInfo::new("ballast", "Is large.");
         type Avatar = Walker;
-        type Command = ambit::NoCommand;
+        ambit::no_commands!();
         type Refusal = ambit::NoRefusal;
 
         fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {

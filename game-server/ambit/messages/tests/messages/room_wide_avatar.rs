@@ -21,7 +21,7 @@ struct Stroll;
 impl Game for Stroll {
     const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
     type Avatar = Score;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Score> {

@@ -18,7 +18,7 @@ struct Stroll;
 impl Game for Stroll {
     const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
     type Avatar = Walker;
-    type Command = NoCommand;
+    no_commands!();
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {

@@ -453,7 +453,7 @@ struct GameWithoutAvatars;
 impl ambit::Game for GameWithoutAvatars {
     const INFO: GameInfo = GameInfo::new("ghosts", "Nobody is there.");
     type Avatar = Walker;
-    type Command = ambit::NoCommand;
+    ambit::no_commands!();
     type Refusal = ambit::NoRefusal;
 
     fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
@@ -474,7 +474,7 @@ struct ShortGame {
 impl ambit::Game for ShortGame {
     const INFO: GameInfo = GameInfo::new("short", "Ends soon.");
     type Avatar = Walker;
-    type Command = ambit::NoCommand;
+    ambit::no_commands!();
     type Refusal = ambit::NoRefusal;
 
     fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
