@@ -112,7 +112,6 @@ pub fn shown<'f, A: Attribute>(
 /// The value of a component that some clients know; `None` if the room's game declares it
 /// otherwise.
 #[doc(hidden)]
-#[expect(clippy::option_option, reason = "declared otherwise, or not known to this client")]
 pub fn shown_to_some<'f, A: Attribute>(
     shown: &impl ShownComponents<'f>,
     index: usize,
