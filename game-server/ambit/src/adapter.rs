@@ -21,9 +21,9 @@ use ambit_room::logic::gate::Gate;
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
 use ambit_room::saved::BadState;
 
-use crate::command::{Command, Fields};
+use crate::command::Command;
 use crate::declare::SavedTimer as _;
-use crate::field::Objects;
+use crate::field::{Fields, Objects};
 use crate::game::{Game, Newcomer, Player};
 use crate::id::Id;
 use crate::refusal::Refusal;

@@ -4,7 +4,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::message::{GameCommand, TypedCommand};
 use ambit_proto::schema::CommandKind;
 
-use crate::field::{Objects, Value};
+use crate::field::Fields;
 
 /// What players can do: an enum with `#[derive(Command)]`.
 ///
@@ -62,33 +62,5 @@ impl TypedCommand for NoCommand {
 
     fn into_command(self) -> GameCommand {
         match self {}
-    }
-}
-
-/// The fields of a command or an event, one after the other.
-#[doc(hidden)]
-pub struct Fields<'c> {
-    values: std::slice::Iter<'c, Value>,
-    objects: Objects<'c>,
-}
-
-impl<'c> Fields<'c> {
-    pub(crate) fn new(values: &'c [Value], objects: Objects<'c>) -> Self {
-        Self { values: values.iter(), objects }
-    }
-
-    /// Those of an event that a client has received.
-    pub fn of_client(values: &'c [Value]) -> Self {
-        Self::new(values, Objects::Client)
-    }
-
-    /// The next value.
-    pub fn take(&mut self) -> Result<&'c Value, ErrorCode> {
-        self.values.next().ok_or(ErrorCode::Malformed)
-    }
-
-    /// The objects that the values may name.
-    pub fn objects(&self) -> Objects<'c> {
-        self.objects
     }
 }

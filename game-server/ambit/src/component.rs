@@ -18,27 +18,72 @@
 //!   [`World::nearest_on_map`](crate::World::nearest_on_map) keeps objects on the map. Positions
 //!   in commands are always on it.
 
+/// The access to a component's value in a room, by the functions of the module `access` beside it.
+macro_rules! access_by {
+    () => {
+        with_rules! {
+            type Ref<'w> = access::Ref<'w>;
+            type Mut<'w> = access::Mut<'w>;
+
+            fn initial(
+                self,
+                spawn: &$crate::object::Spawn<'_>,
+                index: u8,
+            ) -> ambit_proto::schema::Component {
+                access::initial(self, spawn, index)
+            }
+
+            fn reader(object: $crate::object::ObjectRef<'_>, index: u8) -> Self::Ref<'_> {
+                access::reader(object, index)
+            }
+
+            fn editor(object: $crate::object::ObjectMut<'_>, index: u8) -> Self::Mut<'_> {
+                access::editor(object, index)
+            }
+        }
+    };
+}
+
+#[cfg(feature = "rules")]
+mod access;
 mod flag;
+mod free_pose;
 mod gauge;
 mod number;
 mod path;
 mod pose;
 mod text;
+mod yaw_pose;
 
 use ambit_proto::message::{FrameValue, ShownComponents};
-use ambit_proto::schema::{Codec, Component};
-use ambit_proto::space::Position;
+use ambit_proto::schema::Codec;
+#[cfg(feature = "rules")]
+use ambit_proto::schema::Component;
 
-use crate::object::{Named, ObjectMut, ObjectRef, Spawn};
+#[cfg(feature = "rules")]
+use crate::object::{ObjectMut, ObjectRef, Spawn};
 
-pub use self::flag::{Flag, FlagMut, FlagRef};
-pub use self::gauge::{Gauge, GaugeMut, GaugeRef};
-pub use self::number::{Number, NumberMut};
-pub use self::path::{Path, PathMut, PathRef};
-pub use self::pose::{FreePose, FreePoseMut, FreePoseRef, Posed, YawPose, YawPoseMut, YawPoseRef};
-pub use self::text::{Text, TextMut};
+pub use self::flag::Flag;
+pub use self::free_pose::FreePose;
+pub use self::gauge::Gauge;
+pub use self::number::Number;
+pub use self::path::Path;
+pub use self::pose::Posed;
+pub use self::text::Text;
+pub use self::yaw_pose::YawPose;
+#[cfg(feature = "rules")]
+pub use self::{
+    flag::access::{FlagMut, FlagRef},
+    free_pose::access::{FreePoseMut, FreePoseRef},
+    gauge::access::{GaugeMut, GaugeRef},
+    number::access::NumberMut,
+    path::access::{PathMut, PathRef},
+    text::access::TextMut,
+    yaw_pose::access::{YawPoseMut, YawPoseRef},
+};
 
-pub(crate) use self::pose::replace_pose;
+#[cfg(feature = "rules")]
+pub(crate) use self::pose::access::replace_pose;
 
 /// The first component of a kind: where its objects are.
 #[diagnostic::on_unimplemented(
@@ -49,22 +94,24 @@ pub(crate) use self::pose::replace_pose;
             is of a kind with `#[kind(room_wide)]`"
 )]
 pub trait Place: Sized {
-    /// For reading.
-    type Ref<'w>;
-    /// For editing.
-    type Mut<'w>;
-
     #[doc(hidden)]
     fn codec() -> Codec;
 
-    #[doc(hidden)]
-    fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
+    with_rules! {
+        /// For reading.
+        type Ref<'w>;
+        /// For editing.
+        type Mut<'w>;
 
-    #[doc(hidden)]
-    fn reader(object: ObjectRef<'_>, index: u8) -> Self::Ref<'_>;
+        #[doc(hidden)]
+        fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
 
-    #[doc(hidden)]
-    fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+        #[doc(hidden)]
+        fn reader(object: ObjectRef<'_>, index: u8) -> Self::Ref<'_>;
+
+        #[doc(hidden)]
+        fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+    }
 }
 
 /// Any other component of a kind.
@@ -76,10 +123,6 @@ pub trait Place: Sized {
             not know belongs in the game's own struct"
 )]
 pub trait Attribute: Sized {
-    /// For reading.
-    type Ref<'w>;
-    /// For editing.
-    type Mut<'w>;
     /// What a client shows.
     type Shown<'f>;
 
@@ -89,14 +132,21 @@ pub trait Attribute: Sized {
     #[doc(hidden)]
     fn shown(value: FrameValue<'_>) -> Option<Self::Shown<'_>>;
 
-    #[doc(hidden)]
-    fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
+    with_rules! {
+        /// For reading.
+        type Ref<'w>;
+        /// For editing.
+        type Mut<'w>;
 
-    #[doc(hidden)]
-    fn reader(object: ObjectRef<'_>, index: u8) -> Self::Ref<'_>;
+        #[doc(hidden)]
+        fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
 
-    #[doc(hidden)]
-    fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+        #[doc(hidden)]
+        fn reader(object: ObjectRef<'_>, index: u8) -> Self::Ref<'_>;
+
+        #[doc(hidden)]
+        fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+    }
 }
 
 /// The value of a component that all clients know; `None` if the room's game declares it otherwise.
@@ -149,34 +199,4 @@ pub const fn bar<C: Bar>(index: u8) -> u8 {
 #[doc(hidden)]
 pub const fn label<C: Label>(index: u8) -> u8 {
     index
-}
-
-/// `None`, with an error in the log, for a number that is not finite.
-fn finite(of: &impl Named, value: f32, what: &str) -> Option<f32> {
-    if value.is_finite() {
-        Some(value)
-    } else {
-        tracing::error!("a game sets the {what} of {} to {value}: ignored", of.name());
-        None
-    }
-}
-
-/// `None`, with an error in the log, for numbers that are not all finite.
-fn all_finite<const N: usize>(of: &impl Named, values: [f32; N], what: &str) -> Option<[f32; N]> {
-    if values.iter().all(|value| value.is_finite()) {
-        Some(values)
-    } else {
-        tracing::error!("a game sets the {what} of {} to {values:?}: ignored", of.name());
-        None
-    }
-}
-
-/// `None`, with an error in the log, for a position that is not finite.
-fn finite_position(of: &impl Named, position: Position) -> Option<Position> {
-    if position.is_finite() {
-        Some(position)
-    } else {
-        tracing::error!("a game moves {} to {position:?}: ignored", of.name());
-        None
-    }
 }

@@ -1,15 +1,17 @@
 //! The fields of commands and events.
 
+use std::marker::PhantomData;
+
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
-use ambit_proto::message::FieldValue;
+use ambit_proto::message::{FieldValue, TypedKind};
 use ambit_proto::schema::{FieldType, MAX_TEXT_BYTES};
 use ambit_proto::space::Position;
+#[cfg(feature = "rules")]
 use ambit_room::logic::world::World as RoomWorld;
 
 use crate::component::{Number, Text};
 use crate::id::Id;
-use crate::kind::Kind;
 
 /// The value of a field.
 pub type Value = FieldValue<ObjectId>;
@@ -18,21 +20,56 @@ pub type Value = FieldValue<ObjectId>;
 #[derive(Clone, Copy)]
 pub enum Objects<'w> {
     /// Those of a room.
+    #[cfg(feature = "rules")]
     Room(&'w RoomWorld),
     /// Those of a client, which believes what the room sends.
-    Client,
+    Client(PhantomData<&'w ()>),
 }
 
 impl Objects<'_> {
     /// Whether an object exists and is of a kind of this name.
     fn is_of(self, object: ObjectId, kind: &str) -> bool {
-        let Self::Room(world) = self else {
-            return true;
-        };
-        let index = world.find_kind(object);
-        index
-            .and_then(|index| world.schema().kind(index))
-            .is_some_and(|declared| declared.name == kind)
+        match self {
+            #[cfg(feature = "rules")]
+            Self::Room(world) => {
+                let index = world.find_kind(object);
+                let declared = index.and_then(|index| world.schema().kind(index));
+                declared.is_some_and(|declared| declared.name == kind)
+            }
+            Self::Client(_) => {
+                let _ = (object, kind);
+                true
+            }
+        }
+    }
+}
+
+/// The fields of a command or an event, one after the other.
+#[doc(hidden)]
+pub struct Fields<'c> {
+    values: std::slice::Iter<'c, Value>,
+    objects: Objects<'c>,
+}
+
+impl<'c> Fields<'c> {
+    #[cfg(feature = "rules")]
+    pub(crate) fn new(values: &'c [Value], objects: Objects<'c>) -> Self {
+        Self { values: values.iter(), objects }
+    }
+
+    /// Those of an event that a client has received.
+    pub fn of_client(values: &'c [Value]) -> Self {
+        Self { values: values.iter(), objects: Objects::Client(PhantomData) }
+    }
+
+    /// The next value.
+    pub fn take(&mut self) -> Result<&'c Value, ErrorCode> {
+        self.values.next().ok_or(ErrorCode::Malformed)
+    }
+
+    /// The objects that the values may name.
+    pub fn objects(&self) -> Objects<'c> {
+        self.objects
     }
 }
 
@@ -96,7 +133,7 @@ impl MessageField for ObjectId {
 }
 
 /// An object of another kind is answered like one that does not exist.
-impl<K: Kind> MessageField for Id<K> {
+impl<K: TypedKind> MessageField for Id<K> {
     fn field_type() -> FieldType {
         FieldType::Object
     }

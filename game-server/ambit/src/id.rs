@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use ambit_proto::ids::ObjectId;
+use ambit_proto::message::{TypedId, TypedKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The identifier of an object of the kind `K`.
@@ -32,6 +33,17 @@ impl<K> Id<K> {
     /// The same id, without the kind.
     pub const fn object(self) -> ObjectId {
         self.object
+    }
+}
+
+impl<K: TypedKind> TypedId for Id<K> {
+    fn of_client(kind: &str, id: u32) -> Option<Self> {
+        let object = ObjectId::of_client(kind, id)?;
+        (kind == K::NAME).then(|| Self::new(object))
+    }
+
+    fn client_number(self) -> Option<u32> {
+        self.object().client_number()
     }
 }
 

@@ -1,10 +1,8 @@
 //! Kinds of objects.
 
-use ambit_proto::ids::ObjectId;
-use ambit_proto::message::{TypedId, TypedKind};
+use ambit_proto::message::TypedKind;
 use ambit_proto::schema::{Component, ObjectKind};
 
-use crate::id::Id;
 use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
 
 /// A kind of object: a struct of components, with `#[derive(Kind)]`.
@@ -38,17 +36,6 @@ pub trait Kind: TypedKind {
 pub trait KindOf<G>: Kind {
     #[doc(hidden)]
     const INDEX: u8;
-}
-
-impl<K: TypedKind> TypedId for Id<K> {
-    fn of_client(kind: &str, id: u32) -> Option<Self> {
-        let object = ObjectId::of_client(kind, id)?;
-        (kind == K::NAME).then(|| Self::new(object))
-    }
-
-    fn client_number(self) -> Option<u32> {
-        self.object().client_number()
-    }
 }
 
 /// For the derive of [`Declare`](crate::Declare).

@@ -224,26 +224,48 @@
 #[cfg(test)]
 extern crate self as ambit;
 
+/// Items of traits and implementations that only rooms need.
+#[cfg(feature = "rules")]
+macro_rules! with_rules {
+    ($($item:tt)*) => { $($item)* };
+}
+#[cfg(not(feature = "rules"))]
+macro_rules! with_rules {
+    ($($item:tt)*) => {};
+}
+
+#[cfg(feature = "rules")]
 mod adapter;
+#[cfg(feature = "rules")]
 mod command;
 pub mod component;
+#[cfg(feature = "rules")]
 mod declare;
 mod duration;
+#[cfg(feature = "rules")]
 mod event;
 mod field;
+#[cfg(feature = "rules")]
 mod game;
+#[cfg(feature = "rules")]
 mod games;
 mod id;
+#[cfg(feature = "rules")]
 mod kind;
+#[cfg(feature = "rules")]
 mod object;
 mod placement;
+#[cfg(feature = "rules")]
 mod refusal;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "rules")]
 pub mod sight;
+#[cfg(feature = "rules")]
 mod sound;
 #[cfg(feature = "test-kit")]
 pub mod test;
+#[cfg(feature = "rules")]
 mod world;
 
 pub use ambit_macros::{
@@ -267,31 +289,34 @@ pub use ambit_proto::schema;
 pub use ambit_proto::schema::Controls;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
-pub use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
-pub use ambit_room::logic::contact;
-pub use ambit_room::logic::game::GameInfo;
-pub use ambit_room::logic::gate::Gate;
-pub use ambit_room::logic::statics;
-pub use ambit_room::saved;
 pub use fastrand::Rng;
 
-pub use self::adapter::Typed;
-pub use self::command::{Command, NoCommand};
-pub use self::declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf};
 pub use self::duration::Units;
-pub use self::event::{AboutObject, Event, EventOf};
 pub use self::field::{Choice, MessageField};
-pub use self::game::{Game, Newcomer, Player};
-pub use self::games::Games;
 pub use self::id::Id;
-pub use self::kind::{Kind, KindOf};
-pub use self::object::Object;
 pub use self::placement::{Placed, RoomWide};
-pub use self::refusal::{NoRefusal, Refusal};
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all};
-pub use self::sound::{Sound, SoundOf};
-pub use self::world::{Emitted, World};
+#[cfg(feature = "rules")]
+pub use self::{
+    adapter::Typed,
+    command::{Command, NoCommand},
+    declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf},
+    event::{AboutObject, Event, EventOf},
+    game::{Game, Newcomer, Player},
+    games::Games,
+    kind::{Kind, KindOf},
+    object::Object,
+    refusal::{NoRefusal, Refusal},
+    sound::{Sound, SoundOf},
+    world::{Emitted, World},
+};
+#[cfg(feature = "rules")]
+pub use ambit_room::{
+    config::{Allowed, BadParameter, Parameter, Parameters, override_default},
+    logic::{contact, game::GameInfo, gate::Gate, statics},
+    saved,
+};
 
 /// All that a game needs, with one `use`.
 pub mod prelude {
@@ -299,12 +324,16 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
-    pub use crate::sight::{Cone, Sight, SightChecks};
     #[doc(no_inline)]
     pub use crate::{
-        Choice, Command, Controls, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games,
-        Gate, Id, Kind, Newcomer, NoRefusal, Object, ObjectId, Player, PlayerId, Position, Refusal,
-        Serialize, Sound, Units, World, no_commands,
+        Choice, Command, Controls, Declare, Deserialize, Event, GameTime, Id, Kind, ObjectId,
+        PlayerId, Position, Refusal, Serialize, Sound, Units,
+    };
+    #[cfg(feature = "rules")]
+    #[doc(no_inline)]
+    pub use crate::{
+        Game, GameInfo, Games, Gate, Newcomer, NoRefusal, Object, Player, World, no_commands,
+        sight::{Cone, Sight, SightChecks},
     };
 }
 
@@ -318,14 +347,16 @@ pub mod __private {
     };
     pub use serde;
 
-    pub use crate::command::Fields;
     pub use crate::component::{Attribute, Place, Posed, bar, label, shown, shown_to_some};
-    pub use crate::declare::SavedGame;
-    pub use crate::event::{EventObject, declared_event};
-    pub use crate::field::{MessageField, Objects, Value};
-    pub use crate::kind::declared_kind;
-    pub use crate::object::{ObjectMut, ObjectRef, Spawn};
-    pub use crate::sound::declared_sound;
-    pub use ambit_room::logic::game::Refusal as Refused;
-    pub use ambit_room::logic::sound::sound_kind;
+    pub use crate::field::{Fields, MessageField, Objects, Value};
+    #[cfg(feature = "rules")]
+    pub use crate::{
+        declare::SavedGame,
+        event::{EventObject, declared_event},
+        kind::declared_kind,
+        object::{ObjectMut, ObjectRef, Spawn},
+        sound::declared_sound,
+    };
+    #[cfg(feature = "rules")]
+    pub use ambit_room::logic::{game::Refusal as Refused, sound::sound_kind};
 }

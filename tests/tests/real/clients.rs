@@ -162,8 +162,9 @@ async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Res
     let stones: Vec<Id<Stone>> = typed_ids(frame);
     assert_eq!((walkers.len(), stones.len()), (2, 1));
     assert_eq!(anns.check_kind::<Walker>(), Ok(()));
-    let walker = |object: &FrameObject<'_>| object.get::<Walker>();
-    let is_bob = |object: &FrameObject<'_>| walker(object).is_some_and(|it| it.name == "bob");
+    let is_bob = |object: &FrameObject<'_>| {
+        object.get::<Walker>().is_some_and(|walker| walker.name == "bob")
+    };
     let bob_in_sight = frame.objects().find(is_bob).context("bob")?;
     let whom = bob_in_sight.typed_id().context("bob walks")?;
     let how = Manner::Politely;

@@ -11,7 +11,7 @@ use crate::attributes::{
     variants,
 };
 use crate::event::{MAX_FIELDS, field_reading, field_spec};
-use crate::names;
+use crate::{names, with_rules};
 
 const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";
 /// `ambit_proto::schema::MAX_COMMANDS`.
@@ -41,7 +41,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let writing = commands.iter().zip(0_u8..).map(CommandVariant::writing);
     // A match on a value without variants has no arms.
     let into_command = quote!(match self { #(#writing),* });
-    Ok(quote! {
+    let in_rooms = with_rules(quote! {
         #[automatically_derived]
         impl ::ambit::Command for #command {
             fn read(
@@ -55,6 +55,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 }
             }
         }
+    });
+    Ok(quote! {
+        #in_rooms
 
         #[automatically_derived]
         impl ::ambit::message::TypedCommand for #command {

@@ -9,7 +9,7 @@ use crate::Expansion;
 use crate::attributes::{
     checked_name, error, given_name, named_fields, require_at_most, require_no_generics,
 };
-use crate::names;
+use crate::{names, with_rules};
 
 const EXAMPLE: &str = "struct Damage { target: Id<Walker>, amount: i64 }";
 /// `ambit_proto::schema::MAX_FIELDS`.
@@ -42,7 +42,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         let value = field_reading(&field.ty, &given);
         quote!(#ident: #value.ok()?)
     });
-    let about = about.map(|about| {
+    let about = about.filter(|_| cfg!(feature = "rules")).map(|about| {
         let (ident, ty) = (&about.ident, &about.ty);
         let object = quote_spanned!(ty.span()=>
             ::ambit::__private::EventObject::object(&#this.#ident)
@@ -53,6 +53,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 fn about(&self) -> ::ambit::ObjectId {
                     #object
                 }
+            }
+        }
+    });
+    let in_rooms = with_rules(quote! {
+        #[automatically_derived]
+        impl ::ambit::Event for #event {
+            fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
+                ::std::vec![#(#values),*]
             }
         }
     });
@@ -77,12 +85,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             }
         }
 
-        #[automatically_derived]
-        impl ::ambit::Event for #event {
-            fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
-                ::std::vec![#(#values),*]
-            }
-        }
+        #in_rooms
     })
 }
 

@@ -10,7 +10,7 @@ use crate::attributes::{
     checked_name, documentation, error, named_fields, qualified, require_at_most,
     require_no_generics, unknown_option,
 };
-use crate::{names, stub};
+use crate::{names, stub, with_rules};
 
 const EXAMPLE: &str = "struct Walker { path: Path, name: Text<24> }";
 /// `ambit_proto::schema::MAX_COMPONENTS`.
@@ -134,7 +134,7 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
         }
     };
     let typed = stub::implementation(input, &quote!(::ambit::message::TypedKind), &typed);
-    let kind = stub::implementation(input, &quote!(::ambit::Kind), &items);
+    let kind = with_rules(stub::implementation(input, &quote!(::ambit::Kind), &items));
     let nothing = TokenStream::new();
     let placed = stub::implementation(input, &quote!(::ambit::Placed), &nothing);
     let room_wide = stub::implementation(input, &quote!(::ambit::RoomWide), &nothing);
@@ -419,9 +419,33 @@ fn declaration(
         )
     });
     let marker = if options.is_room_wide { quote!(RoomWide) } else { quote!(Placed) };
+    let in_rooms = with_rules(quote! {
+        #[automatically_derived]
+        impl ::ambit::Kind for #kind {
+            type Ref<'w> = #reader<'w>;
+            type Mut<'w> = #editor<'w>;
+
+            fn into_components(
+                self,
+                spawn: &::ambit::__private::Spawn<'_>,
+            ) -> ::std::vec::Vec<::ambit::__private::Component> {
+                ::std::vec![#(#initial),*]
+            }
+
+            fn reader<'w>(object: ::ambit::__private::ObjectRef<'w>) -> #reader<'w> {
+                #reader(object)
+            }
+
+            fn editor<'w>(object: ::ambit::__private::ObjectMut<'w>) -> #editor<'w> {
+                #editor(object)
+            }
+        }
+    });
     quote! {
         #[automatically_derived]
         impl ::ambit::#marker for #kind {}
+
+        #in_rooms
 
         #[automatically_derived]
         impl ::ambit::message::TypedKind for #kind {
@@ -452,27 +476,6 @@ fn declaration(
                     #(#shown,)*
                     _frame: ::core::marker::PhantomData,
                 })
-            }
-        }
-
-        #[automatically_derived]
-        impl ::ambit::Kind for #kind {
-            type Ref<'w> = #reader<'w>;
-            type Mut<'w> = #editor<'w>;
-
-            fn into_components(
-                self,
-                spawn: &::ambit::__private::Spawn<'_>,
-            ) -> ::std::vec::Vec<::ambit::__private::Component> {
-                ::std::vec![#(#initial),*]
-            }
-
-            fn reader<'w>(object: ::ambit::__private::ObjectRef<'w>) -> #reader<'w> {
-                #reader(object)
-            }
-
-            fn editor<'w>(object: ::ambit::__private::ObjectMut<'w>) -> #editor<'w> {
-                #editor(object)
             }
         }
     }
@@ -516,16 +519,7 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
         let shown = if *is_public { shown } else { quote!(::core::option::Option<#shown>) };
         quote!(#doc #vis #ident: #shown)
     });
-    quote! {
-        #[doc = #view_doc]
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        #[allow(dead_code, reason = "only clients read it, and perhaps only some components")]
-        #vis struct #view<'f> {
-            #(#shown,)*
-            #[doc(hidden)]
-            _frame: ::core::marker::PhantomData<&'f ()>,
-        }
-
+    let in_rooms = with_rules(quote! {
         #[doc = #reader_doc]
         #[derive(Clone, Copy)]
         #vis struct #reader<'w>(::ambit::__private::ObjectRef<'w>);
@@ -556,6 +550,18 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
                 self.0.to_ref()
             }
         }
+    });
+    quote! {
+        #[doc = #view_doc]
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(dead_code, reason = "only clients read it, and perhaps only some components")]
+        #vis struct #view<'f> {
+            #(#shown,)*
+            #[doc(hidden)]
+            _frame: ::core::marker::PhantomData<&'f ()>,
+        }
+
+        #in_rooms
     }
 }
 

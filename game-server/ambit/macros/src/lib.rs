@@ -25,6 +25,11 @@ use syn::{DeriveInput, parse_macro_input};
 
 type Expansion = syn::Result<proc_macro2::TokenStream>;
 
+/// What only rooms need of an item; nothing in a crate that is compiled for clients alone.
+fn with_rules(generated: proc_macro2::TokenStream) -> proc_macro2::TokenStream {
+    if cfg!(feature = "rules") { generated } else { proc_macro2::TokenStream::new() }
+}
+
 /// After a mistake: the error, and stubs ([`stub`]) for what could not be generated.
 fn expand(
     input: TokenStream,

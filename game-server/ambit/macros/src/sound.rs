@@ -5,7 +5,7 @@ use syn::DeriveInput;
 
 use crate::Expansion;
 use crate::attributes::{checked_name, error, given_name, named_fields, require_no_generics};
-use crate::names;
+use crate::{names, with_rules};
 
 const EXAMPLE: &str = "struct Bang;";
 
@@ -21,17 +21,20 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let sound = &input.ident;
     let given = given_name(&input.attrs, "sound")?;
     let name = checked_name(given, names::snake_case(sound), sound.span())?;
-    Ok(quote! {
-        #[automatically_derived]
-        impl ::ambit::message::TypedSound for #sound {
-            const NAME: &'static str = #name;
-        }
-
+    let in_rooms = with_rules(quote! {
         #[automatically_derived]
         impl ::ambit::Sound for #sound {
             fn declaration() -> ::ambit::__private::EventKind {
                 ::ambit::__private::sound_kind(#name)
             }
         }
+    });
+    Ok(quote! {
+        #[automatically_derived]
+        impl ::ambit::message::TypedSound for #sound {
+            const NAME: &'static str = #name;
+        }
+
+        #in_rooms
     })
 }

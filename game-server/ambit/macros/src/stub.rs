@@ -9,6 +9,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, GenericParam, parse_quote};
 
+use crate::with_rules;
+
 pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
     let typed = quote! {
         const NAME: &'static str = "";
@@ -34,7 +36,8 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
     let event = implementation(input, &quote!(::ambit::Event), &methods);
     let about = implementation(input, &quote!(::ambit::AboutObject), &about);
     let typed = implementation(input, &quote!(::ambit::message::TypedEvent), &typed);
-    quote!(#typed #event #about)
+    let in_rooms = with_rules(quote!(#event #about));
+    quote!(#typed #in_rooms)
 }
 
 pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {
@@ -48,6 +51,7 @@ pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {
     );
     let typed = implementation(input, &quote!(::ambit::message::TypedSound), &name);
     let sound = implementation(input, &quote!(::ambit::Sound), &methods);
+    let sound = with_rules(sound);
     quote!(#typed #sound)
 }
 
@@ -72,6 +76,7 @@ pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
     let command = implementation(input, &quote!(::ambit::Command), &command);
     let typed = quote!(::ambit::message::TypedCommand);
     let typed_command = implementation(input, &typed, &typed_command);
+    let command = with_rules(command);
     quote!(#command #typed_command)
 }
 

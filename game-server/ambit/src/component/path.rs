@@ -1,12 +1,12 @@
 //! Movement that is known in advance: sent once, and costs nothing until it changes.
 
-use ambit_proto::schema::{Codec, Component};
+use ambit_proto::schema::Codec;
 use ambit_proto::space::Position;
-use ambit_proto::time::GameTime;
-use ambit_proto::timeline::{Timeline, Waypoint};
 
-use super::{Place, finite_position};
-use crate::object::{ObjectMut, ObjectRef, Spawn};
+use super::Place;
+
+#[cfg(feature = "rules")]
+pub(super) mod access;
 
 /// A path: positions over time, straight from one point to the next.
 ///
@@ -24,117 +24,10 @@ impl Path {
     }
 }
 
-/// Reads a [`Path`].
-#[derive(Clone, Copy)]
-pub struct PathRef<'w>(ObjectRef<'w>);
-
-impl<'w> PathRef<'w> {
-    /// The position now.
-    pub fn position(&self) -> Position {
-        self.0.world.position(self.0.id)
-    }
-
-    /// The position at another time, as far as known.
-    pub fn at(&self, time: GameTime) -> Position {
-        self.0.world.position_at(self.0.id, time)
-    }
-
-    /// The points of the path: planned ones, and those of the last second.
-    pub fn points(&self) -> &'w Timeline<Waypoint> {
-        self.0.world.path(self.0.id)
-    }
-}
-
-/// Edits a [`Path`].
-pub struct PathMut<'w>(ObjectMut<'w>);
-
-impl PathMut<'_> {
-    /// The position now.
-    pub fn position(&self) -> Position {
-        self.0.world.position(self.0.id)
-    }
-
-    /// The position at another time, as far as known.
-    pub fn at(&self, time: GameTime) -> Position {
-        self.0.world.position_at(self.0.id, time)
-    }
-
-    /// Walks in a straight line from here to `target`, through obstacles too: ask
-    /// [`World::statics`](crate::World::statics). Returns the time of arrival.
-    ///
-    /// The target may be off the map; [`World::nearest_on_map`](crate::World::nearest_on_map)
-    /// prevents that. If it is not finite, nothing changes (with an error in the log), and the
-    /// result is now. A speed that is not above zero, or not finite, stops the object.
-    pub fn walk_to(&mut self, target: Position, speed_m_per_s: f32) -> GameTime {
-        let target = finite_position(&self.0, target);
-        let ObjectMut { world, id } = &mut self.0;
-        if !(speed_m_per_s.is_finite() && speed_m_per_s > 0.0) {
-            world.stop(*id, world.now());
-            return world.now();
-        }
-        match target {
-            Some(target) => world.walk_to(*id, target, speed_m_per_s),
-            None => world.now(),
-        }
-    }
-
-    /// Stops where it is now.
-    pub fn stop(&mut self) {
-        self.stop_at(self.0.world.now());
-    }
-
-    /// Stops where it is at that time: now, later, or since the last tick.
-    pub fn stop_at(&mut self, time: GameTime) {
-        let time = self.0.earliest(time);
-        self.0.world.stop(self.0.id, time);
-    }
-
-    /// Moves to another position at once; it is at rest there. If the position is not finite,
-    /// nothing changes, with an error in the log.
-    pub fn teleport(&mut self, to: Position) {
-        if let Some(to) = finite_position(&self.0, to) {
-            self.0.world.teleport(self.0.id, to);
-        }
-    }
-
-    /// Follows other points from a time on: straight from the last point before `from` to the first
-    /// new one, and at rest at the last. Without points it stops. Positions that are not finite are
-    /// left out, with an error in the log.
-    pub fn replace_from(
-        &mut self,
-        from: GameTime,
-        points: impl IntoIterator<Item = (GameTime, Position)>,
-    ) {
-        let from = self.0.earliest(from);
-        let points = points.into_iter().filter_map(|(time, position)| {
-            Some((time.max(from), Waypoint::walk(finite_position(&self.0, position)?)))
-        });
-        let points: Vec<_> = points.collect();
-        if points.is_empty() {
-            return self.stop_at(from);
-        }
-        self.0.world.replace_path(self.0.id, from, points);
-    }
-}
-
 impl Place for Path {
-    type Ref<'w> = PathRef<'w>;
-    type Mut<'w> = PathMut<'w>;
-
     fn codec() -> Codec {
         Codec::Path
     }
 
-    fn initial(self, spawn: &Spawn<'_>, _: u8) -> Component {
-        let start = finite_position(spawn, self.start).unwrap_or_default();
-        Component::at_rest(spawn.now(), start)
-    }
-
-    fn reader(object: ObjectRef<'_>, _: u8) -> PathRef<'_> {
-        PathRef(object)
-    }
-
-    fn editor(object: ObjectMut<'_>, _: u8) -> PathMut<'_> {
-        PathMut(object)
-    }
+    access_by!();
 }

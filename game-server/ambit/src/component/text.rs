@@ -1,10 +1,12 @@
 //! A short text.
 
 use ambit_proto::message::FrameValue;
-use ambit_proto::schema::{Codec, Component};
+use ambit_proto::schema::Codec;
 
 use super::{Attribute, Label};
-use crate::object::{ObjectMut, ObjectRef, Spawn};
+
+#[cfg(feature = "rules")]
+pub(super) mod access;
 
 /// A text of at most `BYTES` bytes of UTF-8 (1 to 200); a longer one is cut. It has no history, and
 /// a change sends all of it. `"ann".into()` is one. Also the type of a field of a command or an
@@ -49,28 +51,7 @@ impl<const BYTES: u32> AsRef<str> for Text<BYTES> {
     }
 }
 
-/// Edits a [`Text`].
-pub struct TextMut<'w> {
-    object: ObjectMut<'w>,
-    index: u8,
-}
-
-impl TextMut<'_> {
-    /// The text.
-    pub fn get(&self) -> &str {
-        self.object.world.text(self.object.id, self.index)
-    }
-
-    /// Replaces it; a longer text than the component holds is cut.
-    pub fn set(&mut self, text: &str) {
-        let ObjectMut { world, id } = &mut self.object;
-        world.set_text(*id, self.index, text);
-    }
-}
-
 impl<const BYTES: u32> Attribute for Text<BYTES> {
-    type Ref<'w> = &'w str;
-    type Mut<'w> = TextMut<'w>;
     type Shown<'f> = &'f str;
 
     fn codec() -> Codec {
@@ -85,21 +66,7 @@ impl<const BYTES: u32> Attribute for Text<BYTES> {
         }
     }
 
-    fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {
-        let mut text = self.0;
-        if let Some(Codec::Text { max_bytes }) = spawn.codec(index) {
-            text.truncate(text.floor_char_boundary(max_bytes as usize));
-        }
-        Component::Text(text)
-    }
-
-    fn reader(object: ObjectRef<'_>, index: u8) -> &str {
-        object.world.text(object.id, index)
-    }
-
-    fn editor(object: ObjectMut<'_>, index: u8) -> TextMut<'_> {
-        TextMut { object, index }
-    }
+    access_by!();
 }
 
 impl<const BYTES: u32> Label for Text<BYTES> {}
