@@ -10,8 +10,8 @@ use ambit::contact::first_contact;
 use ambit::prelude::*;
 use ambit::statics::Obstacle;
 
-use crate::schema::{Asteroid, Bang, Boom, Fired, Hit, Missile, Ship, ShipControl, ShooterTimer};
 use crate::tables::TABLES;
+use crate::{Asteroid, Bang, Boom, Fired, Hit, Missile, Ship, ShipControl, ShooterTimer};
 use crate::{Craft, Shooter, ShooterWorld};
 
 /// The height of a wall: nothing flies over it.

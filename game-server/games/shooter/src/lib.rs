@@ -9,7 +9,6 @@
 
 mod flight;
 mod pilots;
-mod schema;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -23,12 +22,26 @@ use self::flight::Helm;
 use self::pilots::Course;
 use self::tables::TABLES;
 
-pub use self::schema::{
+pub use ambit_shooter_kinds::{
     Asteroid, Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl,
-    ShooterTimer,
 };
 
 type ShooterWorld = World<Shooter>;
+
+/// What the game is reminded of.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ShooterTimer {
+    /// A missile is where its path ends.
+    Vanish(Id<Missile>),
+    /// An asteroid is at the end of its leg.
+    Drift(Id<Asteroid>),
+    /// A ship can be hit again.
+    Unshield(Id<Ship>),
+    /// The time of the round with this number is over.
+    TimeUp(i64),
+    /// The break after the round with this number is over.
+    NextRound(i64),
+}
 
 const PARAMETERS: &[Parameter] = &[
     override_default("size", "300x300"),

@@ -6,8 +6,8 @@
 
 use ambit::prelude::*;
 
+use crate::Ship;
 use crate::flight::{Helm, along, direction, free_place, wrapped};
-use crate::schema::Ship;
 use crate::tables::TABLES;
 use crate::{Craft, Shooter, ShooterWorld};
 

@@ -4,8 +4,8 @@ use ambit::message::TypedEvent;
 use ambit::prelude::*;
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
-use crate::schema::{Hit, Match, Missile, RoundOver, Score};
 use crate::tables::TABLES;
+use crate::{Hit, Match, Missile, RoundOver, Score};
 use crate::{Ship, ShipControl, Shooter};
 
 type Room = TestRoom<Shooter>;

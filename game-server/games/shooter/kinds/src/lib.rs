@@ -1,4 +1,6 @@
-//! What clients know of the game.
+//! What clients know of the game `shooter`: its kinds, events, sounds and controls.
+//!
+//! Server and clients share this crate; it compiles neither the rules nor a room.
 
 use ambit::prelude::*;
 
@@ -116,19 +118,4 @@ pub enum ShipControl {
     /// Fire missiles.
     #[key("space")]
     Fire,
-}
-
-/// What the game is reminded of.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum ShooterTimer {
-    /// A missile is where its path ends.
-    Vanish(Id<Missile>),
-    /// An asteroid is at the end of its leg.
-    Drift(Id<Asteroid>),
-    /// A ship can be hit again.
-    Unshield(Id<Ship>),
-    /// The time of the round with this number is over.
-    TimeUp(i64),
-    /// The break after the round with this number is over.
-    NextRound(i64),
 }
