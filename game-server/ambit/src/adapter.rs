@@ -15,7 +15,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
 use ambit_proto::schema::{Controls as _, FieldSpec, Schema};
 use ambit_proto::space::Position;
-use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::config::BadParameter;
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal as RoomRefusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
@@ -26,6 +26,7 @@ use crate::declare::SavedTimer as _;
 use crate::field::{Fields, Objects};
 use crate::game::{Game, Newcomer, Player};
 use crate::id::Id;
+use crate::parameters::{CheckedParameters, Parameters as _};
 use crate::refusal::Refusal;
 use crate::sight::{Sight, SightChecks};
 use crate::world::World;
@@ -36,9 +37,9 @@ pub struct Typed<G>(pub G);
 
 impl<G: Game> Typed<G> {
     /// The game that the parameters describe, in a box for a registry.
-    pub fn make(parameters: &Parameters) -> Result<Box<dyn RoomGame>, BadParameter> {
+    pub fn make(parameters: &CheckedParameters) -> Result<Box<dyn RoomGame>, BadParameter> {
         let mut game = G::default();
-        game.configure(parameters)?;
+        game.configure(G::Parameters::read(parameters))?;
         Ok(Box::new(Self(game)))
     }
 

@@ -6,7 +6,10 @@ use ambit_room::saved::BadState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What a game consists of: its kinds, events, timers and controls, listed above the game's struct.
+use crate::parameters::Parameters;
+
+/// What a game consists of: its kinds, events, timers, controls and parameters, listed above the
+/// game's struct.
 ///
 /// ```
 /// # use ambit::prelude::*;
@@ -38,6 +41,8 @@ pub trait Declare: Sized {
     type Timer: SavedTimer;
     /// What players hold down and press.
     type Controls: Controls;
+    /// What its rooms can be created with.
+    type Parameters: Parameters;
     /// Whether it is.
     #[doc(hidden)]
     const HAS_TIMERS: bool;

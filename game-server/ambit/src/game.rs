@@ -8,7 +8,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::config::BadParameter;
 use ambit_room::logic::game::GameInfo;
 use ambit_room::logic::gate::Gate;
 use ambit_room::saved::BadState;
@@ -58,9 +58,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// Why the game refuses commands; `NoRefusal` if it never does.
     type Refusal: Refusal;
 
-    /// Takes the parameters of the room. They are checked against the tables already; an error says
-    /// what does not fit together.
-    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
+    /// Takes the parameters of the room, of the struct with `#[derive(Parameters)]`. Their ranges
+    /// are checked already; an error says what does not fit together.
+    fn configure(&mut self, parameters: Self::Parameters) -> Result<(), BadParameter> {
         let _ = parameters;
         Ok(())
     }

@@ -6,6 +6,7 @@ use ambit_room::logic::registry::Registry;
 
 use crate::adapter::Typed;
 use crate::game::Game;
+use crate::parameters::Parameters as _;
 use crate::refusal::Refusal as _;
 
 /// The games that a server offers, by name: `Games::new().with::<Stroll>().with::<Chess>()`.
@@ -51,7 +52,8 @@ impl Games {
                 G::INFO.name
             );
         }
-        Self { registry: self.registry.with(G::INFO, Typed::<G>::make) }
+        let info = G::INFO.parameters(G::Parameters::TABLE);
+        Self { registry: self.registry.with(info, Typed::<G>::make) }
     }
 }
 

@@ -214,7 +214,10 @@
 //! | [`Choice`] | `#[choice(name = "...")]` | |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
-//! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., unsaved)]` | |
+//! | [`Parameters`] | `#[room(size = "300x300")]` | other defaults of what every room has |
+//! | | `#[parameter(default = 5, range = 1..=9, name = "...")]` | of the game's own |
+//! | | `#[parameter(of_room)]` | reads one that every room has |
+//! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., unsaved)]` | |
 //!
 //! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
 //! choices and controls in `kebab-case`, because players type them.
@@ -254,6 +257,8 @@ mod id;
 mod kind;
 #[cfg(feature = "rules")]
 mod object;
+#[cfg(feature = "rules")]
+mod parameters;
 mod placement;
 #[cfg(feature = "rules")]
 mod refusal;
@@ -269,7 +274,8 @@ pub mod test;
 mod world;
 
 pub use ambit_macros::{
-    Choice, Command, Controls, Declare, Deserialize, Event, Kind, Refusal, Serialize, Sound,
+    Choice, Command, Controls, Declare, Deserialize, Event, Kind, Parameters, Refusal, Serialize,
+    Sound,
 };
 pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
@@ -307,13 +313,14 @@ pub use self::{
     games::Games,
     kind::{Kind, KindOf},
     object::Object,
+    parameters::{Given, NoParameters, Parameters},
     refusal::{NoRefusal, Refusal},
     sound::{Sound, SoundOf},
     world::{Emitted, World},
 };
 #[cfg(feature = "rules")]
 pub use ambit_room::{
-    config::{Allowed, BadParameter, Parameter, Parameters, override_default},
+    config::BadParameter,
     logic::{contact, game::GameInfo, gate::Gate, statics},
     saved,
 };
@@ -324,16 +331,17 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
-    #[doc(no_inline)]
-    pub use crate::{
-        Choice, Command, Controls, Declare, Deserialize, Event, GameTime, Id, Kind, ObjectId,
-        PlayerId, Position, Refusal, Serialize, Sound, Units,
-    };
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
-        Game, GameInfo, Games, Gate, Newcomer, NoRefusal, Object, Player, World, no_commands,
+        BadParameter, Game, GameInfo, Games, Gate, Given, Newcomer, NoRefusal, Object, Player,
+        World, no_commands,
         sight::{Cone, Sight, SightChecks},
+    };
+    #[doc(no_inline)]
+    pub use crate::{
+        Choice, Command, Controls, Declare, Deserialize, Event, GameTime, Id, Kind, ObjectId,
+        Parameters, PlayerId, Position, Refusal, Serialize, Sound, Units,
     };
 }
 
@@ -355,8 +363,11 @@ pub mod __private {
         event::{EventObject, declared_event},
         kind::declared_kind,
         object::{ObjectMut, ObjectRef, Spawn},
+        parameters::{CheckedParameters, ParameterShape, chosen, is_among, is_of_room},
         sound::declared_sound,
     };
+    #[cfg(feature = "rules")]
+    pub use ambit_room::config::{Allowed, Parameter, override_default};
     #[cfg(feature = "rules")]
     pub use ambit_room::logic::{game::Refusal as Refused, sound::sound_kind};
 }

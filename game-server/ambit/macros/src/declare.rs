@@ -21,6 +21,7 @@ struct Declaration {
     sounds: Vec<Path>,
     timer: Option<Type>,
     controls: Option<Type>,
+    parameters: Option<Type>,
     is_unsaved: bool,
 }
 
@@ -72,9 +73,10 @@ impl Declaration {
     /// lists counts as declared, so that its uses cause no further errors.
     fn read_option(&mut self, meta: &ParseNestedMeta<'_>) -> Result<Option<syn::Error>> {
         const KNOWN: &str = "`kinds(Walker, ...)`, `events(Damage, ...)`, `sounds(Bang, ...)`, \
-             `timer = Timer`, `controls = Key`, `unsaved`";
+             `timer = Timer`, `controls = Key`, `parameters = Settings`, `unsaved`";
         let is = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
-        let mistake = !is(&["kinds", "events", "sounds", "timer", "controls", "unsaved"]);
+        let known = ["kinds", "events", "sounds", "timer", "controls", "parameters", "unsaved"];
+        let mistake = !is(&known);
         let mistake = mistake.then(|| unknown_option(meta, KNOWN));
         if is(&["kinds", "kind"]) {
             self.kinds.extend(list(meta.input)?);
@@ -86,6 +88,8 @@ impl Declaration {
             self.timer = Some(meta.value()?.parse()?);
         } else if is(&["controls", "control"]) {
             self.controls = Some(meta.value()?.parse()?);
+        } else if is(&["parameters", "parameter"]) {
+            self.parameters = Some(meta.value()?.parse()?);
         } else if is(&["unsaved"]) {
             self.is_unsaved = true;
         } else if meta.input.peek(token::Paren) {
@@ -99,7 +103,7 @@ impl Declaration {
     fn generate(&self, input: &DeriveInput) -> TokenStream {
         let game = &input.ident;
         let (timer, has_timers) = (self.timer_type(), self.timer.is_some());
-        let controls = self.controls_type();
+        let (controls, settings) = (self.controls_type(), self.parameters_type());
         // Functions of their own: a method of `KindOf` would report a type without `Kind` again.
         let kind_declarations = self.kinds.iter().map(
             |kind| quote_spanned!(kind.span()=> ::ambit::__private::declared_kind::<Self, #kind>()),
@@ -137,6 +141,7 @@ impl Declaration {
             impl ::ambit::Declare for #game {
                 type Timer = #timer;
                 type Controls = #controls;
+                type Parameters = #settings;
                 const HAS_TIMERS: bool = #has_timers;
 
                 fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
@@ -163,10 +168,11 @@ impl Declaration {
 
     fn generate_stub(&self, input: &DeriveInput) -> TokenStream {
         let (timer, members) = (self.timer_type(), self.members(input));
-        let controls = self.controls_type();
+        let (controls, settings) = (self.controls_type(), self.parameters_type());
         let items = quote! {
             type Timer = #timer;
             type Controls = #controls;
+            type Parameters = #settings;
             const HAS_TIMERS: bool = false;
 
             fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
@@ -200,6 +206,11 @@ impl Declaration {
     fn controls_type(&self) -> TokenStream {
         let declared = self.controls.as_ref().map(ToTokens::to_token_stream);
         declared.unwrap_or_else(|| quote!(::ambit::NoControls))
+    }
+
+    fn parameters_type(&self) -> TokenStream {
+        let declared = self.parameters.as_ref().map(ToTokens::to_token_stream);
+        declared.unwrap_or_else(|| quote!(::ambit::NoParameters))
     }
 
     /// Makes the kinds, events, sounds and timers those of the game. The sounds come after the

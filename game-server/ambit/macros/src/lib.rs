@@ -14,6 +14,7 @@ mod declare;
 mod event;
 mod kind;
 mod names;
+mod parameters;
 mod refusal;
 mod saved;
 mod sound;
@@ -76,6 +77,13 @@ pub fn command(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Refusal, attributes(refusal, text, code))]
 pub fn refusal(input: TokenStream) -> TokenStream {
     expand(input, refusal::expand, stub::of_refusal)
+}
+
+/// Declares what a room of the game can be created with, by a struct: the documentation of a field
+/// is its help text.
+#[proc_macro_derive(Parameters, attributes(parameter, room))]
+pub fn parameters(input: TokenStream) -> TokenStream {
+    expand(input, parameters::expand, stub::of_parameters)
 }
 
 /// Declares a choice, a type of fields of commands and events, by an enum of names.

@@ -93,6 +93,17 @@ pub(crate) fn of_refusal(input: &DeriveInput) -> TokenStream {
     implementation(input, &quote!(::ambit::Refusal), &methods)
 }
 
+pub(crate) fn of_parameters(input: &DeriveInput) -> TokenStream {
+    let items = quote! {
+        const TABLE: &'static [::ambit::__private::Parameter] = &[];
+
+        fn read(_: &::ambit::__private::CheckedParameters) -> Self {
+            ::core::unreachable!()
+        }
+    };
+    implementation(input, &quote!(::ambit::Parameters), &items)
+}
+
 pub(crate) fn of_controls(input: &DeriveInput) -> TokenStream {
     let items = quote! {
         const NAMES: &'static [&'static str] = &[];

@@ -29,7 +29,7 @@ use ambit::physics::{Arena, BodyId, SharedPhysics, frame_at};
 use ambit::prelude::*;
 use ambit::saved::{self, BadState};
 use ambit::schema::{PosePresentation, Schema};
-use ambit::{Allowed, BadParameter, Keymap, Keys, Parameter, Parameters, Pose, override_default};
+use ambit::{Keymap, Keys, Pose};
 use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, control};
 
 use self::layout::CubeLayout;
@@ -41,39 +41,41 @@ pub use self::schema::{CubesControl, PlayerCube};
 /// The world of this game.
 type CubesWorld = World<CubesGame>;
 
-const PARAMETERS: &[Parameter] = &[
-    override_default("size", "32x32"),
-    // Every cube on the default floor is followed from any position on it.
-    override_default("inner", "3"),
-    override_default("outer", "4"),
-    Parameter {
-        key: "cubes",
-        default: "100",
-        allowed: Allowed::Whole { min: 0, max: 10_000 },
-        about: "small cubes, in a square in the middle; more take more processor time, and more \
-                bytes when they move",
-    },
-    Parameter {
-        key: "spacing",
-        default: "1",
-        allowed: Allowed::Decimal { min: CUBE_EDGE_M, max: 100.0 },
-        about: "distance between the centres of neighbouring cubes, in metres",
-    },
-    Parameter {
-        key: "sync",
-        default: "simulated",
-        allowed: Allowed::Word(&["interpolated", "simulated"]),
-        about: "what clients show: interpolated, between received poses, on a grid of 2 mm; \
-                simulated, the state of their own physics, corrected by received poses",
-    },
-    Parameter {
-        key: "drive",
-        default: "keys",
-        allowed: Allowed::Word(&["keys", "dice"]),
-        about: "what drives the players' cubes: keys of their players, or dice (random keys), for \
-                demonstrations and measurements",
-    },
-];
+/// What a room of the game can be created with.
+#[derive(Debug, Parameters)]
+// Every cube on the default floor is followed from any position on it.
+#[room(size = "32x32", inner = 3, outer = 4)]
+pub struct Settings {
+    /// small cubes, in a square in the middle; more take more processor time, and more bytes when
+    /// they move
+    #[parameter(default = 100, range = 0..=10_000)]
+    cubes: u32,
+    /// distance between the centres of neighbouring cubes, in metres
+    #[parameter(default = 1.0, range = CUBE_EDGE_M..=100.0)]
+    spacing: f32,
+    /// what clients show: interpolated, between received poses, on a grid of 2 mm; simulated, the
+    /// state of their own physics, corrected by received poses
+    #[parameter(default = Simulated)]
+    sync: Sync,
+    /// what drives the players' cubes: keys of their players, or dice (random keys), for
+    /// demonstrations and measurements
+    #[parameter(default = Keys)]
+    drive: Drive,
+    #[parameter(of_room)]
+    size: (f32, f32),
+}
+
+#[derive(Debug, Choice)]
+enum Sync {
+    Interpolated,
+    Simulated,
+}
+
+#[derive(Debug, PartialEq, Choice)]
+enum Drive {
+    Keys,
+    Dice,
+}
 
 /// The largest side of the floor, in metres: beyond it coordinates are too coarse for the grid of
 /// poses.
@@ -86,7 +88,7 @@ type SavedBody = (ObjectId, u8, Pose, Keys);
 
 /// The game `cubes`. See the module. The fields are `unsaved`, because it saves its bodies instead.
 #[derive(Debug, Declare)]
-#[declare(kinds(Cube, PlayerCube), controls = CubesControl, unsaved)]
+#[declare(kinds(Cube, PlayerCube), controls = CubesControl, parameters = Settings, unsaved)]
 pub struct CubesGame {
     layout: CubeLayout,
     sync: PosePresentation,
@@ -194,30 +196,24 @@ impl Game for CubesGame {
     const INFO: GameInfo = GameInfo::new(
         ambit_cubes_physics::GAME,
         "Roll a cube about among small ones: push, jump, attract, repel.",
-    )
-    .parameters(PARAMETERS);
+    );
     type Avatar = PlayerCube;
     no_commands!();
     type Refusal = NoRefusal;
 
-    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
-        let (width_m, height_m) = parameters.size("size");
+    fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
+        let (width_m, height_m) = settings.size;
         if width_m.max(height_m) > MAX_SIDE_M {
             let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
             return Err(BadParameter::Conflict { key: "size", problem });
         }
         let arena = Arena { width_m, height_m };
-        let layout = CubeLayout::new(
-            arena,
-            parameters.whole("cubes") as u32,
-            parameters.decimal("spacing"),
-        )?;
-        let sync = if parameters.word("sync") == "simulated" {
-            PosePresentation::Simulated
-        } else {
-            PosePresentation::Interpolated
+        let layout = CubeLayout::new(arena, settings.cubes, settings.spacing)?;
+        let sync = match settings.sync {
+            Sync::Simulated => PosePresentation::Simulated,
+            Sync::Interpolated => PosePresentation::Interpolated,
         };
-        *self = Self::new(layout, sync, parameters.word("drive") == "dice");
+        *self = Self::new(layout, sync, settings.drive == Drive::Dice);
         Ok(())
     }
 

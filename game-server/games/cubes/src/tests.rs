@@ -12,7 +12,7 @@ use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
 use super::*;
-use ambit_room::config::{ROOM_PARAMETERS, RoomConfig};
+use ambit_room::config::{Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig};
 use ambit_room::logic::game::Game as RoomGame;
 use ambit_room::logic::registry::{OpenRoomError, Registry};
 use ambit_room::logic::world::{World, WorldChange};
@@ -363,10 +363,10 @@ impl Scene {
     fn new(given: &[(&str, &str)]) -> Self {
         let (config, _) = prepare(given).expect("valid parameters");
         let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, CubesGame::INFO.parameters])
+        let given = CheckedParameters::parse(&given, &[ROOM_PARAMETERS, Settings::TABLE])
             .expect("valid parameters");
         let mut game = Typed(CubesGame::default());
-        game.0.configure(&parameters).expect("valid parameters");
+        game.0.configure(Settings::read(&given)).expect("valid parameters");
         let world = World::new(&config, game.schema());
         let mut scene =
             Self { game, world, config, room_time: GameTime::ZERO, ticks: 0, changes: Vec::new() };

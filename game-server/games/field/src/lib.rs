@@ -29,7 +29,6 @@ mod tests;
 mod vitals;
 
 use ambit::prelude::*;
-use ambit::{Allowed, BadParameter, Parameter, Parameters};
 
 use self::bolts::Bolts;
 use self::creatures::Creatures;
@@ -40,34 +39,28 @@ pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
 /// The world of this game.
 type FieldWorld = World<FieldGame>;
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        key: "obstacles",
-        default: "40",
-        allowed: Allowed::Whole { min: 0, max: 20_000 },
-        about: "boxes and walls; at most one for 8 square metres of the map",
-    },
-    Parameter {
-        key: "npcs",
-        default: "20",
-        allowed: Allowed::Whole { min: 0, max: 20_000 },
-        about: "wanderers; more take more processor time, and more bytes where they are dense",
-    },
-    Parameter {
-        key: "pilots",
-        default: "0",
-        allowed: Allowed::Whole { min: 0, max: 20 },
-        about: "avatars that the game steers, so that nobody walks alone: they walk about near the \
-                middle of the map, cast no spells and take no seats",
-    },
-    Parameter {
-        key: "maps",
-        default: "1",
-        allowed: Allowed::Whole { min: 1, max: 16 },
-        about: "maps in a row, from west to east, with a gate in the middle of each border between \
-                two; each is a room of its own",
-    },
-];
+/// What a room of the game can be created with.
+#[derive(Debug, Parameters)]
+pub struct Settings {
+    /// boxes and walls; at most one for 8 square metres of the map
+    #[parameter(default = 40, range = 0..=20_000)]
+    obstacles: Given<u32>,
+    /// wanderers; more take more processor time, and more bytes where they are dense
+    #[parameter(default = 20, range = 0..=20_000)]
+    npcs: u32,
+    /// avatars that the game steers, so that nobody walks alone: they walk about near the middle of
+    /// the map, cast no spells and take no seats
+    #[parameter(default = 0, range = 0..=20)]
+    pilots: u32,
+    /// maps in a row, from west to east, with a gate in the middle of each border between two; each
+    /// is a room of its own
+    #[parameter(default = 1, range = 1..=16)]
+    maps: u32,
+    #[parameter(of_room)]
+    map: u64,
+    #[parameter(of_room)]
+    size: (f32, f32),
+}
 
 /// The commands of the game, for tools and tests. `O` names objects; there are none in them.
 pub mod commands {
@@ -110,7 +103,7 @@ enum RngDomain {
 
 /// The game `field`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Avatar, Npc, Bolt))]
+#[declare(kinds(Avatar, Npc, Bolt), parameters = Settings)]
 #[declare(events(SpellCast, Damage, Healed, Died, Respawned), timer = FieldTimer)]
 pub struct FieldGame {
     obstacles: u32,
@@ -160,30 +153,27 @@ impl Game for FieldGame {
     const INFO: GameInfo = GameInfo::new(
         "field",
         "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
-    )
-    .parameters(PARAMETERS);
+    );
     type Avatar = Avatar;
     type Command = FieldCommand;
     type Refusal = FieldRefusal;
 
-    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
-        let (width, height) = parameters.size("size");
-        let (obstacles, most) =
-            (parameters.whole("obstacles") as u32, map::max_obstacles(width, height));
-        if obstacles > most && parameters.is_given("obstacles") {
-            let problem =
-                format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
+    fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
+        let Settings { obstacles, npcs, pilots, maps, map, size: (width, height) } = settings;
+        let most = map::max_obstacles(width, height);
+        if obstacles.value > most && obstacles.is_given {
+            let problem = format!(
+                "a map of {width}x{height} m has room for {most} at most, not {}",
+                obstacles.value
+            );
             return Err(BadParameter::Conflict { key: "obstacles", problem });
         }
-        let (map, maps) = (parameters.whole("map"), parameters.whole("maps"));
-        if map >= maps {
+        if map >= maps.into() {
             let problem = format!("maps={maps} has no map {map}: they are counted from 0");
             return Err(BadParameter::Conflict { key: "map", problem });
         }
-        self.obstacles = obstacles.min(most);
-        self.npcs = parameters.whole("npcs") as u32;
-        self.pilots = parameters.whole("pilots") as u32;
-        self.maps = maps as u32;
+        self.obstacles = obstacles.value.min(most);
+        (self.npcs, self.pilots, self.maps) = (npcs, pilots, maps);
         Ok(())
     }
 

@@ -16,7 +16,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 use ambit::prelude::*;
-use ambit::{Allowed, BadParameter, Parameter, Parameters, override_default};
 
 use self::flight::Helm;
 use self::pilots::Course;
@@ -43,49 +42,30 @@ pub enum ShooterTimer {
     NextRound(i64),
 }
 
-const PARAMETERS: &[Parameter] = &[
-    override_default("size", "300x300"),
-    // Wherever a ship is in its cell, the zones reach as far as it sees.
-    override_default("cell", "40"),
-    override_default("inner", "6"),
-    override_default("outer", "7"),
-    Parameter {
-        key: "goal",
-        default: "50",
-        allowed: Allowed::Whole { min: 1, max: 999 },
-        about: "points that win a round; with teams, of all members together",
-    },
-    Parameter {
-        key: "minutes",
-        default: "10",
-        allowed: Allowed::Whole { min: 1, max: 60 },
-        about: "the longest time of a round; then whoever has most points wins",
-    },
-    Parameter {
-        key: "rounds",
-        default: "0",
-        allowed: Allowed::Whole { min: 0, max: 999 },
-        about: "after so many rounds all are back in the room; 0 for no end",
-    },
-    Parameter {
-        key: "teams",
-        default: "0",
-        allowed: Allowed::Whole { min: 0, max: 4 },
-        about: "teams that players are put into; 0 or 1 for everyone alone",
-    },
-    Parameter {
-        key: "ships",
-        default: "4",
-        allowed: Allowed::Whole { min: 0, max: 20 },
-        about: "pilots of the server fly until there are so many ships",
-    },
-    Parameter {
-        key: "asteroids",
-        default: "8",
-        allowed: Allowed::Whole { min: 0, max: 100 },
-        about: "asteroids, which stop ships and missiles",
-    },
-];
+/// How a match is played.
+#[derive(Debug, Parameters)]
+// Wherever a ship is in its cell, the zones reach as far as it sees.
+#[room(size = "300x300", cell = 40, inner = 6, outer = 7)]
+pub struct Settings {
+    /// points that win a round; with teams, of all members together
+    #[parameter(default = 50, range = 1..=999)]
+    goal: i64,
+    /// the longest time of a round; then whoever has most points wins
+    #[parameter(default = 10, range = 1..=60)]
+    minutes: u64,
+    /// after so many rounds all are back in the room; 0 for no end
+    #[parameter(default = 0, range = 0..=999)]
+    rounds: i64,
+    /// teams that players are put into; 0 or 1 for everyone alone
+    #[parameter(default = 0, range = 0..=4)]
+    teams: u8,
+    /// pilots of the server fly until there are so many ships
+    #[parameter(default = 4, range = 0..=20)]
+    ships: usize,
+    /// asteroids, which stop ships and missiles
+    #[parameter(default = 8, range = 0..=100)]
+    asteroids: u32,
+}
 
 /// What a ship sees: 200 m, all that is not behind it, and not through walls.
 const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0).blocked_by_walls(1.0);
@@ -111,7 +91,7 @@ pub(crate) struct Craft {
 /// The game `shooter`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Ship, Missile, Asteroid, Match, Score), events(Fired, Hit, RoundOver))]
-#[declare(sounds(Bang, Boom), timer = ShooterTimer, controls = ShipControl)]
+#[declare(sounds(Bang, Boom), timer = ShooterTimer, controls = ShipControl, parameters = Settings)]
 pub struct Shooter {
     goal: i64,
     minutes: u64,
@@ -294,19 +274,15 @@ impl Shooter {
 
 impl Game for Shooter {
     const INFO: GameInfo =
-        GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.")
-            .parameters(PARAMETERS);
+        GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.");
     type Avatar = Ship;
     no_commands!();
     type Refusal = NoRefusal;
 
-    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
-        self.goal = parameters.whole("goal") as i64;
-        self.minutes = parameters.whole("minutes");
-        self.rounds = parameters.whole("rounds") as i64;
-        self.teams = parameters.whole("teams") as u8;
-        self.ships = parameters.whole("ships") as usize;
-        self.asteroids = parameters.whole("asteroids") as u32;
+    fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
+        let Settings { goal, minutes, rounds, teams, ships, asteroids } = settings;
+        (self.goal, self.minutes, self.rounds) = (goal, minutes, rounds);
+        (self.teams, self.ships, self.asteroids) = (teams, ships, asteroids);
         Ok(())
     }
 

@@ -181,6 +181,11 @@ impl Parameters {
         self.values.contains_key(key)
     }
 
+    /// Whether it was given or has a default.
+    pub fn has_value(&self, key: &str) -> bool {
+        self.value(key).is_some()
+    }
+
     /// Whether the player has set this parameter.
     pub fn is_given(&self, key: &str) -> bool {
         self.entry(key).given
