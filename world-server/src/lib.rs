@@ -22,4 +22,4 @@ mod session;
 
 pub use hosts::room_checkpoints;
 pub use keep::log as kept_log;
-pub use server::{Addresses, Server, run};
+pub use server::{Addresses, Server, Subcommand, run, run_with};

@@ -19,9 +19,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use actix::System;
 use ambit_host::process::{USAGE_EXIT_STATUS, multi_thread_runtime, start_logging};
+use ambit_host::replay;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::quic::Fingerprint;
 use anyhow::{Context as _, bail};
+use clap::error::ErrorKind;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -145,21 +147,53 @@ impl Server {
     }
 }
 
+/// Something else that a program can do: its first argument is the name.
+#[derive(Clone, Copy)]
+pub struct Subcommand {
+    /// The first argument.
+    pub name: &'static str,
+    /// For `--help`.
+    pub about: &'static str,
+    /// The whole program; of its arguments, the first is the program's name.
+    pub run: fn(Vec<OsString>) -> ExitCode,
+}
+
 /// Runs the whole program with the games of `registry`: a server with games of your own is one line
 /// around this function.
 ///
 /// The hidden subcommand `game-server` turns the program into a host; `--hosts process:N` starts
-/// its children with it.
+/// its children with it. `replay` runs a recording again ([`ambit_host::replay`]).
 pub fn run(registry: Registry) -> ExitCode {
+    run_with(registry, &[])
+}
+
+/// As [`run`], with subcommands of the program's own.
+pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    if arguments.get(1).is_some_and(|first| first == process::SUBCOMMAND) {
+    let first = arguments.get(1);
+    if first.is_some_and(|first| first == process::SUBCOMMAND) {
         arguments.remove(0);
         return ambit_host::process::run_with(registry, arguments);
+    }
+    if first.is_some_and(|first| first == replay::SUBCOMMAND) {
+        return replay::run(&registry, arguments.drain(2..));
+    }
+    let subcommand =
+        subcommands.iter().find(|known| first.is_some_and(|first| first == known.name));
+    if let Some(Subcommand { run, .. }) = subcommand {
+        arguments.remove(0);
+        return run(arguments);
     }
     let config = match Config::from_arguments(arguments) {
         Ok(config) => config,
         Err(ConfigError::Arguments(help)) if !help.use_stderr() => {
             let _ = help.print();
+            if help.kind() == ErrorKind::DisplayHelp && !subcommands.is_empty() {
+                println!("\nSubcommands, each with a --help of its own:");
+                for Subcommand { name, about, .. } in subcommands {
+                    println!("  {name:<8} {about}");
+                }
+            }
             return ExitCode::SUCCESS;
         }
         Err(error) => {

@@ -2,20 +2,36 @@
 
 use std::process::ExitCode;
 
+use ambit_world_server::Subcommand;
+
 use crate::{Game, Games};
+
+/// What a program of an author's can do beside serving.
+const SUBCOMMANDS: [Subcommand; 2] = [
+    Subcommand {
+        name: "console",
+        about: "plays in a terminal or a script",
+        run: ambit_console::run,
+    },
+    Subcommand { name: "bots", about: "plays with many clients at once", run: ambit_bots::run },
+];
 
 /// Runs a server for one game: the lobby, and the hosts of its rooms.
 ///
 /// It takes the command line of `world-server` (`--help` lists it), prints a line that begins with
 /// `ready`, and returns after SIGTERM. With `--hosts process:N` the program starts itself as the
 /// hosts.
+///
+/// With a subcommand it does something else, as the programs of that name do: `console` plays in a
+/// terminal, `bots --game NAME --count 20 --seconds 10` with many clients, and `replay FILE` runs a
+/// recording (`--record`) again.
 pub fn serve<G: Game>() -> ExitCode {
     serve_all(Games::new().with::<G>())
 }
 
 /// As [`serve`], for several games.
 pub fn serve_all(games: Games) -> ExitCode {
-    ambit_world_server::run(games.into())
+    ambit_world_server::run_with(games.into(), &SUBCOMMANDS)
 }
 
 /// Runs a host for the rooms of these games, on a machine other than the server's.

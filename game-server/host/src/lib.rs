@@ -17,6 +17,7 @@ pub mod identity;
 pub mod process;
 mod process_watcher;
 pub mod protocol;
+pub mod replay;
 mod room_files;
 pub mod web_certificates;
 

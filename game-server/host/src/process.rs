@@ -31,6 +31,7 @@ use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
 use crate::host_link::host_end_over;
 use crate::identity::ServerIdentity;
 use crate::process_watcher::{ProcessWatcher, run_if_watcher};
+use crate::replay;
 use crate::web_certificates::{self, WebCertificates};
 use ambit_room::logic::registry::Registry;
 
@@ -54,6 +55,10 @@ pub fn run(registry: Registry) -> ExitCode {
 pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(status) = run_if_watcher() {
         return status;
+    }
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|first| first == replay::SUBCOMMAND) {
+        return replay::run(&registry, arguments.drain(2..));
     }
     let options = Options::from_arguments(arguments).unwrap_or_else(|error| error.exit());
     if let Err(problem) = start_logging() {

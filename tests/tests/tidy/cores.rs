@@ -20,8 +20,8 @@ const SHELLS: &[(&str, &str)] = &[
         "game-server/host",
         "agones agones/sidecar clock_thread data_files dial endpoint host host/actor \
          host/connection host/control host/control_stream host/cpu host/inbox host/inlet \
-         host/outlet host/recent host/room_thread host_link process process_watcher room_files \
-         web_certificates",
+         host/outlet host/recent host/room_thread host_link process process_watcher replay \
+         room_files web_certificates",
     ),
     (
         "world-server",
@@ -41,8 +41,8 @@ const SHELLS: &[(&str, &str)] = &[
     ),
     ("client-core/client", "client connect game inbox queue room session"),
     ("client-core/text", "flags"),
-    ("client-core/console", "input main main_loop terminal terminal/helper"),
-    ("client-core/bots", "bot bot_group dump main"),
+    ("client-core/console", "input lib main main_loop terminal terminal/helper"),
+    ("client-core/bots", "bot bot_group dump lib main"),
 ];
 
 /// What a core must not use: the network, a runtime, files, the environment, threads, locks, clocks

@@ -26,7 +26,9 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     (
         "game-server/ambit",
         &[
+            "ambit-bots",
             "ambit-client-core",
+            "ambit-console",
             "ambit-host",
             "ambit-macros",
             "ambit-proto",
@@ -65,7 +67,6 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "ambit-client-text",
             "ambit-cubes-physics",
             "ambit-proto",
-            "ambit-shooter-kinds",
             "ambit-transport",
         ],
     ),

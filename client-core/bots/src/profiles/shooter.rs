@@ -8,24 +8,16 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::TypedKind as _;
-use ambit_proto::schema::Controls as _;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
-use ambit_shooter_kinds::{Missile, Ship, ShipControl};
 
 use super::cubes::KeyPresses;
 
-/// The game's name.
+/// The game, and its kinds and controls by name.
 pub(crate) const GAME: &str = "shooter";
-/// What a bot holds.
-const CONTROLS: [ShipControl; 5] = [
-    ShipControl::TurnLeft,
-    ShipControl::TurnRight,
-    ShipControl::Accelerate,
-    ShipControl::Brake,
-    ShipControl::Fire,
-];
+const SHIP: &str = "ship";
+const MISSILE: &str = "missile";
+const CONTROLS: [&str; 5] = ["turn-left", "turn-right", "accelerate", "brake", "fire"];
 
 const MISSILE_M_PER_S: f32 = 60.0;
 /// It fires at what is nearer, and nearly ahead.
@@ -77,8 +69,8 @@ impl ShooterView {
         let (t, game) = (client.room_time(now)?, client.running_game()?);
         let schema = client.schema()?;
         let mut controls = [0; 5];
-        for (bit, control) in controls.iter_mut().zip(CONTROLS) {
-            *bit = schema.control_index(control.name())?;
+        for (bit, name) in controls.iter_mut().zip(CONTROLS) {
+            *bit = schema.control_index(name)?;
         }
         let (mut own, mut ships, mut missiles) = (None, Vec::new(), Vec::new());
         for object in client.objects() {
@@ -86,9 +78,9 @@ impl ShooterView {
             let linear = object.drawn(t).map_or_else(|| object.path_velocity(t), |it| it.linear);
             let flyer = Flyer { at, velocity: [linear[0], linear[1]] };
             match &**object.kind() {
-                Ship::NAME if object.is_own() => own = Some((flyer, object.yaw(t)?)),
-                Ship::NAME => ships.push(flyer),
-                Missile::NAME => missiles.push(flyer),
+                SHIP if object.is_own() => own = Some((flyer, object.yaw(t)?)),
+                SHIP => ships.push(flyer),
+                MISSILE => missiles.push(flyer),
                 _ => {}
             }
         }

@@ -1,8 +1,9 @@
-//! Runs a recording (`--record`) again: the same room, bit by bit, as fast as it goes.
+//! The subcommand `replay`: runs a recording (`--record`) again, the same room, bit by bit, as fast
+//! as it goes.
 //!
-//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints what the
-//! room was, how long it ran, a hash of all that came out, and what it did. A room that panicked
-//! panics again, at the same tick, under a debugger if you like.
+//! `world-server replay DIR/room-1.rec` prints what the room was, how long it ran, a hash of all that
+//! came out, and what it did; so do `game-server` and each program of an author's own, with its
+//! games. A room that panicked panics again, at the same tick, under a debugger if you like.
 //!
 //! With a number of seconds after the file name, the room then runs for so long without its
 //! players, as at its next host. `DIR/room-1-condemned.rec`, the last state of a room that seems to
@@ -10,6 +11,7 @@
 //!
 //! Exit status: 0 after a replay, 1 if the file cannot be replayed, 2 for invalid arguments.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -17,7 +19,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_proto::time::GameTime;
-use ambit_room::logic::registry::Header;
+use ambit_room::logic::registry::{Header, Registry};
 use ambit_room::recording::{self, Recording};
 use ambit_room::room::RoomOutput;
 use ambit_room::stats::RoomStats;
@@ -30,7 +32,10 @@ Usage: replay FILE.rec [SECONDS]
   FILE.rec   a file that `world-server --record DIR` or `game-server --record DIR` has written
   SECONDS    how long the room then runs without its players, as at its next host; 0 by default
 
-The games are the shipped ones, of this build. A room that panicked panics again.";
+The games are those of this program. A room that panicked panics again.";
+
+/// The first argument that asks for this.
+pub const SUBCOMMAND: &str = "replay";
 
 /// What the arguments ask for.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,13 +44,14 @@ enum Request {
     Replay { path: PathBuf, and_then: Duration },
 }
 
-fn main() -> ExitCode {
-    match parse(std::env::args_os().skip(1).map(PathBuf::from)) {
+/// Runs a recording of one of these games again; the arguments are those after `replay`.
+pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse(arguments.into_iter().map(PathBuf::from)) {
         Ok(Request::Help) => {
             println!("{HELP}");
             ExitCode::SUCCESS
         }
-        Ok(Request::Replay { path, and_then }) => match replay(&path, and_then) {
+        Ok(Request::Replay { path, and_then }) => match replay(registry, &path, and_then) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("replay: {}: {error}", path.display());
@@ -83,11 +89,15 @@ fn parse(arguments: impl Iterator<Item = PathBuf>) -> Result<Request, String> {
     Ok(Request::Replay { path, and_then })
 }
 
-fn replay(path: &Path, and_then: Duration) -> Result<(), Box<dyn std::error::Error>> {
+fn replay(
+    registry: &Registry,
+    path: &Path,
+    and_then: Duration,
+) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     println!("{}", header_text(&Recording::read(&bytes)?.header));
     let (mut hash, mut last) = (DefaultHasher::new(), GameTime::ZERO);
-    let result = recording::replay(&bytes, &ambit_game_server::standard(), |now, outputs| {
+    let result = recording::replay(&bytes, registry, |now, outputs| {
         last = now;
         for output in outputs {
             if let RoomOutput::Datagram { client, bytes } = output {

@@ -1,0 +1,218 @@
+//! A player in a terminal, or in a script.
+//!
+//! On a terminal: a line that can be edited, with completion, and output in words. Otherwise
+//! commands from a file or standard input, one a line, and one JSON object a line on standard
+//! output. `text::command` defines the commands, `text::json` the output.
+//!
+//! Exit status: 0 after `quit`, at the end of input or after a signal; 1 if the client could not
+//! connect, the server refused it, or the connection is lost for good; 2 for invalid flags and
+//! variables, or a script that can't be read.
+
+mod human;
+mod input;
+mod main_loop;
+mod printed_lines;
+mod radar;
+mod report;
+mod screen;
+mod script;
+mod terminal;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::resume_token::TokenFile;
+use ambit_client_core::shell::{ClientOptions, ServerTrust};
+use ambit_client_core::user_directory::user_directory;
+use ambit_client_text::{command, flags, json};
+use clap::{CommandFactory, FromArgMatches};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::input::LineReceiver;
+use crate::main_loop::LoopSetup;
+use crate::screen::Screen;
+use crate::terminal::Terminal;
+
+/// Exit status for invalid flags and variables, and for a script that can't be read.
+const USAGE_EXIT_STATUS: u8 = 2;
+/// How long remaining tasks may take at the end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A player in a terminal, or in a script.
+///
+/// On a terminal it shows a prompt. Otherwise it reads commands from the script or standard input,
+/// one a line, and prints one JSON object a line. A console that was killed resumes its session,
+/// with its room and avatar, when it is started again with the same server and name.
+#[derive(Debug, clap::Parser)]
+#[command(name = "console", version)]
+struct ConsoleOptions {
+    #[command(flatten)]
+    target: flags::ConnectionFlags,
+
+    #[command(flatten)]
+    drawing: flags::DrawingFlags,
+
+    /// The player's name, 1 to 24 characters; without one, the server chooses it.
+    #[arg(long, env = "AMBIT_NAME", value_parser = player_name)]
+    name: Option<String>,
+
+    /// Read commands from this file.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+}
+
+/// The whole program, with its arguments (the first one is the program's name).
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let command = ConsoleOptions::command().after_long_help(command_list());
+    let matches = command.get_matches_from(arguments);
+    let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let logging = flags::start_log().map_err(|error| error.to_string());
+    let (lines, screen) = match logging.and_then(|()| input_and_output(args.script.as_deref())) {
+        Ok(both) => both,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(USAGE_EXIT_STATUS);
+        }
+    };
+    play(&args, lines, screen).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn play(
+    args: &ConsoleOptions,
+    lines: LineReceiver,
+    mut screen: Screen,
+) -> anyhow::Result<ExitCode> {
+    let trust = match flags::trust() {
+        Ok(trust) => trust,
+        Err(error) => {
+            screen.show(&json::error("known_hosts", &error.to_string()))?;
+            return Err(error.into());
+        }
+    };
+    let mut token = token_file(args);
+    let resume_token = token.token();
+    let setup = LoopSetup { options: options(args, trust, resume_token), lines, screen, token };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let exit = runtime.block_on(main_loop::run(setup, random))?;
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    Ok(exit)
+}
+
+fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> ClientOptions {
+    let client = ClientConfig {
+        name: args.name.clone().unwrap_or_default(),
+        agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
+        resume_token,
+        seed: u64::from_le_bytes(random()),
+        coding: args.target.coding,
+        render: args.drawing.render,
+        inputs: args.target.input_hz,
+        physics: vec![ambit_cubes_physics::PHYSICS],
+        predict: args.drawing.predict,
+        ..ClientConfig::default()
+    };
+    ClientOptions {
+        server: args.target.server.clone(),
+        trust,
+        impairment: args.target.impair,
+        number: 0,
+        client,
+    }
+}
+
+/// The source of commands, and where their results are printed.
+fn input_and_output(script: Option<&Path>) -> Result<(LineReceiver, Screen), String> {
+    if let Some(path) = script {
+        let script = open_script(path).map_err(|error| {
+            format!(
+                "can't read the script {}: {error}; expected a file with one command a line",
+                path.display()
+            )
+        })?;
+        return Ok((input::of_file(script), Screen::Json));
+    }
+    if !io::stdin().is_terminal() {
+        return Ok((input::of_standard_input(), Screen::Json));
+    }
+    let terminal = io::stdout().is_terminal().then(Terminal::start).flatten();
+    Ok(match terminal {
+        Some((terminal, lines)) => (lines, Screen::Terminal(terminal)),
+        None => (input::of_standard_input(), Screen::words()),
+    })
+}
+
+/// Opens a script. A directory can be opened, too; reading it fails.
+fn open_script(path: &Path) -> io::Result<BufReader<File>> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    let mut script = BufReader::new(file);
+    // A pipe may have nothing to read yet.
+    if kind.is_file() || kind.is_dir() {
+        script.fill_buf()?;
+    }
+    Ok(script)
+}
+
+/// The server checks the rest.
+fn player_name(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        Err("expected 1 to 24 characters; without this flag the server chooses a name")
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+fn token_file(args: &ConsoleOptions) -> TokenFile {
+    let environment = |name: &str| std::env::var_os(name);
+    let directory = user_directory(environment, "XDG_STATE_HOME", ".local/state");
+    match (directory, &args.name) {
+        (Some(directory), Some(name)) => TokenFile::open(&directory, &args.target.server, name),
+        _ => TokenFile::none(),
+    }
+}
+
+fn command_list() -> String {
+    let mut text = "Commands:\n".to_owned();
+    for (usage, meaning) in command::HELP {
+        let _ = write!(text, "  {usage}\n          {meaning}\n");
+    }
+    text.push_str(
+        "\nOn a terminal, TAB completes commands and names, and the up key brings earlier lines \
+         back.\n\nLogs go to the standard error if AMBIT_LOG says which, for example \
+         AMBIT_LOG=debug.",
+    );
+    text
+}
+
+/// Cryptographically secure random bytes.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_cannot_be_read_is_refused_with_a_reason() {
+        for path in [std::env::temp_dir(), PathBuf::from("/nowhere/script")] {
+            let message = input_and_output(Some(&path)).err().expect("no script");
+            assert!(
+                message.contains(&path.display().to_string()) && message.contains("one command"),
+                "{message}"
+            );
+        }
+    }
+}
