@@ -57,6 +57,14 @@ impl Games {
     }
 }
 
+/// For tools with games that are written against the room.
+#[doc(hidden)]
+impl From<Registry> for Games {
+    fn from(registry: Registry) -> Self {
+        Self { registry }
+    }
+}
+
 impl From<Games> for Registry {
     fn from(games: Games) -> Self {
         games.registry

@@ -17,7 +17,7 @@ use serde_json::Value;
 /// Tests in a browser; names begin with the modules.
 const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
 /// Of the tests with real processes, what `--quick` runs.
-const QUICK: [&str; 4] = ["clients::", "consoles::", "server::", "usage::"];
+const QUICK: [&str; 5] = ["clients::", "consoles::", "server::", "subcommands::", "usage::"];
 /// Of the tests on virtual time, what `--quick` leaves out: as long as all others together.
 const LONG: [&str; 2] = ["dense_crowd::of_600", "host_faults::host_faults_lose"];
 /// Runs a compiler, which must not see that times of tests are asked for.

@@ -19,5 +19,5 @@ fn main() -> ExitCode {
         .with(AbortingGame::INFO, Typed::<AbortingGame>::make)
         .with(HoardingGame::INFO, Typed::<HoardingGame>::make)
         .with(SlowGame::INFO, Typed::<SlowGame>::make);
-    ambit_world_server::run(registry)
+    ambit::serve_all(registry.into())
 }

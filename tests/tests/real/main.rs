@@ -27,6 +27,7 @@ mod server;
 mod shooters;
 mod sidecar;
 mod strangers;
+mod subcommands;
 mod terminal;
 mod trace;
 mod usage;

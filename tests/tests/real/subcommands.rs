@@ -1,0 +1,55 @@
+//! A program of an author's own is server, console, bots and replay at once.
+
+use std::process::{Command, Output};
+
+use ambit_tests::real::{self, ScratchFolder, Server, binary};
+use anyhow::{Context as _, Result};
+
+#[test]
+fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
+    let scratch = ScratchFolder::new("subcommands");
+    let folder = scratch.path().to_str().context("a plain path")?;
+    let server = Server::start_with_test_games(&scratch, &["--record", folder])?;
+    let address = server.world.to_string();
+    let script = scratch.path().join("script");
+    std::fs::write(&script, "create den game=greeting\nstart\nwait-for enter 5s\nleave\n")?;
+    let script = script.to_str().context("a plain path")?;
+    let played =
+        run(&scratch, &["console", "--server", &address, "--name", "ann", "--script", script])?;
+    let lines = text(&played);
+    assert!(lines.contains(r#""kind":"walker""#), "{lines}");
+    let bots = ["bots", "--server", &address, "--game", "greeting", "--count", "2"];
+    let bots =
+        run(&scratch, &[&bots[..], &["--seconds", "1", "--profile", "monkey", "--json"]].concat())?;
+    assert!(bots.status.success(), "{}", text(&bots));
+    drop(server);
+
+    let recordings = std::fs::read_dir(scratch.path())?.flatten().map(|entry| entry.path());
+    let recording =
+        recordings.into_iter().find(|path| path.extension().is_some_and(|e| e == "rec"));
+    let recording = recording.context("a recording")?;
+    let recording = recording.to_str().context("a plain path")?;
+    let [first, second] = [(); 2].map(|()| run(&scratch, &["replay", recording]));
+    let (first, second) = (first?, second?);
+    assert!(text(&first).contains("game greeting") && text(&first).contains("ran until"));
+    assert_eq!(text(&first), text(&second));
+
+    let help = run(&scratch, &["--help"])?;
+    for name in ["console", "bots", "replay FILE"] {
+        assert!(text(&help).contains(name), "{}", text(&help));
+    }
+    let unknown = run(&scratch, &["replay", "/nowhere/room-1.rec"])?;
+    assert_eq!(unknown.status.code(), Some(1), "{}", text(&unknown));
+    Ok(())
+}
+
+fn run(scratch: &ScratchFolder, arguments: &[&str]) -> Result<Output> {
+    let mut command = Command::new(binary("test-server"));
+    scratch.confine(&mut command);
+    real::output(command.args(arguments))
+}
+
+fn text(output: &Output) -> String {
+    let [out, errors] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
+    format!("{out}{errors}")
+}
