@@ -16,6 +16,7 @@ mod cpu;
 mod inbox;
 mod inlet;
 mod late_rooms;
+mod measured_game;
 pub(crate) mod outlet;
 mod recent;
 mod room_thread;

@@ -281,7 +281,7 @@ impl SimHost {
             return;
         };
         let incarnation = plan.incarnation;
-        let result = plan.prepare(&self.registry, false, || now).map(|prepared| {
+        let result = plan.prepare(&self.registry, false, |game| game, || now).map(|prepared| {
             let mut recording = (!self.is_separate).then(Vec::new);
             if let Some(recording) = &mut recording {
                 recording::begin(prepared.header(), prepared.snapshot().as_ref(), recording);

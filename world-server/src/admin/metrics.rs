@@ -10,7 +10,7 @@ use ambit_host::protocol::TICK_BUCKETS;
 use ambit_host::protocol::messages::{HostStats, TickFigures};
 use ambit_proto::codes;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -136,6 +136,7 @@ impl MetricsCollector {
         encode_traffic(&hosts, out)?;
         encode_ticks_of_hosts(&hosts, out)?;
         self.encode_late_rooms(out)?;
+        self.encode_callbacks(out)?;
         self.encode_each_host(out)?;
         let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
         out.encode_counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
@@ -156,6 +157,29 @@ impl MetricsCollector {
             "Rooms of a host",
             "host",
             self.0.hosts.iter().map(|(id, host)| (id.0, rooms(host))),
+        )
+    }
+
+    /// Only of the rooms whose games take the most time, so that the number of labels is limited.
+    fn encode_callbacks(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
+        let rooms = self.0.room_callbacks();
+        let times = || {
+            rooms.iter().flat_map(|(room, callbacks)| {
+                callbacks.iter().map(move |time| {
+                    let labels = [("room", room.to_string()), ("callback", time.callback.clone())];
+                    (labels, time)
+                })
+            })
+        };
+        out.encode_family(
+            "game_calls",
+            "Calls of the functions of a room's game; the 64 rooms whose games take the most time",
+            times().map(|(labels, time)| (labels, time.calls)),
+        )?;
+        out.encode_family(
+            "game_seconds",
+            "What these calls took; of `sees`, estimated from one call in 16",
+            times().map(|(labels, time)| (labels, time.nanos as f64 / 1e9)),
         )
     }
 
@@ -299,11 +323,11 @@ impl MetricsEncoder<'_> {
         self.encode_family(name, help, values.map(|(value, count)| ([(label, value)], count)))
     }
 
-    fn encode_family<const N: usize>(
+    fn encode_family<const N: usize, V: EncodeCounterValue>(
         &mut self,
         name: &str,
         help: &str,
-        values: impl Iterator<Item = ([(&'static str, String); N], u64)>,
+        values: impl Iterator<Item = ([(&'static str, String); N], V)>,
     ) -> Result<(), Error> {
         let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, count) in values {
@@ -368,6 +392,8 @@ fn by_direction(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)>
 
 #[cfg(test)]
 mod tests {
+    use ambit_host::protocol::messages::{CallbackTime, RoomCallbacks};
+
     use super::*;
     use crate::lobby::HostId;
 
@@ -397,7 +423,19 @@ mod tests {
             ..HostStats::default()
         };
         let host = Host {
-            stats: HostStats { cpu_permille: 1_500, rooms: 3, ..HostStats::default() },
+            stats: HostStats {
+                cpu_permille: 1_500,
+                rooms: 3,
+                room_callbacks: vec![RoomCallbacks {
+                    room: 7,
+                    callbacks: vec![CallbackTime {
+                        callback: "step".to_owned(),
+                        calls: 20,
+                        nanos: 1_500_000_000,
+                    }],
+                }],
+                ..HostStats::default()
+            },
             ..Host::default()
         };
         snapshot.hosts.push((HostId(2), host));
@@ -412,6 +450,8 @@ mod tests {
             "ambit_recent_tick_lateness_seconds{quantile=\"1\"} 0.0",
             "ambit_host_cores{host=\"2\"} 1.5",
             "ambit_rooms_by_host{host=\"2\"} 3.0",
+            "ambit_game_calls_total{room=\"7\",callback=\"step\"} 20",
+            "ambit_game_seconds_total{room=\"7\",callback=\"step\"} 1.5",
             "ambit_tickets_refused_total{reason=\"forged\"} 6",
             "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
             "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",

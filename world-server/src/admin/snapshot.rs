@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use ambit_host::protocol::messages::{HostStats, LateRoom, TickFigures};
+use ambit_host::protocol::messages::{
+    CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures,
+};
 use ambit_proto::control::world;
 
 use crate::keep::planner::KeepStats;
@@ -62,6 +64,24 @@ impl Snapshot {
         rooms.sort_by_key(|late| Reverse(late.rank()));
         rooms.truncate(MOST_LATE_ROOMS);
         rooms
+    }
+
+    /// Of the rooms whose games have taken the most time, what their functions took, by room.
+    pub(crate) fn room_callbacks(&self) -> Vec<(u64, Vec<CallbackTime>)> {
+        let rooms = self.hosts.iter().flat_map(|(_, host)| &host.stats.room_callbacks);
+        // During a failover two hosts may have the same room: the one that has done more is shown.
+        let mut by_room = BTreeMap::<u64, &RoomCallbacks>::new();
+        let nanos = |it: &RoomCallbacks| it.callbacks.iter().map(|time| time.nanos).sum::<u64>();
+        for room in rooms {
+            let known = by_room.entry(room.room).or_insert(room);
+            if nanos(room) > nanos(known) {
+                *known = room;
+            }
+        }
+        let mut rooms: Vec<&RoomCallbacks> = by_room.into_values().collect();
+        rooms.sort_by_cached_key(|room| Reverse(nanos(room)));
+        rooms.truncate(MOST_LATE_ROOMS);
+        rooms.into_iter().map(|room| (room.room, room.callbacks.clone())).collect()
     }
 
     /// Drops here and on all hosts. Some queues exist in both (`handshakes`); these are summed

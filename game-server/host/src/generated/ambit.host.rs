@@ -543,6 +543,28 @@ pub struct HostStats {
     /// Empty if browsers know the authority that has signed it.
     #[prost(bytes = "vec", repeated, tag = "32")]
     pub web_certificates_sha256: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
+    /// Of the 16 rooms whose games have taken the most time.
+    #[prost(message, repeated, tag = "33")]
+    pub room_callbacks: ::prost::alloc::vec::Vec<RoomCallbacks>,
+}
+/// What the functions of a room's game have taken.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RoomCallbacks {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    #[prost(message, repeated, tag = "2")]
+    pub callbacks: ::prost::alloc::vec::Vec<CallbackTime>,
+}
+/// One function of a game, since the room runs on this host.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CallbackTime {
+    /// "join", "leave", "command", "input", "timer", "step" or "sees".
+    #[prost(string, tag = "1")]
+    pub callback: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub calls: u64,
+    #[prost(uint64, tag = "3")]
+    pub nanos: u64,
 }
 /// A room that has lost ticks, or sends less, since its ticks take too long.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

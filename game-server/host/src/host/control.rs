@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::messages::{HostStats, HostToWorld, RoomLoad};
+use crate::protocol::messages::{HostStats, HostToWorld, RoomCallbacks, RoomLoad};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
@@ -25,6 +25,7 @@ use super::cpu::CpuMeter;
 use super::inbox::Inbox;
 use super::inlet::RoomInlet;
 use super::late_rooms::{LateRooms, TickLosses};
+use super::measured_game::{CallbackTimes, MeasuredGame};
 use super::outlet::Outlet;
 use super::room_thread::RoomThread;
 use crate::clock_thread::{Progress, TickState, TickingRoom};
@@ -35,12 +36,16 @@ use crate::host_core::protobuf::{messages_of, order_of};
 use crate::host_core::{HostCore, HostEnding, HostOutput};
 use crate::host_link::HostEnd;
 use crate::room_files::RoomFiles;
+use ambit_room::logic::game::Game;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::{CellLoad, RegionLoads};
 use ambit_room::tick_schedule::TickSchedule;
 
 /// Rooms of which a report has the cost of their regions: those that a cut would be for.
 const MOST_LOADS: usize = 16;
+
+/// Rooms of which a report has the times of their games.
+const MOST_CALLBACKS: usize = 16;
 
 /// How long a host that ends its rooms waits until their clients have been told.
 const ROOMS_WITHIN: Duration = Duration::from_secs(2);
@@ -57,6 +62,7 @@ struct RoomParts {
     new: MadeRoom,
     files: RoomFiles,
     thread: RoomThread,
+    callbacks: Arc<CallbackTimes>,
 }
 
 pub(super) struct ControlShell<'a> {
@@ -299,11 +305,25 @@ impl<'a> ControlShell<'a> {
             late_rooms,
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
+            room_callbacks: self.room_callbacks(),
             unplayed_rooms: self.unplayed_rooms(),
             ticket_time_unix_s: self.shared.time().ticket_unix_s,
             web_certificates_sha256: self.shared.config.web_certificates.to_message(),
             ..self.shared.counters.read()
         }
+    }
+
+    /// The rooms whose games have taken the most time.
+    fn room_callbacks(&self) -> Vec<RoomCallbacks> {
+        let rooms = self.shared.rooms.iter();
+        let mut rooms: Vec<_> = rooms
+            .map(|inlet| RoomCallbacks { room: inlet.key().0, callbacks: inlet.callbacks.read() })
+            .collect();
+        rooms.sort_by_cached_key(|room| {
+            Reverse(room.callbacks.iter().map(|time| time.nanos).sum::<u64>())
+        });
+        rooms.truncate(MOST_CALLBACKS);
+        rooms
     }
 
     /// The rooms to which no client is connected.
@@ -347,7 +367,11 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
     let id = RoomId(plan.header.room);
     catch_unwind(AssertUnwindSafe(|| {
         let (trace, record) = (&shared.config.trace, &shared.config.record);
-        let prepared = plan.prepare(&shared.registry, trace.is_some(), || shared.clock.now())?;
+        let callbacks = Arc::new(CallbackTimes::default());
+        let times = Arc::clone(&callbacks);
+        let measured = |game| -> Box<dyn Game> { Box::new(MeasuredGame::new(game, times)) };
+        let prepared =
+            plan.prepare(&shared.registry, trace.is_some(), measured, || shared.clock.now())?;
         let files = RoomFiles::open(
             trace.as_deref(),
             record.as_deref(),
@@ -371,7 +395,7 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
                 format!("the room's thread can't be started: {error}"),
             )
         })?;
-        Ok(Box::new(RoomParts { new, files, thread }))
+        Ok(Box::new(RoomParts { new, files, thread, callbacks }))
     }))
     .unwrap_or_else(|_| {
         Err(codes::error(
@@ -389,7 +413,7 @@ fn start_room(
     clock: RoomClock,
     parts: RoomParts,
 ) {
-    let RoomParts { new, files, thread } = parts;
+    let RoomParts { new, files, thread, callbacks } = parts;
     let room = new.host;
     let capacity = room.capacity();
     let last = room.room().last_tick().unwrap_or_default();
@@ -408,7 +432,8 @@ fn start_room(
     };
     let actor = thread.run(RoomActor::new(setup));
     let counters = Arc::clone(&shared.counters);
-    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, counters);
+    let inlet =
+        RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, counters, callbacks);
     shared.rooms.insert(id, Arc::new(inlet));
     shared.clock_thread.add(TickingRoom {
         id,

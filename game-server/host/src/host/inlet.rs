@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::actor::RoomActor;
 use super::counters::{Counters, DropReason};
 use super::inbox::Inbox;
+use super::measured_game::CallbackTimes;
 use crate::host_core::clock::RoomClock;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::RegionLoads;
@@ -36,6 +37,7 @@ pub(crate) struct RoomInlet {
     ticks_skipped: AtomicU64,
     clients: AtomicU32,
     load: Mutex<RegionLoads>,
+    pub(crate) callbacks: Arc<CallbackTimes>,
 }
 
 impl RoomInlet {
@@ -46,6 +48,7 @@ impl RoomInlet {
         incarnation: u32,
         seats: u32,
         counters: Arc<Counters>,
+        callbacks: Arc<CallbackTimes>,
     ) -> Self {
         Self {
             actor,
@@ -61,6 +64,7 @@ impl RoomInlet {
             ticks_skipped: AtomicU64::new(0),
             clients: AtomicU32::new(0),
             load: Mutex::default(),
+            callbacks,
         }
     }
 

@@ -11,6 +11,7 @@ use super::messages::RoomResume;
 use super::room_host::RoomHost;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::RoomSnapshot;
+use ambit_room::logic::game::Game;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording::Header;
 use ambit_room::room::Room;
@@ -42,15 +43,17 @@ pub struct MadeRoom {
 }
 
 impl RoomPlan {
-    /// Creates the room, or restores it and brings it up to the time that `clock` shows. The game's
-    /// code may panic.
+    /// Creates the room, or restores it and brings it up to the time that `clock` shows. Its game is
+    /// what `wrap` makes of the registered one. The game's code may panic.
     pub fn prepare(
         self,
         registry: &Registry,
         has_trace: bool,
+        wrap: impl FnOnce(Box<dyn Game>) -> Box<dyn Game>,
         clock: impl Fn() -> LocalTime,
     ) -> Result<PreparedRoom, Error> {
         let (config, game) = registry.prepare(&self.header)?;
+        let game = wrap(game);
         let config = RoomConfig { trace: has_trace, ..config };
         let room = match &self.resume {
             None => Room::new(config, game),
