@@ -66,7 +66,7 @@ pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
 pub use ambit_proto::ids::{PlayerId, RoomId};
-pub use ambit_proto::map::StaticMap;
+pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 pub use ambit_proto::message::{TypedCommand, TypedId};
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;

@@ -238,6 +238,7 @@ mod kind;
 mod object;
 mod placement;
 mod refusal;
+mod scenery;
 #[cfg(feature = "serve")]
 mod serve;
 pub mod sight;
@@ -261,7 +262,7 @@ pub mod message {
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::schema;
-pub use ambit_proto::schema::Controls;
+pub use ambit_proto::schema::{Camera, Controls, ObstacleLook};
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
@@ -285,6 +286,7 @@ pub use self::kind::{Kind, KindOf};
 pub use self::object::Object;
 pub use self::placement::{Placed, RoomWide};
 pub use self::refusal::{NoRefusal, Refusal};
+pub use self::scenery::Scenery;
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all};
 pub use self::sound::{Sound, SoundOf};
@@ -299,9 +301,9 @@ pub mod prelude {
     pub use crate::sight::{Cone, Sight, SightChecks};
     #[doc(no_inline)]
     pub use crate::{
-        Choice, Command, Controls, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games,
-        Gate, Id, Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, Player, PlayerId,
-        Position, Refusal, Serialize, Sound, Units, World,
+        Camera, Choice, Command, Controls, Declare, Deserialize, Event, Game, GameInfo, GameTime,
+        Games, Gate, Id, Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, ObstacleLook,
+        Player, PlayerId, Position, Refusal, Scenery, Serialize, Sound, Units, World,
     };
 }
 

@@ -162,6 +162,7 @@ impl Game for FieldGame {
         "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
     )
     .parameters(PARAMETERS);
+    const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;
     type Command = FieldCommand;
     type Refusal = FieldRefusal;

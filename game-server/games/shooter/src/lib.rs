@@ -24,8 +24,7 @@ use self::pilots::Course;
 use self::tables::TABLES;
 
 pub use self::schema::{
-    Asteroid, Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl,
-    ShooterTimer,
+    Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, ShooterTimer,
 };
 
 type ShooterWorld = World<Shooter>;
@@ -97,7 +96,7 @@ pub(crate) struct Craft {
 
 /// The game `shooter`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Ship, Missile, Asteroid, Match, Score), events(Fired, Hit, RoundOver))]
+#[declare(kinds(Ship, Missile, Match, Score), events(Fired, Hit, RoundOver))]
 #[declare(sounds(Bang, Boom), timer = ShooterTimer, controls = ShipControl)]
 pub struct Shooter {
     goal: i64,
@@ -283,6 +282,10 @@ impl Game for Shooter {
     const INFO: GameInfo =
         GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.")
             .parameters(PARAMETERS);
+    const SCENERY: Scenery = Scenery::new()
+        .camera(Camera::Above)
+        .ground(0x18_1c26)
+        .obstacles(&[schema::ASTEROID, schema::WALL]);
     type Avatar = Ship;
     type Command = NoCommand;
     type Refusal = NoRefusal;
@@ -299,15 +302,15 @@ impl Game for Shooter {
 
     fn planned_objects(&self) -> u64 {
         // A ship has a row, and some missiles under way.
-        self.ships as u64 * 8 + u64::from(self.asteroids)
+        self.ships as u64 * 8
     }
 
     fn start(&mut self, world: &mut ShooterWorld) {
         flight::add_walls(world);
+        flight::add_asteroids(world, self.asteroids);
         let (round, goal) = (1.into(), self.goal.into());
         let time_left = Gauge::of((self.minutes * 60) as f32);
         world.spawn(Match { round, goal, time_left, winner: "".into() });
-        flight::spawn_asteroids(world, self.asteroids);
         self.adjust_pilots(world);
     }
 
@@ -335,7 +338,6 @@ impl Game for Shooter {
                 self.missiles.remove(&missile);
                 world.despawn_at(missile, due);
             }
-            ShooterTimer::Drift(asteroid) => flight::drift(world, asteroid),
             ShooterTimer::Unshield(ship) => {
                 if let Some(mut ship) = world.edit(ship) {
                     ship.shielded().set(false);

@@ -22,13 +22,10 @@ pub struct Missile {
     pub path: Path,
 }
 
-/// An asteroid drifts, and stops ships and missiles.
-#[derive(Kind)]
-#[look(glyph = 'O', shape = disc, colour = 0x90_7860, size = 8.0)]
-pub struct Asteroid {
-    /// From one place to the next.
-    pub path: Path,
-}
+/// The look of asteroids. They stop ships and missiles.
+pub(crate) const ASTEROID: ObstacleLook = ObstacleLook::new('O', 0x90_7860);
+/// The look of walls.
+pub(crate) const WALL: ObstacleLook = ObstacleLook::new('#', 0x4a_6a90);
 
 /// The match.
 #[derive(Kind)]
@@ -123,8 +120,6 @@ pub enum ShipControl {
 pub enum ShooterTimer {
     /// A missile is where its path ends.
     Vanish(Id<Missile>),
-    /// An asteroid is at the end of its leg.
-    Drift(Id<Asteroid>),
     /// A ship can be hit again.
     Unshield(Id<Ship>),
     /// The time of the round with this number is over.
