@@ -1,3 +1,5 @@
+//! The format of each shape and look, its limits, and the geometry that both ends share.
+
 use super::*;
 
 const HALF: [f32; 3] = [1.0, 300.0, 0.126];
