@@ -304,7 +304,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 const NOTICE_BITS: u32 = 4;
 

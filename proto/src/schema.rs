@@ -16,7 +16,8 @@
 //!    them.
 //! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
 //!    command fit into one message, and the whole schema into one frame.
-//! 4. A look names a gauge as its bar and a text as its label, and can be drawn.
+//! 4. A look names a gauge as its bar and a text as its label. It can be drawn, and so can the
+//!    scenery, with at most 15 looks of obstacles.
 //!
 //! The fields are public: call `check` again after a change.
 //!
@@ -32,6 +33,7 @@ mod conversion;
 mod field;
 mod freshness;
 mod look;
+mod scenery;
 
 use std::fmt;
 
@@ -45,6 +47,7 @@ pub use self::control_spec::{ControlSpec, Controls, Direction, MAX_KEYS};
 pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Shape};
+pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
 use crate::control;
 use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat};
@@ -92,6 +95,8 @@ pub struct Schema {
     pub refusals: Vec<RefusalKind>,
     /// What players hold and press: at most [`CONTROLS`]; the order defines their bits in a keymap.
     pub controls: Vec<ControlSpec>,
+    /// How a simple viewer draws the map.
+    pub scenery: ScenerySpec,
 }
 
 /// A kind of object: the components of its objects, and how clients see them.
@@ -288,6 +293,12 @@ pub enum SchemaProblem {
          as its bar and a text as its label, not {look:?}"
     )]
     BadLook { look: Look },
+    /// The scenery can't be drawn.
+    #[error(
+        "the ground and at most {MAX_OBSTACLE_LOOKS} looks of obstacles have colours up to \
+         0xffffff, and the looks visible glyphs; not {scenery:?}"
+    )]
+    BadScenery { scenery: ScenerySpec },
     /// A text's length is out of range.
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
     BadText { max_bytes: u32 },
@@ -334,6 +345,9 @@ impl Schema {
             .iter()
             .try_for_each(|refusal| refusal.check(&place.child("refusal", &refusal.name)))?;
         control_spec::check_controls(&self.controls, &place)?;
+        place.ensure(self.scenery.is_valid(), || SchemaProblem::BadScenery {
+            scenery: self.scenery.clone(),
+        })?;
         let bytes = control::game::Schema::from(self).encoded_len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
     }

@@ -11,6 +11,7 @@
 //! **To add a vector**: write it into its group, and its name into [`GROUPS`].
 
 pub(crate) mod json;
+mod maps;
 mod messages;
 mod poses;
 mod records;
@@ -35,7 +36,7 @@ struct VectorGroup {
     names: &'static [&'static str],
 }
 
-const GROUPS: [VectorGroup; 5] = [
+const GROUPS: [VectorGroup; 6] = [
     VectorGroup {
         name: "link",
         vectors: crate::link::vectors::datagrams,
@@ -71,6 +72,11 @@ const GROUPS: [VectorGroup; 5] = [
             "set-of-runs-without-the-first-slice",
             "set-of-bits",
         ],
+    },
+    VectorGroup {
+        name: "maps",
+        vectors: maps::vectors,
+        names: &["map-empty", "map-box", "map-turned-box", "map-cylinder", "map-looks"],
     },
     VectorGroup {
         name: "messages",

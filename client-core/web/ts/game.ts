@@ -19,12 +19,20 @@ export type Value =
   | readonly number[]
   | { x: number; y: number; z?: number };
 
-/** A box of the static map, in metres. */
-export interface StaticBox {
+/** An obstacle of the static map, which stands upright. In metres. */
+export interface StaticObstacle {
+  shape: "box" | "cylinder";
   centre: [x: number, y: number, z: number];
-  /** Half of its extents. */
+  /** Half of its extents along its own axes; of a cylinder, x and y are its radius. */
   half: [x: number, y: number, z: number];
+  /** How far it is turned, in radians from x towards y: 0 to π; 0 for a cylinder. */
+  yaw: number;
+  /** The place of its look in {@link Scenery.obstacles}; null for the viewer's own. */
+  look: number | null;
 }
+
+/** Numbers of an obstacle in `map_obstacles` of the core. */
+const OBSTACLE_FLOATS = 9;
 
 /** What the host reports when the player joins: the rules of the room. */
 export interface GameRules {
@@ -124,12 +132,20 @@ export class Game {
   }
 
   /** Reads the static map, once it has arrived (event `map`); a gate leads to another one. */
-  map(): StaticBox[] | undefined {
-    const floats = this.isOver ? undefined : this.#driver.core.map_boxes();
+  map(): StaticObstacle[] | undefined {
+    const floats = this.isOver ? undefined : this.#driver.core.map_obstacles();
     if (!floats) return undefined;
-    return Array.from({ length: floats.length / 6 }, (_, index): StaticBox => {
-      const [x = 0, y = 0, z = 0, a = 0, b = 0, c = 0] = floats.subarray(6 * index, 6 * index + 6);
-      return { centre: [x, y, z], half: [a, b, c] };
+    return Array.from({ length: floats.length / OBSTACLE_FLOATS }, (_, index): StaticObstacle => {
+      const from = OBSTACLE_FLOATS * index;
+      const [x = 0, y = 0, z = 0, a = 0, b = 0, c = 0] = floats.subarray(from, from + 6);
+      const [yaw = 0, round = 0, look = -1] = floats.subarray(from + 6, from + OBSTACLE_FLOATS);
+      return {
+        shape: round === 1 ? "cylinder" : "box",
+        centre: [x, y, z],
+        half: [a, b, c],
+        yaw,
+        look: look < 0 ? null : look,
+      };
     });
   }
 

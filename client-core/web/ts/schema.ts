@@ -9,6 +9,27 @@ export interface Schema {
   refusals: Refusal[];
   /** What players hold down and press: see `Game.hold`. Their places are their bits. */
   controls: Control[];
+  /** How a simple viewer draws the map. */
+  scenery: Scenery;
+}
+
+/** How a simple viewer draws the map. */
+export interface Scenery {
+  /** Where players look from: around the avatar as they like, or from above. */
+  camera: "around" | "above";
+  /** The colour of the ground, `#rrggbb`; null for the viewer's own. */
+  ground: string | null;
+  /** Whether there are lines on the ground. */
+  grid: boolean;
+  /** Looks of obstacles, which name them by their places. */
+  obstacles: ObstacleLook[];
+}
+
+export interface ObstacleLook {
+  /** One character. */
+  glyph: string;
+  /** `#rrggbb`. */
+  colour: string;
 }
 
 /** Something that a player holds down or presses. */

@@ -52,6 +52,7 @@ impl<G: Game> Typed<G> {
             commands: G::Command::declarations(),
             refusals: G::Refusal::declarations(),
             controls: G::Controls::declarations(),
+            scenery: G::SCENERY.declaration(),
         }
     }
 }
@@ -65,8 +66,8 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.schema(&mut adjusted);
         assert!(
             has_same_shape(&declared, &adjusted),
-            "`Game::schema` of {:?} may adjust ranges, formats of poses, looks and freshness; the \
-             names and the types of components, fields and commands must stay",
+            "`Game::schema` of {:?} may adjust ranges, formats of poses, looks, the scenery and \
+             freshness; the names and the types of components, fields and commands must stay",
             declared.game
         );
         adjusted

@@ -262,6 +262,8 @@ mod parameters;
 mod placement;
 #[cfg(feature = "rules")]
 mod refusal;
+#[cfg(feature = "rules")]
+mod scenery;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "rules")]
@@ -292,7 +294,7 @@ pub mod message {
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::schema;
-pub use ambit_proto::schema::Controls;
+pub use ambit_proto::schema::{Camera, Controls, ObstacleLook};
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use fastrand::Rng;
@@ -315,6 +317,7 @@ pub use self::{
     object::Object,
     parameters::{Given, NoParameters, Parameters},
     refusal::{NoRefusal, Refusal},
+    scenery::Scenery,
     sound::{Sound, SoundOf},
     world::{Emitted, World},
 };
@@ -334,8 +337,8 @@ pub mod prelude {
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
-        BadParameter, Game, GameInfo, Games, Gate, Given, Newcomer, NoRefusal, Object, Player,
-        World, no_commands,
+        BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Newcomer, NoRefusal, Object,
+        ObstacleLook, Player, Scenery, World, no_commands,
         sight::{Cone, Sight, SightChecks},
     };
     #[doc(no_inline)]

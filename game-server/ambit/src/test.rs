@@ -56,6 +56,7 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
 use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
@@ -395,6 +396,11 @@ impl<G: Game> TestRoom<G> {
     /// A client's own avatar, as the client sees it; `None` if the client is not in the game.
     pub fn avatar(&self, client: TestClient) -> Option<Seen> {
         self.sees(client).into_iter().find(|seen| seen.own)
+    }
+
+    /// The static map, as a client has it; `None` before it has arrived, or without obstacles.
+    pub fn map(&self, client: TestClient) -> Option<&StaticMap> {
+        self.clients[client.0].client.map().map(AsRef::as_ref)
     }
 
     /// The events that a client has received so far, in their order.

@@ -150,6 +150,29 @@ fn a_look_can_be_drawn() {
 }
 
 #[test]
+fn a_scenery_can_be_drawn() {
+    let good = Schema::example().scenery;
+    let looks = |glyph, colour, count| ScenerySpec {
+        obstacles: vec![ObstacleLook { glyph, colour }; count],
+        ..good.clone()
+    };
+    for scenery in [
+        ScenerySpec { ground: Some(0x100_0000), ..good.clone() },
+        looks(' ', 0, 1),
+        looks('\u{7}', 0, 1),
+        looks('#', 0x100_0000, 1),
+        looks('#', 0, MAX_OBSTACLE_LOOKS + 1),
+    ] {
+        check("schema", |schema| {
+            schema.scenery = scenery.clone();
+            SchemaProblem::BadScenery { scenery }
+        });
+    }
+    let schema = Schema { scenery: looks('#', 0xff_ffff, MAX_OBSTACLE_LOOKS), ..Schema::example() };
+    assert_eq!(schema.check(), Ok(()));
+}
+
+#[test]
 fn unreadable_and_repeated_names_are_refused() {
     for name in [String::new(), "x".repeat(33), "ü".repeat(17), "a\nb".into()] {
         check(&format!("schema, game {name:?}"), |schema| {

@@ -8,6 +8,7 @@
 
 mod bits;
 mod link;
+mod map;
 mod records;
 mod replica;
 mod uplink;

@@ -76,6 +76,7 @@ struct Ships {
 
 impl Game for Ships {
     const INFO: GameInfo = GameInfo::new("ships", "Fly and shoot.");
+    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x20_3850);
     type Avatar = Ship;
     no_commands!();
     type Refusal = NoRefusal;
