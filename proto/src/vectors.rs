@@ -83,6 +83,7 @@ const GROUPS: [VectorGroup; 5] = [
             "uplink-change-of-several-controls",
             "uplink-changes",
             "uplink-lost-track",
+            "uplink-axes",
             "uplink-all",
             "command-position",
             "command-without-fields",

@@ -214,6 +214,7 @@
 //! | [`Choice`] | `#[choice(name = "...")]` | |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
+//! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |
 //! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., unsaved)]` | |
 //!
 //! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
@@ -308,6 +309,7 @@ pub mod prelude {
 /// What the macros generate code for. Not for games.
 #[doc(hidden)]
 pub mod __private {
+    pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
         CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Direction,
         EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind,
