@@ -18,8 +18,8 @@ pub(crate) enum Profile {
     Cubes,
     /// Fly a ship, aim ahead of the nearest one, and dodge missiles: for `--game shooter`.
     Shooter,
-    /// Play any game by its schema: valid, absurd and malformed commands, random keys and axes.
-    /// Refusals are no faults.
+    /// Play any game by its schema: valid, absurd and malformed commands, and random keys. Refusals
+    /// are no faults.
     Monkey,
     /// Do nothing: to measure the cost of an idle client.
     Idle,
