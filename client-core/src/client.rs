@@ -220,8 +220,8 @@ impl<F: ViewFactory> Client<F> {
 
     /// Moves an axis of the game, by its place in `Schema.controls`: -1 to 1, or for an angle
     /// radians counter-clockwise from the east. The value is rounded to 8 bits. It leaves with the
-    /// next datagram, at the rate of [`ClientConfig::inputs`], until the host has confirmed it, and
-    /// of several only the newest one does. Returns false without a game, or if this control is no axis.
+    /// next datagram, at the rate of [`ClientConfig::inputs`], until the host has confirmed it.
+    /// Only the newest value is sent. Returns false without a game, or if this control is no axis.
     pub fn set_axis(&mut self, now: LocalTime, control: u8, value: f32) -> bool {
         let is_moved = self.game.set_axis(now, control, value);
         self.dispatch_outputs(now);
