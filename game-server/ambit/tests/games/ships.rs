@@ -198,8 +198,8 @@ fn a_lever_that_is_half_way_pushes_half_as_much() {
     room.run(2.secs());
     let ship = room.world().player(room.player(ann)).expect("she plays").avatar();
     let speed = room.world().get(ship).expect("it is there").pose().speed();
-    // 15 m/s^2 times 0.5 - 0.2, for a little less than 2 s.
-    assert!((7.0..9.0).contains(&speed), "{speed}");
+    // 15 m/s^2 times 0.5 - 0.2, for about 2 s, on the grid of speeds.
+    assert!((7.0..10.0).contains(&speed), "{speed}");
 }
 
 #[test]
