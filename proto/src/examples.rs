@@ -26,7 +26,7 @@ pub(crate) use primitives::unit_quaternion;
 
 use std::fmt::Debug;
 
-use self::messages::{ExampleBody, ExamplePlainPoses, ExampleRecord};
+use self::messages::{ExampleAxes, ExampleBody, ExamplePlainPoses, ExampleRecord};
 use self::poses::{ExampleHeader, ExampleSection};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
@@ -74,6 +74,7 @@ pub fn formats() -> Vec<Format> {
         Format::for_type::<LatenessReport>("message.report"),
         Format::for_type::<KeyInput>("message.input"),
         Format::for_type::<Uplink>("message.uplink"),
+        Format::for_type::<ExampleAxes>("message.uplink_axes"),
         Format::for_type::<ExampleRecord>("message.record"),
         Format::for_type::<ExampleBody>("message.body"),
         Format::for_type::<ExamplePlainPoses>("message.plain_poses"),

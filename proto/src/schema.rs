@@ -48,6 +48,7 @@ pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Shape};
 pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
+pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
 use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat};
@@ -93,7 +94,8 @@ pub struct Schema {
     /// The game's reasons for refusing a command: at most [`MAX_REFUSALS`]; the order defines their
     /// indices.
     pub refusals: Vec<RefusalKind>,
-    /// What players hold and press: at most [`CONTROLS`]; the order defines their bits in a keymap.
+    /// What players hold, press and move: at most [`CONTROLS`], of which
+    /// [`MAX_AXES`] are axes; the order defines their bits in a keymap.
     pub controls: Vec<ControlSpec>,
     /// How a simple viewer draws the map.
     pub scenery: ScenerySpec,
@@ -278,6 +280,12 @@ pub enum SchemaProblem {
     /// Two controls stand for the same way.
     #[error("another control stands for the same way on the map")]
     DirectionTaken,
+    /// An axis has what only other controls have, or not the keys of an axis.
+    #[error(
+        "an axis is neither tapped nor a direction; the keys of a linear one come in pairs, first \
+         towards 1, then towards -1; an angle has no keys"
+    )]
+    BadAxis,
     /// A choice without names.
     #[error("a choice needs at least one name")]
     NoChoices,
@@ -397,11 +405,26 @@ impl Schema {
         index_of(&self.controls, |control| control.name == name)
     }
 
-    /// The keymap in which these controls are held; the first name that no control has otherwise.
+    /// The keymap in which these controls are held; otherwise the first name that no control has,
+    /// or only an axis.
     pub fn keymap<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Keymap, &'n str> {
         names.into_iter().try_fold(Keymap::default(), |keys, name| {
-            Ok(keys.with(self.control_index(name).ok_or(name)?, true))
+            let control = self.control_index(name).filter(|&control| self.axis(control).is_none());
+            Ok(keys.with(control.ok_or(name)?, true))
         })
+    }
+
+    /// The axes among the controls, in the order of their values in a sample: the place in
+    /// [`Schema::controls`], and the kind.
+    pub fn axes(&self) -> impl Iterator<Item = (u8, AxisKind)> {
+        let axes = (0..).zip(&self.controls);
+        axes.filter_map(|(control, spec)| Some((control, spec.axis?)))
+    }
+
+    /// The place of a control among the axes, and its kind; `None` if it is no axis.
+    pub fn axis(&self, control: u8) -> Option<(usize, AxisKind)> {
+        let mut axes = self.axes().enumerate();
+        axes.find_map(|(axis, (index, kind))| (index == control).then_some((axis, kind)))
     }
 }
 

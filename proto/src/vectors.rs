@@ -89,6 +89,7 @@ const GROUPS: [VectorGroup; 6] = [
             "uplink-change-of-several-controls",
             "uplink-changes",
             "uplink-lost-track",
+            "uplink-axes",
             "uplink-all",
             "command-position",
             "command-without-fields",

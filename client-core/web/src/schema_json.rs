@@ -1,6 +1,7 @@
 //! A game's schema as JSON, for JavaScript: `Schema` in `ts/schema.ts` has the same keys.
 
 use ambit_client_core::command_words;
+use ambit_proto::axes::AxisKind;
 use ambit_proto::pose::Turning;
 use ambit_proto::schema::{
     Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec,
@@ -118,9 +119,13 @@ fn control(control: &ControlSpec) -> Json {
         Direction::West => "west",
         Direction::South => "south",
     });
+    let axis = control.axis.map(|axis| match axis {
+        AxisKind::Linear => "linear",
+        AxisKind::Angle => "angle",
+    });
     json!({
         "name": control.name, "label": control.label, "keys": control.keys,
-        "tapped": control.is_tapped, "direction": direction,
+        "tapped": control.is_tapped, "direction": direction, "axis": axis,
     })
 }
 
@@ -192,7 +197,7 @@ mod tests {
             controls[0],
             json!({
                 "name": "left", "label": "", "keys": ["a", "arrowleft"], "tapped": false,
-                "direction": "west",
+                "direction": "west", "axis": null,
             })
         );
         assert_eq!(

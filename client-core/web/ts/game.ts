@@ -110,6 +110,23 @@ export class Game {
     this.#driver.run((core, now) => core.hold(now, bits >>> 0));
   }
 
+  /**
+   * Moves an axis, by its name (`axis` in `Schema.controls`): from -1 to 1, or for an angle radians
+   * counter-clockwise from the east. It stays there. The value is rounded to 8 bits and leaves with
+   * the next datagram, so this may be called for each move of a pointer.
+   */
+  setAxis(name: string, value: number): void {
+    if (this.isOver) return;
+    const controls = this.schema?.controls ?? [];
+    const control = controls.findIndex((other) => other.axis !== null && other.name === name);
+    if (control < 0) {
+      const axes = controls.filter(({ axis }) => axis !== null);
+      const known = axes.map((axis) => axis.name).join(", ") || "none";
+      throw new AmbitError("bad_option", `unknown axis '${name}'; there are ${known}`);
+    }
+    this.#driver.run((core, now) => core.set_axis(now, control, value));
+  }
+
   /** The events that have come so far. At most 8,192 wait; see the event `missed`. */
   events(): GameEvent[] {
     return this.#queue.take();
@@ -165,9 +182,10 @@ export class Game {
   #bits(names: readonly string[]): number {
     const controls = this.schema?.controls ?? [];
     return names.reduce((bits, name) => {
-      const bit = controls.findIndex((control) => control.name === name);
+      const bit = controls.findIndex(({ axis, name: other }) => axis === null && other === name);
       if (bit < 0) {
-        const known = controls.map((control) => control.name).join(", ") || "none";
+        const held = controls.filter(({ axis }) => axis === null);
+        const known = held.map((control) => control.name).join(", ") || "none";
         throw new AmbitError("bad_option", `unknown control '${name}'; there are ${known}`);
       }
       return bits | (1 << bit);

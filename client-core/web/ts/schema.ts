@@ -7,7 +7,7 @@ export interface Schema {
   events: EventKind[];
   commands: CommandKind[];
   refusals: Refusal[];
-  /** What players hold down and press: see `Game.hold`. Their places are their bits. */
+  /** What players hold, press and move: `Game.hold`, `Game.setAxis`. Their places are their bits. */
   controls: Control[];
   /** How a simple viewer draws the map. */
   scenery: Scenery;
@@ -32,17 +32,22 @@ export interface ObstacleLook {
   colour: string;
 }
 
-/** Something that a player holds down or presses. */
+/** Something that a player holds down, presses or moves. */
 export interface Control {
   name: string;
   /** One line for players; may be empty. */
   label: string;
-  /** Default keys: `KeyboardEvent.key` in lower case, with `space` for the space bar. */
+  /**
+   * Default keys: `KeyboardEvent.key` in lower case, with `space` for the space bar. Those of a
+   * linear axis come in pairs: the first moves it to 1, the second to -1.
+   */
   keys: string[];
   /** Whether only the press counts, not how long it is held. */
   tapped: boolean;
   /** The way on the map that it stands for: east is towards larger x, north towards larger y. */
   direction: Direction | null;
+  /** A number from -1 to 1, or an angle; null for what is held or pressed. */
+  axis: "linear" | "angle" | null;
 }
 
 export type Direction = "east" | "north" | "west" | "south";

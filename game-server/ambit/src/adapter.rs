@@ -206,7 +206,9 @@ fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
             one.name == other.name && have_same_types(&one.fields, &other.fields)
         })
         && all_same(&declared.refusals, &adjusted.refusals, |one, other| one.name == other.name)
-        && all_same(&declared.controls, &adjusted.controls, |one, other| one.name == other.name)
+        && all_same(&declared.controls, &adjusted.controls, |one, other| {
+            one.name == other.name && one.axis == other.axis
+        })
 }
 
 fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {

@@ -116,9 +116,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         command: Self::Command,
     ) -> Result<(), Self::Refusal>;
 
-    /// The controls of a player differ from those at the previous tick, or one was pressed again.
-    /// [`World::pressed`] and its siblings give the same answers here and in `step`, so a game may
-    /// leave this out.
+    /// The controls of a player differ from those at the previous tick, one was pressed again, or
+    /// an axis has moved. [`World::pressed`] and its siblings give the same answers here and in
+    /// `step`, so a game may leave this out.
     fn input(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
         let _ = (world, player);
     }

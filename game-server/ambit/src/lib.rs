@@ -214,6 +214,7 @@
 //! | [`Choice`] | `#[choice(name = "...")]` | |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
+//! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |
 //! | [`Parameters`] | `#[room(size = "300x300")]` | other defaults of what every room has |
 //! | | `#[parameter(default = 5, range = 1..=9, name = "...")]` | of the game's own |
 //! | | `#[parameter(of_room)]` | reads one that every room has |
@@ -351,6 +352,7 @@ pub mod prelude {
 /// What the macros generate code for. Not for games.
 #[doc(hidden)]
 pub mod __private {
+    pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
         CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Direction,
         EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind,

@@ -360,6 +360,17 @@ impl<G: Game> TestRoom<G> {
         self.with_client(client.0, |client, now| client.hold(now, keys));
     }
 
+    /// A client moves an axis: -1 to 1, or radians.
+    ///
+    /// # Panics
+    /// If the control is no axis, or the client is not in the game.
+    pub fn set_axis(&mut self, client: TestClient, control: G::Controls, value: f32) {
+        self.with_client(client.0, |client, now| {
+            let is_moved = client.set_axis(now, control.index(), value);
+            assert!(is_moved, "the control is no axis, or the client is not in the game");
+        });
+    }
+
     /// What a client sees now, in the order in which it came into sight.
     pub fn sees(&self, client: TestClient) -> Vec<Seen> {
         self.known(client, false)

@@ -57,7 +57,7 @@ fn controls() -> Vec<ControlSpec> {
         label: "Jump.".into(),
         keys: vec!["space".into()],
         is_tapped: true,
-        direction: None,
+        ..ControlSpec::default()
     };
     vec![left, jump]
 }

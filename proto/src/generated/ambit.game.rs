@@ -161,7 +161,8 @@ pub struct Schema {
     /// At most 64.
     #[prost(message, repeated, tag = "6")]
     pub refusals: ::prost::alloc::vec::Vec<RefusalKind>,
-    /// At most 32. The place of a control in this list is its bit in the keys of an input.
+    /// At most 32, of which at most 4 are axes. The place of a control in this list is its bit in the
+    /// keys of an input. An input has the values of the axes, in their order in this list.
     #[prost(message, repeated, tag = "7")]
     pub controls: ::prost::alloc::vec::Vec<Control>,
     /// If missing: as a message without fields.
@@ -234,7 +235,7 @@ pub struct ObstacleLook {
     #[prost(uint32, tag = "2")]
     pub colour: u32,
 }
-/// Something that a player holds down or presses.
+/// Something that a player holds down, presses or moves.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Control {
     /// Consists of a-z, 0-9, _ and -.
@@ -244,7 +245,8 @@ pub struct Control {
     #[prost(string, tag = "2")]
     pub label: ::prost::alloc::string::String,
     /// At most 4 of a keyboard, each of one control only: the key of a browser's KeyboardEvent in
-    /// lower case, with "space" for the space bar.
+    /// lower case, with "space" for the space bar. Those of a linear axis come in pairs: the first
+    /// moves it to 1, the second to -1. An angle has none.
     #[prost(string, repeated, tag = "3")]
     pub keys: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Only the press counts, not how long it is held.
@@ -253,6 +255,9 @@ pub struct Control {
     /// A way on the map. A client whose picture is turned gives players the ways that they see.
     #[prost(enumeration = "control::Direction", tag = "5")]
     pub direction: i32,
+    /// Whether it is an axis. One is neither tapped nor a direction.
+    #[prost(enumeration = "control::Axis", tag = "6")]
+    pub axis: i32,
 }
 /// Nested message and enum types in `Control`.
 pub mod control {
@@ -299,6 +304,47 @@ pub mod control {
                 "NORTH" => Some(Self::North),
                 "WEST" => Some(Self::West),
                 "SOUTH" => Some(Self::South),
+                _ => None,
+            }
+        }
+    }
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Axis {
+        NoAxis = 0,
+        /// From -1 to 1: a signed byte, -127 to 127; -128 counts as -127.
+        Linear = 1,
+        /// Counter-clockwise from the east: a byte, 256 to a turn.
+        Angle = 2,
+    }
+    impl Axis {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::NoAxis => "NO_AXIS",
+                Self::Linear => "LINEAR",
+                Self::Angle => "ANGLE",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "NO_AXIS" => Some(Self::NoAxis),
+                "LINEAR" => Some(Self::Linear),
+                "ANGLE" => Some(Self::Angle),
                 _ => None,
             }
         }

@@ -10,9 +10,10 @@ use super::{
     ObjectKind, ObstacleLook, PosePresentation, RefusalKind, ScenerySpec, Schema, SchemaError,
     SchemaPath, SchemaProblem, Shape,
 };
+use crate::axes::AxisKind;
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
-use crate::control::game::control::Direction as PbDirection;
+use crate::control::game::control::{Axis as PbAxis, Direction as PbDirection};
 use crate::control::game::field::Type as PbType;
 use crate::control::game::pose::Turn as PbTurn;
 use crate::keymap::CONTROLS;
@@ -104,12 +105,19 @@ fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec,
         Ok(PbDirection::South) => Some(Direction::South),
         Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "direction" })),
     };
+    let axis = match message.axis.try_into() {
+        Ok(PbAxis::NoAxis) => None,
+        Ok(PbAxis::Linear) => Some(AxisKind::Linear),
+        Ok(PbAxis::Angle) => Some(AxisKind::Angle),
+        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "axis" })),
+    };
     Ok(ControlSpec {
         name: message.name,
         label: message.label,
         keys: message.keys,
         is_tapped: message.tapped,
         direction,
+        axis,
     })
 }
 
@@ -296,12 +304,18 @@ impl From<&ControlSpec> for pb::Control {
             Some(Direction::West) => PbDirection::West,
             Some(Direction::South) => PbDirection::South,
         };
+        let axis = match control.axis {
+            None => PbAxis::NoAxis,
+            Some(AxisKind::Linear) => PbAxis::Linear,
+            Some(AxisKind::Angle) => PbAxis::Angle,
+        };
         Self {
             name: control.name.clone(),
             label: control.label.clone(),
             keys: control.keys.clone(),
             tapped: control.is_tapped,
             direction: direction.into(),
+            axis: axis.into(),
         }
     }
 }
@@ -481,6 +495,11 @@ mod tests {
         check("schema, control \"left\"", "direction", |schema| {
             schema.controls[0].direction = 9;
         });
+    }
+
+    #[test]
+    fn an_axis_of_an_unknown_kind_is_an_error() {
+        check("schema, control \"left\"", "axis", |schema| schema.controls[0].axis = 9);
     }
 
     #[test]

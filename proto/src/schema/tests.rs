@@ -369,3 +369,42 @@ fn controls_have_names_and_keys_of_their_own() {
         SchemaProblem::DirectionTaken
     });
 }
+
+#[test]
+fn axes_are_few_and_have_only_what_axes_have() {
+    let axis = |name: &str, axis, keys: &[&str]| ControlSpec {
+        name: name.into(),
+        keys: keys.iter().map(|&key| key.into()).collect(),
+        axis: Some(axis),
+        ..ControlSpec::default()
+    };
+    let with = |added: &[ControlSpec]| {
+        let mut schema = Schema::example();
+        schema.controls.extend_from_slice(added);
+        schema
+    };
+    let throttle = axis("throttle", AxisKind::Linear, &["w", "s", "arrowup", "arrowdown"]);
+    let aim = axis("aim", AxisKind::Angle, &[]);
+    let schema = with(&[aim.clone(), throttle.clone()]);
+    assert_eq!(schema.check(), Ok(()));
+    let axes: Vec<_> = schema.axes().collect();
+    assert_eq!(axes, [(2, AxisKind::Angle), (3, AxisKind::Linear)]);
+    assert_eq!(schema.axis(3), Some((1, AxisKind::Linear)));
+    assert_eq!((schema.axis(0), schema.axis(4)), (None, None));
+    assert_eq!(schema.keymap(["left", "aim"]), Err("aim"), "an axis is not held");
+    for bad in [
+        ControlSpec { is_tapped: true, ..aim.clone() },
+        ControlSpec { direction: Some(Direction::East), ..aim },
+        axis("aim", AxisKind::Angle, &["q", "e"]),
+        axis("aim", AxisKind::Linear, &["q"]),
+    ] {
+        let refused = with(&[bad]).check().expect_err("it is no axis");
+        assert_eq!(refused.place, "schema, control \"aim\"");
+        assert_eq!(refused.problem, SchemaProblem::BadAxis);
+    }
+    let names = ["a", "b", "c", "d", "e"];
+    let many = names.map(|name| axis(name, AxisKind::Angle, &[]));
+    let too_many = SchemaProblem::TooMany { what: "axes", count: 5, max: 4 };
+    assert_eq!(with(&many).check().map_err(|error| error.problem), Err(too_many));
+    assert_eq!(with(&many[1..]).check(), Ok(()));
+}

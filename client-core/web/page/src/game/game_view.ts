@@ -76,7 +76,8 @@ export class GameView {
         this.#commander.begin(action);
         this.#input.showAim();
       },
-      hold: (name, isHeld) => this.#input.hold(name, isHeld),
+      hold: (control, isHeld) => this.#input.hold(control, isHeld),
+      moveLever: (control, value) => this.#input.moveLever(control, value),
     });
     this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.markers, {
       onMap: () => this.#readMap(),
