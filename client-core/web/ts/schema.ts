@@ -7,7 +7,7 @@ export interface Schema {
   events: EventKind[];
   commands: CommandKind[];
   refusals: Refusal[];
-  /** What players hold, press and move: `Game.hold`, `Game.setAxis`. Their places are their bits. */
+  /** What players hold, press and move: `Game.hold`, `Game.setAxis`. Places are bits. */
   controls: Control[];
   /** How a simple viewer draws the map. */
   scenery: Scenery;

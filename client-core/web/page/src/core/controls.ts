@@ -1,6 +1,7 @@
 /**
  * Controls that a player holds or moves: from keys of the keyboard, buttons and levers on the
- * screen, or a pointer that shows where to go or to aim. Which there are, and with which keys, the game declares.
+ * screen, or a pointer that shows where to go or to aim. Which there are, and with which keys, the
+ * game declares.
  *
  * A player means directions as the screen shows them. The game's are those of the map, so they turn
  * with the camera, by quarters.
