@@ -218,6 +218,16 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
+    /// Moves an axis of the game, by its place in `Schema.controls`: -1 to 1, or for an angle
+    /// radians counter-clockwise from the east. The value is rounded to 8 bits. It leaves with the
+    /// next datagram, at the rate of [`ClientConfig::inputs`], until the host has confirmed it.
+    /// Only the newest value is sent. Returns false without a game, or if this control is no axis.
+    pub fn set_axis(&mut self, now: LocalTime, control: u8, value: f32) -> bool {
+        let is_moved = self.game.set_axis(now, control, value);
+        self.dispatch_outputs(now);
+        is_moved
+    }
+
     /// The player's inputs of the last two seconds, oldest first, with their effect times: for the
     /// prediction of the player's own avatar. A server tick applies the inputs that arrived since
     /// the tick before.

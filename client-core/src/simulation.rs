@@ -94,7 +94,7 @@ const INTERVAL_SMOOTHING: f32 = 1.0 / 64.0;
 pub struct Simulation {
     game: GamePhysics,
     arena: Arena,
-    /// The fixed boxes, once they are known.
+    /// The static obstacles, once they are known.
     map: Option<Arc<StaticMap>>,
     physics: Box<dyn SharedPhysics>,
     /// The state is that after the step of this frame.
@@ -190,7 +190,7 @@ impl Simulation {
         }
     }
 
-    /// The fixed boxes of the map are known.
+    /// The static obstacles of the map are known.
     pub fn set_map(&mut self, map: Arc<StaticMap>) {
         self.physics.set_map(&map);
         if let Some(prediction) = &mut self.prediction {

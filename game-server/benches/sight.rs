@@ -57,7 +57,7 @@ impl Game for Sea {
             let (x, y) = (rng.f32() * SIZE_M, rng.f32() * SIZE_M);
             let (long, thin) = (2.0 + 10.0 * rng.f32(), 0.5);
             let (half_x, half_y) = if rng.bool() { (long, thin) } else { (thin, long) };
-            world.statics_mut().add_box(Obstacle::on_ground(x, y, half_x, half_y, 3.0));
+            world.statics_mut().add(Obstacle::on_ground(x, y, half_x, half_y, 3.0));
         }
     }
 

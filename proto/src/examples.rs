@@ -26,12 +26,13 @@ pub(crate) use primitives::unit_quaternion;
 
 use std::fmt::Debug;
 
-use self::messages::{ExampleBody, ExamplePlainPoses, ExampleRecord};
+use self::messages::{ExampleAxes, ExampleBody, ExamplePlainPoses, ExampleRecord};
 use self::poses::{ExampleHeader, ExampleSection};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
-use crate::map::{StaticBox, StaticMap};
+use crate::map::{ObstacleShape, StaticMap, StaticObstacle};
 use crate::message::{Command, KeyInput, LatenessReport, Notice, Uplink};
+use crate::schema::MAX_OBSTACLE_LOOKS;
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::wire::{self, Measure, Reader, Wire, WireError, Writer};
@@ -73,6 +74,7 @@ pub fn formats() -> Vec<Format> {
         Format::for_type::<LatenessReport>("message.report"),
         Format::for_type::<KeyInput>("message.input"),
         Format::for_type::<Uplink>("message.uplink"),
+        Format::for_type::<ExampleAxes>("message.uplink_axes"),
         Format::for_type::<ExampleRecord>("message.record"),
         Format::for_type::<ExampleBody>("message.body"),
         Format::for_type::<ExamplePlainPoses>("message.plain_poses"),
@@ -214,10 +216,16 @@ impl Example for Position {
 
 impl Example for StaticMap {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        let boxes = (0..rng.usize(..20)).map(|_| {
+        let obstacles = (0..rng.usize(..20)).map(|_| {
             let half = [rng.f32() * 300.0, rng.f32(), rng.f32() * 2.0];
-            StaticBox { centre: Position::example(rng), half }.quantised()
+            let shape = match rng.u8(..3) {
+                0 => ObstacleShape::Box { half, turn: 0 },
+                1 => ObstacleShape::Box { half, turn: rng.u8(..) },
+                _ => ObstacleShape::Cylinder { radius: half[0], half_height: half[2] },
+            };
+            let look = rng.bool().then(|| rng.u8(..MAX_OBSTACLE_LOOKS as u8));
+            StaticObstacle { centre: Position::example(rng), shape, look }.quantised()
         });
-        Self { boxes: boxes.collect() }
+        Self { obstacles: obstacles.collect() }
     }
 }

@@ -7,6 +7,7 @@
 
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
+use crate::axes::Axes;
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
@@ -48,6 +49,15 @@ pub struct KeySample {
     pub at: GameTime,
     /// The controls that were held then, or pressed since the sample before.
     pub keys: Keymap,
+    /// The axes then; `None` if the sample does not tell, and in a game without axes.
+    pub axes: Option<Axes>,
+}
+
+impl KeySample {
+    /// A sample that tells nothing of axes.
+    pub const fn new(at: GameTime, keys: Keymap) -> Self {
+        Self { at, keys, axes: None }
+    }
 }
 
 /// The keymaps of this step and of the one before.

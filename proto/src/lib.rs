@@ -9,8 +9,8 @@
 //! - [`timeline`]: values over time;
 //! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
 //!   [`entropy`];
-//! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`]: a
-//!   player's controls;
+//! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`] and
+//!   [`axes`]: a player's controls;
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
 //! - [`physics`]: what host and client share of a game's physics;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
@@ -30,6 +30,7 @@ extern crate self as ambit_proto;
 #[path = "../transport/src/impair/mod.rs"]
 mod impair;
 
+pub mod axes;
 pub mod cell;
 pub mod clock;
 pub mod codes;

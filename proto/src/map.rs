@@ -1,66 +1,250 @@
 //! The static world, as one block that each client receives when it joins.
 //!
-//! Input: boxes. Output: bytes, and back. A block travels once, in slices beside the game
+//! Input: obstacles. Output: bytes, and back. A block travels once, in slices beside the game
 //! ([`crate::link`]).
 //!
-//! Format: the number of boxes, `0..=65536` (17 bits); for each its centre, a position (60 bits),
-//! and its half extents on x, y and z, each in 14 bits as 1/64 m: 102 bits a box. Types as in
-//! [`crate::message`]; zeros up to a whole byte.
+//! Format: the number of obstacles, `0..=65536` (17 bits); then each:
 //!
-//! Units: metres. Limit: [`MAX_BOXES`]; a reader allocates for the boxes that are present, not for
-//! the announced number.
+//! | what | bits |
+//! | --- | --- |
+//! | centre, a position | 60 |
+//! | 0 for a box that is not turned; 1, and then 0 for a turned box or 1 for a cylinder | 1 or 2 |
+//! | of a box: half extents on its own x, y and z, as 1/64 m | 14 each |
+//! | of a turned box: its turn in 256ths of a half turn, less 1; 255 is invalid | 8 |
+//! | of a cylinder: radius and half height, as 1/64 m | 14 each |
+//! | whether its look is another one than that of the obstacle before | 1 |
+//! | if so, its look: 0 for none, n for number n - 1 of the schema's; another one than before | 4 |
+//!
+//! The first obstacle is compared with one without a look. A box that is not turned takes 104 bits,
+//! a cylinder 91. Types as in [`crate::message`]; zeros up to a whole byte. A map has one encoding.
+//!
+//! Units: metres. Limit: [`MAX_OBSTACLES`]; a reader allocates for the obstacles that are present,
+//! not for the announced number.
 
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
+use std::f32::consts::PI;
+
+use crate::schema::MAX_OBSTACLE_LOOKS;
 use crate::space::Position;
 use crate::wire::{self, Coder, Wire, WireError};
 
-/// The highest number of boxes in a map.
-pub const MAX_BOXES: usize = 65_536;
+/// The highest number of obstacles in a map.
+pub const MAX_OBSTACLES: usize = 65_536;
 /// Steps of a half extent per metre.
 pub const HALF_PER_METRE: f32 = 64.0;
 /// The largest half extent: the last step that 14 bits hold.
 pub const MAX_HALF: f32 = 256.0 - 1.0 / HALF_PER_METRE;
+/// Steps of a box's turn in half a turn: after that it covers the same place.
+pub const TURNS: u16 = 256;
 
 /// All objects that never move.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StaticMap {
-    /// At most [`MAX_BOXES`].
-    pub boxes: Vec<StaticBox>,
+    /// At most [`MAX_OBSTACLES`].
+    pub obstacles: Vec<StaticObstacle>,
 }
 
-/// An axis-aligned box.
+/// An object that never moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StaticBox {
-    /// In metres.
+pub struct StaticObstacle {
+    /// The middle, in metres.
     pub centre: Position,
-    /// Half of its extents on x, y and z, in metres.
-    pub half: [f32; 3],
+    /// Its form around the centre.
+    pub shape: ObstacleShape,
+    /// The index of its look in `ScenerySpec::obstacles`, below [`MAX_OBSTACLE_LOOKS`]. `None`, or
+    /// an index that the schema does not have: as a viewer draws obstacles.
+    pub look: Option<u8>,
 }
 
-impl StaticBox {
-    /// The box as the other end will read it.
+/// The form of an obstacle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ObstacleShape {
+    /// A box that stands upright.
+    Box {
+        /// Half of its extents along its own x, y and z, in metres: 0 to [`MAX_HALF`].
+        half: [f32; 3],
+        /// How far it is turned about the vertical, from x towards y: in [`TURNS`] of a half turn.
+        turn: u8,
+    },
+    /// A cylinder that stands upright.
+    Cylinder {
+        /// In metres: 0 to [`MAX_HALF`].
+        radius: f32,
+        /// Half of its height, in metres: 0 to [`MAX_HALF`].
+        half_height: f32,
+    },
+}
+
+impl Default for ObstacleShape {
+    fn default() -> Self {
+        Self::Box { half: [0.0; 3], turn: 0 }
+    }
+}
+
+impl ObstacleShape {
+    /// The shape as the other end will read it: in steps, extents within their range.
     ///
     /// # Panics
     /// If it is not finite.
+    #[must_use]
     pub fn quantised(self) -> Self {
-        let half = self.half.map(|half| wire::quantise(half, 0.0, MAX_HALF, HALF_PER_METRE));
-        Self { centre: self.centre.quantised(), half }
+        let rounded = |metres: f32| wire::quantise(metres, 0.0, MAX_HALF, HALF_PER_METRE);
+        match self {
+            Self::Box { half, turn } => Self::Box { half: half.map(rounded), turn },
+            Self::Cylinder { radius, half_height } => {
+                Self::Cylinder { radius: rounded(radius), half_height: rounded(half_height) }
+            }
+        }
+    }
+
+    /// The direction of its own x axis on (x, y), of length 1: the same bits on every machine.
+    pub fn axis(&self) -> [f32; 2] {
+        match self {
+            Self::Box { turn, .. } => AXES[usize::from(*turn)],
+            Self::Cylinder { .. } => AXES[0],
+        }
+    }
+
+    /// How far it is turned, from x towards y, in radians: 0 to pi.
+    pub fn yaw(&self) -> f32 {
+        match self {
+            Self::Box { turn, .. } => f32::from(*turn) * (PI / f32::from(TURNS)),
+            Self::Cylinder { .. } => 0.0,
+        }
+    }
+
+    /// Half of its extents along its own axes, in metres; the radius counts on x and y.
+    pub fn half(&self) -> [f32; 3] {
+        match *self {
+            Self::Box { half, .. } => half,
+            Self::Cylinder { radius, half_height } => [radius, radius, half_height],
+        }
     }
 }
 
-impl Wire for StaticBox {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.centre.wire(coder)?;
-        self.half
-            .iter_mut()
-            .try_for_each(|half| coder.quantised(half, 0.0, MAX_HALF, HALF_PER_METRE))
+/// The step of a turn that is nearest to an angle in radians, from x towards y; 0 if it is not
+/// finite.
+pub fn turn_of(yaw: f32) -> u8 {
+    (yaw / PI * f32::from(TURNS)).round().rem_euclid(f32::from(TURNS)) as u8
+}
+
+/// The direction for each step of a turn.
+static AXES: [[f32; 2]; TURNS as usize] = axes();
+
+/// Computed from the series at compile time, with IEEE arithmetic and no library.
+const fn axes() -> [[f32; 2]; TURNS as usize] {
+    let mut axes = [[1.0, 0.0]; TURNS as usize];
+    let mut turn = 1;
+    while turn < TURNS as usize {
+        let angle = turn as f64 * (std::f64::consts::PI / TURNS as f64);
+        let (mut term, mut cos, mut sin, mut power) = (1.0, 1.0, 0.0, 0.0);
+        while power < 40.0 {
+            term *= angle / (power + 1.0);
+            sin += term;
+            term *= -angle / (power + 2.0);
+            cos += term;
+            power += 2.0;
+        }
+        axes[turn] = [cos as f32, sin as f32];
+        turn += 1;
     }
+    axes
+}
+
+impl StaticObstacle {
+    /// A box, turned by an angle in radians from x towards y, without a look.
+    pub fn new_box(centre: Position, half: [f32; 3], yaw: f32) -> Self {
+        let shape = ObstacleShape::Box { half, turn: turn_of(yaw) };
+        Self { centre, shape, look: None }
+    }
+
+    /// The obstacle as the other end will read it.
+    ///
+    /// # Panics
+    /// If it is not finite.
+    #[must_use]
+    pub fn quantised(self) -> Self {
+        Self { centre: self.centre.quantised(), shape: self.shape.quantised(), ..self }
+    }
+
+    /// Metres along the ground from a position to the nearest point of the obstacle; 0 inside.
+    pub fn ground_distance(&self, position: Position) -> f32 {
+        let (x, y) = (position.x - self.centre.x, position.y - self.centre.y);
+        match self.shape {
+            ObstacleShape::Box { half, .. } => {
+                let [cos, sin] = self.shape.axis();
+                let along = ((cos * x + sin * y).abs() - half[0]).max(0.0);
+                let across = ((cos * y - sin * x).abs() - half[1]).max(0.0);
+                (along * along + across * across).sqrt()
+            }
+            ObstacleShape::Cylinder { radius, .. } => ((x * x + y * y).sqrt() - radius).max(0.0),
+        }
+    }
+
+    /// Codes it after an obstacle with the look `before`.
+    fn wire_after(&mut self, before: Option<u8>, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.centre.wire(coder)?;
+        self.shape.wire(coder)?;
+        let mut has_another = self.look != before;
+        coder.flag(&mut has_another)?;
+        if !has_another {
+            self.look = before;
+            return Ok(());
+        }
+        let mut number = self.look.map_or(0, |look| i64::from(look) + 1);
+        coder.bounded(&mut number, 0, MAX_OBSTACLE_LOOKS as i64)?;
+        self.look = u8::try_from(number - 1).ok();
+        if self.look == before {
+            return Err(WireError::OutOfRange { what: "look of an obstacle" });
+        }
+        Ok(())
+    }
+}
+
+impl Wire for ObstacleShape {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        let (mut is_special, mut is_round) = match self {
+            Self::Box { turn, .. } => (*turn != 0, false),
+            Self::Cylinder { .. } => (true, true),
+        };
+        coder.flag(&mut is_special)?;
+        if is_special {
+            coder.flag(&mut is_round)?;
+        }
+        if is_round {
+            let [mut radius, _, mut half_height] = self.half();
+            wire_half(&mut radius, coder)?;
+            wire_half(&mut half_height, coder)?;
+            *self = Self::Cylinder { radius, half_height };
+            return Ok(());
+        }
+        let mut half = self.half();
+        half.iter_mut().try_for_each(|half| wire_half(half, coder))?;
+        let mut turn = match self {
+            Self::Box { turn, .. } => i64::from(*turn),
+            Self::Cylinder { .. } => 0,
+        };
+        if is_special {
+            coder.bounded(&mut turn, 1, i64::from(TURNS) - 1)?;
+        }
+        *self = Self::Box { half, turn: turn as u8 };
+        Ok(())
+    }
+}
+
+fn wire_half(half: &mut f32, coder: &mut impl Coder) -> Result<(), WireError> {
+    coder.quantised(half, 0.0, MAX_HALF, HALF_PER_METRE)
 }
 
 impl Wire for StaticMap {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.list(&mut self.boxes, MAX_BOXES)
+        let mut before = None;
+        coder.list_with(&mut self.obstacles, MAX_OBSTACLES, |coder, obstacle| {
+            obstacle.wire_after(before, coder)?;
+            before = obstacle.look;
+            Ok(())
+        })
     }
 }
 
@@ -68,10 +252,11 @@ impl StaticMap {
     /// The block; values between two steps are rounded to the nearest one.
     ///
     /// # Panics
-    /// If there are more than [`MAX_BOXES`], or one is not finite.
+    /// If there are more than [`MAX_OBSTACLES`], or one is not finite or has a look beyond
+    /// [`MAX_OBSTACLE_LOOKS`].
     pub fn encode(&self) -> Vec<u8> {
-        let boxes = self.boxes.iter().map(|each| each.quantised()).collect();
-        wire::encode(&mut Self { boxes })
+        let obstacles = self.obstacles.iter().map(|each| each.quantised()).collect();
+        wire::encode(&mut Self { obstacles })
     }
 
     /// The map in a block.
@@ -81,37 +266,4 @@ impl StaticMap {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_box_takes_thirteen_bytes() {
-        let boxes = vec![StaticBox::default(); 1_000];
-        assert_eq!(StaticMap { boxes }.encode().len(), (17_usize + 102_000).div_ceil(8));
-    }
-
-    #[test]
-    fn both_ends_hold_the_same_map() {
-        let half = [1.0, 300.0, 0.126];
-        let map =
-            StaticMap { boxes: vec![StaticBox { centre: Position::new(5.001, 6.0, 1.5), half }] };
-        let read = StaticMap::decode(&map.encode()).expect("the encoding is valid");
-        assert_eq!(read.boxes, [map.boxes[0].quantised()]);
-        assert_eq!(read.boxes[0].half, [1.0, MAX_HALF, 0.125]);
-    }
-
-    #[test]
-    fn an_announced_count_reserves_no_memory() {
-        assert_eq!(StaticMap::decode(&[0xff, 0xff, 0]), Err(WireError::Truncated));
-        assert_eq!(
-            StaticMap::decode(&[0xff; 20]),
-            Err(WireError::TooLong { length: 0x1_ffff, max: 65_536 })
-        );
-    }
-
-    #[test]
-    fn the_largest_map_fits_into_the_block_queue() {
-        let boxes = vec![StaticBox::default(); MAX_BOXES];
-        assert!(StaticMap { boxes }.encode().len() < 1 << 20);
-    }
-}
+mod tests;

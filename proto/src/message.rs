@@ -43,6 +43,7 @@
 //! | 1 | has input | |
 //! | 24 | at | if it has: the low bits of the estimated room time in milliseconds |
 //! | | keys | if it has: the held controls, one bit each, as a `varint` below 2^32 |
+//! | 8 | axis | if it has: for each axis of the schema its value, lowest bit first |
 //! | 5 | changes | if it has: how many changes follow |
 //! | | change | each, the newest first: before, several, which controls |
 //! | | before | `varint`: see below |
@@ -62,7 +63,11 @@
 //! in milliseconds before `at`; of each other change, in milliseconds before the previous one in
 //! the list, less 1. All together they are at most 65,535. If more than [`MAX_CHANGES`] are not
 //! acknowledged, the client merges the oldest two into one, at the time of the later, with the
-//! controls of both. Lost track is the low bits of the whole number (the link has 14 bits of it,
+//! controls of both. The value of a linear axis is 127 times the number, from -127 to 127 in two's
+//! complement (-128 counts as -127); of an angle it is in 256ths of a turn, counter-clockwise from
+//! the east. Each input has the axes as they are, and no change has any: the newest values count. A
+//! client sends them as often as other samples, and sends until the server has those that it shows.
+//! Lost track is the low bits of the whole number (the link has 14 bits of it,
 //! counted from 0) of the newest datagram whose poses the client could not read, because it lacks
 //! their baseline or they are invalid. The client repeats it in each datagram until a pose section
 //! names no acknowledged set, or only datagrams after that one.
@@ -304,7 +309,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 const NOTICE_BITS: u32 = 4;
 

@@ -16,7 +16,8 @@
 //!    them.
 //! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
 //!    command fit into one message, and the whole schema into one frame.
-//! 4. A look names a gauge as its bar and a text as its label, and can be drawn.
+//! 4. A look names a gauge as its bar and a text as its label. It can be drawn, and so can the
+//!    scenery, with at most 15 looks of obstacles.
 //!
 //! The fields are public: call `check` again after a change.
 //!
@@ -32,6 +33,7 @@ mod conversion;
 mod field;
 mod freshness;
 mod look;
+mod scenery;
 
 use std::fmt;
 
@@ -45,6 +47,8 @@ pub use self::control_spec::{ControlSpec, Controls, Direction, MAX_KEYS};
 pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Shape};
+pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
+pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
 use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat};
@@ -90,8 +94,11 @@ pub struct Schema {
     /// The game's reasons for refusing a command: at most [`MAX_REFUSALS`]; the order defines their
     /// indices.
     pub refusals: Vec<RefusalKind>,
-    /// What players hold and press: at most [`CONTROLS`]; the order defines their bits in a keymap.
+    /// What players hold, press and move: at most [`CONTROLS`], of which
+    /// [`MAX_AXES`] are axes; the order defines their bits in a keymap.
     pub controls: Vec<ControlSpec>,
+    /// How a simple viewer draws the map.
+    pub scenery: ScenerySpec,
 }
 
 /// A kind of object: the components of its objects, and how clients see them.
@@ -273,6 +280,12 @@ pub enum SchemaProblem {
     /// Two controls stand for the same way.
     #[error("another control stands for the same way on the map")]
     DirectionTaken,
+    /// An axis has what only other controls have, or not the keys of an axis.
+    #[error(
+        "an axis is neither tapped nor a direction; the keys of a linear one come in pairs, first \
+         towards 1, then towards -1; an angle has no keys"
+    )]
+    BadAxis,
     /// A choice without names.
     #[error("a choice needs at least one name")]
     NoChoices,
@@ -288,6 +301,12 @@ pub enum SchemaProblem {
          as its bar and a text as its label, not {look:?}"
     )]
     BadLook { look: Look },
+    /// The scenery can't be drawn.
+    #[error(
+        "the ground and at most {MAX_OBSTACLE_LOOKS} looks of obstacles have colours up to \
+         0xffffff, and the looks visible glyphs; not {scenery:?}"
+    )]
+    BadScenery { scenery: ScenerySpec },
     /// A text's length is out of range.
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
     BadText { max_bytes: u32 },
@@ -334,6 +353,9 @@ impl Schema {
             .iter()
             .try_for_each(|refusal| refusal.check(&place.child("refusal", &refusal.name)))?;
         control_spec::check_controls(&self.controls, &place)?;
+        place.ensure(self.scenery.is_valid(), || SchemaProblem::BadScenery {
+            scenery: self.scenery.clone(),
+        })?;
         let bytes = control::game::Schema::from(self).encoded_len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
     }
@@ -383,11 +405,26 @@ impl Schema {
         index_of(&self.controls, |control| control.name == name)
     }
 
-    /// The keymap in which these controls are held; the first name that no control has otherwise.
+    /// The keymap in which these controls are held; otherwise the first name that no control has,
+    /// or only an axis.
     pub fn keymap<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Keymap, &'n str> {
         names.into_iter().try_fold(Keymap::default(), |keys, name| {
-            Ok(keys.with(self.control_index(name).ok_or(name)?, true))
+            let control = self.control_index(name).filter(|&control| self.axis(control).is_none());
+            Ok(keys.with(control.ok_or(name)?, true))
         })
+    }
+
+    /// The axes among the controls, in the order of their values in a sample: the place in
+    /// [`Schema::controls`], and the kind.
+    pub fn axes(&self) -> impl Iterator<Item = (u8, AxisKind)> {
+        let axes = (0..).zip(&self.controls);
+        axes.filter_map(|(control, spec)| Some((control, spec.axis?)))
+    }
+
+    /// The place of a control among the axes, and its kind; `None` if it is no axis.
+    pub fn axis(&self, control: u8) -> Option<(usize, AxisKind)> {
+        let mut axes = self.axes().enumerate();
+        axes.find_map(|(axis, (index, kind))| (index == control).then_some((axis, kind)))
     }
 }
 

@@ -11,6 +11,7 @@
 //! **To add a vector**: write it into its group, and its name into [`GROUPS`].
 
 pub(crate) mod json;
+mod maps;
 mod messages;
 mod poses;
 mod records;
@@ -35,7 +36,7 @@ struct VectorGroup {
     names: &'static [&'static str],
 }
 
-const GROUPS: [VectorGroup; 5] = [
+const GROUPS: [VectorGroup; 6] = [
     VectorGroup {
         name: "link",
         vectors: crate::link::vectors::datagrams,
@@ -73,6 +74,11 @@ const GROUPS: [VectorGroup; 5] = [
         ],
     },
     VectorGroup {
+        name: "maps",
+        vectors: maps::vectors,
+        names: &["map-empty", "map-box", "map-turned-box", "map-cylinder", "map-looks"],
+    },
+    VectorGroup {
         name: "messages",
         vectors: messages::vectors,
         names: &[
@@ -83,6 +89,7 @@ const GROUPS: [VectorGroup; 5] = [
             "uplink-change-of-several-controls",
             "uplink-changes",
             "uplink-lost-track",
+            "uplink-axes",
             "uplink-all",
             "command-position",
             "command-without-fields",

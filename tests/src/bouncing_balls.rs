@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::map::{StaticBox, StaticMap};
+use ambit_proto::map::{StaticMap, StaticObstacle};
 use ambit_proto::physics::{
     Arena, BodyId, FRAMES_PER_S, GamePhysics, SharedPhysics, SimulatedKind, frame_at,
 };
@@ -75,7 +75,7 @@ const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 #[derive(Debug)]
 pub struct BallPhysics {
     arena: Arena,
-    boxes: Vec<StaticBox>,
+    obstacles: Vec<StaticObstacle>,
     /// By slot.
     balls: Vec<Option<SimulatedBall>>,
     added: u32,
@@ -91,7 +91,7 @@ struct SimulatedBall {
 
 impl BallPhysics {
     fn new(arena: Arena) -> Self {
-        Self { arena, boxes: Vec::new(), balls: Vec::new(), added: 0, changed: Vec::new() }
+        Self { arena, obstacles: Vec::new(), balls: Vec::new(), added: 0, changed: Vec::new() }
     }
 
     fn ball_mut(&mut self, body: BodyId) -> &mut SimulatedBall {
@@ -131,11 +131,11 @@ impl SharedPhysics for BallPhysics {
     }
 
     fn step(&mut self) {
-        let (arena, boxes) = (self.arena, &self.boxes);
+        let (arena, obstacles) = (self.arena, &self.obstacles);
         self.changed.clear();
         for ball in self.balls.iter_mut().flatten() {
             if !ball.pose.flag || ball.keys.current != Keymap::default() {
-                ball.pose = next_pose(&ball.pose, ball.keys.current, arena, boxes);
+                ball.pose = next_pose(&ball.pose, ball.keys.current, arena, obstacles);
                 self.changed.push(ball.body);
             }
             ball.keys.advance(ball.keys.current);
@@ -147,7 +147,7 @@ impl SharedPhysics for BallPhysics {
     }
 
     fn set_map(&mut self, map: &StaticMap) {
-        self.boxes.clone_from(&map.boxes);
+        self.obstacles.clone_from(&map.obstacles);
     }
 
     /// Exactly, but for the keys: balls do not touch each other.
@@ -156,17 +156,17 @@ impl SharedPhysics for BallPhysics {
             if pose.flag {
                 pose
             } else {
-                next_pose(&pose, Keymap::default(), self.arena, &self.boxes)
+                next_pose(&pose, Keymap::default(), self.arena, &self.obstacles)
             }
         })
     }
 }
 
 /// The pose of a ball one frame later.
-fn next_pose(pose: &Pose, keys: Keymap, arena: Arena, boxes: &[StaticBox]) -> Pose {
+fn next_pose(pose: &Pose, keys: Keymap, arena: Arena, obstacles: &[StaticObstacle]) -> Pose {
     let Position { x, y, z } = FORMAT.position(pose);
     let (mut at, (mut velocity, _)) = ([x, y, z], FORMAT.velocities(pose));
-    let lies = z <= ground_m(at, boxes) + RADIUS_M && velocity[2] == 0.0;
+    let lies = z <= ground_m(at, obstacles) + RADIUS_M && velocity[2] == 0.0;
     if keys.down(PUSH) && velocity[0] < MAX_PUSH_M_PER_S {
         velocity[0] += PUSH_M_PER_S2 * FRAME_S;
     }
@@ -185,7 +185,7 @@ fn next_pose(pose: &Pose, keys: Keymap, arena: Arena, boxes: &[StaticBox]) -> Po
         }
         at[axis] = at[axis].clamp(low, high);
     }
-    let lowest = ground_m(at, boxes) + RADIUS_M;
+    let lowest = ground_m(at, obstacles) + RADIUS_M;
     if at[2] <= lowest && velocity[2] <= 0.0 {
         at[2] = lowest;
         let bounce = -RESTITUTION * velocity[2];
@@ -204,13 +204,11 @@ fn next_pose(pose: &Pose, keys: Keymap, arena: Arena, boxes: &[StaticBox]) -> Po
     FORMAT.moving(Position::new(at[0], at[1], at[2]), UPRIGHT, velocities)
 }
 
-/// Height of the floor or of the highest box below a ball.
-fn ground_m([x, y, _]: [f32; 3], boxes: &[StaticBox]) -> f32 {
-    let is_over = |each: &&StaticBox| {
-        (x - each.centre.x).abs() <= each.half[0] && (y - each.centre.y).abs() <= each.half[1]
-    };
-    let tops = boxes.iter().filter(is_over);
-    tops.map(|each| each.centre.z + each.half[2]).fold(0.0, f32::max)
+/// Height of the floor or of the highest obstacle below a ball.
+fn ground_m([x, y, _]: [f32; 3], obstacles: &[StaticObstacle]) -> f32 {
+    let at = Position::on_ground(x, y);
+    let below = obstacles.iter().filter(|each| each.ground_distance(at) == 0.0);
+    below.map(|each| each.centre.z + each.shape.half()[2]).fold(0.0, f32::max)
 }
 
 /// The game: the host's half.
@@ -320,12 +318,13 @@ impl Game for BouncingBalls {
 
     fn start(&mut self, world: &mut World) {
         let (width, height) = (world.grid().width(), world.grid().height());
-        let middle = Obstacle::on_ground(width / 2.0, height / 2.0, width / 4.0, height / 4.0, 1.0);
-        world.statics_mut().add_box(middle);
-        let Obstacle { centre, half } = middle;
-        // As clients read it: both ends hold the same boxes.
-        let boxes = vec![StaticBox { centre, half }.quantised()];
-        self.physics.set_map(&StaticMap { boxes });
+        let (x, y) = (width / 2.0, height / 2.0);
+        world.statics_mut().add(Obstacle::on_ground(x, y, width / 4.0, height / 8.0, 1.0));
+        let turned = Obstacle::on_ground(x, y, width / 4.0, height / 8.0, 1.5).turned(1.0);
+        world.statics_mut().add(turned);
+        world.statics_mut().add(Obstacle::round(x, y, width / 6.0, 2.0));
+        let block = world.statics().encode();
+        self.physics.set_map(&StaticMap::decode(&block).expect("its own encoding"));
         self.frame = frame_at(world.now());
         for _ in 0..self.balls {
             let [x, y, z] = [width, height, 6.0].map(|size| size * world.rng().f32());

@@ -201,7 +201,7 @@ impl Game for RollingCubes {
         }
         for _ in 0..self.boxes {
             let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
-            world.statics_mut().add_box(Obstacle::on_ground(x, y, 0.1, 0.1, 0.5));
+            world.statics_mut().add(Obstacle::on_ground(x, y, 0.1, 0.1, 0.5));
         }
     }
 

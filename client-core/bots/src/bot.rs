@@ -267,6 +267,9 @@ impl Bot {
                 Some(MonkeyAct::Command(command)) => drop(client.act(now, &command)),
                 Some(MonkeyAct::Message(bytes)) => drop(client.send_unchecked(now, bytes.into())),
                 Some(MonkeyAct::Keys(keys)) => client.input(now, keys),
+                Some(MonkeyAct::Axis(control, value)) => {
+                    client.set_axis(now, control, value);
+                }
                 None => {}
             }
             (now, client.age(now))

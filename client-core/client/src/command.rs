@@ -34,6 +34,12 @@ pub enum SendError {
     /// The game has no control of this name.
     #[error("the game has no control {0:?}; its schema lists those that it has")]
     UnknownControl(String),
+    /// The game's control of this name is an axis: [`Game::set_axis`](crate::Game::set_axis).
+    #[error("the control {0:?} is an axis, which is set and not held")]
+    IsAxis(String),
+    /// The game has a control of this name, but it is no axis.
+    #[error("the control {0:?} is no axis: hold it instead")]
+    NoAxis(String),
     /// There is no game: it is over, or its connection is being restored.
     #[error("not in a game")]
     NotPlaying,

@@ -198,13 +198,58 @@ impl Game {
         self.session.read(|client, now| {
             let schema = client.schema().ok_or(SendError::NotPlaying)?;
             let keys = schema.keymap(names);
-            let keys = keys.map_err(|name| SendError::UnknownControl(name.to_owned()))?;
+            let keys = keys.map_err(|name| match schema.control_index(name) {
+                None => SendError::UnknownControl(name.to_owned()),
+                Some(_) => SendError::IsAxis(name.to_owned()),
+            })?;
             client.hold(now, keys);
             Ok(())
         })
     }
 
-    /// Releases all controls.
+    /// Moves an axis of the game: from -1 to 1, what is beyond counts as the end; or an angle, in
+    /// radians counter-clockwise from the east. It stays there. The value is rounded to 8 bits, and
+    /// leaves with the next datagram, 20 or 60 times a second; of values in between only the newest
+    /// is sent. So a program may call this for each move of a mouse.
+    ///
+    /// ```no_run
+    /// use ambit::prelude::*;
+    ///
+    /// #[derive(Controls)]
+    /// enum Key {
+    ///     #[control(axis)]
+    ///     Throttle,
+    ///     #[control(angle)]
+    ///     Aim,
+    /// }
+    ///
+    /// # fn example(game: ambit_client::Game) -> Result<(), ambit_client::SendError> {
+    /// game.set_axis(Key::Throttle, 0.5)?;
+    /// game.set_axis_named("aim", std::f32::consts::FRAC_PI_2)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_axis<C: Controls>(&self, axis: C, value: f32) -> Result<(), SendError> {
+        self.set_axis_named(axis.name(), value)
+    }
+
+    /// The same, with the name of the game's control.
+    pub fn set_axis_named(&self, name: &str, value: f32) -> Result<(), SendError> {
+        if self.is_over() {
+            return Err(SendError::NotPlaying);
+        }
+        self.session.read(|client, now| {
+            let schema = client.schema().ok_or(SendError::NotPlaying)?;
+            let control = schema.control_index(name);
+            let control = control.ok_or_else(|| SendError::UnknownControl(name.to_owned()))?;
+            if schema.axis(control).is_none() {
+                return Err(SendError::NoAxis(name.to_owned()));
+            }
+            if client.set_axis(now, control, value) { Ok(()) } else { Err(SendError::NotPlaying) }
+        })
+    }
+
+    /// Releases all controls; axes stay.
     pub fn release(&self) -> Result<(), SendError> {
         self.hold_named([])
     }

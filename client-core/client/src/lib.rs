@@ -68,7 +68,7 @@ pub use ambit_client_core::shell::Traffic;
 pub use ambit_client_core::typed_reads::Heard;
 pub use ambit_proto::ids::ObjectId;
 pub use ambit_proto::ids::{PlayerId, RoomId};
-pub use ambit_proto::map::StaticMap;
+pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 pub use ambit_proto::message::{TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound};
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;

@@ -37,8 +37,8 @@ pub(crate) fn text(json: &Json) -> String {
         ),
         "started" => started(json),
         "map" => format!(
-            "the map is here: {} boxes ({} bytes)",
-            number(json, "boxes"),
+            "the map is here: {} obstacles ({} bytes)",
+            number(json, "obstacles"),
             number(json, "bytes")
         ),
         "enter" => format!("+ {}", object(json)),

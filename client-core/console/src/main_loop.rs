@@ -200,6 +200,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 }
             }
             ScriptStep::Hold(keys) => self.handle.run(|client, now| client.hold(now, keys)),
+            ScriptStep::SetAxis(control, value) => {
+                self.handle.run(|client, now| client.set_axis(now, control, value));
+            }
             ScriptStep::Error(code, message) => self.print(&json::error(code, &message))?,
             ScriptStep::Objects => {
                 let objects = self.handle.run(report::objects);

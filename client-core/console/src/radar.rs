@@ -6,7 +6,7 @@ use std::f32::consts::TAU;
 
 use ambit_client_core::client::Client;
 use ambit_client_text::json::ms;
-use ambit_proto::map::StaticBox;
+use ambit_proto::map::StaticObstacle;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use serde_json::{Value as Json, json};
@@ -16,6 +16,7 @@ const COLUMNS: usize = 61;
 const LINES: usize = 25;
 /// It shows no less than that to each side.
 const LEAST_M: f32 = 15.0;
+/// An obstacle without a look.
 const WALL: char = '#';
 /// Beyond the map.
 const NOTHING: char = '~';
@@ -47,9 +48,14 @@ pub(crate) fn radar(client: &mut Client, now: LocalTime) -> Json {
     });
     let marks: Vec<Mark> = others.collect();
     let farthest = marks.iter().map(|mark| here.ground_distance(mark.at)).fold(LEAST_M, f32::max);
-    let walls = client.map().map_or(&[][..], |map| &map.boxes);
+    let looks = &rules.schema.scenery.obstacles;
+    let walls = client.map().map_or(&[][..], |map| &map.obstacles).iter().map(|wall| {
+        let look = wall.look.and_then(|look| looks.get(usize::from(look)));
+        (wall, look.map_or(WALL, |look| look.glyph))
+    });
+    let walls: Vec<_> = walls.collect();
     let size = (rules.map.width_m, rules.map.height_m);
-    let mut picture = Picture::new(here, farthest, size, walls);
+    let mut picture = Picture::new(here, farthest, size, &walls);
     for mark in &marks {
         picture.set(mark.at, mark.glyph);
     }
@@ -75,7 +81,7 @@ impl Picture {
         centre: Position,
         radius_m: f32,
         (width, height): (f32, f32),
-        walls: &[StaticBox],
+        walls: &[(&StaticObstacle, char)],
     ) -> Self {
         // Both directions have to show the radius.
         let step_m = (radius_m / (LINES / 2) as f32 / 2.0).max(radius_m / (COLUMNS / 2) as f32);
@@ -84,17 +90,11 @@ impl Picture {
             for column in 0..COLUMNS {
                 let at = picture.place(line, column);
                 let is_on_map = (0.0..=width).contains(&at.x) && (0.0..=height).contains(&at.y);
-                let half = [step_m / 2.0, step_m];
-                let is_wall = walls.iter().any(|wall| {
-                    (at.x - wall.centre.x).abs() <= wall.half[0] + half[0]
-                        && (at.y - wall.centre.y).abs() <= wall.half[1] + half[1]
-                });
-                picture.cells.push(if !is_on_map {
-                    NOTHING
-                } else if is_wall {
-                    WALL
-                } else {
-                    FREE
+                let wall = walls.iter().find(|(wall, _)| wall.ground_distance(at) <= step_m);
+                picture.cells.push(match wall {
+                    _ if !is_on_map => NOTHING,
+                    Some(&(_, glyph)) => glyph,
+                    None => FREE,
                 });
             }
         }
@@ -124,13 +124,18 @@ impl Picture {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::map::ObstacleShape;
+
     use super::*;
 
     #[test]
     fn north_is_up_and_east_is_right() {
-        let wall = StaticBox { centre: Position::on_ground(20.0, 50.0), half: [2.0, 2.0, 1.0] };
+        let wall = StaticObstacle::new_box(Position::on_ground(20.0, 50.0), [2.0; 3], 0.0);
+        let shape = ObstacleShape::Cylinder { radius: 3.0, half_height: 1.0 };
+        let rock = StaticObstacle { centre: Position::on_ground(50.0, 35.0), shape, look: None };
+        let walls = [(&wall, WALL), (&rock, '%')];
         let mut picture =
-            Picture::new(Position::on_ground(50.0, 50.0), 30.0, (60.0, 100.0), &[wall]);
+            Picture::new(Position::on_ground(50.0, 50.0), 30.0, (60.0, 100.0), &walls);
         picture.set(Position::on_ground(50.0, 75.0), 'N');
         picture.set(Position::on_ground(58.0, 50.0), 'E');
         picture.set(Position::on_ground(50.0, 50.0), arrow(TAU / 4.0));
@@ -142,6 +147,8 @@ mod tests {
         assert_eq!(own, COLUMNS / 2);
         assert!(at(middle, 'E').is_some_and(|east| east > own), "{middle}");
         assert!(at(middle, WALL).is_some_and(|west| west < own), "{middle}");
+        let south = lines.iter().rposition(|line| line.contains('%')).expect("it is in sight");
+        assert!(south > LINES / 2 && at(&lines[south], '%').is_some_and(|west| west <= own));
         let north = lines.iter().position(|line| line.contains('N')).expect("it is in sight");
         assert!(north < LINES / 2 && at(&lines[north], 'N') == Some(own));
         assert!(middle.ends_with(NOTHING), "the map ends: {middle}");

@@ -8,6 +8,7 @@ use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
 use ambit_client_text::command;
 use ambit_client_text::json::{self, ms};
+use ambit_proto::axes::AxisKind;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use serde_json::{Value as Json, json};
@@ -84,7 +85,14 @@ pub(crate) fn help(schema: Option<&Schema>) -> Json {
         command(&command::game_usage(&usage), &game.help)
     });
     let controls = schema.map_or(&[][..], |schema| &schema.controls).iter();
-    let controls = controls.map(|it| command(&format!("keys {}", it.name), &it.label));
+    let controls = controls.map(|it| {
+        let usage = match it.axis {
+            None => format!("keys {}", it.name),
+            Some(AxisKind::Linear) => format!("axis {} -1..1", it.name),
+            Some(AxisKind::Angle) => format!("axis {} RADIANS", it.name),
+        };
+        command(&usage, &it.label)
+    });
     json!({ "ev": "help", "commands": console.chain(game).chain(controls).collect::<Vec<_>>() })
 }
 

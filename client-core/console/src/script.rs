@@ -58,6 +58,8 @@ pub(crate) enum ScriptStep {
     Act(GameCommand<u32>),
     /// Hold these keys; none to release all.
     Hold(Keymap),
+    /// Move this control, an axis.
+    SetAxis(u8, f32),
     /// Print this error: code and message.
     Error(&'static str, String),
     /// Print the objects in sight.
@@ -327,6 +329,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ),
             ConsoleCommand::Game(_)
             | ConsoleCommand::Keys(_)
+            | ConsoleCommand::Axis(..)
             | ConsoleCommand::Objects
             | ConsoleCommand::Table
             | ConsoleCommand::Radar => self.begin_in_game(now, line),
@@ -361,6 +364,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Game(line) => game_command(schema, &line),
             ConsoleCommand::Keys(names) => match command::keymap(schema, &names) {
                 Ok(keys) => ScriptStep::Hold(keys),
+                Err(problem) => ScriptStep::Error("usage", problem),
+            },
+            ConsoleCommand::Axis(name, value) => match command::axis(schema, &name) {
+                Ok(control) => ScriptStep::SetAxis(control, value),
                 Err(problem) => ScriptStep::Error("usage", problem),
             },
             list => {

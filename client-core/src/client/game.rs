@@ -24,6 +24,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::axes::Axes;
 use ambit_proto::codes as protocol;
 use ambit_proto::control::game::client_to_game::Body as GameRequestBody;
 use ambit_proto::control::game::game_to_client::Body as GameMessageBody;
@@ -77,6 +78,8 @@ pub(crate) struct GameClient<F: ViewFactory> {
     physics: Vec<GamePhysics>,
     /// The held keys, kept over reconnects; `None` if no inputs are sent.
     held_keys: Option<Keymap>,
+    /// The axes, kept over reconnects; `None` until one is set.
+    axes: Option<Axes>,
     /// Whether poses are emitted as events.
     watching: bool,
     state: GameState<F::View>,
@@ -129,6 +132,7 @@ impl<F: ViewFactory> GameClient<F> {
             },
             physics: config.physics.clone(),
             held_keys: None,
+            axes: None,
             watching: false,
             state: GameState::NoGame,
             // A different random stream than the lobby part's, from the same seed.
@@ -225,7 +229,8 @@ impl<F: ViewFactory> GameClient<F> {
             }
         }
         self.backoff.succeed();
-        (self.has_started, self.held_keys, self.incarnation) = (false, None, 0);
+        (self.has_started, self.incarnation) = (false, 0);
+        (self.held_keys, self.axes) = (None, None);
         (self.out.last_fresh_at, self.out.is_moving) = (None, false);
     }
 
@@ -287,6 +292,21 @@ impl<F: ViewFactory> GameClient<F> {
             self.held_keys = Some(keys);
             game.input(now, keys, &mut self.out);
         }
+    }
+
+    /// Moves an axis, which is kept over reconnects. False without a game, or if the game's control
+    /// is no axis.
+    pub(crate) fn set_axis(&mut self, now: LocalTime, control: u8, value: f32) -> bool {
+        let GameState::Playing(game) = &mut self.state else {
+            return false;
+        };
+        let Some((axis, kind)) = game.rules().schema.axis(control) else {
+            return false;
+        };
+        let axes = self.axes.get_or_insert_default();
+        axes.0[axis] = kind.step_of(value);
+        game.set_axes(now, *axes, &mut self.out);
+        true
     }
 
     /// Releases all keys.
@@ -543,6 +563,9 @@ impl<F: ViewFactory> GameClient<F> {
         if let Some(keys) = self.held_keys.filter(|_| again) {
             game.input(now, keys, &mut self.out);
         }
+        if let Some(axes) = self.axes.filter(|_| again) {
+            game.set_axes(now, axes, &mut self.out);
+        }
         for command in std::mem::take(&mut self.pending_commands) {
             // A new link has room for all of them.
             let _ = game.command(now, command, &mut self.out);
@@ -590,7 +613,7 @@ impl<F: ViewFactory> GameClient<F> {
     /// Ends the game without another attempt, for a reason given by the host.
     fn end(&mut self, now: LocalTime, code: String, message: String) {
         self.close_running_game(now);
-        self.held_keys = None;
+        (self.held_keys, self.axes) = (None, None);
         self.state = GameState::NoGame;
         self.push_output(GameOutput::Close);
         self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));

@@ -5,6 +5,9 @@
 //! differs from the one before is a *change*; each datagram repeats it until one that carried it is
 //! acknowledged.
 //!
+//! Axes go in, too. Each sample has their newest values, and no change has any: values in between
+//! need not arrive. They are *settled* once a datagram with these values is acknowledged.
+//!
 //! Invariants:
 //! 1. Sample times rise strictly.
 //! 2. Each press and release shows in successive samples: a key that is pressed again before a
@@ -20,6 +23,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ambit_proto::axes::Axes;
 use ambit_proto::ids::Seq;
 use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::message::{KeyInput, MAX_CHANGE_AGE, MAX_CHANGES};
@@ -38,6 +42,22 @@ pub(crate) struct InputSampler {
     baseline: Keymap,
     /// Unconfirmed changes, oldest first.
     pending_changes: VecDeque<PendingChange>,
+    /// `None` until they are set for the first time: the host may have others.
+    axes: Option<Axes>,
+    axes_state: AxesState,
+}
+
+/// What the host knows of the newest values of the axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum AxesState {
+    #[default]
+    Settled,
+    /// No sample has them.
+    Changed,
+    /// A sample has them, which is about to leave.
+    Sampled,
+    /// The first datagram that carried them.
+    SentIn(Seq),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +74,18 @@ impl InputSampler {
         self.held = keys;
     }
 
+    /// Sets the axes.
+    pub(crate) fn set_axes(&mut self, axes: Axes) {
+        if self.axes.replace(axes) != Some(axes) {
+            self.axes_state = AxesState::Changed;
+        }
+    }
+
+    /// Whether the host may not know the newest values of the axes.
+    pub(crate) fn are_axes_pending(&self) -> bool {
+        self.axes_state != AxesState::Settled
+    }
+
     /// Whether a sample would be a change.
     pub(crate) fn is_due(&self) -> bool {
         self.next_keys() != self.last_keys()
@@ -61,14 +93,17 @@ impl InputSampler {
 
     /// Whether everything is confirmed.
     pub(crate) fn is_settled(&self) -> bool {
-        self.pending_changes.is_empty() && !self.is_due()
+        self.pending_changes.is_empty() && !self.is_due() && !self.are_axes_pending()
     }
 
     /// Takes a sample for a datagram that leaves now. Returns the sample, too, if it is a change.
     pub(crate) fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
         let (before, keys) = (self.last_keys(), self.next_keys());
         let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
-        let sample = KeySample { at: now.whole_millis().max(after_last), keys };
+        let sample = KeySample::new(now.whole_millis().max(after_last), keys);
+        if self.axes_state == AxesState::Changed {
+            self.axes_state = AxesState::Sampled;
+        }
         self.pressed_since_sample.0 &= before.0;
         self.last = Some(sample);
         if keys != before {
@@ -76,10 +111,8 @@ impl InputSampler {
         }
         self.limit_pending(sample.at);
         let changes = self.pending_changes.iter().map(|change| change.sample);
-        (
-            KeyInput::with_changes(sample.at, self.baseline, changes),
-            (keys != before).then_some(sample),
-        )
+        let input = KeyInput::with_changes(sample.at, self.baseline, changes);
+        (input.with_axes(self.axes), (keys != before).then_some(sample))
     }
 
     /// The changes that the next samples will contain, if a datagram leaves at `now` and another
@@ -87,9 +120,8 @@ impl InputSampler {
     pub(crate) fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         let (before, keys) = (self.last_keys(), self.next_keys());
         let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
-        let next = KeySample { at: now.whole_millis().max(after_last), keys };
-        let last =
-            KeySample { at: then.whole_millis().max(next.at + MILLISECOND), keys: self.held };
+        let next = KeySample::new(now.whole_millis().max(after_last), keys);
+        let last = KeySample::new(then.whole_millis().max(next.at + MILLISECOND), self.held);
         [Some(next).filter(|_| keys != before), Some(last).filter(|_| self.held != keys)]
     }
 
@@ -103,6 +135,9 @@ impl InputSampler {
         {
             change.first_sent_in = Some(seq);
         }
+        if self.axes_state == AxesState::Sampled {
+            self.axes_state = AxesState::SentIn(seq);
+        }
     }
 
     /// The host has received that datagram.
@@ -112,6 +147,11 @@ impl InputSampler {
         };
         while self.pending_changes.front().is_some_and(arrived) {
             self.drop_oldest();
+        }
+        if let AxesState::SentIn(first) = self.axes_state
+            && !first.newer_than(seq)
+        {
+            self.axes_state = AxesState::Settled;
         }
     }
 
@@ -208,6 +248,35 @@ mod tests {
         assert_eq!(take(&mut samples, 70), [(30, 2)]);
         samples.handle_acked(Seq(6));
         assert!(take(&mut samples, 90).is_empty() && samples.is_settled());
+    }
+
+    #[test]
+    fn axes_are_in_each_sample_and_settle_with_an_acknowledgement() {
+        let mut samples = InputSampler::default();
+        let sampled = |samples: &mut InputSampler, ms| {
+            let (input, change) = samples.take_sample(GameTime::from_millis(ms));
+            assert!(change.is_none() && !input.has_changes() && !samples.is_due());
+            input.axes
+        };
+        assert_eq!(sampled(&mut samples, 10), None);
+        let [first, second] = [Axes([1, 0, 0, 0]), Axes([2, -2, 0, 0])];
+        samples.set_axes(first);
+        assert_eq!(sampled(&mut samples, 20), Some(first));
+        samples.note_sent(Seq(5));
+        samples.set_axes(second);
+        samples.handle_acked(Seq(5));
+        assert!(samples.are_axes_pending(), "the acknowledged values are older");
+        assert_eq!(sampled(&mut samples, 30), Some(second));
+        samples.note_sent(Seq(6));
+        assert_eq!(sampled(&mut samples, 40), Some(second));
+        samples.note_sent(Seq(7));
+        samples.handle_acked(Seq(5));
+        assert!(!samples.is_settled());
+        samples.handle_acked(Seq(7));
+        assert!(samples.is_settled(), "a later datagram has them, too");
+        samples.set_axes(second);
+        assert!(samples.is_settled());
+        assert_eq!(sampled(&mut samples, 50), Some(second));
     }
 
     #[test]

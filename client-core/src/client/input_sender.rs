@@ -2,8 +2,12 @@
 //!
 //! Keys and the time go in; whether a datagram is due and its input come out. While inputs are
 //! sent, each datagram carries a sample of the keys and all unconfirmed changes
-//! ([`super::input_sampler`]). It asks for an acknowledgement only if there are such changes. Once
-//! all keys are released and the host has confirmed that, no more inputs are sent.
+//! ([`super::input_sampler`]). It asks for an acknowledgement only if there are such changes, or if
+//! the host may not know the axes. Once all keys are released and the host has confirmed that, and
+//! the axes, no more inputs are sent.
+//!
+//! A change of an axis is not sent at once, as that of a key is: it waits for the next datagram
+//! that is due. So an axis that moves all the time causes no more datagrams than a held key.
 //!
 //! Phase: the host sends once a tick, and its datagrams want an acknowledgement. When one is owed,
 //! a datagram that is due soon (within [`MAX_EARLY`]) leaves [`ACK_DELAY`] after the host's. While
@@ -21,6 +25,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::axes::Axes;
 use ambit_proto::ids::Seq;
 use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::message::{EffectTime, KeyInput};
@@ -62,7 +67,7 @@ enum SendState {
     Idle,
     /// Keys may be held.
     Holding,
-    /// All keys are released, but the host may not know yet.
+    /// All keys are released, but the host may not know that yet, or the axes.
     Released,
 }
 
@@ -103,6 +108,19 @@ impl InputSender {
             self.sampler.hold(Keymap::default());
             self.stop_if_settled();
         }
+    }
+
+    /// Sets the axes.
+    pub(crate) fn set_axes(&mut self, axes: Axes) {
+        self.sampler.set_axes(axes);
+        if self.state == SendState::Idle && self.sampler.are_axes_pending() {
+            self.state = SendState::Released;
+        }
+    }
+
+    /// Whether the next input should be acknowledged, also without changes of keys.
+    pub(crate) fn asks_for_ack(&self) -> bool {
+        self.sampler.are_axes_pending()
     }
 
     /// The input for a datagram that leaves now, if any; [`InputSender::note_sent`] must follow.
@@ -260,6 +278,53 @@ mod tests {
         assert_eq!(harness.run_for(500, None).len(), 0);
         harness.inputs.release();
         assert_eq!(harness.run_for(500, None).len(), 0);
+    }
+
+    #[test]
+    fn an_axis_that_moves_all_the_time_causes_no_more_datagrams_than_a_key() {
+        for hz in [20, 60] {
+            let sent = |moves: bool| {
+                let mut harness = InputHarness::new(hz);
+                harness.inputs.hold(UP);
+                let mut sent = 0;
+                for step in 0..10_000_u32 {
+                    if moves {
+                        harness.inputs.set_axes(Axes([step as i8, 0, 0, 0]));
+                    }
+                    sent += harness.run_for(1, Some(7)).len();
+                }
+                sent
+            };
+            assert_eq!(sent(true), sent(false), "{hz} Hz");
+        }
+        // With no key held, too.
+        let mut harness = InputHarness::new(20);
+        let mut sent = 0;
+        for step in 0..1_000_u32 {
+            harness.inputs.set_axes(Axes([step as i8, 0, 0, 0]));
+            sent += harness.run_for(1, None).len();
+        }
+        assert_eq!(sent, 20);
+    }
+
+    #[test]
+    fn an_axis_is_sent_until_acknowledged_and_nothing_after_it() {
+        let mut harness = InputHarness::new(20);
+        harness.inputs.set_axes(Axes([9, 0, 0, 0]));
+        assert_eq!(harness.run_for(200, None).len(), 4);
+        assert!(harness.inputs.asks_for_ack());
+        harness.inputs.handle_acked(Seq(1));
+        assert!(!harness.inputs.asks_for_ack());
+        assert_eq!(harness.run_for(500, None), [0; 0]);
+        harness.inputs.set_axes(Axes([9, 0, 0, 0]));
+        assert_eq!(harness.run_for(500, None), [0; 0], "the host has this value");
+        harness.inputs.hold(UP);
+        harness.inputs.set_axes(Axes([8, 0, 0, 0]));
+        harness.run_for(100, None);
+        harness.inputs.release();
+        assert_eq!(harness.run_for(100, None).len(), 2);
+        harness.inputs.handle_acked(harness.last);
+        assert_eq!(harness.run_for(500, None), [0; 0]);
     }
 
     #[test]

@@ -98,18 +98,20 @@ impl OwnInputHistory {
     ) -> impl Iterator<Item = OwnInput> {
         let upcoming = upcoming.into_iter().flatten().map(|sample| (sample, None));
         let (mut latest, mut edges) = (GameTime::ZERO, ButtonEdges::default());
-        self.samples.iter().copied().chain(upcoming).map(move |(KeySample { at, keys }, known)| {
-            let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));
-            if effect == latest && known.is_none() && !edges.can_apply(keys) {
-                effect = (latest + estimator.tick).whole_millis();
-            }
-            if effect > latest {
-                edges.begin_tick();
-            }
-            edges.apply(keys);
-            latest = effect;
-            OwnInput { at, keys, effect, is_confirmed: known.is_some() }
-        })
+        self.samples.iter().copied().chain(upcoming).map(
+            move |(KeySample { at, keys, .. }, known)| {
+                let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));
+                if effect == latest && known.is_none() && !edges.can_apply(keys) {
+                    effect = (latest + estimator.tick).whole_millis();
+                }
+                if effect > latest {
+                    edges.begin_tick();
+                }
+                edges.apply(keys);
+                latest = effect;
+                OwnInput { at, keys, effect, is_confirmed: known.is_some() }
+            },
+        )
     }
 }
 
@@ -197,7 +199,7 @@ mod tests {
     fn a_second_tap_is_estimated_a_tick_later() {
         let mut inputs = OwnInputHistory::default();
         for (at, keys) in [(1_001, 1), (1_003, 0), (1_005, 1)] {
-            inputs.add_sample(KeySample { at: GameTime::from_millis(at), keys: Keymap(keys) });
+            inputs.add_sample(KeySample::new(GameTime::from_millis(at), Keymap(keys)));
         }
         assert_eq!(
             recent(&inputs),
@@ -244,7 +246,7 @@ mod tests {
     }
 
     fn sample(ms: u64) -> KeySample {
-        KeySample { at: GameTime::from_millis(ms), keys: Keymap(1) }
+        KeySample::new(GameTime::from_millis(ms), Keymap(1))
     }
 
     fn effect(at: u64, effect: u64) -> EffectTime {

@@ -15,6 +15,7 @@ mod measurements;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::axes::Axes;
 use ambit_proto::clock::ClockEstimate;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, QueueFull, SentPackets};
@@ -22,7 +23,7 @@ use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
 use ambit_proto::physics::GamePhysics;
 use ambit_proto::time::{GameTime, LocalTime};
-use ambit_proto::wire::{self, Wire, Writer};
+use ambit_proto::wire::{self, Writer};
 use bytes::Bytes;
 
 use super::arrivals::Arrivals;
@@ -91,6 +92,8 @@ pub struct RunningGame<V> {
     /// Messages of the datagram being handled; empty between calls.
     messages: Vec<Bytes>,
     uplinks: UplinkBuilder,
+    /// How many axes the game has.
+    axes: usize,
     sent_commands: SentCommands,
     engaged_objects: EngagedObjects,
     map: Option<Arc<StaticMap>>,
@@ -128,6 +131,7 @@ impl<V> RunningGame<V> {
             last_call: (now, clock.room_time(now)),
             messages: Vec::new(),
             uplinks: UplinkBuilder::new(now, rules.tick_hz, settings.inputs),
+            axes: rules.schema.axes().count(),
             sent_commands: SentCommands::default(),
             engaged_objects: EngagedObjects::default(),
             map: None,
@@ -220,6 +224,12 @@ impl<V> RunningGame<V> {
     /// Releases all keys; once the host knows, no more inputs are sent.
     pub fn release(&mut self, now: LocalTime, out: &mut GameResults) {
         self.uplinks.inputs.release();
+        self.flush(now, out);
+    }
+
+    /// Sets the axes; they leave with the next datagram that is due.
+    pub fn set_axes(&mut self, now: LocalTime, axes: Axes, out: &mut GameResults) {
+        self.uplinks.inputs.set_axes(axes);
         self.flush(now, out);
     }
 
@@ -465,11 +475,12 @@ impl<V> RunningGame<V> {
             return;
         }
         let mut uplink = self.uplinks.next_uplink(now, room_now);
-        let asks_for_ack = uplink.asks_for_ack();
+        let asks_for_ack = uplink.asks_for_ack() || self.uplinks.inputs.asks_for_ack();
+        let axes = self.axes;
         let mut datagram = Vec::new();
         let body = |writer: &mut Writer<'_>, _: &SentPackets<()>| {
             if !uplink.is_empty() {
-                uplink.wire(writer).expect("writing an uplink succeeds");
+                uplink.wire_with_axes(axes, writer).expect("writing an uplink succeeds");
             }
         };
         let seq = if asks_for_ack {

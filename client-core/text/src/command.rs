@@ -49,6 +49,8 @@ pub enum ConsoleCommand {
     Kick(String),
     /// Hold these controls of the game, by name, until changed.
     Keys(Vec<String>),
+    /// Move an axis of the game, by name: -1 to 1, or radians.
+    Axis(String, f32),
     /// A command of the game, if it has it: a line whose first word is none of the console's, or
     /// what follows `do`.
     Game(String),
@@ -106,6 +108,7 @@ pub const HELP: &[(&str, &str)] = &[
     ),
     ("kick NAME", "remove a player from the room (its host only)"),
     ("keys NAME,...", "hold these controls of the game until changed; 'keys none' lets go"),
+    ("axis NAME VALUE", "move an axis of the game: -1 to 1, or radians for an angle"),
     ("do NAME ...", "give a command of the game, also one that is called like one of these"),
     ("objects", "what lies around"),
     ("table", "what all players have: the score, the state of the round"),
@@ -141,6 +144,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
         ("keys", [names]) => ConsoleCommand::Keys(keys(names)),
+        ("axis", [name, value]) => ConsoleCommand::Axis((*name).to_owned(), axis_value(value)?),
         ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
         ("table", []) => ConsoleCommand::Table,
@@ -193,6 +197,15 @@ pub fn duration(text: &str) -> Result<Duration, UsageError> {
         .ok()
         .filter(|time| time.as_secs() <= 86_400)
         .ok_or_else(bad)
+}
+
+fn axis_value(text: &str) -> Result<f32, UsageError> {
+    let value = text.parse().ok().filter(|value: &f32| value.is_finite());
+    value.ok_or_else(|| {
+        UsageError(format!(
+            "'{text}' is no number; expected one from -1 to 1, or radians: axis throttle 0.5"
+        ))
+    })
 }
 
 fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
@@ -280,8 +293,7 @@ fn keys(names: &str) -> Vec<String> {
 /// The keymap in which these controls of the game are held; what is wrong otherwise.
 pub fn keymap(schema: &Schema, names: &[String]) -> Result<Keymap, String> {
     schema.keymap(names.iter().map(String::as_str)).map_err(|unknown| {
-        let known: Vec<&str> =
-            schema.controls.iter().map(|control| control.name.as_str()).collect();
+        let known: Vec<&str> = key_names(schema).collect();
         if known.is_empty() {
             format!("the game {} has no controls, so there is no '{unknown}'", schema.game)
         } else {
@@ -293,6 +305,31 @@ pub fn keymap(schema: &Schema, names: &[String]) -> Result<Keymap, String> {
     })
 }
 
+/// The place of the game's axis of this name among the controls; what is wrong otherwise.
+pub fn axis(schema: &Schema, name: &str) -> Result<u8, String> {
+    let control = schema.control_index(name);
+    control.filter(|&control| schema.axis(control).is_some()).ok_or_else(|| {
+        let known: Vec<&str> = axis_names(schema).collect();
+        if known.is_empty() {
+            format!("the game {} has no axes, so there is no '{name}'", schema.game)
+        } else {
+            format!("unknown axis '{name}'; there are {}", known.join(", "))
+        }
+    })
+}
+
+/// The names of the game's axes.
+pub(crate) fn axis_names(schema: &Schema) -> impl Iterator<Item = &str> {
+    let axes = schema.controls.iter().filter(|control| control.axis.is_some());
+    axes.map(|control| control.name.as_str())
+}
+
+/// The names of the game's controls that are held.
+pub(crate) fn key_names(schema: &Schema) -> impl Iterator<Item = &str> {
+    let keys = schema.controls.iter().filter(|control| control.axis.is_none());
+    keys.map(|control| control.name.as_str())
+}
+
 /// The form and the meaning of a command of the console.
 pub(crate) fn help_of(verb: &str) -> Option<(&'static str, &'static str)> {
     HELP.iter().copied().find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
@@ -300,6 +337,9 @@ pub(crate) fn help_of(verb: &str) -> Option<(&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::axes::AxisKind;
+    use ambit_proto::schema::ControlSpec;
+
     use super::*;
 
     #[test]
@@ -328,6 +368,7 @@ mod tests {
         check("move 10 20.5", ConsoleCommand::Game("move 10 20.5".into()));
         check("keys up,fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
         check("keys none", ConsoleCommand::Keys(vec![]));
+        check("axis throttle -0.5", ConsoleCommand::Axis("throttle".to_owned(), -0.5));
         check("wait 500ms", ConsoleCommand::Wait(Duration::from_millis(500)));
         check("wait-for started", ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR));
         check(
@@ -356,6 +397,23 @@ mod tests {
     }
 
     #[test]
+    fn axes_are_those_of_the_game() {
+        let mut schema = Schema::example();
+        let none = "the game example has no axes, so there is no 'left'";
+        assert_eq!(axis(&schema, "left"), Err(none.to_owned()));
+        schema.controls.push(ControlSpec {
+            name: "aim".to_owned(),
+            axis: Some(AxisKind::Angle),
+            ..ControlSpec::default()
+        });
+        assert_eq!(axis(&schema, "aim"), Ok(2));
+        let unknown = "unknown axis 'left'; there are aim";
+        assert_eq!(axis(&schema, "left"), Err(unknown.to_owned()));
+        let unknown = "unknown control 'aim'; there are left, jump; 'none' alone lets go";
+        assert_eq!(keymap(&schema, &keys("aim")), Err(unknown.to_owned()));
+    }
+
+    #[test]
     fn empty_lines_and_comments_are_skipped() {
         assert_eq!(parse("   "), Ok(None));
         assert_eq!(parse("# a comment"), Ok(None));
@@ -373,6 +431,9 @@ mod tests {
             ("create '' game=field", "1 character at least"),
             ("wait long", "500ms"),
             ("wait -5s", "500ms"),
+            ("axis throttle", "axis NAME VALUE"),
+            ("axis throttle fast", "from -1 to 1"),
+            ("axis throttle inf", "from -1 to 1"),
         ] {
             let error = parse(line).expect_err(line).to_string();
             assert!(error.contains(hint), "{line}: {error}");
@@ -393,6 +454,7 @@ mod tests {
         "say @bob hello",
         "kick bob",
         "keys up,fire",
+        "axis throttle 0.5",
         "do ready now",
         "objects",
         "table",

@@ -248,6 +248,10 @@ fn console_arguments<'l>(
         ("join", [_]) => Offers::words(word, ["password="]),
         ("ready" | "watch", []) => Offers::words(word, ["on", "off"]),
         ("keys", []) => controls(word, known),
+        ("axis", []) => {
+            let axes = known.schema.as_deref().into_iter().flat_map(command::axis_names);
+            Offers::words(word, axes).and_more()
+        }
         ("kick", _) => {
             let names = known.players.iter().map(|(_, name)| name.as_str());
             Offers::words(rest, names.filter(|name| name.trim() == *name))
@@ -300,8 +304,7 @@ fn controls<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let (named, typed) = word.rsplit_once(',').unwrap_or(("", word));
     let named: Vec<&str> = named.split(',').collect();
     let none = (named == [""]).then_some("none");
-    let controls = known.schema.as_ref().map_or(&[][..], |game| &game.controls);
-    let controls = controls.iter().map(|control| control.name.as_str());
+    let controls = known.schema.as_deref().into_iter().flat_map(command::key_names);
     let controls = controls.filter(|name| !named.contains(name));
     Offers::words(typed, controls.chain(none))
 }

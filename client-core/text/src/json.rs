@@ -85,7 +85,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         ViewEvent::PhysicsMissing { t, game, kinds } => physics_missing(*t, game, kinds),
         ViewEvent::RoomLate { t, lateness } => room_late(*t, *lateness),
         ViewEvent::Map { t, map, bytes } => {
-            json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
+            json!({ "ev": "map", "t": ms(*t), "obstacles": map.obstacles.len(), "bytes": bytes })
         }
         ViewEvent::Enter(enter) => self::enter(enter),
         ViewEvent::Update(update) => self::update(update),

@@ -1,10 +1,12 @@
 //! A game's schema as JSON, for JavaScript: `Schema` in `ts/schema.ts` has the same keys.
 
 use ambit_client_core::command_words;
+use ambit_proto::axes::AxisKind;
 use ambit_proto::pose::Turning;
 use ambit_proto::schema::{
-    Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec, FieldType,
-    Look, ObjectKind, PosePresentation, RefusalKind, Schema, Shape,
+    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec,
+    FieldType, Look, ObjectKind, ObstacleLook, PosePresentation, RefusalKind, ScenerySpec, Schema,
+    Shape,
 };
 use serde_json::{Value as Json, json};
 
@@ -17,6 +19,7 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
         "commands": list(&schema.commands, command),
         "refusals": list(&schema.refusals, refusal),
         "controls": list(&schema.controls, control),
+        "scenery": scenery(&schema.scenery),
     })
 }
 
@@ -56,9 +59,28 @@ fn look(look: &Look) -> Json {
         Shape::Point => "point",
     };
     json!({
-        "glyph": look.glyph, "shape": shape, "colour": format!("#{:06x}", look.colour),
+        "glyph": look.glyph, "shape": shape, "colour": colour(look.colour),
         "size": look.size_m, "bar": look.bar, "label": look.label,
     })
+}
+
+fn scenery(scenery: &ScenerySpec) -> Json {
+    let camera = match scenery.camera {
+        Camera::Around => "around",
+        Camera::Above => "above",
+    };
+    json!({
+        "camera": camera, "ground": scenery.ground.map(colour), "grid": scenery.has_grid,
+        "obstacles": list(&scenery.obstacles, obstacle_look),
+    })
+}
+
+fn obstacle_look(look: &ObstacleLook) -> Json {
+    json!({ "glyph": look.glyph, "colour": colour(look.colour) })
+}
+
+fn colour(colour: u32) -> String {
+    format!("#{colour:06x}")
 }
 
 fn event(event: &EventKind) -> Json {
@@ -97,9 +119,13 @@ fn control(control: &ControlSpec) -> Json {
         Direction::West => "west",
         Direction::South => "south",
     });
+    let axis = control.axis.map(|axis| match axis {
+        AxisKind::Linear => "linear",
+        AxisKind::Angle => "angle",
+    });
     json!({
         "name": control.name, "label": control.label, "keys": control.keys,
-        "tapped": control.is_tapped, "direction": direction,
+        "tapped": control.is_tapped, "direction": direction, "axis": axis,
     })
 }
 
@@ -155,12 +181,23 @@ mod tests {
             command["fields"][0],
             json!({ "name": "spell", "type": "choice", "choices": ["bolt"], "optional": false })
         );
+        assert_eq!(
+            schema_json(&Schema::example())["scenery"],
+            json!({
+                "camera": "above", "ground": "#204020", "grid": false,
+                "obstacles": [{ "glyph": "%", "colour": "#806040" }],
+            })
+        );
+        assert_eq!(
+            json["scenery"],
+            json!({ "camera": "around", "ground": null, "grid": true, "obstacles": [] })
+        );
         let controls = &schema_json(&Schema::example())["controls"];
         assert_eq!(
             controls[0],
             json!({
                 "name": "left", "label": "", "keys": ["a", "arrowleft"], "tapped": false,
-                "direction": "west",
+                "direction": "west", "axis": null,
             })
         );
         assert_eq!(

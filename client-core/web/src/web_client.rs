@@ -332,6 +332,13 @@ impl WebClient {
         self.collect(time(now));
     }
 
+    /// Moves an axis, by its place in the schema's controls. False if there is none.
+    pub fn set_axis(&mut self, now: f64, control: u8, value: f32) -> bool {
+        let is_moved = self.client.set_axis(time(now), control, value);
+        self.collect(time(now));
+        is_moved
+    }
+
     /// Fills the buffers with what is in sight at `at`. Returns the room time in milliseconds, NaN
     /// without a game.
     pub fn draw(&mut self, now: f64, at: f64) -> f64 {

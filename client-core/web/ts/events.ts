@@ -133,7 +133,7 @@ export type GameEvent =
   /** `physics_missing`, `room_late`, `room_overloaded`, `room_in_time`. */
   | { ev: "notice"; t: number; code: string; message: string }
   /** The static map has arrived: `Game.map`. */
-  | { ev: "map"; t: number; boxes: number; bytes: number }
+  | { ev: "map"; t: number; obstacles: number; bytes: number }
   | { ev: "map_progress"; t: number; received: number; total: number }
   /** The game's connection broke. The client restores it. */
   | { ev: "interrupted"; reason: string; retry_in_ms: number }

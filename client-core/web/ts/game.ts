@@ -19,12 +19,20 @@ export type Value =
   | readonly number[]
   | { x: number; y: number; z?: number };
 
-/** A box of the static map, in metres. */
-export interface StaticBox {
+/** An obstacle of the static map, which stands upright. In metres. */
+export interface StaticObstacle {
+  shape: "box" | "cylinder";
   centre: [x: number, y: number, z: number];
-  /** Half of its extents. */
+  /** Half of its extents along its own axes; of a cylinder, x and y are its radius. */
   half: [x: number, y: number, z: number];
+  /** How far it is turned, in radians from x towards y: 0 to π; 0 for a cylinder. */
+  yaw: number;
+  /** The place of its look in {@link Scenery.obstacles}; null for the viewer's own. */
+  look: number | null;
 }
+
+/** Numbers of an obstacle in `map_obstacles` of the core. */
+const OBSTACLE_FLOATS = 9;
 
 /** What the host reports when the player joins: the rules of the room. */
 export interface GameRules {
@@ -102,6 +110,23 @@ export class Game {
     this.#driver.run((core, now) => core.hold(now, bits >>> 0));
   }
 
+  /**
+   * Moves an axis, by its name (`axis` in `Schema.controls`): from -1 to 1, or for an angle radians
+   * counter-clockwise from the east. It stays there. The value is rounded to 8 bits and leaves with
+   * the next datagram, so this may be called for each move of a pointer.
+   */
+  setAxis(name: string, value: number): void {
+    if (this.isOver) return;
+    const controls = this.schema?.controls ?? [];
+    const control = controls.findIndex((other) => other.axis !== null && other.name === name);
+    if (control < 0) {
+      const axes = controls.filter(({ axis }) => axis !== null);
+      const known = axes.map((axis) => axis.name).join(", ") || "none";
+      throw new AmbitError("bad_option", `unknown axis '${name}'; there are ${known}`);
+    }
+    this.#driver.run((core, now) => core.set_axis(now, control, value));
+  }
+
   /** The events that have come so far. At most 8,192 wait; see the event `missed`. */
   events(): GameEvent[] {
     return this.#queue.take();
@@ -124,12 +149,20 @@ export class Game {
   }
 
   /** Reads the static map, once it has arrived (event `map`); a gate leads to another one. */
-  map(): StaticBox[] | undefined {
-    const floats = this.isOver ? undefined : this.#driver.core.map_boxes();
+  map(): StaticObstacle[] | undefined {
+    const floats = this.isOver ? undefined : this.#driver.core.map_obstacles();
     if (!floats) return undefined;
-    return Array.from({ length: floats.length / 6 }, (_, index): StaticBox => {
-      const [x = 0, y = 0, z = 0, a = 0, b = 0, c = 0] = floats.subarray(6 * index, 6 * index + 6);
-      return { centre: [x, y, z], half: [a, b, c] };
+    return Array.from({ length: floats.length / OBSTACLE_FLOATS }, (_, index): StaticObstacle => {
+      const from = OBSTACLE_FLOATS * index;
+      const [x = 0, y = 0, z = 0, a = 0, b = 0, c = 0] = floats.subarray(from, from + 6);
+      const [yaw = 0, round = 0, look = -1] = floats.subarray(from + 6, from + OBSTACLE_FLOATS);
+      return {
+        shape: round === 1 ? "cylinder" : "box",
+        centre: [x, y, z],
+        half: [a, b, c],
+        yaw,
+        look: look < 0 ? null : look,
+      };
     });
   }
 
@@ -149,9 +182,10 @@ export class Game {
   #bits(names: readonly string[]): number {
     const controls = this.schema?.controls ?? [];
     return names.reduce((bits, name) => {
-      const bit = controls.findIndex((control) => control.name === name);
+      const bit = controls.findIndex(({ axis, name: other }) => axis === null && other === name);
       if (bit < 0) {
-        const known = controls.map((control) => control.name).join(", ") || "none";
+        const held = controls.filter(({ axis }) => axis === null);
+        const known = held.map((control) => control.name).join(", ") || "none";
         throw new AmbitError("bad_option", `unknown control '${name}'; there are ${known}`);
       }
       return bits | (1 << bit);

@@ -33,7 +33,7 @@ export {
   TRANSFORM_FLOATS,
   VALUE_FLOATS,
 } from "./frame.js";
-export type { Game, GameRules, StaticBox, Value } from "./game.js";
+export type { Game, GameRules, StaticObstacle, Value } from "./game.js";
 export type { PhysicsSource } from "./physics.js";
 export type { Room } from "./room.js";
 export type {
@@ -45,6 +45,8 @@ export type {
   Field,
   Kind,
   Look,
+  ObstacleLook,
   Refusal,
+  Scenery,
   Schema,
 } from "./schema.js";

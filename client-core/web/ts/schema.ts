@@ -7,21 +7,47 @@ export interface Schema {
   events: EventKind[];
   commands: CommandKind[];
   refusals: Refusal[];
-  /** What players hold down and press: see `Game.hold`. Their places are their bits. */
+  /** What players hold, press and move: `Game.hold`, `Game.setAxis`. Places are bits. */
   controls: Control[];
+  /** How a simple viewer draws the map. */
+  scenery: Scenery;
 }
 
-/** Something that a player holds down or presses. */
+/** How a simple viewer draws the map. */
+export interface Scenery {
+  /** Where players look from: around the avatar as they like, or from above. */
+  camera: "around" | "above";
+  /** The colour of the ground, `#rrggbb`; null for the viewer's own. */
+  ground: string | null;
+  /** Whether there are lines on the ground. */
+  grid: boolean;
+  /** Looks of obstacles, which name them by their places. */
+  obstacles: ObstacleLook[];
+}
+
+export interface ObstacleLook {
+  /** One character. */
+  glyph: string;
+  /** `#rrggbb`. */
+  colour: string;
+}
+
+/** Something that a player holds down, presses or moves. */
 export interface Control {
   name: string;
   /** One line for players; may be empty. */
   label: string;
-  /** Default keys: `KeyboardEvent.key` in lower case, with `space` for the space bar. */
+  /**
+   * Default keys: `KeyboardEvent.key` in lower case, with `space` for the space bar. Those of a
+   * linear axis come in pairs: the first moves it to 1, the second to -1.
+   */
   keys: string[];
   /** Whether only the press counts, not how long it is held. */
   tapped: boolean;
   /** The way on the map that it stands for: east is towards larger x, north towards larger y. */
   direction: Direction | null;
+  /** A number from -1 to 1, or an angle; null for what is held or pressed. */
+  axis: "linear" | "angle" | null;
 }
 
 export type Direction = "east" | "north" | "west" | "south";

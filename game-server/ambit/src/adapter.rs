@@ -52,6 +52,7 @@ impl<G: Game> Typed<G> {
             commands: G::Command::declarations(),
             refusals: G::Refusal::declarations(),
             controls: G::Controls::declarations(),
+            scenery: G::SCENERY.declaration(),
         }
     }
 }
@@ -65,8 +66,8 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.schema(&mut adjusted);
         assert!(
             has_same_shape(&declared, &adjusted),
-            "`Game::schema` of {:?} may adjust ranges, formats of poses, looks and freshness; the \
-             names and the types of components, fields and commands must stay",
+            "`Game::schema` of {:?} may adjust ranges, formats of poses, looks, the scenery and \
+             freshness; the names and the types of components, fields and commands must stay",
             declared.game
         );
         adjusted
@@ -205,7 +206,9 @@ fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
             one.name == other.name && have_same_types(&one.fields, &other.fields)
         })
         && all_same(&declared.refusals, &adjusted.refusals, |one, other| one.name == other.name)
-        && all_same(&declared.controls, &adjusted.controls, |one, other| one.name == other.name)
+        && all_same(&declared.controls, &adjusted.controls, |one, other| {
+            one.name == other.name && one.axis == other.axis
+        })
 }
 
 fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {

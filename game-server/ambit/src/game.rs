@@ -20,6 +20,7 @@ use crate::kind::KindOf;
 use crate::object::ObjectMut;
 use crate::placement::Placed;
 use crate::refusal::Refusal;
+use crate::scenery::Scenery;
 use crate::sight::{Sight, SightChecks};
 use crate::world::World;
 
@@ -50,6 +51,8 @@ use crate::world::World;
 pub trait Game: Default + Declare + Send + Sized + 'static {
     /// What the lobby knows of the game.
     const INFO: GameInfo;
+    /// How simple viewers draw the map: camera, ground, obstacles.
+    const SCENERY: Scenery = Scenery::new();
     /// The kind of the players' avatars; at least as visible as the game (`pub`).
     type Avatar: KindOf<Self> + Placed;
     /// What players can do. A game with controls alone has
@@ -65,9 +68,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         Ok(())
     }
 
-    /// Adjusts the declaration to the parameters: ranges, formats of poses, looks, freshness.
-    /// Called after `configure`, perhaps several times, always with the same result. The names and
-    /// the types of components, fields and commands must stay.
+    /// Adjusts the declaration to the parameters: ranges, formats of poses, looks, the scenery,
+    /// freshness. Called after `configure`, perhaps several times, always with the same result. The
+    /// names and the types of components, fields and commands must stay.
     fn schema(&self, schema: &mut Schema) {
         let _ = schema;
     }
@@ -113,9 +116,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         command: Self::Command,
     ) -> Result<(), Self::Refusal>;
 
-    /// The controls of a player differ from those at the previous tick, or one was pressed again.
-    /// [`World::pressed`] and its siblings give the same answers here and in `step`, so a game may
-    /// leave this out.
+    /// The controls of a player differ from those at the previous tick, one was pressed again, or
+    /// an axis has moved. [`World::pressed`] and its siblings give the same answers here and in
+    /// `step`, so a game may leave this out.
     fn input(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
         let _ = (world, player);
     }

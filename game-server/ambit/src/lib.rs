@@ -214,6 +214,7 @@
 //! | [`Choice`] | `#[choice(name = "...")]` | |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
+//! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |
 //! | [`Parameters`] | `#[room(size = "300x300")]` | other defaults of what every room has |
 //! | | `#[parameter(default = 5, range = 1..=9, name = "...")]` | of the game's own |
 //! | | `#[parameter(of_room)]` | reads one that every room has |
@@ -262,6 +263,8 @@ mod parameters;
 mod placement;
 #[cfg(feature = "rules")]
 mod refusal;
+#[cfg(feature = "rules")]
+mod scenery;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "rules")]
@@ -292,7 +295,7 @@ pub mod message {
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::schema;
-pub use ambit_proto::schema::Controls;
+pub use ambit_proto::schema::{Camera, Controls, ObstacleLook};
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use fastrand::Rng;
@@ -315,6 +318,7 @@ pub use self::{
     object::Object,
     parameters::{Given, NoParameters, Parameters},
     refusal::{NoRefusal, Refusal},
+    scenery::Scenery,
     sound::{Sound, SoundOf},
     world::{Emitted, World},
 };
@@ -334,8 +338,8 @@ pub mod prelude {
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
-        BadParameter, Game, GameInfo, Games, Gate, Given, Newcomer, NoRefusal, Object, Player,
-        World, no_commands,
+        BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Newcomer, NoRefusal, Object,
+        ObstacleLook, Player, Scenery, World, no_commands,
         sight::{Cone, Sight, SightChecks},
     };
     #[doc(no_inline)]
@@ -348,6 +352,7 @@ pub mod prelude {
 /// What the macros generate code for. Not for games.
 #[doc(hidden)]
 pub mod __private {
+    pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
         CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Direction,
         EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind,

@@ -170,7 +170,7 @@ mod tests {
         let config = RoomConfig { width: 1_000.0, height: 1_000.0, ..RoomConfig::default() };
         let mut room = RoomWorld::new(&config, schema);
         let world = World::<Ships>::of_room_mut(&mut room);
-        world.statics_mut().add_box(Obstacle::on_ground(540.0, 540.0, 5.0, 5.0, 3.0));
+        world.statics_mut().add(Obstacle::on_ground(540.0, 540.0, 5.0, 5.0, 3.0));
         let pose = YawPose::at(Position::on_ground(500.0, 500.0)).facing(FRAC_PI_2);
         let ship = world.spawn(Ship { pose });
         (room, ship)
@@ -221,6 +221,27 @@ mod tests {
         assert_eq!(sees(80.0, -45.0, 0.0), [false, false]);
         assert_eq!(sees(80.0, -30.0, 0.0), [true, true]); // Beside it.
         assert_eq!(sees(80.0, -45.0, 30.0), [true, true]); // Over it.
+    }
+
+    #[test]
+    fn turned_and_round_obstacles_hide_what_is_behind_them() {
+        let (mut room, ship) = scene();
+        let world = World::<Ships>::of_room_mut(&mut room);
+        // To the north: a rock, and beside it a wall that shows its narrow side.
+        world.statics_mut().add(Obstacle::round(500.0, 530.0, 2.0, 3.0));
+        let wall = Obstacle::on_ground(485.0, 530.0, 10.0, 0.5, 3.0);
+        world.statics_mut().add(wall.turned(FRAC_PI_2 + (0.5_f32).atan()));
+        for (x, y, is_seen) in [
+            (500.0, 550.0, false),
+            (502.0, 550.0, false),
+            (504.5, 550.0, true),
+            // Along the wall's long side.
+            (475.0, 550.0, false),
+            (480.0, 560.0, true),
+        ] {
+            let buoy = world.spawn(Buoy { path: Path::at(Position::on_ground(x, y)) });
+            assert_eq!(SIGHT.sees(world, ship, buoy, Sight::New), is_seen, "({x}, {y})");
+        }
     }
 
     #[test]

@@ -56,6 +56,7 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
 use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
@@ -359,6 +360,17 @@ impl<G: Game> TestRoom<G> {
         self.with_client(client.0, |client, now| client.hold(now, keys));
     }
 
+    /// A client moves an axis: -1 to 1, or radians.
+    ///
+    /// # Panics
+    /// If the control is no axis, or the client is not in the game.
+    pub fn set_axis(&mut self, client: TestClient, control: G::Controls, value: f32) {
+        self.with_client(client.0, |client, now| {
+            let is_moved = client.set_axis(now, control.index(), value);
+            assert!(is_moved, "the control is no axis, or the client is not in the game");
+        });
+    }
+
     /// What a client sees now, in the order in which it came into sight.
     pub fn sees(&self, client: TestClient) -> Vec<Seen> {
         self.known(client, false)
@@ -395,6 +407,11 @@ impl<G: Game> TestRoom<G> {
     /// A client's own avatar, as the client sees it; `None` if the client is not in the game.
     pub fn avatar(&self, client: TestClient) -> Option<Seen> {
         self.sees(client).into_iter().find(|seen| seen.own)
+    }
+
+    /// The static map, as a client has it; `None` before it has arrived, or without obstacles.
+    pub fn map(&self, client: TestClient) -> Option<&StaticMap> {
+        self.clients[client.0].client.map().map(AsRef::as_ref)
     }
 
     /// The events that a client has received so far, in their order.

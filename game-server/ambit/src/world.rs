@@ -511,9 +511,9 @@ impl<G> World<G> {
 
 /// # Controls
 ///
-/// The game declares what players hold down and press ([`Controls`](macro@crate::Controls)). From
-/// [`Game::input`](crate::Game::input) on these return the state of this tick; before that, in a
-/// command, that of the previous tick.
+/// The game declares what players hold down, press and move
+/// ([`Controls`](macro@crate::Controls)). From [`Game::input`](crate::Game::input) on these return
+/// the state of this tick; before that, in a command, that of the previous tick.
 impl<G: Declare> World<G> {
     /// Whether a player holds a control, or has pressed it since the previous tick, however
     /// briefly.
@@ -531,6 +531,16 @@ impl<G: Declare> World<G> {
     /// once, in one tick; for a tap that is the tick of the press.
     pub fn just_released(&self, player: impl Into<PlayerId>, control: G::Controls) -> bool {
         self.button_edges(player).just_released().down(control.index())
+    }
+
+    /// The value of an axis at this tick: -1 to 1, or for an angle radians counter-clockwise from
+    /// the east, from -pi to pi. It is 0 until the player moves it. If the player's connection
+    /// ends, an axis from -1 to 1 goes back to 0, and an angle stays.
+    ///
+    /// # Panics
+    /// If the control is declared neither as `axis` nor as `angle`.
+    pub fn axis(&self, player: impl Into<PlayerId>, control: G::Controls) -> f32 {
+        self.room.axis(player.into(), control.index())
     }
 
     /// The held controls and all press and release edges of a player at this tick.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::poses::any_pose;
 use super::{BASE_TIME, Example};
+use crate::axes::{Axes, MAX_AXES};
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
 use crate::message::{
@@ -23,6 +24,26 @@ use crate::wire::{Coder, Wire, WireError};
 
 pub(crate) const fn context(schema: &Schema, now: GameTime) -> BodyContext<'_> {
     BodyContext { schema, delay: Duration::from_millis(150), approximate_now: now }
+}
+
+/// An uplink in a game with as many axes as there can be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ExampleAxes(pub(crate) Uplink);
+
+impl Wire for ExampleAxes {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.0.wire_with_axes(MAX_AXES, coder)
+    }
+}
+
+impl Example for ExampleAxes {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let mut uplink = Uplink::example(rng);
+        if let Some(input) = &mut uplink.input {
+            input.axes = Some(Axes(std::array::from_fn(|_| rng.i8(..))));
+        }
+        Self(uplink)
+    }
 }
 
 /// A record of [`Schema::example_with_poses`].
@@ -110,7 +131,7 @@ impl Example for KeyInput {
         let samples = held[rng.usize(..=MAX_CHANGES)..].iter().map(|&keys| {
             at += Duration::from_millis(rng.u64(1..1_900) >> rng.u32(..11))
                 + Duration::from_millis(1);
-            KeySample { at, keys }
+            KeySample::new(at, keys)
         });
         Self::with_changes(now, held_before, samples.collect::<Vec<_>>())
     }

@@ -2,14 +2,16 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec, FieldType,
-    Freshness, InterestRadii, Look, ObjectKind, RefusalKind, Schema, Shape,
+    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec,
+    FieldType, Freshness, InterestRadii, Look, ObjectKind, ObstacleLook, RefusalKind, ScenerySpec,
+    Schema, Shape,
 };
 
 impl Schema {
     /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,
     /// followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`, `cast` and
-    /// `shout` (all types of fields), the refusal `tired`, the controls `left` and `jump`.
+    /// `shout` (all types of fields), the refusal `tired`, the controls `left` and `jump`, a
+    /// scenery with one look of obstacles.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -33,6 +35,12 @@ impl Schema {
             commands: commands(),
             refusals: vec![RefusalKind { name: "tired".into(), text: "you are too tired".into() }],
             controls: controls(),
+            scenery: ScenerySpec {
+                camera: Camera::Above,
+                ground: Some(0x20_4020),
+                has_grid: false,
+                obstacles: vec![ObstacleLook::new('%', 0x80_6040)],
+            },
         }
     }
 }
@@ -49,7 +57,7 @@ fn controls() -> Vec<ControlSpec> {
         label: "Jump.".into(),
         keys: vec!["space".into()],
         is_tapped: true,
-        direction: None,
+        ..ControlSpec::default()
     };
     vec![left, jump]
 }

@@ -39,7 +39,7 @@ pub mod game_to_client {
 /// The first message. A ticket admits one player to one room, once, for a short time.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Join {
-    /// The version of the game protocol that the client uses: 4 (`ambit_proto::message::VERSION`). The
+    /// The version of the game protocol that the client uses: 5 (`ambit_proto::message::VERSION`). The
     /// host refuses any other with `version_mismatch`.
     #[prost(uint32, tag = "1")]
     pub version: u32,
@@ -161,11 +161,81 @@ pub struct Schema {
     /// At most 64.
     #[prost(message, repeated, tag = "6")]
     pub refusals: ::prost::alloc::vec::Vec<RefusalKind>,
-    /// At most 32. The place of a control in this list is its bit in the keys of an input.
+    /// At most 32, of which at most 4 are axes. The place of a control in this list is its bit in the
+    /// keys of an input. An input has the values of the axes, in their order in this list.
     #[prost(message, repeated, tag = "7")]
     pub controls: ::prost::alloc::vec::Vec<Control>,
+    /// If missing: as a message without fields.
+    #[prost(message, optional, tag = "9")]
+    pub scenery: ::core::option::Option<Scenery>,
 }
-/// Something that a player holds down or presses.
+/// How a simple viewer draws the map. A viewer may ignore it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Scenery {
+    /// Where it looks from; it follows the player's avatar.
+    #[prost(enumeration = "scenery::Camera", tag = "1")]
+    pub camera: i32,
+    /// The colour of the ground, 0xRRGGBB; if missing, the viewer's own.
+    #[prost(uint32, optional, tag = "2")]
+    pub ground: ::core::option::Option<u32>,
+    /// There are no lines on the ground.
+    #[prost(bool, tag = "3")]
+    pub no_grid: bool,
+    /// At most 15. The obstacles of the static map name them by their place in this list.
+    #[prost(message, repeated, tag = "4")]
+    pub obstacles: ::prost::alloc::vec::Vec<ObstacleLook>,
+}
+/// Nested message and enum types in `Scenery`.
+pub mod scenery {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Camera {
+        /// Players turn and tilt it around the avatar.
+        Around = 0,
+        /// From above, at a fixed angle.
+        Above = 1,
+    }
+    impl Camera {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Around => "AROUND",
+                Self::Above => "ABOVE",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "AROUND" => Some(Self::Around),
+                "ABOVE" => Some(Self::Above),
+                _ => None,
+            }
+        }
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ObstacleLook {
+    /// A Unicode character for displays of text, not a control character or a space.
+    #[prost(uint32, tag = "1")]
+    pub glyph: u32,
+    /// 0xRRGGBB.
+    #[prost(uint32, tag = "2")]
+    pub colour: u32,
+}
+/// Something that a player holds down, presses or moves.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Control {
     /// Consists of a-z, 0-9, _ and -.
@@ -175,7 +245,8 @@ pub struct Control {
     #[prost(string, tag = "2")]
     pub label: ::prost::alloc::string::String,
     /// At most 4 of a keyboard, each of one control only: the key of a browser's KeyboardEvent in
-    /// lower case, with "space" for the space bar.
+    /// lower case, with "space" for the space bar. Those of a linear axis come in pairs: the first
+    /// moves it to 1, the second to -1. An angle has none.
     #[prost(string, repeated, tag = "3")]
     pub keys: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Only the press counts, not how long it is held.
@@ -184,6 +255,9 @@ pub struct Control {
     /// A way on the map. A client whose picture is turned gives players the ways that they see.
     #[prost(enumeration = "control::Direction", tag = "5")]
     pub direction: i32,
+    /// Whether it is an axis. One is neither tapped nor a direction.
+    #[prost(enumeration = "control::Axis", tag = "6")]
+    pub axis: i32,
 }
 /// Nested message and enum types in `Control`.
 pub mod control {
@@ -230,6 +304,47 @@ pub mod control {
                 "NORTH" => Some(Self::North),
                 "WEST" => Some(Self::West),
                 "SOUTH" => Some(Self::South),
+                _ => None,
+            }
+        }
+    }
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Axis {
+        NoAxis = 0,
+        /// From -1 to 1: a signed byte, -127 to 127; -128 counts as -127.
+        Linear = 1,
+        /// Counter-clockwise from the east: a byte, 256 to a turn.
+        Angle = 2,
+    }
+    impl Axis {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::NoAxis => "NO_AXIS",
+                Self::Linear => "LINEAR",
+                Self::Angle => "ANGLE",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "NO_AXIS" => Some(Self::NoAxis),
+                "LINEAR" => Some(Self::Linear),
+                "ANGLE" => Some(Self::Angle),
                 _ => None,
             }
         }

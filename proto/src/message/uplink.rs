@@ -3,11 +3,13 @@
 //!
 //! [`super`] describes the bits. The link repeats nothing of it: the next datagram contains the
 //! newest state. Changes of the controls must not get lost, so each datagram contains them until
-//! one of them is acknowledged.
+//! one of them is acknowledged. Of the axes only the newest values count: they are in each input,
+//! and in no change. How many there are, both ends know by the schema.
 
 use std::time::Duration;
 
 use super::body::{STAMP_BITS, low_time_bits, nearest_time};
+use crate::axes::{Axes, MAX_AXES};
 use crate::keymap::{CONTROLS, KeySample, Keymap};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, Wire, WireError};
@@ -49,6 +51,9 @@ pub struct KeyInput {
     pub keys: Keymap,
     /// The low 24 bits of the room's milliseconds, as the client estimates them.
     pub at_low_bits: u32,
+    /// The axes at that moment; those that the game does not declare are not sent. A reader sets it
+    /// if the game has any.
+    pub axes: Option<Axes>,
     /// The newest first, [`MAX_CHANGES`] at most.
     changes: Vec<KeyChange>,
 }
@@ -65,7 +70,7 @@ struct KeyChange {
 impl KeyInput {
     /// These controls, held at `now`, without changes.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
-        Self { keys, at_low_bits: low_time_bits(now), changes: Vec::new() }
+        Self { keys, at_low_bits: low_time_bits(now), axes: None, changes: Vec::new() }
     }
 
     /// The input at `now`, with a change for each of `samples` that differs from the one before it.
@@ -102,7 +107,12 @@ impl KeyInput {
             changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
             "too many changes, or too old ones"
         );
-        Self { keys, at_low_bits: low_time_bits(now), changes }
+        Self { keys, at_low_bits: low_time_bits(now), axes: None, changes }
+    }
+
+    /// The same input with these axes.
+    pub fn with_axes(self, axes: Option<Axes>) -> Self {
+        Self { axes, ..self }
     }
 
     /// Whether it contains changes.
@@ -116,9 +126,9 @@ impl KeyInput {
     }
 
     /// The changes, oldest first, and after them the current sample, which equals the newest change
-    /// or is later. `near` as in [`KeyInput::at`].
+    /// or is later. Both of these have the axes. `near` as in [`KeyInput::at`].
     pub fn samples(&self, near: GameTime) -> impl Iterator<Item = KeySample> {
-        let newest = KeySample { at: self.at(near), keys: self.keys };
+        let newest = KeySample { at: self.at(near), keys: self.keys, axes: self.axes };
         let mut age_ms = self.changes.iter().map(|change| change.before_ms).sum::<u64>();
         // Undo all changes; then apply them one by one, the oldest first.
         let mut keys =
@@ -127,7 +137,7 @@ impl KeyInput {
             keys.0 ^= change.toggled.0;
             let at = newest.at.saturating_sub(Duration::from_millis(age_ms));
             age_ms -= change.before_ms;
-            KeySample { at, keys }
+            KeySample { at, keys, axes: newest.axes.filter(|_| at == newest.at) }
         });
         changes.chain([newest])
     }
@@ -154,22 +164,42 @@ impl Uplink {
     }
 }
 
-/// Reads the bits after the link's part of a datagram; `None` if there is no body.
-pub fn read_uplink(mut reader: Reader<'_>) -> Result<Option<Uplink>, WireError> {
+/// Reads the bits after the link's part of a datagram, in a game with so many axes; `None` if there
+/// is no body.
+pub fn read_uplink(mut reader: Reader<'_>, axes: usize) -> Result<Option<Uplink>, WireError> {
     if reader.remaining_bits() < 8 {
         return Ok(None); // The padding of the datagram.
     }
     let mut uplink = Uplink::default();
-    uplink.wire(&mut reader)?;
+    uplink.wire_with_axes(axes, &mut reader)?;
     reader.finish()?;
     Ok(Some(uplink))
 }
 
+impl Uplink {
+    /// The format in a game with so many axes, at most [`MAX_AXES`].
+    pub fn wire_with_axes<C: Coder>(
+        &mut self,
+        axes: usize,
+        coder: &mut C,
+    ) -> Result<(), WireError> {
+        coder.option(&mut self.report)?;
+        let mut has_input = self.input.is_some();
+        coder.flag(&mut has_input)?;
+        if C::READS {
+            self.input = has_input.then(KeyInput::default);
+        }
+        if let Some(input) = &mut self.input {
+            input.wire_with_axes(axes, coder)?;
+        }
+        wire_lost_track(&mut self.lost_track, coder)
+    }
+}
+
+/// In a game without axes.
 impl Wire for Uplink {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.option(&mut self.report)?;
-        coder.option(&mut self.input)?;
-        wire_lost_track(&mut self.lost_track, coder)
+        self.wire_with_axes(0, coder)
     }
 }
 
@@ -180,13 +210,31 @@ impl Wire for LatenessReport {
     }
 }
 
-/// 24 bits of time, the keys, 5 bits for the number of changes, and the changes.
+/// In a game without axes.
 impl Wire for KeyInput {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.wire_with_axes(0, coder)
+    }
+}
+
+impl KeyInput {
+    /// 24 bits of time, the keys, 8 bits for each axis, 5 bits for the number of changes, and the
+    /// changes.
+    fn wire_with_axes<C: Coder>(&mut self, axes: usize, coder: &mut C) -> Result<(), WireError> {
+        assert!(axes <= MAX_AXES, "{axes} axes, at most {MAX_AXES} are possible");
         let mut low_bits = u64::from(self.at_low_bits);
         coder.bits(&mut low_bits, STAMP_BITS)?;
         self.at_low_bits = low_bits as u32;
         wire_keys(&mut self.keys, coder)?;
+        let mut values = self.axes.unwrap_or_default();
+        for axis in &mut values.0[..axes] {
+            let mut step = axis.cast_unsigned();
+            coder.u8(&mut step)?;
+            *axis = step.cast_signed();
+        }
+        if C::READS {
+            self.axes = (axes > 0).then_some(values);
+        }
         let mut age_ms = 0;
         let mut least_ms = 0;
         coder.list_with(&mut self.changes, MAX_CHANGES, |coder, change| {
@@ -257,10 +305,58 @@ mod tests {
         assert_eq!(encode(&mut uplink).len(), 6);
         assert!(!uplink.asks_for_ack() && !uplink.is_empty());
         let change =
-            KeySample { at: now.saturating_sub(Duration::from_millis(50)), keys: Keymap(0b1_0100) };
+            KeySample::new(now.saturating_sub(Duration::from_millis(50)), Keymap(0b1_0100));
         uplink.input = Some(KeyInput::with_changes(now, Keymap(0b1_0000), [change]));
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5 + 10 + 6);
         assert!(uplink.asks_for_ack());
+    }
+
+    /// The bits of these inputs before there were axes.
+    #[test]
+    fn a_game_without_axes_sends_not_one_bit_for_them() {
+        let now = GameTime::from_millis(123_456_789);
+        let at = |before| now.saturating_sub(Duration::from_millis(before));
+        let changes = [(300, 1), (50, 0b1_0001), (0, 0)];
+        let changes = changes.map(|(before, keys)| KeySample::new(at(before), Keymap(keys)));
+        for (keys, changes, bits) in [
+            (0, &changes[..0], 24 + 5 + 5),
+            (0xffff_ffff, &changes[..0], 24 + 40 + 5),
+            (0, &changes[..1], 24 + 5 + 5 + (15 + 6)),
+            (0, &changes[..], 24 + 5 + 5 + (5 + 1 + 10) + (10 + 6) + (10 + 6)),
+        ] {
+            let held = changes.last().map_or(keys, |_| 0);
+            let mut input = KeyInput::with_changes(now, Keymap(held), changes.iter().copied());
+            assert_eq!(measure(&mut input), bits, "{input:?}");
+            let without = encode(&mut input);
+            input.axes = Some(Axes([1, -2, 3, -4]));
+            assert_eq!(encode(&mut input), without, "a client whose game has none");
+            for axes in 0..=MAX_AXES {
+                let mut measure = crate::wire::Measure::new();
+                input.wire_with_axes(axes, &mut measure).expect("measuring cannot fail");
+                assert_eq!(measure.bits(), bits + 8 * axes);
+            }
+        }
+    }
+
+    #[test]
+    fn the_axes_of_an_input_are_those_of_its_newest_sample() {
+        let at = GameTime::from_millis;
+        let axes = Some(Axes([127, -127, -128, 0]));
+        for now in [40, 45] {
+            let pressed = [KeySample::new(at(20), Keymap(1)), KeySample::new(at(40), Keymap(3))];
+            let input = KeyInput::with_changes(at(now), Keymap(0), pressed);
+            let mut uplink =
+                Uplink { input: Some(KeyInput { axes, ..input }), ..Uplink::default() };
+            let mut bytes = Vec::new();
+            let mut writer = crate::wire::Writer::new(&mut bytes);
+            uplink.wire_with_axes(3, &mut writer).expect("writing cannot fail");
+            writer.finish();
+            let read = read_uplink(Reader::new(&bytes), 3).expect("it is valid").expect("a body");
+            assert_eq!(read, uplink);
+            let samples = read.input.expect("an input").samples(at(now)).collect::<Vec<_>>();
+            let has_axes = samples.iter().map(|sample| sample.axes == axes);
+            assert_eq!(has_axes.collect::<Vec<_>>(), [false, now == 40, true]);
+        }
     }
 
     #[test]
@@ -273,13 +369,13 @@ mod tests {
             for _ in 0..rng.usize(..=MAX_CHANGES) {
                 at += rng.u64(1..2_000);
                 keys.0 ^= if rng.bool() { 1 << rng.u32(..32) } else { rng.u32(1..) };
-                samples.push(KeySample { at: GameTime::from_millis(at), keys });
+                samples.push(KeySample::new(GameTime::from_millis(at), keys));
             }
             let now = GameTime::from_millis(at + if rng.bool() { 0 } else { rng.u64(..500) });
             let read: KeyInput =
                 decode(&encode(&mut KeyInput::with_changes(now, held_before, samples.clone())))
                     .expect("the encoding is valid");
-            samples.push(KeySample { at: now, keys });
+            samples.push(KeySample::new(now, keys));
             let near = now + Duration::from_secs(rng.u64(..3_600));
             assert_eq!(read.samples(near).collect::<Vec<_>>(), samples, "seed {seed}");
         }
@@ -289,10 +385,9 @@ mod tests {
     fn an_empty_change_is_not_sent() {
         let at = GameTime::from_millis;
         let samples = [(10, 1), (20, 1), (30, 0), (40, 0)]
-            .map(|(ms, keys)| KeySample { at: at(ms), keys: Keymap(keys) });
+            .map(|(ms, keys)| KeySample::new(at(ms), Keymap(keys)));
         let input = KeyInput::with_changes(at(45), Keymap(1), samples);
-        let expected =
-            [(30, 0), (45, 0)].map(|(ms, keys)| KeySample { at: at(ms), keys: Keymap(keys) });
+        let expected = [(30, 0), (45, 0)].map(|(ms, keys)| KeySample::new(at(ms), Keymap(keys)));
         assert_eq!(input.samples(at(45)).collect::<Vec<_>>(), expected);
     }
 
@@ -349,8 +444,8 @@ mod tests {
 
     #[test]
     fn padding_reads_as_an_empty_uplink() {
-        assert_eq!(read_uplink(Reader::new(&[])), Ok(None));
-        assert_eq!(read_uplink(Reader::new(&[0])), Ok(Some(Uplink::default())));
-        assert_eq!(read_uplink(Reader::new(&[0, 0])), Err(WireError::TrailingBits));
+        assert_eq!(read_uplink(Reader::new(&[]), 4), Ok(None));
+        assert_eq!(read_uplink(Reader::new(&[0]), 0), Ok(Some(Uplink::default())));
+        assert_eq!(read_uplink(Reader::new(&[0, 0]), 4), Err(WireError::TrailingBits));
     }
 }

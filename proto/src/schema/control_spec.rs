@@ -1,5 +1,6 @@
-//! The controls of a game: what a player holds down or presses.
+//! The controls of a game: what a player holds down, presses, or moves.
 
+use super::{AxisKind, MAX_AXES};
 use super::{SchemaError, SchemaPath, SchemaProblem};
 
 /// The highest number of default keys of a control.
@@ -13,13 +14,18 @@ pub struct ControlSpec {
     /// One line for users; may be empty.
     pub label: String,
     /// The default keys of a keyboard, at most [`MAX_KEYS`], each of one control only: the `key` of
-    /// a browser's `KeyboardEvent` in lower case, with `space` for the space bar.
+    /// a browser's `KeyboardEvent` in lower case, with `space` for the space bar. Those of a linear
+    /// axis come in pairs: the first moves it to 1, the second to -1. An angle has none: a client
+    /// with a pointer takes the direction from the own avatar to it.
     pub keys: Vec<String>,
     /// Only the press counts, not how long it is held.
     pub is_tapped: bool,
     /// The way on the map that it stands for. A client whose picture is turned gives players the
     /// ways that they see.
     pub direction: Option<Direction>,
+    /// Whether it is an axis, and which; `None` for what is held down or pressed. An axis is not
+    /// tapped and stands for no direction.
+    pub axis: Option<AxisKind>,
 }
 
 /// A way on the map.
@@ -33,6 +39,18 @@ pub enum Direction {
     West,
     /// Towards smaller y.
     South,
+}
+
+impl ControlSpec {
+    /// Whether it has nothing that is only for other controls.
+    fn is_proper_axis(&self) -> bool {
+        match self.axis {
+            None => true,
+            Some(_) if self.is_tapped || self.direction.is_some() => false,
+            Some(AxisKind::Linear) => self.keys.len().is_multiple_of(2),
+            Some(AxisKind::Angle) => self.keys.is_empty(),
+        }
+    }
 }
 
 /// The controls of a game as an enum, for the game and for clients that know it
@@ -64,12 +82,15 @@ pub(super) fn check_controls(
 ) -> Result<(), SchemaError> {
     place.check_words("control", controls.iter().map(|control| &control.name))?;
     place.check_words("key", controls.iter().flat_map(|control| &control.keys))?;
+    let axes = controls.iter().filter(|control| control.axis.is_some()).count();
+    place.check_count("axes", axes, MAX_AXES)?;
     controls.iter().try_for_each(|control| {
         let place = place.child("control", &control.name);
         place.check_count("keys", control.keys.len(), MAX_KEYS)?;
         place.check_user_text(&control.label)?;
         let mut same = controls.iter().filter(|other| other.direction == control.direction);
         let is_unique = control.direction.is_none() || same.nth(1).is_none();
-        place.ensure(is_unique, || SchemaProblem::DirectionTaken)
+        place.ensure(is_unique, || SchemaProblem::DirectionTaken)?;
+        place.ensure(control.is_proper_axis(), || SchemaProblem::BadAxis)
     })
 }

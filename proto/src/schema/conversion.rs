@@ -4,14 +4,16 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Direction, EventKind,
-    FieldSpec, FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS,
-    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_REFUSALS, ObjectKind,
-    PosePresentation, RefusalKind, Schema, SchemaError, SchemaPath, SchemaProblem, Shape,
+    Camera, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Direction,
+    EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS,
+    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS,
+    ObjectKind, ObstacleLook, PosePresentation, RefusalKind, ScenerySpec, Schema, SchemaError,
+    SchemaPath, SchemaProblem, Shape,
 };
+use crate::axes::AxisKind;
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
-use crate::control::game::control::Direction as PbDirection;
+use crate::control::game::control::{Axis as PbAxis, Direction as PbDirection};
 use crate::control::game::field::Type as PbType;
 use crate::control::game::pose::Turn as PbTurn;
 use crate::keymap::CONTROLS;
@@ -55,6 +57,7 @@ impl TryFrom<pb::Schema> for Schema {
                 .into_iter()
                 .map(|control| read_control(&place, control))
                 .collect::<Result<_, _>>()?,
+            scenery: read_scenery(&place, message.scenery.unwrap_or_default())?,
         };
         schema.check()?;
         Ok(schema)
@@ -102,12 +105,39 @@ fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec,
         Ok(PbDirection::South) => Some(Direction::South),
         Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "direction" })),
     };
+    let axis = match message.axis.try_into() {
+        Ok(PbAxis::NoAxis) => None,
+        Ok(PbAxis::Linear) => Some(AxisKind::Linear),
+        Ok(PbAxis::Angle) => Some(AxisKind::Angle),
+        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "axis" })),
+    };
     Ok(ControlSpec {
         name: message.name,
         label: message.label,
         keys: message.keys,
         is_tapped: message.tapped,
         direction,
+        axis,
+    })
+}
+
+fn read_scenery(place: &SchemaPath, message: pb::Scenery) -> Result<ScenerySpec, SchemaError> {
+    place.check_count("looks of obstacles", message.obstacles.len(), MAX_OBSTACLE_LOOKS)?;
+    let unknown = |what| place.error(SchemaProblem::Unknown { what });
+    let camera = match message.camera.try_into() {
+        Ok(pb::scenery::Camera::Around) => Camera::Around,
+        Ok(pb::scenery::Camera::Above) => Camera::Above,
+        Err(_) => return Err(unknown("camera")),
+    };
+    let looks = message.obstacles.into_iter().map(|look| {
+        let glyph = char::from_u32(look.glyph).ok_or_else(|| unknown("glyph"))?;
+        Ok(ObstacleLook { glyph, colour: look.colour })
+    });
+    Ok(ScenerySpec {
+        camera,
+        ground: message.ground,
+        has_grid: !message.no_grid,
+        obstacles: looks.collect::<Result<_, _>>()?,
     })
 }
 
@@ -240,6 +270,27 @@ impl From<&Schema> for pb::Schema {
             commands: schema.commands.iter().map(pb::CommandKind::from).collect(),
             refusals: schema.refusals.iter().map(pb::RefusalKind::from).collect(),
             controls: schema.controls.iter().map(pb::Control::from).collect(),
+            scenery: Some((&schema.scenery).into()),
+        }
+    }
+}
+
+impl From<&ScenerySpec> for pb::Scenery {
+    fn from(scenery: &ScenerySpec) -> Self {
+        let camera = match scenery.camera {
+            Camera::Around => pb::scenery::Camera::Around,
+            Camera::Above => pb::scenery::Camera::Above,
+        };
+        let looks = scenery.obstacles.iter();
+        let looks = looks.map(|&ObstacleLook { glyph, colour }| pb::ObstacleLook {
+            glyph: glyph.into(),
+            colour,
+        });
+        Self {
+            camera: camera.into(),
+            ground: scenery.ground,
+            no_grid: !scenery.has_grid,
+            obstacles: looks.collect(),
         }
     }
 }
@@ -253,12 +304,18 @@ impl From<&ControlSpec> for pb::Control {
             Some(Direction::West) => PbDirection::West,
             Some(Direction::South) => PbDirection::South,
         };
+        let axis = match control.axis {
+            None => PbAxis::NoAxis,
+            Some(AxisKind::Linear) => PbAxis::Linear,
+            Some(AxisKind::Angle) => PbAxis::Angle,
+        };
         Self {
             name: control.name.clone(),
             label: control.label.clone(),
             keys: control.keys.clone(),
             tapped: control.is_tapped,
             direction: direction.into(),
+            axis: axis.into(),
         }
     }
 }
@@ -420,10 +477,29 @@ mod tests {
     }
 
     #[test]
+    fn a_scenery_that_does_not_decode_is_an_error() {
+        check("schema", "camera", |schema| {
+            schema.scenery.as_mut().expect("it is set").camera = 2;
+        });
+        check("schema", "glyph", |schema| {
+            schema.scenery.as_mut().expect("it is set").obstacles[0].glyph = 0xd800;
+        });
+        let mut message = pb::Schema::from(&Schema::example());
+        message.scenery = None;
+        let read = Schema::try_from(message).expect("a schema without a scenery");
+        assert_eq!(read.scenery, ScenerySpec::default());
+    }
+
+    #[test]
     fn a_control_in_an_unknown_direction_is_an_error() {
         check("schema, control \"left\"", "direction", |schema| {
             schema.controls[0].direction = 9;
         });
+    }
+
+    #[test]
+    fn an_axis_of_an_unknown_kind_is_an_error() {
+        check("schema, control \"left\"", "axis", |schema| schema.controls[0].axis = 9);
     }
 
     #[test]

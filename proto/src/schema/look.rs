@@ -1,5 +1,6 @@
 //! How a simple viewer draws the objects of a kind.
 
+use super::scenery::{is_colour, is_visible};
 use super::{Codec, ComponentSpec};
 
 /// How a simple viewer draws the objects of a kind: hints, which a viewer may ignore.
@@ -49,8 +50,8 @@ impl Default for Look {
 impl Look {
     pub(super) fn is_valid(&self, components: &[ComponentSpec]) -> bool {
         let codec_of = |index: u8| components.get(usize::from(index)).map(|spec| spec.codec);
-        !(self.glyph.is_control() || self.glyph.is_whitespace())
-            && self.colour <= 0xff_ffff
+        is_visible(self.glyph)
+            && is_colour(self.colour)
             && (0.01..=1_000.0).contains(&self.size_m)
             && self.bar.is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
             && self.label.is_none_or(|label| matches!(codec_of(label), Some(Codec::Text { .. })))

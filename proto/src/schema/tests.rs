@@ -150,6 +150,29 @@ fn a_look_can_be_drawn() {
 }
 
 #[test]
+fn a_scenery_can_be_drawn() {
+    let good = Schema::example().scenery;
+    let looks = |glyph, colour, count| ScenerySpec {
+        obstacles: vec![ObstacleLook { glyph, colour }; count],
+        ..good.clone()
+    };
+    for scenery in [
+        ScenerySpec { ground: Some(0x100_0000), ..good.clone() },
+        looks(' ', 0, 1),
+        looks('\u{7}', 0, 1),
+        looks('#', 0x100_0000, 1),
+        looks('#', 0, MAX_OBSTACLE_LOOKS + 1),
+    ] {
+        check("schema", |schema| {
+            schema.scenery = scenery.clone();
+            SchemaProblem::BadScenery { scenery }
+        });
+    }
+    let schema = Schema { scenery: looks('#', 0xff_ffff, MAX_OBSTACLE_LOOKS), ..Schema::example() };
+    assert_eq!(schema.check(), Ok(()));
+}
+
+#[test]
 fn unreadable_and_repeated_names_are_refused() {
     for name in [String::new(), "x".repeat(33), "ü".repeat(17), "a\nb".into()] {
         check(&format!("schema, game {name:?}"), |schema| {
@@ -345,4 +368,43 @@ fn controls_have_names_and_keys_of_their_own() {
         schema.controls[1].direction = Some(Direction::West);
         SchemaProblem::DirectionTaken
     });
+}
+
+#[test]
+fn axes_are_few_and_have_only_what_axes_have() {
+    let axis = |name: &str, axis, keys: &[&str]| ControlSpec {
+        name: name.into(),
+        keys: keys.iter().map(|&key| key.into()).collect(),
+        axis: Some(axis),
+        ..ControlSpec::default()
+    };
+    let with = |added: &[ControlSpec]| {
+        let mut schema = Schema::example();
+        schema.controls.extend_from_slice(added);
+        schema
+    };
+    let throttle = axis("throttle", AxisKind::Linear, &["w", "s", "arrowup", "arrowdown"]);
+    let aim = axis("aim", AxisKind::Angle, &[]);
+    let schema = with(&[aim.clone(), throttle.clone()]);
+    assert_eq!(schema.check(), Ok(()));
+    let axes: Vec<_> = schema.axes().collect();
+    assert_eq!(axes, [(2, AxisKind::Angle), (3, AxisKind::Linear)]);
+    assert_eq!(schema.axis(3), Some((1, AxisKind::Linear)));
+    assert_eq!((schema.axis(0), schema.axis(4)), (None, None));
+    assert_eq!(schema.keymap(["left", "aim"]), Err("aim"), "an axis is not held");
+    for bad in [
+        ControlSpec { is_tapped: true, ..aim.clone() },
+        ControlSpec { direction: Some(Direction::East), ..aim },
+        axis("aim", AxisKind::Angle, &["q", "e"]),
+        axis("aim", AxisKind::Linear, &["q"]),
+    ] {
+        let refused = with(&[bad]).check().expect_err("it is no axis");
+        assert_eq!(refused.place, "schema, control \"aim\"");
+        assert_eq!(refused.problem, SchemaProblem::BadAxis);
+    }
+    let names = ["a", "b", "c", "d", "e"];
+    let many = names.map(|name| axis(name, AxisKind::Angle, &[]));
+    let too_many = SchemaProblem::TooMany { what: "axes", count: 5, max: 4 };
+    assert_eq!(with(&many).check().map_err(|error| error.problem), Err(too_many));
+    assert_eq!(with(&many[1..]).check(), Ok(()));
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::json::{Json, object};
 use super::test_vector::TestVector;
 use super::values;
+use crate::axes::{Axes, AxisKind};
 use crate::ids::Alias;
 use crate::keymap::{CONTROLS, KeySample, Keymap};
 use crate::message::{
@@ -13,7 +14,7 @@ use crate::message::{
 use crate::schema::{FieldSpec, FieldType, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
-use crate::wire::{Reader, decode, encode};
+use crate::wire::{Reader, Writer, decode, encode};
 
 const NOW: GameTime = GameTime::from_millis(20_000_123);
 
@@ -60,6 +61,17 @@ fn uplinks() -> Vec<TestVector> {
             "The low bits of the number of a datagram.",
             Uplink { lost_track: Some(0x1233), ..Uplink::default() },
             0,
+        ),
+        uplink_with_axes(
+            "uplink-axes",
+            "In a game with a linear axis, an angle and another linear one: -1/2, a quarter of a \
+             turn clockwise, and 1. Control 2 went down 50 ms before the sample.",
+            Uplink {
+                input: Some(key_input(0, [(50, 0b100)]).with_axes(Some(Axes([-64, -64, 127, 0])))),
+                ..Uplink::default()
+            },
+            0,
+            &[AxisKind::Linear, AxisKind::Angle, AxisKind::Linear],
         ),
         uplink(
             "uplink-all",
@@ -167,36 +179,52 @@ fn key_input<const N: usize>(held_before: u32, changes: [(u64, u32); N]) -> KeyI
     if N == 0 {
         return KeyInput::new(Keymap(held_before), NOW);
     }
-    let samples = changes.map(|(before_ms, keys)| KeySample {
-        at: NOW.saturating_sub(Duration::from_millis(before_ms)),
-        keys: Keymap(keys),
+    let samples = changes.map(|(before_ms, keys)| {
+        KeySample::new(NOW.saturating_sub(Duration::from_millis(before_ms)), Keymap(keys))
     });
     KeyInput::with_changes(NOW, Keymap(held_before), samples)
 }
 
-fn uplink(
+fn uplink(name: &'static str, about: &'static str, value: Uplink, held_before: u32) -> TestVector {
+    uplink_with_axes(name, about, value, held_before, &[])
+}
+
+fn uplink_with_axes(
     name: &'static str,
     about: &'static str,
     mut value: Uplink,
     held_before: u32,
+    axes: &[AxisKind],
 ) -> TestVector {
-    let bytes = encode(&mut value);
-    let read =
-        read_uplink(Reader::new(&bytes)).expect("the encoding is valid").expect("there is a body");
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes);
+    value.wire_with_axes(axes.len(), &mut writer).expect("writing cannot fail");
+    writer.finish();
+    let read = read_uplink(Reader::new(&bytes), axes.len());
+    let read = read.expect("the encoding is valid").expect("there is a body");
     assert_eq!(read, value, "{name}");
     let report = read.report.map(|report| object! { received: report.received, late: report.late });
-    let input = read.input.map(|input| input_value(&input, held_before));
+    let input = read.input.map(|input| input_value(&input, held_before, axes));
+    let kinds = axes.iter().map(|kind| match kind {
+        AxisKind::Linear => Json::from("linear"),
+        AxisKind::Angle => Json::from("angle"),
+    });
     TestVector {
         name,
         about,
-        context: object! { from: "client", part: "body", now: values::time(NOW) },
+        context: object! {
+            from: "client",
+            part: "body",
+            now: values::time(NOW),
+            axes: kinds.collect::<Json>(),
+        },
         bytes,
         value: object! { report: report, input: input, lost_track: read.lost_track },
     }
 }
 
 /// The changes with the times that they mean, and with what is on the wire.
-fn input_value(input: &KeyInput, held_before: u32) -> Json {
+fn input_value(input: &KeyInput, held_before: u32, axes: &[AxisKind]) -> Json {
     let samples: Vec<KeySample> = input.samples(NOW).collect();
     let (newest, changes) = samples.split_last().expect("the current sample");
     let (mut before, mut held) = (Vec::new(), held_before);
@@ -211,10 +239,13 @@ fn input_value(input: &KeyInput, held_before: u32) -> Json {
         (later, less) = (at, 1);
         object! { before: before, controls: controls.collect::<Json>(), time: values::time(at) }
     });
+    let steps = input.axes.unwrap_or_default().0;
+    let values = axes.iter().zip(steps).map(|(kind, step)| Json::from(kind.value_of(step)));
     object! {
         at: input.at_low_bits,
         time: values::time(newest.at),
         keys: input.keys.0,
+        axes: values.collect::<Json>(),
         changes: changes.collect::<Json>(),
     }
 }

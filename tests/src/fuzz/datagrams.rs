@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use ambit_proto::axes::MAX_AXES;
 use ambit_proto::examples::{self, Format};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{BodyContext, DatagramBody, read_body, write_poses};
@@ -37,7 +38,10 @@ pub fn notice(data: &[u8]) -> Reached {
 
 /// The body of a client's datagram.
 pub fn uplink(data: &[u8]) -> Reached {
-    let _ = ambit_proto::message::read_uplink(Reader::new(data));
+    for axes in 0..=MAX_AXES {
+        let _ = ambit_proto::message::read_uplink(Reader::new(data), axes);
+    }
+    check(format_named("message.uplink_axes"), data);
     check(format_named("message.uplink"), data)
 }
 

@@ -411,6 +411,8 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
             .map(button => button.ariaLabel);";
         let declared = json!(["turn-left", "turn-right", "accelerate", "brake", "fire"]);
         assert_eq!(ann.run(offered, json!({})).await?, declared);
+        let camera = "return document.querySelector('canvas.picture').dataset.camera;";
+        assert_eq!(ann.run(camera, json!({})).await?, json!("above"), "as the game declares");
 
         // Counter-clockwise with the left key, clockwise with the right one. The ship still turns
         // for a while after the last key is up, and a hit gives it another heading at once.

@@ -8,6 +8,7 @@
 
 mod bits;
 mod link;
+mod map;
 mod records;
 mod replica;
 mod uplink;
@@ -127,7 +128,7 @@ async fn drive(game: &RawClient, joined: &Joined) -> Result<PlainReplica> {
     let began = Instant::now();
     let mut link = PlainLink::new(joined.now_us);
     let mut replica = PlainReplica::new(joined);
-    let mut controls = Controls::default();
+    let mut controls = Controls::new(joined);
     let mut sends = tokio::time::interval(SEND_INTERVAL);
     let (mut arrived, mut last_pose) = (0_u64, Duration::ZERO);
     loop {

@@ -64,8 +64,8 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
     assert!(usable < Duration::from_millis(300), "{usable:?}");
     let map = measured.system.user(late).client.map().expect("the map has arrived");
     assert_eq!(
-        map.boxes.len(),
-        measured.system.room(room).expect("the room runs").world().statics().boxes().len()
+        map.obstacles.len(),
+        measured.system.room(room).expect("the room runs").world().statics().obstacles().len()
     );
 }
 

@@ -1,7 +1,7 @@
 //! A bot with the profile `monkey`: it plays any game by its schema, badly.
 //!
-//! The schema and the objects in sight go in; valid, absurd and malformed commands and random keys
-//! come out. No clock and no I/O; random decisions follow from the seed.
+//! The schema and the objects in sight go in; valid, absurd and malformed commands, random keys and
+//! random values of axes come out. No clock and no I/O; random decisions follow from the seed.
 
 use ambit_proto::ids::Alias;
 use ambit_proto::keymap::Keymap;
@@ -27,6 +27,8 @@ pub(crate) enum MonkeyAct {
     /// A message that is perhaps no command.
     Message(Vec<u8>),
     Keys(Keymap),
+    /// A control that is an axis, and a value that may be absurd.
+    Axis(u8, f32),
 }
 
 impl MonkeyBot {
@@ -41,6 +43,9 @@ impl MonkeyBot {
         map: (f32, f32),
         in_sight: &[u32],
     ) -> MonkeyAct {
+        if let Some(axis) = self.axis(schema) {
+            return axis;
+        }
         match self.rng.u8(..10) {
             0 => MonkeyAct::Keys(Keymap(self.rng.u32(..) & self.rng.u32(..))),
             1 => {
@@ -51,6 +56,18 @@ impl MonkeyBot {
                 .valid_command(schema, map, in_sight)
                 .map_or(MonkeyAct::Keys(Keymap(self.rng.u32(..))), MonkeyAct::Command),
         }
+    }
+
+    /// In a game with axes, one in four acts moves one of them.
+    fn axis(&mut self, schema: &Schema) -> Option<MonkeyAct> {
+        let count = schema.axes().count();
+        if count == 0 || self.rng.u8(..4) != 0 {
+            return None;
+        }
+        let (control, _) = schema.axes().nth(self.rng.usize(..count))?;
+        let value = self.rng.choice([0.0, 1.0, -1.0, f32::NAN, f32::INFINITY, 1e30]);
+        let value = value.filter(|_| self.rng.bool());
+        Some(MonkeyAct::Axis(control, value.unwrap_or_else(|| (self.rng.f32() - 0.5) * 8.0)))
     }
 
     /// A command that the schema declares; its objects and positions may be absurd.
@@ -134,6 +151,9 @@ impl MonkeyBot {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::axes::AxisKind;
+    use ambit_proto::schema::ControlSpec;
+
     use super::*;
 
     #[test]
@@ -154,10 +174,28 @@ mod tests {
                     messages += 1;
                 }
                 MonkeyAct::Keys(_) => keys += 1,
+                MonkeyAct::Axis(..) => panic!("the game has no axis"),
             }
         }
         assert!(used.iter().all(|&used| used > 100), "{used:?}");
         assert!(seen > 50 && messages > 300 && keys > 100, "{seen} {messages} {keys}");
+    }
+
+    #[test]
+    fn a_monkey_moves_the_declared_axes() {
+        let mut schema = Schema::example();
+        for name in ["throttle", "aim"] {
+            let axis = Some(AxisKind::Angle);
+            schema.controls.push(ControlSpec { name: name.into(), axis, ..ControlSpec::default() });
+        }
+        let mut monkey = MonkeyBot::new(3);
+        let mut moved = [0; 4];
+        for _ in 0..400 {
+            if let MonkeyAct::Axis(control, _) = monkey.decide(&schema, (1.0, 1.0), &[]) {
+                moved[usize::from(control)] += 1;
+            }
+        }
+        assert!(moved[..2] == [0, 0] && moved[2..].iter().all(|&moves| moves > 20), "{moved:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use ambit_client_core::shell::{self, ClientOptions, ServerTrust};
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
+use ambit_proto::schema::{AxisKind, ControlSpec};
 use ambit_proto::time::LocalTime;
 use ambit_transport::quic::Fingerprint;
 
@@ -25,6 +26,18 @@ async fn the_keys_of_a_game_are_held_while_it_runs() {
     let unknown = SendError::UnknownControl("fly".to_owned());
     assert_eq!(game.hold_named(["jump", "fly"]), Err(unknown));
     assert!(game.schema().is_some());
+}
+
+#[tokio::test]
+async fn axes_are_set_and_keys_are_held_and_not_the_reverse() {
+    let game = game(playing());
+    assert_eq!(game.set_axis_named("throttle", 0.5), Ok(()));
+    let name = |name: &str| name.to_owned();
+    let (key, axis) = (game.set_axis_named("jump", 1.0), game.hold_named(["throttle"]));
+    assert_eq!(key, Err(SendError::NoAxis(name("jump"))));
+    assert_eq!(axis, Err(SendError::IsAxis(name("throttle"))));
+    let unknown = game.set_axis_named("fly", 1.0);
+    assert_eq!(unknown, Err(SendError::UnknownControl(name("fly"))));
 }
 
 #[tokio::test]
@@ -103,6 +116,12 @@ fn join_game(client: &mut ClientCore, now: LocalTime) {
         client.handle_world_message(now, WorldToClient { request, body });
     }
     client.handle_game_connected(now);
+    let mut schema = Schema::example();
+    schema.controls.push(ControlSpec {
+        name: "throttle".to_owned(),
+        axis: Some(AxisKind::Linear),
+        ..ControlSpec::default()
+    });
     let joined = game_pb::Joined {
         room: ROOM.0,
         now_us: 0,
@@ -113,7 +132,7 @@ fn join_game(client: &mut ClientCore, now: LocalTime) {
         cell: 10.0,
         inner: 1,
         outer: 2,
-        schema: Some((&Schema::example()).into()),
+        schema: Some((&schema).into()),
         coding: 0,
     };
     let body = Some(game_to_client::Body::Joined(joined));

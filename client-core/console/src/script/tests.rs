@@ -6,6 +6,7 @@ use ambit_client_core::client::event::{
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message::FieldValue;
+use ambit_proto::schema::{AxisKind, ControlSpec};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -74,6 +75,18 @@ fn commands_wait_until_the_game_has_started() {
     assert_eq!(harness.line("keys jump"), [ScriptStep::Hold(Keymap(0b10))]);
     assert_eq!(harness.line("keys none"), [ScriptStep::Hold(Keymap(0))]);
     assert_eq!(codes(&harness.line("keys up")), ["usage"]);
+    assert_eq!(codes(&harness.line("axis jump 1")), ["usage"]);
+    let axis = ControlSpec {
+        name: "throttle".into(),
+        axis: Some(AxisKind::Linear),
+        ..ControlSpec::default()
+    };
+    let mut schema = Schema::example();
+    schema.controls.push(axis);
+    harness.handle_event(&started(schema));
+    assert_eq!(harness.line("axis throttle -0.5"), [ScriptStep::SetAxis(2, -0.5)]);
+    assert_eq!(codes(&harness.line("axis throttle full")), ["usage"]);
+    assert_eq!(codes(&harness.line("keys throttle")), ["usage"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
-use ambit_proto::map::{StaticBox, StaticMap};
+use ambit_proto::map::{StaticMap, StaticObstacle};
 use ambit_proto::message::{
     EffectTime, FieldValue, Notice, PlainPose, Record, Uplink, end_plain_poses,
 };
@@ -311,9 +311,8 @@ fn ages_count_by_class_from_the_newest_data_of_each_object() {
 fn the_map_arrives_during_the_game_and_progress_is_reported() {
     let mut harness = ClientHarness::playing();
     let centre = |n: usize| Position::on_ground(n as f32, 5.0);
-    let boxes =
-        (0..1_000).map(|n| StaticBox { centre: centre(n), half: [1.0, 2.0, 0.5] }).collect();
-    let map = StaticMap { boxes };
+    let wall = |n| StaticObstacle::new_box(centre(n), [1.0, 2.0, 0.5], 0.0);
+    let map = StaticMap { obstacles: (0..1_000).map(wall).collect() };
     let block = map.encode();
     let now = harness.room_time().saturating_sub(ONE_WAY_DELAY).into();
     harness.host.link.send_block(now, block.clone().into()).expect("the queue is not full");

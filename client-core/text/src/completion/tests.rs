@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ambit_client_core::client::event::Welcome;
 use ambit_client_core::client::model::{ChatChannel, ChatMessage, GameListing};
 use ambit_proto::ids::RoomId;
+use ambit_proto::schema::{AxisKind, ControlSpec};
 
 use super::*;
 
@@ -57,6 +58,8 @@ fn a_command_of_the_console_is_completed_with_keywords_and_names() {
     check("keys ", &["left", "jump", "none"]);
     check("keys left,", &["jump"]);
     check("keys n", &["none"]);
+    check("axis ", &["throttle "]);
+    check("axis throttle ", &[]);
     check("wait-for st", &["started ", "stats "]);
 }
 
@@ -235,7 +238,13 @@ fn known() -> KnownNames {
     known.handle_event(&ViewEvent::Rooms { request: 0, rooms });
     known.handle_event(&chat(1, "ann"));
     known.handle_event(&chat(7, "guest 7"));
-    known.schema = Some(Arc::new(Schema::example()));
+    let mut schema = Schema::example();
+    schema.controls.push(ControlSpec {
+        name: "throttle".into(),
+        axis: Some(AxisKind::Linear),
+        ..ControlSpec::default()
+    });
+    known.schema = Some(Arc::new(schema));
     known.objects = [(7, "avatar bob"), (12, "stone")]
         .map(|(id, label)| ObjectName { id, label: label.into() })
         .into();

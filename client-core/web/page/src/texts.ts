@@ -115,6 +115,7 @@ export const texts = {
   own_values: "Your values",
   commands: "Commands",
   controls: "Controls",
+  pointer: "Pointer",
   help: "Help",
   lobby: "Chat and lobby",
   overlay: "Network (F2)",

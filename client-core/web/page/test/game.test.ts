@@ -3,10 +3,13 @@ import { test } from "node:test";
 import type { Component, Control, Direction, Kind } from "../src/ambit/ambit.js";
 import { colourByAge } from "../src/core/age_colour.js";
 import {
+  angleOfWay,
   bitsOf,
   bitsTowards,
   controlOfKey,
   hasDirections,
+  leverOfKeys,
+  stepOf,
   turnDirection,
 } from "../src/core/controls.js";
 import { ViewerCell } from "../src/core/interest.js";
@@ -34,6 +37,7 @@ const control = (name: string, keys: string[], direction: Direction | null = nul
   keys,
   tapped: false,
   direction,
+  axis: null,
 });
 const LEFT = control("left", ["a", "arrowleft"], "west");
 const RIGHT = control("right", ["d"], "east");
@@ -186,6 +190,22 @@ test("arrow keys that are no directions stay what they are", () => {
   assert.equal(bitsOf([turnLeft, thrust], [turnLeft, thrust], 2), 0b11);
   assert.equal(hasDirections([turnLeft, thrust]), false);
   assert.equal(hasDirections(CONTROLS), true);
+});
+
+test("keys move a linear axis, and a pointer gives an angle", () => {
+  const throttle: Control = { ...control("throttle", ["w", "s", "space", "x"]), axis: "linear" };
+  const aim: Control = { ...control("aim", []), axis: "angle" };
+  assert.equal(controlOfKey("w", [throttle]), undefined);
+  const lever = (...held: string[]) => leverOfKeys(held, throttle);
+  assert.deepEqual([lever(), lever("w"), lever("x"), lever(" ", "q")], [0, 1, -1, 1]);
+  assert.deepEqual([lever("w", "s"), lever("w", " ")], [0, 1]);
+  assert.equal(angleOfWay(0, -3), -Math.PI / 2);
+  assert.equal(angleOfWay(0.1, 0), undefined);
+  assert.deepEqual([stepOf(0.5, throttle), stepOf(-7, throttle)], [64, -127]);
+  assert.equal(stepOf(Math.PI, aim), stepOf(-Math.PI, aim));
+  assert.equal(stepOf(-Math.PI / 2, aim), 192);
+  // What is held has the bits of its own place, whatever axes there are before it.
+  assert.equal(bitsOf([JUMP], [throttle, JUMP], 0), 0b10);
 });
 
 test("a pointer leads an avatar straight and diagonally, and stops on it", () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CommandKind, Field, Kind, Look, Schema } from "../src/ambit/ambit.js";
+import type { CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
 import { actionsOf, CommandDraft } from "../src/core/actions.js";
-import { cameraMode, describeMesh, parseColour } from "../src/core/look.js";
+import { describeMesh, parseColour } from "../src/core/look.js";
 
 const PLACE: Field = { name: "to", type: "position", optional: false };
 const AT: Field = { name: "at", type: "position", optional: true };
@@ -27,13 +27,6 @@ test("each shape has its mesh", () => {
 test("a colour is read, and a wrong one is grey", () => {
   assert.equal(parseColour("#3080ff"), 0x3080ff);
   assert.equal(parseColour("url(x)"), 0xa0a0a0);
-});
-
-test("a game with bodies that roll is watched from around, others from above", () => {
-  const steered = kind("pose", {});
-  steered.components = [{ name: "pose", type: "pose", turn: "yaw" }];
-  assert.equal(cameraMode(schema([], [kind("path", {}), steered])), "above");
-  assert.equal(cameraMode(schema([], [kind("path", {}), kind("pose", {})])), "around");
 });
 
 test("a choice gives an action for each name, keys are suggested or digits", () => {
@@ -95,6 +88,8 @@ function command(name: string, key: string | null, fields: Field[]): CommandKind
   return { name, usage: name, help: "", key, newest_only: false, fields };
 }
 
-function schema(commands: CommandKind[], kinds: Kind[] = []): Schema {
-  return { game: "test", kinds, events: [], commands, refusals: [], controls: [] };
+function schema(commands: CommandKind[]): Schema {
+  const empty = { kinds: [], events: [], refusals: [], controls: [] };
+  const scenery: Scenery = { camera: "around", ground: null, grid: true, obstacles: [] };
+  return { game: "test", ...empty, commands, scenery };
 }

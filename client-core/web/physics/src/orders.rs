@@ -1,13 +1,14 @@
 //! The format of orders and of their results, in words of 32 bits.
 //!
-//! An order is its number and its fields; a body is its slot and its generation. Results:
+//! An order is its number and its fields; a body is its slot and its generation; an obstacle has
+//! no look. Results:
 //! - of [`PhysicsOrder::Add`]: the body;
 //! - of [`PhysicsOrder::Step`]: the number of bodies that have changed, and each with its pose;
 //! - of [`PhysicsOrder::Extrapolate`]: the pose;
 //! - of all others: none.
 
 use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::map::{StaticBox, StaticMap};
+use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 use ambit_proto::physics::BodyId;
 use ambit_proto::pose::{Motion, Pose};
 use ambit_proto::space::Position;
@@ -24,6 +25,9 @@ const SET_KEYS: u32 = 3;
 const STEP: u32 = 4;
 const SET_MAP: u32 = 5;
 const EXTRAPOLATE: u32 = 6;
+
+/// The form of a cylinder; that of a box is its turn.
+const ROUND: u32 = 256;
 
 /// A call of a function of `SharedPhysics`.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +64,8 @@ impl PhysicsOrder {
             }
             PhysicsOrder::Step => words.extend([STEP]),
             PhysicsOrder::SetMap(map) => {
-                words.extend([SET_MAP, map.boxes.len() as u32]);
-                let boxes = map.boxes.iter();
-                words.extend(boxes.flat_map(box_metres).map(f32::to_bits));
+                words.extend([SET_MAP, map.obstacles.len() as u32]);
+                words.extend(map.obstacles.iter().flat_map(obstacle_words));
             }
             PhysicsOrder::Extrapolate { kind, frames, pose } => {
                 words.extend([EXTRAPOLATE, (*kind).into(), *frames]);
@@ -130,8 +133,8 @@ impl<'w> WordReader<'w> {
             STEP => PhysicsOrder::Step,
             SET_MAP => {
                 let count = self.word()?;
-                let boxes = (0..count).map(|_| self.static_box());
-                PhysicsOrder::SetMap(StaticMap { boxes: boxes.collect::<Option<_>>()? })
+                let obstacles = (0..count).map(|_| self.obstacle());
+                PhysicsOrder::SetMap(StaticMap { obstacles: obstacles.collect::<Option<_>>()? })
             }
             EXTRAPOLATE => PhysicsOrder::Extrapolate {
                 kind: self.byte()?,
@@ -142,10 +145,17 @@ impl<'w> WordReader<'w> {
         })
     }
 
-    fn static_box(&mut self) -> Option<StaticBox> {
+    fn obstacle(&mut self) -> Option<StaticObstacle> {
+        let form = self.word()?;
         let [x, y, z, half @ ..] = self.words::<6>()?.map(f32::from_bits);
-        let centre = Position::new(x, y, z);
-        Some(StaticBox { centre, half })
+        let shape = match u8::try_from(form) {
+            Ok(turn) => ObstacleShape::Box { half, turn },
+            Err(_) if form == ROUND => {
+                ObstacleShape::Cylinder { radius: half[0], half_height: half[2] }
+            }
+            Err(_) => return None,
+        };
+        Some(StaticObstacle { centre: Position::new(x, y, z), shape, look: None })
     }
 
     pub(crate) fn words<const N: usize>(&mut self) -> Option<[u32; N]> {
@@ -178,9 +188,15 @@ pub(crate) fn pose_words(pose: &Pose) -> [u32; POSE_WORDS] {
     ]
 }
 
-fn box_metres(wall: &StaticBox) -> [f32; 6] {
-    let (centre, [half_x, half_y, half_z]) = (wall.centre, wall.half);
-    [centre.x, centre.y, centre.z, half_x, half_y, half_z]
+/// The turn of a box, or [`ROUND`]; the centre and half of the extents in metres.
+fn obstacle_words(obstacle: &StaticObstacle) -> [u32; 7] {
+    let form = match obstacle.shape {
+        ObstacleShape::Box { turn, .. } => turn.into(),
+        ObstacleShape::Cylinder { .. } => ROUND,
+    };
+    let (Position { x, y, z }, [half_x, half_y, half_z]) = (obstacle.centre, obstacle.shape.half());
+    let [x, y, z, half_x, half_y, half_z] = [x, y, z, half_x, half_y, half_z].map(f32::to_bits);
+    [form, x, y, z, half_x, half_y, half_z]
 }
 
 fn joined(low: u16, high: u16) -> u32 {
@@ -206,14 +222,18 @@ mod tests {
         };
         let body = BodyId::new(7, u32::MAX);
         let keys = Keys { previous: Keymap(3), current: Keymap(u32::MAX) };
-        let wall = StaticBox { centre: Position::new(1.5, -2.0, 0.25), half: [0.5, 8.0, 3.0] };
+        let centre = Position::new(1.5, -2.0, 0.25);
+        let wall = StaticObstacle::new_box(centre, [0.5, 8.0, 3.0], 3.1);
+        let shape = ObstacleShape::Cylinder { radius: 0.5, half_height: 8.0 };
+        let rock = StaticObstacle { centre, shape, look: None };
+        let obstacles = vec![wall, StaticObstacle::default(), rock];
         let orders = [
             PhysicsOrder::Add { kind: 255, pose },
             PhysicsOrder::Remove(body),
             PhysicsOrder::SetPose(body, pose),
             PhysicsOrder::SetKeys(body, keys),
             PhysicsOrder::Step,
-            PhysicsOrder::SetMap(StaticMap { boxes: vec![wall, StaticBox::default()] }),
+            PhysicsOrder::SetMap(StaticMap { obstacles }),
             PhysicsOrder::Extrapolate { kind: 1, frames: 9, pose },
         ];
         let mut words = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use ambit_cubes_physics::{Arena, CUBE, PHYSICS, PLAYER, POSE_FORMAT, RandomDriver};
 use ambit_proto::keymap::Keys;
-use ambit_proto::map::{StaticBox, StaticMap};
+use ambit_proto::map::{StaticMap, StaticObstacle};
 use ambit_proto::physics::{BodyId, SharedPhysics};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
@@ -104,7 +104,7 @@ fn a_world_that_fails_moves_bodies_by_the_given_poses_alone() {
     assert_eq!((remote.pose(body), remote.pose(other)), (first, first));
     assert_ne!(body, other);
     remote.remove(body);
-    let map = StaticMap { boxes: vec![StaticBox::default()] };
+    let map = StaticMap { obstacles: vec![StaticObstacle::default()] };
     remote.set_map(&map);
     let kind = PHYSICS.kind(CUBE).expect("it is simulated");
     let moved = remote.extrapolate(kind, &later, 3);

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ambit_client_core::client::Rules;
 use ambit_client_text::json::simulation;
+use ambit_proto::map::ObstacleShape;
+use ambit_proto::space::Position;
 use serde_json::json;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -32,14 +34,19 @@ impl WebClient {
         schema.map(|schema| schema_json(schema).to_string())
     }
 
-    /// The boxes of the static map, once it has arrived: centre (x, y, z) and half extents each.
-    pub fn map_boxes(&self) -> Option<Vec<f32>> {
+    /// The static map, once it has arrived. 9 numbers for each obstacle: the centre (x, y, z), half
+    /// of the extents, the turn in radians, 1 if it is round, its look or -1.
+    pub fn map_obstacles(&self) -> Option<Vec<f32>> {
         let map = self.client.map()?;
-        let boxes = map.boxes.iter().flat_map(|wall| {
-            let centre = wall.centre;
-            [centre.x, centre.y, centre.z].into_iter().chain(wall.half)
+        let obstacles = map.obstacles.iter().flat_map(|obstacle| {
+            let (Position { x, y, z }, [half_x, half_y, half_z]) =
+                (obstacle.centre, obstacle.shape.half());
+            let is_round = matches!(obstacle.shape, ObstacleShape::Cylinder { .. });
+            let look = obstacle.look.map_or(-1.0, f32::from);
+            let round = f32::from(u8::from(is_round));
+            [x, y, z, half_x, half_y, half_z, obstacle.shape.yaw(), round, look]
         });
-        Some(boxes.collect())
+        Some(obstacles.collect())
     }
 
     /// The player's number.

@@ -1,4 +1,4 @@
-//! `#[derive(Controls)]`: what players of a game hold down and press.
+//! `#[derive(Controls)]`: what players of a game hold down, press and move.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -13,9 +13,12 @@ use crate::attributes::{
 use crate::names;
 
 const EXAMPLE: &str = "enum Key { #[key(\"a\")] TurnLeft, #[key(\"space\")] Fire }";
-const KNOWN: &str = "`name = \"...\"`, `tapped`, `direction = east` (or north, west, south)";
+const KNOWN: &str = "`name = \"...\"`, `tapped`, `direction = east` (or north, west, south), \
+     `axis`, `angle`";
 /// `ambit_proto::keymap::CONTROLS`.
 const MAX_CONTROLS: usize = 32;
+/// `ambit_proto::axes::MAX_AXES`.
+const MAX_AXES: usize = 4;
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "an enum of controls")?;
@@ -26,7 +29,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     }
     let controls = &input.ident;
     let read = item.variants.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let (names, declarations): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    if let Some(beyond) = read.iter().filter(|control| control.is_axis).nth(MAX_AXES) {
+        let message = format!("a game has at most {MAX_AXES} axes and angles");
+        return Err(error(&beyond.ident, message));
+    }
+    let (names, declarations): (Vec<_>, Vec<_>) =
+        read.into_iter().map(|control| (control.name, control.declaration)).unzip();
     let idents: Vec<_> = item.variants.iter().map(|variant| &variant.ident).collect();
     let indices: Vec<_> = (0_u8..).take(idents.len()).collect();
     Ok(quote! {
@@ -47,10 +55,23 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// Name and declaration.
-fn read(variant: &Variant) -> Result<(String, TokenStream)> {
+#[derive(Clone, Copy)]
+enum AxisOption {
+    Linear,
+    Angle,
+}
+
+struct ReadControl {
+    ident: Ident,
+    name: String,
+    is_axis: bool,
+    declaration: TokenStream,
+}
+
+fn read(variant: &Variant) -> Result<ReadControl> {
     require_unit(variant, "a control")?;
     let (mut given, mut tapped, mut direction, mut keys) = (None, false, None, Vec::new());
+    let mut axis: Option<AxisOption> = None;
     for attribute in &variant.attrs {
         if attribute.path().is_ident("key") {
             let list = attribute.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
@@ -65,6 +86,10 @@ fn read(variant: &Variant) -> Result<(String, TokenStream)> {
                     tapped = true;
                 } else if meta.path.is_ident("direction") {
                     direction = Some(read_direction(&meta.value()?.parse()?)?);
+                } else if meta.path.is_ident("axis") {
+                    axis = Some(AxisOption::Linear);
+                } else if meta.path.is_ident("angle") {
+                    axis = Some(AxisOption::Angle);
                 } else {
                     return Err(unknown_option(&meta, KNOWN));
                 }
@@ -72,12 +97,25 @@ fn read(variant: &Variant) -> Result<(String, TokenStream)> {
             })?;
         }
     }
+    if let Some(axis) = axis {
+        check_axis(&variant.ident, axis, tapped || direction.is_some(), keys.len())?;
+    }
     let name = checked_name(given, names::kebab_case(&variant.ident), variant.ident.span())?;
     let label = first_paragraph(&variant.attrs);
     let direction = direction.map_or_else(
         || quote!(::core::option::Option::None),
         |way| quote!(::core::option::Option::Some(::ambit::__private::Direction::#way)),
     );
+    let is_axis = axis.is_some();
+    let axis = match axis {
+        None => quote!(::core::option::Option::None),
+        Some(AxisOption::Linear) => {
+            quote!(::core::option::Option::Some(::ambit::__private::AxisKind::Linear))
+        }
+        Some(AxisOption::Angle) => {
+            quote!(::core::option::Option::Some(::ambit::__private::AxisKind::Angle))
+        }
+    };
     let declaration = quote! {
         ::ambit::__private::ControlSpec {
             name: #name.into(),
@@ -85,9 +123,30 @@ fn read(variant: &Variant) -> Result<(String, TokenStream)> {
             keys: ::std::vec![#(#keys.into()),*],
             is_tapped: #tapped,
             direction: #direction,
+            axis: #axis,
         }
     };
-    Ok((name, declaration))
+    Ok(ReadControl { ident: variant.ident.clone(), name, is_axis, declaration })
+}
+
+/// `is_other` says that it has an option of what is held or pressed.
+fn check_axis(control: &Ident, axis: AxisOption, is_other: bool, keys: usize) -> Result<()> {
+    let problem = match axis {
+        _ if is_other => {
+            "`tapped` and `direction` are for what is held or pressed: an axis or an angle has \
+             neither"
+        }
+        AxisOption::Linear if !keys.is_multiple_of(2) => {
+            "the keys of an axis come in pairs, the first towards 1, the second towards -1: \
+             `#[key(\"w\", \"s\")]`"
+        }
+        AxisOption::Angle if keys > 0 => {
+            "an angle has no keys: players give it with a pointer, as the direction from their \
+             avatar"
+        }
+        AxisOption::Linear | AxisOption::Angle => return Ok(()),
+    };
+    Err(error(control, problem))
 }
 
 fn checked_key(key: &LitStr) -> Result<String> {

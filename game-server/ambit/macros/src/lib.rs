@@ -93,7 +93,8 @@ pub fn choice(input: TokenStream) -> TokenStream {
 }
 
 /// Declares the controls of a game by an enum: `#[key("...")]` names the default keys of each, its
-/// documentation is for players.
+/// documentation is for players. `#[control(axis)]` is a lever from -1 to 1, `#[control(angle)]` a
+/// direction.
 #[proc_macro_derive(Controls, attributes(key, control))]
 pub fn controls(input: TokenStream) -> TokenStream {
     expand(input, controls::expand, stub::of_controls)

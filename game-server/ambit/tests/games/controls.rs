@@ -1,14 +1,18 @@
 //! A game that is steered by its declared controls.
 
+use std::f32::consts::{FRAC_PI_2, PI};
+
 use ambit::Typed;
 use ambit::prelude::*;
-use ambit::schema::Direction;
-use ambit::test::{Line, TestRoom};
+use ambit::schema::{AxisKind, Direction};
+use ambit::test::{Line, TestClient, TestRoom};
 
 #[derive(Kind)]
 struct Ship {
     path: Path,
     shots: Number<0, 100>,
+    /// How often its axes have changed.
+    moves: Number<0, 100_000>,
 }
 
 #[derive(Clone, Copy, Controls)]
@@ -24,11 +28,21 @@ enum Key {
     #[control(tapped, name = "fire")]
     FireMissile,
     Brake,
+    /// How fast to fly.
+    #[key("d", "f")]
+    #[control(axis)]
+    Throttle,
+    /// Where to shoot.
+    #[control(angle)]
+    Aim,
 }
 
 #[derive(Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Ship), controls = Key)]
-struct Ships;
+struct Ships {
+    /// Throttle and aim, as `input` has found them.
+    axes: [f32; 2],
+}
 
 impl Game for Ships {
     const INFO: GameInfo = GameInfo::new("ships", "Fly.");
@@ -37,12 +51,16 @@ impl Game for Ships {
     type Refusal = NoRefusal;
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Ship> {
-        world.spawn(Ship { path: Path::at(world.centre()), shots: 0.into() })
+        world.spawn(Ship { path: Path::at(world.centre()), shots: 0.into(), moves: 0.into() })
     }
 
     fn input(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
         if world.just_pressed(player, Key::FireMissile) && !world.pressed(player, Key::Brake) {
             world.avatar(player).shots().add(1);
+        }
+        let axes = [Key::Throttle, Key::Aim].map(|axis| world.axis(player, axis));
+        if axes != std::mem::replace(&mut self.axes, axes) {
+            world.avatar(player).moves().add(1);
         }
     }
 }
@@ -51,12 +69,15 @@ impl Game for Ships {
 fn controls_are_in_the_schema_as_declared() {
     let controls = Typed::<Ships>::declared_schema().controls;
     let names: Vec<_> = controls.iter().map(|control| control.name.as_str()).collect();
-    assert_eq!(names, ["up", "fire", "brake"]);
+    assert_eq!(names, ["up", "fire", "brake", "throttle", "aim"]);
     assert_eq!(controls[0].keys, ["w", "arrowup"]);
     assert_eq!(controls[0].direction, Some(Direction::North));
     assert_eq!(controls[1].label, "Fire a missile.");
     let tapped: Vec<_> = controls.iter().map(|control| control.is_tapped).collect();
-    assert_eq!(tapped, [false, true, false]);
+    assert_eq!(tapped, [false, true, false, false, false]);
+    let axes: Vec<_> = controls.iter().map(|control| control.axis).collect();
+    assert_eq!(axes, [None, None, None, Some(AxisKind::Linear), Some(AxisKind::Angle)]);
+    assert_eq!(controls[3].keys, ["d", "f"]);
     assert_eq!((Key::FireMissile.index(), Key::FireMissile.name()), (1, "fire"));
 }
 
@@ -73,5 +94,73 @@ fn a_press_counts_once_and_by_its_name() {
     room.run(1.secs());
     room.hold(ann, [Key::Brake, Key::FireMissile]);
     room.run(1.secs());
-    assert_eq!(format!("{:?}", room.sees(ann)[0].components["shots"]), "Number(2)");
+    assert_eq!(shots_and_moves(&room, ann).0, 2);
+}
+
+#[test]
+fn axes_end_at_the_right_value_when_half_the_datagrams_are_lost() {
+    let mut room = TestRoom::<Ships>::new();
+    let line = Line::default().delay(40.millis()).jitter(15.millis()).loss(50.0);
+    let ann = room.join("ann", line);
+    for step in 0..200_u8 {
+        room.set_axis(ann, Key::Throttle, f32::from(step) / 199.0 * 2.0 - 1.0);
+        room.set_axis(ann, Key::Aim, f32::from(step) / 20.0);
+        room.run(7.millis());
+    }
+    room.set_axis(ann, Key::Throttle, -0.25);
+    room.run(5.secs());
+    assert_near(axes(&room, ann), [-0.25, 199.0 / 20.0 - 4.0 * PI]);
+    assert_eq!(room.edit(|_, game| game.axes), axes(&room, ann), "`input` had the newest");
+    let moves = shots_and_moves(&room, ann).1;
+    assert!((5..=30).contains(&moves), "{moves} of 20 ticks a second for 1.4 s");
+}
+
+#[test]
+fn an_axis_that_is_moved_before_a_tap_counts_with_it() {
+    let mut room = TestRoom::<Ships>::new();
+    let ann = room.join("ann", Line::default());
+    room.set_axis(ann, Key::Throttle, 1.0);
+    room.hold(ann, [Key::FireMissile]);
+    room.set_axis(ann, Key::Throttle, 0.0);
+    room.hold(ann, []);
+    room.run(1.secs());
+    assert_eq!(shots_and_moves(&room, ann).0, 1);
+    assert_eq!(axes(&room, ann), [0.0, 0.0]);
+}
+
+#[test]
+fn axes_survive_a_failover_and_a_lost_player_keeps_angles() {
+    let mut room = TestRoom::<Ships>::new();
+    let ann = room.join("ann", Line::default());
+    room.set_axis(ann, Key::Throttle, 0.5);
+    room.set_axis(ann, Key::Aim, FRAC_PI_2);
+    room.run(1.secs());
+    let before = axes(&room, ann);
+    assert_near(before, [0.5, FRAC_PI_2]);
+    room.move_to_another_host();
+    room.run(3.secs());
+    assert_eq!(axes(&room, ann), before, "the client has sent them again");
+    room.set_axis(ann, Key::Aim, PI);
+    room.run(1.secs());
+    room.disconnect(ann);
+    room.run(1.secs());
+    assert_eq!(axes(&room, ann), [0.0, -PI]);
+}
+
+/// As the client sees them.
+fn shots_and_moves(room: &TestRoom<Ships>, client: TestClient) -> (i64, i64) {
+    let ship = room.avatar(client).expect("the client's ship");
+    let ship = ship.get::<Ship>().expect("a ship");
+    (ship.shots, ship.moves)
+}
+
+fn axes(room: &TestRoom<Ships>, client: TestClient) -> [f32; 2] {
+    [Key::Throttle, Key::Aim].map(|axis| room.world().axis(room.player(client), axis))
+}
+
+/// Within a step of 8 bits.
+fn assert_near(values: [f32; 2], expected: [f32; 2]) {
+    for (value, expected) in values.into_iter().zip(expected) {
+        assert!((value - expected).abs() < 0.013, "{values:?}, expected {expected}");
+    }
 }

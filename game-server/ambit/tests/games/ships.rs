@@ -21,9 +21,10 @@ enum Key {
     /// Turn to the right.
     #[key("d", "arrowright")]
     TurnRight,
-    /// Fly faster.
-    #[key("w", "arrowup")]
-    Accelerate,
+    /// Fly faster, or brake.
+    #[key("w", "s", "arrowup", "arrowdown")]
+    #[control(axis)]
+    Throttle,
     /// Fire a missile.
     #[key("space")]
     #[control(tapped)]
@@ -76,6 +77,7 @@ struct Ships {
 
 impl Game for Ships {
     const INFO: GameInfo = GameInfo::new("ships", "Fly and shoot.");
+    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x20_3850);
     type Avatar = Ship;
     no_commands!();
     type Refusal = NoRefusal;
@@ -93,7 +95,7 @@ impl Game for Ships {
         for player in players {
             let holds = |key| f32::from(u8::from(world.pressed(player, key)));
             let turn = holds(Key::TurnLeft) - holds(Key::TurnRight);
-            let push = holds(Key::Accelerate) - 0.2;
+            let push = world.axis(player, Key::Throttle) - 0.2;
             let fires = world.just_pressed(player, Key::Fire);
             let Some(ship) = world.player(player).map(Player::avatar) else { continue };
             let Some(pose) = world.get(ship).map(|ship| ship.pose()) else { continue };
@@ -188,6 +190,18 @@ fn a_shot_scores_and_who_looks_away_hears_it() {
     assert!((heard.direction - PI).abs() < 0.1, "from the west: {heard:?}");
     assert_eq!(room.sees(bob).len(), 1);
     assert_eq!(room.room_wide(bob).len(), 2);
+}
+
+#[test]
+fn a_lever_that_is_half_way_pushes_half_as_much() {
+    let mut room = TestRoom::<Ships>::new();
+    let ann = room.join("ann", Line::default().delay(30.millis()).loss(20.0));
+    room.set_axis(ann, Key::Throttle, 0.5);
+    room.run(2.secs());
+    let ship = room.world().player(room.player(ann)).expect("she plays").avatar();
+    let speed = room.world().get(ship).expect("it is there").pose().speed();
+    // 15 m/s^2 times 0.5 - 0.2, for about 2 s, on the grid of speeds.
+    assert!((7.0..10.0).contains(&speed), "{speed}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Game for Sea {
     type Refusal = NoRefusal;
 
     fn start(&mut self, world: &mut World<Self>) {
-        world.statics_mut().add_box(Obstacle::on_ground(500.0, 550.0, 40.0, 2.0, 5.0));
+        world.statics_mut().add(Obstacle::on_ground(500.0, 550.0, 40.0, 2.0, 5.0));
     }
 
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Ship> {

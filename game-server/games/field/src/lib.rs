@@ -154,6 +154,7 @@ impl Game for FieldGame {
         "field",
         "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
     );
+    const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;
     type Command = FieldCommand;
     type Refusal = FieldRefusal;

@@ -53,7 +53,7 @@ pub(super) fn add_obstacles(
     let scale = (MAX_COVER / cover.max(MAX_COVER)).sqrt();
     for _ in 0..count {
         let block = random_obstacle(width, height, scale, clearings, rng);
-        world.statics_mut().add_box(block);
+        world.statics_mut().add(block);
     }
 }
 
@@ -161,6 +161,9 @@ mod tests {
     use super::*;
     use crate::FieldGame;
 
+    /// The most by which an obstacle is rounded: its centre by 3 mm, its half extents by 8 mm.
+    const ROUNDING_M: f32 = 0.011;
+
     #[test]
     fn obstacles_lie_on_the_map_and_leave_its_middle_free() {
         for (width, height, count) in [
@@ -171,11 +174,11 @@ mod tests {
             (400.0, 400.0, 20_000),
         ] {
             let world = map(width, height, count, 1);
-            assert_eq!(world.statics().boxes().len(), count as usize);
-            for block in world.statics().boxes() {
-                let [x, y, _] = block.half;
+            assert_eq!(world.statics().obstacles().len(), count as usize);
+            for block in world.statics().obstacles() {
+                let [x, y, _] = block.shape.half();
                 let inside = |centre: f32, half: f32, end: f32| {
-                    centre - half >= -1e-3 && centre + half <= end + 1e-3
+                    centre - half >= -ROUNDING_M && centre + half <= end + ROUNDING_M
                 };
                 assert!(
                     inside(block.centre.x, x, width) && inside(block.centre.y, y, height),
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn equal_seeds_give_equal_maps_and_other_seeds_do_not() {
-        let boxes = |seed| map(200.0, 200.0, 40, seed).statics().boxes().to_vec();
+        let boxes = |seed| map(200.0, 200.0, 40, seed).statics().obstacles().to_vec();
         assert_eq!(boxes(3), boxes(3));
         assert_ne!(boxes(3), boxes(4));
     }

@@ -1,4 +1,4 @@
-//! How ships, missiles and asteroids move, and what hits what.
+//! How ships and missiles move, and what hits what.
 //!
 //! A ship turns, and flies where its nose points. Walls, asteroids and the map's border stop it. A
 //! missile is a straight path that is known when it is fired; what it hits is found out tick by
@@ -11,11 +11,11 @@ use ambit::prelude::*;
 use ambit::statics::Obstacle;
 
 use crate::tables::TABLES;
-use crate::{Asteroid, Bang, Boom, Fired, Hit, Missile, Ship, ShipControl, ShooterTimer};
+use crate::{ASTEROID, Bang, Boom, Fired, Hit, Missile, Ship, ShipControl, ShooterTimer, WALL};
 use crate::{Craft, Shooter, ShooterWorld};
 
-/// The height of a wall: nothing flies over it.
-const WALL_HEIGHT_M: f32 = 4.0;
+/// The height of walls and asteroids: nothing flies over them.
+const HEIGHT_M: f32 = 4.0;
 /// Attempts to find a free place.
 const TRIES: u32 = 64;
 
@@ -64,12 +64,22 @@ pub(crate) fn add_walls(world: &mut ShooterWorld) {
     for wall in &TABLES.walls {
         let (x, y) = (wall.x * width, wall.y * height);
         let (half_x, half_y) = (wall.half_x * width, wall.half_y * height);
-        let block = Obstacle::on_ground(x, y, half_x, half_y, WALL_HEIGHT_M);
-        world.statics_mut().add_box(block);
+        let block = Obstacle::on_ground(x, y, half_x, half_y, HEIGHT_M);
+        world.statics_mut().add(block.turned(wall.turn_rad).with_look(WALL));
     }
 }
 
-/// A place without walls around it; by chance another one after many attempts.
+pub(crate) fn add_asteroids(world: &mut ShooterWorld, count: u32) {
+    let table = &TABLES.asteroid;
+    for _ in 0..count {
+        let wider_m = table.greatest_radius_m - table.least_radius_m;
+        let radius_m = table.least_radius_m + world.rng().f32() * wider_m;
+        let Position { x, y, .. } = free_place(world, radius_m);
+        world.statics_mut().add(Obstacle::round(x, y, radius_m, HEIGHT_M).with_look(ASTEROID));
+    }
+}
+
+/// A place without obstacles around it; by chance another one after many attempts.
 pub(crate) fn free_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
     let (width, height) = (world.width() - 2.0 * radius_m, world.height() - 2.0 * radius_m);
     let mut place = world.centre();
@@ -99,7 +109,7 @@ pub(crate) fn fly(world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft, d
         let free = world.statics().sweep(craft.at, wanted, table.radius_m);
         let next = along(craft.at, craft.yaw, free.min(way));
         let is_stopped = free < way || way < craft.speed * dt * 0.5;
-        if is_stopped || meets_asteroid(world, craft.at, next) {
+        if is_stopped {
             craft.speed *= table.bump_keeps;
         } else {
             craft.at = next;
@@ -108,38 +118,6 @@ pub(crate) fn fly(world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft, d
     if let Some(mut editor) = world.edit(ship) {
         editor.pose().set(craft.at, craft.yaw, craft.speed);
     }
-}
-
-/// Whether a ship on this way comes nearer to an asteroid that it touches.
-fn meets_asteroid(world: &ShooterWorld, from: Position, to: Position) -> bool {
-    let reach = TABLES.ship.radius_m + TABLES.asteroid.radius_m;
-    let mut near: Vec<Id<Asteroid>> = Vec::new();
-    world.find_within(to, reach, &mut near);
-    let places = near.iter().filter_map(|&asteroid| world.position(asteroid));
-    let mut nearer = places.map(|at| to.ground_distance(at) < from.ground_distance(at));
-    nearer.any(|is_nearer| is_nearer)
-}
-
-pub(crate) fn spawn_asteroids(world: &mut ShooterWorld, count: u32) {
-    for _ in 0..count {
-        let place = free_place(world, TABLES.asteroid.radius_m);
-        let asteroid = world.spawn(Asteroid { path: Path::at(place) });
-        drift(world, asteroid);
-    }
-}
-
-/// The next leg of an asteroid.
-pub(crate) fn drift(world: &mut ShooterWorld, asteroid: Id<Asteroid>) {
-    let table = &TABLES.asteroid;
-    let yaw = world.rng().f32() * TAU;
-    let Some(here) = world.position(asteroid) else { return };
-    let end = world.end_on_map(here, along(here, yaw, table.leg_m));
-    let free = world.statics().sweep(here, end, table.radius_m);
-    let end = along(here, yaw, free.min(here.ground_distance(end)));
-    let now = world.now();
-    let arrival =
-        world.edit(asteroid).map_or(now, |mut it| it.path().walk_to(end, table.speed_m_per_s));
-    world.at(arrival.max(now + 1.secs()), ShooterTimer::Drift(asteroid));
 }
 
 impl Shooter {
@@ -170,36 +148,22 @@ impl Shooter {
         world.emit(Fired { ship }).heard::<Bang>(TABLES.missile.heard_m);
     }
 
-    /// Finds what missiles have hit since the last tick.
+    /// Finds the ships that missiles have hit since the last tick. Obstacles end a missile's path.
     pub(crate) fn find_hits(&mut self, world: &mut ShooterWorld) {
         let span = (world.previous_now(), world.now());
         let mut hits = Vec::new();
+        let mut near: Vec<Id<Ship>> = Vec::new();
         for (&missile, &by) in &self.missiles {
             let Some(at) = world.position(missile) else { continue };
             let seconds = span.1.since(span.0).as_secs_f32();
-            let around = TABLES.missile.speed_m_per_s * seconds + TABLES.asteroid.radius_m;
-            let mut first: Option<(GameTime, Option<Id<Ship>>)> = None;
-            let mut note = |object: ObjectId, reach: f32, target: Option<Id<Ship>>| {
-                let motions = world.motion(missile).zip(world.motion(object));
-                let contact =
-                    motions.and_then(|(one, other)| first_contact(one, other, span, reach));
-                if let Some(time) = contact
-                    && first.is_none_or(|(earliest, _)| time < earliest)
-                {
-                    first = Some((time, target));
-                }
-            };
-            let mut near: Vec<ObjectId> = Vec::new();
-            world.find_any_within(at, around, &mut near);
-            for object in near {
-                if let Some(target) = world.cast::<Ship>(object) {
-                    if self.may_hit(world, by, target) {
-                        note(object, TABLES.ship.radius_m, Some(target));
-                    }
-                } else if world.is::<Asteroid>(object) {
-                    note(object, TABLES.asteroid.radius_m, None);
-                }
-            }
+            let reach = TABLES.ship.radius_m;
+            world.find_within(at, TABLES.missile.speed_m_per_s * seconds + reach, &mut near);
+            let targets = near.iter().filter(|&&target| self.may_hit(world, by, target));
+            let contacts = targets.filter_map(|&target| {
+                let (one, other) = world.motion(missile).zip(world.motion(target))?;
+                Some((first_contact(one, other, span, reach)?, target))
+            });
+            let first = contacts.min_by_key(|&(time, _)| time);
             hits.extend(first.map(|(time, target)| (time, missile, by, target)));
         }
         hits.sort_unstable_by_key(|&(time, missile, ..)| (time, missile));
@@ -221,14 +185,15 @@ impl Shooter {
         world: &mut ShooterWorld,
         time: GameTime,
         (missile, by): (Id<Missile>, Id<Ship>),
-        target: Option<Id<Ship>>,
+        target: Id<Ship>,
     ) {
         let at = world.get(missile).map_or_else(Position::default, |it| it.position_at(time));
         self.missiles.remove(&missile);
-        // Two missiles may have hit in one tick: the first one counts.
-        let target = target.filter(|&target| self.may_hit(world, by, target));
         world.despawn_at(missile, time);
-        let Some(target) = target else { return };
+        // Two missiles may have hit in one tick: the first one counts.
+        if !self.may_hit(world, by, target) {
+            return;
+        }
         if let Some(mut ship) = world.edit(target) {
             ship.shielded().set(true);
         }

@@ -22,7 +22,7 @@ use self::pilots::Course;
 use self::tables::TABLES;
 
 pub use ambit_shooter_kinds::{
-    Asteroid, Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl,
+    Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl,
 };
 
 type ShooterWorld = World<Shooter>;
@@ -32,8 +32,6 @@ type ShooterWorld = World<Shooter>;
 pub enum ShooterTimer {
     /// A missile is where its path ends.
     Vanish(Id<Missile>),
-    /// An asteroid is at the end of its leg.
-    Drift(Id<Asteroid>),
     /// A ship can be hit again.
     Unshield(Id<Ship>),
     /// The time of the round with this number is over.
@@ -67,6 +65,11 @@ pub struct Settings {
     asteroids: u32,
 }
 
+/// The look of asteroids. They stop ships and missiles.
+pub(crate) const ASTEROID: ObstacleLook = ObstacleLook::new('O', 0x90_7860);
+/// The look of walls.
+pub(crate) const WALL: ObstacleLook = ObstacleLook::new('#', 0x4a_6a90);
+
 /// What a ship sees: 200 m, all that is not behind it, and not through walls.
 const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0).blocked_by_walls(1.0);
 
@@ -90,7 +93,7 @@ pub(crate) struct Craft {
 
 /// The game `shooter`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Ship, Missile, Asteroid, Match, Score), events(Fired, Hit, RoundOver))]
+#[declare(kinds(Ship, Missile, Match, Score), events(Fired, Hit, RoundOver))]
 #[declare(sounds(Bang, Boom), timer = ShooterTimer, controls = ShipControl, parameters = Settings)]
 pub struct Shooter {
     goal: i64,
@@ -275,6 +278,8 @@ impl Shooter {
 impl Game for Shooter {
     const INFO: GameInfo =
         GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.");
+    const SCENERY: Scenery =
+        Scenery::new().camera(Camera::Above).ground(0x18_1c26).obstacles(&[ASTEROID, WALL]);
     type Avatar = Ship;
     no_commands!();
     type Refusal = NoRefusal;
@@ -288,15 +293,15 @@ impl Game for Shooter {
 
     fn planned_objects(&self) -> u64 {
         // A ship has a row, and some missiles under way.
-        self.ships as u64 * 8 + u64::from(self.asteroids)
+        self.ships as u64 * 8
     }
 
     fn start(&mut self, world: &mut ShooterWorld) {
         flight::add_walls(world);
+        flight::add_asteroids(world, self.asteroids);
         let (round, goal) = (1.into(), self.goal.into());
         let time_left = Gauge::of((self.minutes * 60) as f32);
         world.spawn(Match { round, goal, time_left, winner: "".into() });
-        flight::spawn_asteroids(world, self.asteroids);
         self.adjust_pilots(world);
     }
 
@@ -324,7 +329,6 @@ impl Game for Shooter {
                 self.missiles.remove(&missile);
                 world.despawn_at(missile, due);
             }
-            ShooterTimer::Drift(asteroid) => flight::drift(world, asteroid),
             ShooterTimer::Unshield(ship) => {
                 if let Some(mut ship) = world.edit(ship) {
                     ship.shielded().set(false);

@@ -49,10 +49,8 @@ pub(crate) struct MissileTable {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct AsteroidTable {
-    pub(crate) radius_m: f32,
-    pub(crate) speed_m_per_s: f32,
-    /// How far it drifts before it turns.
-    pub(crate) leg_m: f32,
+    pub(crate) least_radius_m: f32,
+    pub(crate) greatest_radius_m: f32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,4 +82,6 @@ pub(crate) struct Wall {
     pub(crate) y: f32,
     pub(crate) half_x: f32,
     pub(crate) half_y: f32,
+    /// From x towards y.
+    pub(crate) turn_rad: f32,
 }

@@ -1,12 +1,13 @@
 //! The rules, with real clients on virtual time.
 
+use ambit::Typed;
 use ambit::message::TypedEvent;
 use ambit::prelude::*;
+use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
 use crate::tables::TABLES;
-use crate::{Hit, Match, Missile, RoundOver, Score};
-use crate::{Ship, ShipControl, Shooter};
+use crate::{ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, WALL};
 
 type Room = TestRoom<Shooter>;
 
@@ -115,6 +116,43 @@ fn a_wall_stops_missiles_and_ships() {
     assert_eq!(score(&room, ann), (0, 0));
     let at = room.avatar(ann).expect("the ship is in sight").position;
     assert!(at.x < 147.0, "{at:?}");
+}
+
+#[test]
+fn an_asteroid_stops_missiles_and_ships() {
+    let (mut room, ann, bob) = duel(&[("asteroids", "1")]);
+    let is_round = |it: &&Obstacle| matches!(it.shape, ObstacleShape::Cylinder { .. });
+    let statics = room.world().statics();
+    let rock = *statics.obstacles().iter().find(is_round).expect("an asteroid");
+    let [radius, ..] = rock.shape.half();
+    let beside = |x: f32| Position::on_ground(rock.centre.x + x, rock.centre.y);
+    put(&mut room, ann, beside(-radius - 15.0), 0.0);
+    put(&mut room, bob, beside(radius + 10.0), 0.0);
+    room.hold(ann, [ShipControl::Fire, ShipControl::Accelerate]);
+    room.run(4.secs());
+    assert_eq!(score(&room, ann), (0, 0));
+    let (player, world) = (room.player(ann), room.world());
+    let ship = world.player(player).expect("she is there").avatar();
+    let at = world.position(ship).expect("her ship");
+    let way = rock.centre.x - radius - TABLES.ship.radius_m - at.x;
+    assert!((0.0..1.0).contains(&way), "{way} m before the asteroid");
+}
+
+#[test]
+fn clients_have_the_declared_scenery_and_the_same_obstacles() {
+    let scenery = Typed::<Shooter>::declared_schema().scenery;
+    assert_eq!((scenery.camera, scenery.has_grid), (Camera::Above, true));
+    assert_eq!(scenery.obstacles, [ASTEROID, WALL]);
+    let (mut room, ann, _) = duel(&[("asteroids", "5")]);
+    room.run(2.secs());
+    let map = room.map(ann).expect("the map has arrived");
+    let looks = map.obstacles.iter().map(|it| it.look.map(|look| scenery.obstacles[look as usize]));
+    let seen: Vec<_> = map.obstacles.iter().map(|it| (it.centre, it.shape)).zip(looks).collect();
+    let obstacles = room.world().statics().obstacles().iter();
+    let placed: Vec<_> = obstacles.map(|it| ((it.centre, it.shape), it.look)).collect();
+    assert_eq!(seen, placed);
+    let count = |look| placed.iter().filter(|(_, other)| *other == Some(look)).count();
+    assert_eq!((count(ASTEROID), count(WALL)), (5, TABLES.walls.len()));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The controls of one player, tick by tick.
 //!
 //! Samples go in as they arrive: in any order, perhaps more than once, each with the time at which
-//! the client took it. At each tick the held controls and the press and release edges of that tick
-//! come out.
+//! the client took it. At each tick the held controls, the press and release edges of that tick and
+//! the values of the axes come out.
 //!
 //! Invariants, checked against a client's own samples over a lossy link:
 //! 1. A sample that is not newer than the newest one received is ignored. So each change counts
@@ -10,13 +10,16 @@
 //! 2. A tick applies everything that has arrived, except a second press or release of the same
 //!    control: that change, and all later ones, wait for the next tick. No tap is too short to be
 //!    seen, and two taps never merge.
-//! 3. Sample times come from the client and only define an order. A time ahead of the server's
+//! 3. The axes of a tick are those of the newest sample that it applies. So an axis that was moved
+//!    before a press, or with it, counts for that press, and one that was moved after a press that
+//!    waits does, too. What lies in between is not kept.
+//! 4. Sample times come from the client and only define an order. A time ahead of the server's
 //!    clock counts as at most [`MAX_CLOCK_LEAD`] ahead, so it delays later samples by no more than
 //!    that.
-//! 4. The queue is bounded: at most [`MAX_WAITING`] changes wait. If there are more, the oldest are
+//! 5. The queue is bounded: at most [`MAX_WAITING`] changes wait. If there are more, the oldest are
 //!    applied at once: a player who taps faster than the server ticks loses taps but gets no
 //!    growing delay.
-//! 5. The samples that are taken are bounded, too: [`SAMPLES_PER_TICK`], and [`SAMPLE_BURST`] at
+//! 6. The samples that are taken are bounded, too: [`SAMPLES_PER_TICK`], and [`SAMPLE_BURST`] at
 //!    once. What is ignored changes nothing here. So a room whose journal has the taken samples
 //!    alone is the same room, and a client that floods it makes no large journal.
 //!
@@ -26,6 +29,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ambit_proto::axes::{Axes, MAX_AXES};
 use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
@@ -59,19 +63,26 @@ pub struct HeldControls {
     newest_at: Option<(GameTime, GameTime)>,
     /// The keys of the newest sample. A command may have changed the held keys since.
     sampled_keys: Keymap,
+    /// The axes of the newest sample that tells of them.
+    sampled_axes: Axes,
     /// Changes that no tick has applied yet, the oldest first.
     waiting: VecDeque<QueuedChange>,
     /// How much of [`SAMPLE_BURST`] is used up.
     samples_used: u8,
     /// Edges of the current tick.
     edges: ButtonEdges,
+    /// The axes at the current tick.
+    axes: Axes,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct QueuedChange {
-    /// The client's time, for a change that comes from a sample.
+    /// The client's time, for a change of keys that comes from a sample.
     at: Option<GameTime>,
-    keys: Keymap,
+    /// `None` if only axes have changed.
+    keys: Option<Keymap>,
+    /// `None` if no axis has changed.
+    axes: Option<Axes>,
 }
 
 impl HeldControls {
@@ -88,21 +99,27 @@ impl HeldControls {
         }
         self.samples_used += 1;
         self.newest_at = Some((at, sample.at));
-        if sample.keys != std::mem::replace(&mut self.sampled_keys, sample.keys) {
-            self.enqueue(QueuedChange { at: Some(sample.at), keys: sample.keys });
-        }
+        let keys = (sample.keys != self.sampled_keys).then_some(sample.keys);
+        let axes = sample.axes.filter(|axes| *axes != self.sampled_axes);
+        self.sampled_keys = sample.keys;
+        self.sampled_axes = axes.unwrap_or(self.sampled_axes);
+        self.enqueue(QueuedChange { at: keys.map(|_| sample.at), keys, axes });
         SampleOutcome::Taken
     }
 
     /// Sets the held keys until the next change.
     pub fn hold(&mut self, keys: Keymap) {
-        self.enqueue(QueuedChange { at: None, keys });
+        self.enqueue(QueuedChange { at: None, keys: Some(keys), axes: None });
     }
 
-    /// The player has disconnected: releases all keys, and accepts any sample times afterwards.
-    pub fn release_all(&mut self) {
-        (self.newest_at, self.sampled_keys) = (None, Keymap::default());
-        self.hold(Keymap::default());
+    /// The player has disconnected: releases all keys, sets the axes that do not `stay` to 0, and
+    /// accepts any sample times afterwards.
+    pub fn release_all(&mut self, stay: [bool; MAX_AXES]) {
+        let axes =
+            std::array::from_fn(|axis| if stay[axis] { self.sampled_axes.0[axis] } else { 0 });
+        let (keys, axes) = (Keymap::default(), Axes(axes));
+        (self.newest_at, self.sampled_keys, self.sampled_axes) = (None, keys, axes);
+        self.enqueue(QueuedChange { at: None, keys: Some(keys), axes: Some(axes) });
     }
 
     /// Begins a tick and applies what has arrived. Returns the client time up to which samples have
@@ -113,10 +130,13 @@ impl HeldControls {
         let mut applied_until = None;
         while let Some(change) = self.waiting.front().copied() {
             let is_overdue = self.waiting.len() > MAX_WAITING;
-            if !is_overdue && !self.edges.can_apply(change.keys) {
-                break;
+            if let Some(keys) = change.keys {
+                if !is_overdue && !self.edges.can_apply(keys) {
+                    break;
+                }
+                self.edges.apply(keys);
             }
-            self.edges.apply(change.keys);
+            self.axes = change.axes.unwrap_or(self.axes);
             applied_until = change.at.or(applied_until);
             self.waiting.pop_front();
         }
@@ -128,11 +148,29 @@ impl HeldControls {
         &self.edges
     }
 
+    /// The axes at this tick.
+    pub fn axes(&self) -> Axes {
+        self.axes
+    }
+
     /// The queue is larger than what may wait, since many changes can arrive between two ticks.
     fn enqueue(&mut self, change: QueuedChange) {
         const MOST: usize = 4 * MAX_WAITING;
-        if self.waiting.len() >= MOST {
-            self.waiting.pop_front();
+        if change.keys.is_none() {
+            // Axes never wait for a tick of their own: they join what is there already.
+            if let Some(last) = self.waiting.back_mut() {
+                last.axes = change.axes.or(last.axes);
+                return;
+            }
+            if change.axes.is_none() {
+                return;
+            }
+        }
+        if self.waiting.len() >= MOST
+            && let Some(oldest) = self.waiting.pop_front()
+            && let Some(next) = self.waiting.front_mut()
+        {
+            next.axes = next.axes.or(oldest.axes);
         }
         self.waiting.push_back(change);
     }
@@ -185,11 +223,11 @@ mod tests {
     #[test]
     fn a_sample_time_far_ahead_delays_later_samples_only_briefly() {
         let mut controls = HeldControls::default();
-        controls.receive_sample(ms(1_000), KeySample { at: ms(9_000_000), keys: Keymap(1) });
+        controls.receive_sample(ms(1_000), KeySample::new(ms(9_000_000), Keymap(1)));
         controls.begin_tick();
-        controls.receive_sample(ms(1_500), KeySample { at: ms(1_480), keys: Keymap(0) });
+        controls.receive_sample(ms(1_500), KeySample::new(ms(1_480), Keymap(0)));
         assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (1, 0, 0)));
-        controls.receive_sample(ms(2_050), KeySample { at: ms(2_010), keys: Keymap(0) });
+        controls.receive_sample(ms(2_050), KeySample::new(ms(2_010), Keymap(0)));
         assert_eq!(
             (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(2_010)), (0, 0, 1))
@@ -200,7 +238,7 @@ mod tests {
     fn changes_too_far_ahead_are_each_applied() {
         let mut controls = HeldControls::default();
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
-            controls.receive_sample(ms(1_000), KeySample { at: ms(at), keys: Keymap(keys) });
+            controls.receive_sample(ms(1_000), KeySample::new(ms(at), Keymap(keys)));
         }
         controls.begin_tick();
         controls.begin_tick();
@@ -223,11 +261,78 @@ mod tests {
     }
 
     #[test]
+    fn of_several_values_of_an_axis_in_a_tick_the_newest_counts() {
+        let mut controls = HeldControls::default();
+        receive_axes(&mut controls, &[(10, 0, 5), (20, 0, 7), (15, 0, 6)]);
+        assert_eq!((controls.begin_tick(), controls.axes()), (None, axes(7)));
+        controls.begin_tick();
+        assert_eq!(controls.axes(), axes(7), "an axis stays until it is moved");
+        // A sample that does not tell changes none.
+        receive(&mut controls, &[(30, 1)]);
+        controls.begin_tick();
+        assert_eq!((controls.axes(), pressed_and_edges(&controls)), (axes(7), (1, 1, 0)));
+        assert!(controls.waiting.is_empty());
+    }
+
+    #[test]
+    fn an_axis_counts_with_the_tap_that_it_was_moved_for() {
+        let mut controls = HeldControls::default();
+        receive_axes(&mut controls, &[(10, 1, 5), (20, 0, 5), (30, 1, 9), (40, 0, 9)]);
+        assert_eq!((controls.begin_tick(), controls.axes()), (Some(ms(20)), axes(5)));
+        assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
+        assert_eq!((controls.begin_tick(), controls.axes()), (Some(ms(40)), axes(9)));
+        assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
+    }
+
+    #[test]
+    fn an_axis_does_not_undo_what_a_command_holds() {
+        let mut controls = HeldControls::default();
+        controls.hold(Keymap(6));
+        receive_axes(&mut controls, &[(10, 0, 5)]);
+        controls.begin_tick();
+        receive_axes(&mut controls, &[(20, 0, 8)]);
+        controls.begin_tick();
+        assert_eq!((controls.axes(), pressed_and_edges(&controls)), (axes(8), (6, 0, 0)));
+    }
+
+    #[test]
+    fn the_newest_axes_survive_a_flood() {
+        let mut controls = HeldControls::default();
+        for step in 0..1_000_u16 {
+            controls.hold(Keymap(u32::from(step % 2)));
+            let at = u64::from(step) + 1;
+            receive_axes(&mut controls, &[(at, 0, (step % 100) as i8)]);
+            if step % 50 == 0 {
+                controls.begin_tick();
+            }
+        }
+        let newest = controls.sampled_axes;
+        (0..2 * MAX_WAITING).for_each(|_| drop(controls.begin_tick()));
+        assert_eq!(controls.axes(), newest);
+    }
+
+    #[test]
+    fn a_disconnected_player_s_levers_go_back_and_angles_stay() {
+        let mut controls = HeldControls::default();
+        let moved = Axes([100, -100, 50, -50]);
+        let sample = |at| KeySample { axes: Some(moved), ..KeySample::new(ms(at), Keymap(1)) };
+        controls.receive_sample(ms(10), sample(10));
+        controls.begin_tick();
+        controls.release_all([false, true, false, true]);
+        controls.begin_tick();
+        assert_eq!(controls.axes(), Axes([0, -100, 0, -50]));
+        assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
+        controls.receive_sample(ms(20), sample(5));
+        controls.begin_tick();
+        assert_eq!(controls.axes(), moved);
+    }
+
+    #[test]
     fn a_disconnected_player_holds_nothing_and_may_restart_its_clock() {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(5_000, 1)]);
         controls.begin_tick();
-        controls.release_all();
+        controls.release_all([false; MAX_AXES]);
         controls.begin_tick();
         assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
         receive(&mut controls, &[(4_990, 2)]);
@@ -255,8 +360,8 @@ mod tests {
         let mut taken = 0;
         for tick in 0..100_u64 {
             for step in 0..2_000 {
-                let sample =
-                    KeySample { at: ms(1 + tick * 2_000 + step), keys: Keymap((step % 2) as u32) };
+                let at = ms(1 + tick * 2_000 + step);
+                let sample = KeySample::new(at, Keymap((step % 2) as u32));
                 let outcome = controls.receive_sample(ms(1_000_000), sample);
                 taken += u64::from(outcome == SampleOutcome::Taken);
                 let again = controls.receive_sample(ms(1_000_000), sample);
@@ -351,8 +456,7 @@ mod tests {
             let control = self.rng.usize(..4);
             self.keys.0 ^= 1 << control;
             self.sampled[control].push(self.keys.0 >> control & 1 == 1);
-            self.unconfirmed
-                .push((KeySample { at: ms(self.now), keys: self.keys }, self.seq.next()));
+            self.unconfirmed.push((KeySample::new(ms(self.now), self.keys), self.seq.next()));
         }
 
         fn send(&mut self) {
@@ -414,8 +518,21 @@ mod tests {
 
     fn receive(controls: &mut HeldControls, samples: &[(u64, u32)]) {
         for &(at, keys) in samples {
-            controls.receive_sample(ms(at), KeySample { at: ms(at), keys: Keymap(keys) });
+            controls.receive_sample(ms(at), KeySample::new(ms(at), Keymap(keys)));
         }
+    }
+
+    /// Samples of keys, and of the first axis.
+    fn receive_axes(controls: &mut HeldControls, samples: &[(u64, u32, i8)]) {
+        for &(at, keys, axis) in samples {
+            let sample =
+                KeySample { axes: Some(axes(axis)), ..KeySample::new(ms(at), Keymap(keys)) };
+            controls.receive_sample(ms(at), sample);
+        }
+    }
+
+    fn axes(first: i8) -> Axes {
+        Axes([first, 0, 0, 0])
     }
 
     /// The pressed controls, and those pressed and released in this tick.

@@ -269,11 +269,11 @@ pub trait Game: Send {
         Err(Refusal::Code(ErrorCode::UnknownCommand))
     }
 
-    /// The controls of a player differ from those at the previous tick, or a control was pressed
-    /// again. `keys` are the controls that are held now or were pressed in between.
-    /// [`World::pressed`], [`World::just_pressed`] and [`World::just_released`] give the same
-    /// answers, here and in `step`, so a game may leave this out. All controls of a player who
-    /// disconnects are released.
+    /// The controls of a player differ from those at the previous tick, an axis too, or a control
+    /// was pressed again. `keys` are the controls that are held now or were pressed in between.
+    /// [`World::pressed`], [`World::just_pressed`], [`World::just_released`] and [`World::axis`]
+    /// give the same answers, here and in `step`, so a game may leave this out. All controls of a
+    /// player who disconnects are released, and linear axes go back to 0.
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
         let _ = (world, player, keys);
     }

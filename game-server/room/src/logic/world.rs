@@ -117,9 +117,9 @@ impl World {
         schema.check().expect("a game's schema is a valid one");
         let grid = config.grid();
         Self {
+            statics: Statics::new(schema.scenery.obstacles.clone()),
             schema,
             grid,
-            statics: Statics::default(),
             static_map: None,
             map: config.map,
             seed: config.seed,

@@ -191,7 +191,9 @@ impl Viewer {
         self.bytes_in_out.0 += datagram.len() as u64;
         let received = self.link.handle_datagram(at.into(), datagram);
         self.handle_link_events(at, schema, events);
-        match received.and_then(|body| body.map(message::read_uplink).transpose()) {
+        let axes = schema.axes().count();
+        let read = |body| message::read_uplink(body, axes);
+        match received.and_then(|body| body.map(read).transpose()) {
             Ok(None) => {
                 events.push(UplinkEvent::Stale);
                 let report = self.uplink_faults.note_stale(at);

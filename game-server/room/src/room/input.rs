@@ -69,7 +69,7 @@ pub enum RoomInput {
         player: PlayerId,
         /// The room's time at which it arrived.
         at: GameTime,
-        /// The keys that were held.
+        /// The keys that were held, and the axes.
         sample: KeySample,
     },
     /// A datagram of a client.

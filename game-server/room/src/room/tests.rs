@@ -10,8 +10,8 @@ use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::{
-    Codec, CommandKind, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind,
-    Schema,
+    AxisKind, Codec, CommandKind, Component, ComponentSpec, ControlSpec, EventKind, FieldSpec,
+    FieldType, ObjectKind, Schema,
 };
 use ambit_proto::space::Position;
 use ambit_proto::wire;
@@ -21,6 +21,7 @@ use crate::logic::controls::{SAMPLE_BURST, SAMPLES_PER_TICK};
 use crate::logic::sight::SightChecks;
 use crate::logic::world::EventAudience;
 
+mod axes;
 mod budgets;
 mod delivery;
 mod moving_avatars;
@@ -280,10 +281,8 @@ fn a_flood_of_samples_makes_no_long_journal() {
     for tick in 0..TICKS {
         for player in 0..PLAYERS {
             for step in 0..SAMPLES {
-                let sample = KeySample {
-                    at: GameTime::from_millis((tick * SAMPLES + step) as u64),
-                    keys: Keymap((step % 2) as u32),
-                };
+                let at = GameTime::from_millis((tick * SAMPLES + step) as u64);
+                let sample = KeySample::new(at, Keymap((step % 2) as u32));
                 scene.inputs.push(RoomInput::Sample {
                     player: PlayerId(player),
                     at: GameTime::from_millis(1_000_000),
@@ -397,7 +396,8 @@ fn poke(slot: u16, epoch: u8) -> GhostCommand {
     (2, vec![FieldValue::Object(Alias { slot, epoch })])
 }
 
-/// A game of avatars at rest, with a ghost beside them that is hidden until the tenth tick.
+/// A game of avatars at rest, with a ghost beside them that is hidden until the tenth tick. Its
+/// controls are an axis, a key and an angle.
 #[derive(Default)]
 struct HiddenGhostGame {
     ghost: Option<ObjectId>,
@@ -416,6 +416,8 @@ impl Game for HiddenGhostGame {
             fields: fields.iter().map(|ty| FieldSpec::new("field", ty.clone())).collect(),
             ..CommandKind::default()
         };
+        let control =
+            |name: &str, axis| ControlSpec { name: name.into(), axis, ..ControlSpec::default() };
         Schema {
             game: "ghost".into(),
             kinds,
@@ -425,6 +427,11 @@ impl Game for HiddenGhostGame {
                 command("rest", false, &[]),
                 command("poke", false, &[FieldType::Object]),
                 command("bust", false, &[]),
+            ],
+            controls: vec![
+                control("throttle", Some(AxisKind::Linear)),
+                control("fire", None),
+                control("aim", Some(AxisKind::Angle)),
             ],
             ..Schema::default()
         }

@@ -1,5 +1,7 @@
 //! The controls of the player, as the client sends them.
 
+use ambit_proto::control::game::Joined;
+
 use super::bits::BitWriter;
 
 /// The held controls, and the changes that the host may not know.
@@ -8,6 +10,8 @@ pub(super) struct Controls {
     held: u32,
     /// The newest last.
     changes: Vec<Change>,
+    /// How many axes the game has; this player moves none.
+    axes: usize,
 }
 
 struct Change {
@@ -20,6 +24,14 @@ struct Change {
 }
 
 impl Controls {
+    pub(super) fn new(joined: &Joined) -> Self {
+        let controls = joined.schema.iter().flat_map(|schema| &schema.controls);
+        Controls {
+            axes: controls.filter(|control| control.axis != 0).count(),
+            ..Controls::default()
+        }
+    }
+
     /// Samples the controls.
     pub(super) fn hold(&mut self, held: u32, room_ms: u64) {
         let controls = self.held ^ held;
@@ -42,6 +54,9 @@ impl Controls {
         writer.flag(true);
         writer.bits(room_ms, 24);
         writer.varint(self.held.into());
+        for _ in 0..self.axes {
+            writer.bits(0, 8);
+        }
         writer.bits(self.changes.len() as u64, 5);
         let mut later = None;
         for change in self.changes.iter_mut().rev() {

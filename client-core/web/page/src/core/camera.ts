@@ -6,8 +6,10 @@
  * the viewer above the horizon. Results go into fields and into arguments: no call makes garbage.
  */
 
-/** From above: for objects that walk on the ground. Around: for objects that move freely. */
-export type CameraMode = "above" | "around";
+import type { Scenery } from "../ambit/ambit.js";
+
+/** From above, at a fixed angle; around: the player turns and tilts it. The game declares it. */
+export type CameraMode = Scenery["camera"];
 
 export interface Point {
   x: number;

@@ -1,6 +1,7 @@
 /**
- * Controls that a player holds: from keys of the keyboard, buttons on the screen, or a pointer that
- * shows where to go. Which there are, and with which keys, the game declares.
+ * Controls that a player holds or moves: from keys of the keyboard, buttons and levers on the
+ * screen, or a pointer that shows where to go or to aim. Which there are, and with which keys, the
+ * game declares.
  *
  * A player means directions as the screen shows them. The game's are those of the map, so they turn
  * with the camera, by quarters.
@@ -14,11 +15,39 @@ const DIRECTIONS = ["east", "north", "west", "south"] as const;
 const ARRIVED_M = 0.6;
 /** The sine of 22.5 degrees: beyond that, two directions are held. */
 const DIAGONAL = 0.3827;
+/** Closer than that, a pointer on the avatar gives no direction. */
+const MIN_AIM_M = 0.2;
 
-/** The control of a key, in the form of `normaliseKey`, if the game has one for it. */
+/** The control that a key holds, in the form of `normaliseKey`, if the game has one for it. */
 export function controlOfKey(key: string, controls: readonly Control[]): Control | undefined {
-  const name = key === " " ? "space" : key;
-  return controls.find((control) => control.keys.includes(name));
+  const name = nameOf(key);
+  return controls.find((control) => control.axis === null && control.keys.includes(name));
+}
+
+/** Where held keys move a linear axis: -1, 0 or 1. */
+export function leverOfKeys(held: Iterable<string>, { keys }: Control): number {
+  let [up, down] = [false, false];
+  for (const key of held) {
+    const index = keys.indexOf(nameOf(key));
+    if (index >= 0 && index % 2 === 0) up = true;
+    if (index % 2 === 1) down = true;
+  }
+  return Number(up) - Number(down);
+}
+
+/** The angle on the map of a way in metres; undefined for one that is too short. */
+export function angleOfWay(dx: number, dy: number): number | undefined {
+  return Math.hypot(dx, dy) < MIN_AIM_M ? undefined : Math.atan2(dy, dx);
+}
+
+/** The value of an axis in the steps that are sent: unless they change, nothing has to be told. */
+export function stepOf(value: number, { axis }: Control): number {
+  if (axis === "linear") return Math.round(Math.min(Math.max(value, -1), 1) * 127);
+  return Math.round((value / (2 * Math.PI)) * 256) & 255;
+}
+
+function nameOf(key: string): string {
+  return key === " " ? "space" : key;
 }
 
 /** Whether the game has all four directions, so that a pointer can show where to go. */

@@ -1,7 +1,6 @@
 /** How an object of a kind is drawn: from the look that its game declares, and nothing else. */
 
-import type { Kind, Schema } from "../ambit/ambit.js";
-import type { CameraMode } from "./camera.js";
+import type { Kind } from "../ambit/ambit.js";
 
 export interface MeshDescription {
   form: "cylinder" | "cube" | "arrow" | "ball";
@@ -48,12 +47,6 @@ export function describeMesh(kind: Kind): MeshDescription {
       return { ...common, form: "cylinder", scale: [size, size, height], ...standing(height) };
     }
   }
-}
-
-/** A game with bodies that do not only turn about the vertical is watched from around. */
-export function cameraMode(schema: Schema): CameraMode {
-  const rolls = ({ components: [place] }: Kind) => place?.type === "pose" && place.turn !== "yaw";
-  return schema.kinds.some(rolls) ? "around" : "above";
 }
 
 /** `#rrggbb`; grey if it is something else. */

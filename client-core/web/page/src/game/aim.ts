@@ -21,7 +21,7 @@ export class Aim {
   readonly place: Point = { x: 0, y: 0, z: 0 };
   /** Whether the keyboard aims. */
   usesKeys = false;
-  /** Free bodies are aimed at on the ground, walkers at the height of the avatar. */
+  /** Seen from around, the ground is aimed at; from above, the height of the avatar. */
   readonly #isOnFloor: boolean;
   readonly #camera: ViewCamera;
   readonly #pointer: ScreenPlace;

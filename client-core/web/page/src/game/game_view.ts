@@ -32,7 +32,7 @@ export class GameView {
   readonly #game: Game;
   readonly #hooks: GameHooks;
   readonly #picture: Picture;
-  readonly #map = new SmallMap();
+  readonly #map: SmallMap;
   readonly #hud: Hud;
   readonly #ownValues = new OwnValues();
   readonly #score: ScoreBoard;
@@ -53,6 +53,7 @@ export class GameView {
     this.#hooks = hooks;
     this.#frame = game.frame();
     this.#overlay = new Overlay(client);
+    this.#map = new SmallMap(schema.scenery);
     this.#score = new ScoreBoard(schema);
     const picture = new Picture(schema);
     this.#picture = picture;
@@ -75,7 +76,8 @@ export class GameView {
         this.#commander.begin(action);
         this.#input.showAim();
       },
-      hold: (name, isHeld) => this.#input.hold(name, isHeld),
+      hold: (control, isHeld) => this.#input.hold(control, isHeld),
+      moveLever: (control, value) => this.#input.moveLever(control, value),
     });
     this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.markers, {
       onMap: () => this.#readMap(),
@@ -151,15 +153,15 @@ export class GameView {
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
 
-  /** The map and the rules of the room. Boxes come some time after the start. */
+  /** The map and the rules of the room. Obstacles come some time after the start. */
   #readMap(): void {
     const { rules } = this.#game;
     if (!rules) return;
-    const boxes = this.#game.map() ?? [];
+    const obstacles = this.#game.map() ?? [];
     const extent = extentOf(rules);
     this.#settings = this.#hooks.settingsOf(rules);
-    this.#picture.setMap(extent, boxes, this.#settings);
-    this.#map.setMap(extent, boxes);
+    this.#picture.setMap(extent, obstacles, this.#settings);
+    this.#map.setMap(extent, obstacles);
     this.#input.aim.setExtent(extent);
   }
 

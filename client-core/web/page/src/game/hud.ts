@@ -19,6 +19,7 @@ const CONTROL_SYMBOLS = new Map([
 export interface HudHooks {
   begin(action: Action): void;
   hold(control: Control, isHeld: boolean): void;
+  moveLever(control: Control, value: number | undefined): void;
 }
 
 export class Hud {
@@ -46,8 +47,11 @@ export class Hud {
     }
     this.commands.hidden = this.commands.childElementCount === 0;
     const { controls } = schema;
-    this.controls.append(...controls.map((control) => this.#control(control)));
-    this.controls.hidden = controls.length === 0;
+    for (const control of controls) {
+      if (control.axis === null) this.controls.append(this.#control(control));
+      if (control.axis === "linear") this.controls.append(this.#lever(control));
+    }
+    this.controls.hidden = this.controls.childElementCount === 0;
     this.help = helpOf(actions, controls);
   }
 
@@ -118,10 +122,34 @@ export class Hud {
     element.addEventListener("contextmenu", (event) => event.preventDefault());
     return element;
   }
+
+  /** A lever that goes back to the middle when it is let go, as keys do. */
+  #lever(control: Control): HTMLElement {
+    const element = el("input", {
+      type: "range",
+      class: "lever",
+      min: "-1",
+      max: "1",
+      step: "any",
+      value: "0",
+      "aria-label": control.name,
+      title: helpOfControl(control),
+    });
+    element.addEventListener("input", () => {
+      this.#hooks.moveLever(control, element.valueAsNumber);
+    });
+    element.addEventListener("change", () => {
+      element.value = "0";
+      element.blur();
+      this.#hooks.moveLever(control, undefined);
+    });
+    return element;
+  }
 }
 
-function helpOfControl({ keys, name, label }: Control): string {
-  const keyNames = keys.map((key) => texts.key(key)).join(", ");
+function helpOfControl({ axis, keys, name, label }: Control): string {
+  const keyNames =
+    axis === "angle" ? texts.pointer : keys.map((key) => texts.key(key)).join(", ");
   return [keyNames, name, label].filter(Boolean).join(" – ");
 }
 

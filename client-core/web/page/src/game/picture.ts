@@ -1,9 +1,8 @@
 /** All that is drawn on the canvas: what a frame shows, where objects go, rings on the ground. */
 
-import type { Frame, Schema, StaticBox } from "../ambit/ambit.js";
+import type { Frame, Schema, StaticObstacle } from "../ambit/ambit.js";
 import { type Point, ViewCamera } from "../core/camera.js";
 import type { InterestSettings } from "../core/interest.js";
-import { cameraMode } from "../core/look.js";
 import type { Extent } from "../core/map_view.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { el } from "../dom.js";
@@ -39,9 +38,10 @@ export class Picture {
   #hasMap = false;
 
   constructor(schema: Schema) {
-    const mode = cameraMode(schema);
-    this.camera = new ViewCamera(mode);
-    this.#scene = new Scene(this.canvas, mode === "around");
+    const { scenery } = schema;
+    this.camera = new ViewCamera(scenery.camera);
+    this.canvas.dataset.camera = scenery.camera;
+    this.#scene = new Scene(this.canvas, scenery);
     this.#objects.setSchema(schema);
     this.#scene.scene.add(
       this.#objects.group,
@@ -58,11 +58,15 @@ export class Picture {
     return this.camera.distance * RING_SHARE;
   }
 
-  setMap(extent: Extent, boxes: readonly StaticBox[], settings: InterestSettings): void {
+  setMap(
+    extent: Extent,
+    obstacles: readonly StaticObstacle[],
+    settings: InterestSettings,
+  ): void {
     if (!this.#hasMap) this.camera.startFor(settings.inner * settings.cellM);
     this.#hasMap = true;
     this.#scene.setExtent(extent);
-    this.#scene.setBoxes(boxes);
+    this.#scene.setObstacles(obstacles);
     this.interest.setSettings(settings);
   }
 

@@ -3,7 +3,15 @@
 import type { Control, Frame, Game, Schema } from "../ambit/ambit.js";
 import type { Action } from "../core/actions.js";
 import type { Point, ViewCamera } from "../core/camera.js";
-import { bitsOf, bitsTowards, controlOfKey, hasDirections } from "../core/controls.js";
+import {
+  angleOfWay,
+  bitsOf,
+  bitsTowards,
+  controlOfKey,
+  hasDirections,
+  leverOfKeys,
+  stepOf,
+} from "../core/controls.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
 import { Keyboard } from "./keyboard.js";
@@ -39,6 +47,11 @@ export class PlayerInput {
   readonly #ground: Point = { x: 0, y: 0, z: 0 };
   readonly #heldButtons = new Set<Control>();
   readonly #held = new Set<Control>();
+  readonly #axes: readonly Control[];
+  /** Linear axes that are moved on the screen. */
+  readonly #levers = new Map<Control, number>();
+  /** What the game was told of its axes, in steps. */
+  readonly #toldSteps = new Map<Control, number>();
   readonly #end = new AbortController();
   #frame: Frame;
   /** What the game was told; undefined if it has to be told again. */
@@ -56,6 +69,7 @@ export class PlayerInput {
   ) {
     this.#game = game;
     this.#controls = schema.controls;
+    this.#axes = schema.controls.filter(({ axis }) => axis !== null);
     this.#actions = actions;
     this.#click = actions.find((action) => action.isClick);
     this.#camera = camera;
@@ -98,6 +112,12 @@ export class PlayerInput {
     else this.#heldButtons.delete(control);
   }
 
+  /** A lever on the screen moves a linear axis; undefined once it is let go. */
+  moveLever(control: Control, value: number | undefined): void {
+    if (value === undefined) this.#levers.delete(control);
+    else this.#levers.set(control, value);
+  }
+
   /** A button has begun a command: if that needs a place, the keyboard's aim is there for it. */
   showAim(): void {
     if (this.#commander.draft?.next?.type === "position") this.aim.show();
@@ -106,6 +126,7 @@ export class PlayerInput {
   /** The game goes on after a break, in which changes of what is held were lost. */
   tellHeldAgain(): void {
     this.#heldBits = undefined;
+    this.#toldSteps.clear();
   }
 
   dispose(): void {
@@ -210,7 +231,9 @@ export class PlayerInput {
   #releaseAll(): void {
     this.#keyboard.clear();
     this.#heldButtons.clear();
+    this.#levers.clear();
     this.#pointer.clear();
+    for (const axis of this.#axes) if (axis.axis === "linear") this.#setAxis(axis, 0);
     if (!this.isSteered || this.#heldBits === 0) return;
     this.#heldBits = 0;
     this.#game.hold(0);
@@ -231,8 +254,28 @@ export class PlayerInput {
       const { target } = this.#camera;
       bits |= bitsTowards(this.#ground.x - target.x, this.#ground.y - target.y, controls);
     }
+    for (const axis of this.#axes) this.#moveAxis(axis);
     if (bits === this.#heldBits) return;
     this.#heldBits = bits;
     this.#game.hold(bits);
+  }
+
+  /** Keys and levers move a linear axis; an angle points from the avatar to the pointer. */
+  #moveAxis(axis: Control): void {
+    if (axis.axis === "linear") {
+      const byKeys = leverOfKeys(this.#keyboard.held, axis);
+      return this.#setAxis(axis, this.#levers.get(axis) ?? byKeys);
+    }
+    if (!this.aim.underPointer(this.#ground)) return;
+    const { target } = this.#camera;
+    const angle = angleOfWay(this.#ground.x - target.x, this.#ground.y - target.y);
+    if (angle !== undefined) this.#setAxis(axis, angle);
+  }
+
+  #setAxis(axis: Control, value: number): void {
+    const step = stepOf(value, axis);
+    if (this.#toldSteps.get(axis) === step) return;
+    this.#toldSteps.set(axis, step);
+    this.#game.setAxis(axis.name, value);
   }
 }

@@ -1,9 +1,11 @@
 /** The picture: ground, static map, light, and what the other parts of the game add. */
 
 import * as THREE from "three";
-import type { StaticBox } from "../ambit/ambit.js";
+import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
+import { parseColour } from "../core/look.js";
+import { lineColour, obstacleColour } from "../core/scenery.js";
 import { isCheap } from "./graphics.js";
 import { LineSet } from "./line_set.js";
 
@@ -11,11 +13,11 @@ interface Palette {
   sky: number;
   ground: number;
   grid: number;
-  box: number;
+  obstacle: number;
 }
 
-const LIGHT: Palette = { sky: 0xdfe7ee, ground: 0xc9d3c2, grid: 0x8b9a86, box: 0x9aa3ad };
-const DARK: Palette = { sky: 0x14181d, ground: 0x23292a, grid: 0x3c4846, box: 0x55606b };
+const LIGHT: Palette = { sky: 0xdfe7ee, ground: 0xc9d3c2, grid: 0x8b9a86, obstacle: 0x9aa3ad };
+const DARK: Palette = { sky: 0x14181d, ground: 0x23292a, grid: 0x3c4846, obstacle: 0x55606b };
 /** A finer grid on a larger map would be a grey surface. */
 const MAX_GRID_LINES = 120;
 /** Half of the extent in which there are shadows around the target. */
@@ -29,14 +31,20 @@ export class Scene {
   readonly #camera = new THREE.PerspectiveCamera((FIELD_OF_VIEW * 180) / Math.PI, 1, 0.5, 2_000);
   readonly #sun = new THREE.DirectionalLight(0xffffff, 2.2);
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
-  #boxes: THREE.InstancedMesh | undefined;
-  readonly #boxMaterial = new THREE.MeshStandardMaterial({ roughness: 0.9 });
+  readonly #scenery: Scenery;
+  readonly #obstacles = [
+    new ObstacleMeshes("box", new THREE.BoxGeometry(2, 2, 2)),
+    // Its axis is upright.
+    new ObstacleMeshes("cylinder", new THREE.CylinderGeometry(1, 1, 2, 32).rotateX(Math.PI / 2)),
+  ];
   #grid: LineSet | undefined;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   readonly #isCheap = isCheap();
 
-  constructor(canvas: HTMLCanvasElement, hasShadows: boolean) {
-    const shadows = hasShadows && !this.#isCheap;
+  constructor(canvas: HTMLCanvasElement, scenery: Scenery) {
+    this.#scenery = scenery;
+    // Seen from above, shadows say little.
+    const shadows = scenery.camera === "around" && !this.#isCheap;
     try {
       this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
     } catch (thrown) {
@@ -79,6 +87,11 @@ export class Scene {
     const { west, south, width, height } = extent;
     this.#ground.scale.set(width, height, 1);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
+    if (this.#scenery.grid) this.#layGrid(extent);
+    this.#paint();
+  }
+
+  #layGrid({ west, south, width, height }: Extent): void {
     this.#grid?.dispose();
     const grid = new LineSet(LIGHT.grid, 0.5);
     let step = 5;
@@ -88,23 +101,11 @@ export class Scene {
     grid.end();
     this.#grid = grid;
     this.scene.add(grid.lines);
-    this.#paint();
   }
 
-  setBoxes(boxes: readonly StaticBox[]): void {
-    this.#boxes?.removeFromParent();
-    this.#boxes?.dispose();
-    const geometry = this.#boxes?.geometry ?? new THREE.BoxGeometry(2, 2, 2);
-    const mesh = new THREE.InstancedMesh(geometry, this.#boxMaterial, boxes.length);
-    const matrix = new THREE.Matrix4();
-    boxes.forEach(({ centre, half }, index) => {
-      mesh.setMatrixAt(index, matrix.makeScale(...half).setPosition(...centre));
-    });
-    mesh.castShadow = true;
-    mesh.receiveShadow = true;
-    mesh.frustumCulled = false;
-    this.#boxes = mesh;
-    this.scene.add(mesh);
+  setObstacles(obstacles: readonly StaticObstacle[]): void {
+    for (const meshes of this.#obstacles) this.scene.add(meshes.show(obstacles));
+    this.#paint();
   }
 
   resize(width: number, height: number): void {
@@ -127,16 +128,65 @@ export class Scene {
   dispose(): void {
     this.#dark.removeEventListener("change", this.#paint);
     this.#grid?.dispose();
-    this.#boxes?.geometry.dispose();
-    this.#boxes?.dispose();
+    for (const meshes of this.#obstacles) meshes.dispose();
     this.renderer.dispose();
   }
 
   readonly #paint = (): void => {
     const palette = this.#dark.matches ? DARK : LIGHT;
     this.scene.background = new THREE.Color(palette.sky);
-    this.#ground.material.color.set(palette.ground);
-    this.#grid?.lines.material.color.set(palette.grid);
-    this.#boxMaterial.color.set(palette.box);
+    const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
+    this.#ground.material.color.set(declared ?? palette.ground);
+    const grid = declared === undefined ? palette.grid : lineColour(declared);
+    this.#grid?.lines.material.color.set(grid);
+    for (const meshes of this.#obstacles) meshes.paint(this.#scenery, palette.obstacle);
   };
+}
+
+/** All obstacles of a shape, in one draw call. */
+class ObstacleMeshes {
+  readonly #shape: StaticObstacle["shape"];
+  readonly #geometry: THREE.BufferGeometry;
+  readonly #material = new THREE.MeshStandardMaterial({ roughness: 0.9 });
+  #mesh: THREE.InstancedMesh | undefined;
+  #shown: readonly StaticObstacle[] = [];
+
+  /** The geometry reaches from -1 to 1 along each axis. */
+  constructor(shape: StaticObstacle["shape"], geometry: THREE.BufferGeometry) {
+    this.#shape = shape;
+    this.#geometry = geometry;
+  }
+
+  /** The mesh of those that have this shape. */
+  show(obstacles: readonly StaticObstacle[]): THREE.InstancedMesh {
+    this.#mesh?.removeFromParent();
+    this.#mesh?.dispose();
+    this.#shown = obstacles.filter(({ shape }) => shape === this.#shape);
+    const mesh = new THREE.InstancedMesh(this.#geometry, this.#material, this.#shown.length);
+    const [matrix, scale] = [new THREE.Matrix4(), new THREE.Vector3()];
+    this.#shown.forEach(({ centre, half, yaw }, index) => {
+      matrix.makeRotationZ(yaw).scale(scale.set(...half)).setPosition(...centre);
+      mesh.setMatrixAt(index, matrix);
+    });
+    mesh.castShadow = true;
+    mesh.receiveShadow = true;
+    mesh.frustumCulled = false;
+    this.#mesh = mesh;
+    return mesh;
+  }
+
+  /** Gives each the colour of its look, or the page's own. */
+  paint(scenery: Scenery, own: number): void {
+    const colour = new THREE.Color();
+    this.#shown.forEach((obstacle, index) => {
+      this.#mesh?.setColorAt(index, colour.set(obstacleColour(scenery, obstacle) ?? own));
+    });
+    if (this.#mesh?.instanceColor) this.#mesh.instanceColor.needsUpdate = true;
+  }
+
+  dispose(): void {
+    this.#mesh?.dispose();
+    this.#geometry.dispose();
+    this.#material.dispose();
+  }
 }

@@ -1,22 +1,28 @@
 /** The small map: the static map, the objects in sight, and what the camera looks at. */
 
-import type { Frame, StaticBox } from "../ambit/ambit.js";
+import type { Frame, Scenery, StaticObstacle } from "../ambit/ambit.js";
+import { parseColour } from "../core/look.js";
 import { type Extent, MapView } from "../core/map_view.js";
+import { corners, obstacleColour } from "../core/scenery.js";
 import { el } from "../dom.js";
 import { texts } from "../texts.js";
 
 const PIXELS = 168;
 const PAUSE_MS = 150;
+const GROUND = 0x2c3a33;
+const OBSTACLE = 0x7d8a96;
 
 export class SmallMap {
   readonly element: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   readonly #view = new MapView();
-  #boxes: readonly StaticBox[] = [];
+  readonly #scenery: Scenery;
+  #obstacles: readonly StaticObstacle[] = [];
   #extent: Extent = { west: 0, south: 0, width: 1, height: 1 };
   #drawnAt = -Infinity;
 
-  constructor() {
+  constructor(scenery: Scenery) {
+    this.#scenery = scenery;
     this.element = el("canvas", { class: "small-map", role: "img", "aria-label": texts.small_map });
     const ratio = Math.min(devicePixelRatio, 2);
     this.element.width = this.element.height = PIXELS * ratio;
@@ -24,9 +30,9 @@ export class SmallMap {
     this.#context.scale(ratio, ratio);
   }
 
-  setMap(extent: Extent, boxes: readonly StaticBox[]): void {
+  setMap(extent: Extent, obstacles: readonly StaticObstacle[]): void {
     this.#extent = extent;
-    this.#boxes = boxes;
+    this.#obstacles = obstacles;
   }
 
   update(now: number, frame: Frame, x: number, y: number): void {
@@ -37,11 +43,12 @@ export class SmallMap {
     view.fit(this.#extent, PIXELS, x, y);
     context.fillStyle = "#10151a";
     context.fillRect(0, 0, PIXELS, PIXELS);
-    context.fillStyle = "#2c3a33";
+    const { ground } = this.#scenery;
+    context.fillStyle = css(ground === null ? GROUND : parseColour(ground));
     this.#fill(west, south, width, height);
-    context.fillStyle = "#7d8a96";
-    for (const { centre, half } of this.#boxes) {
-      this.#fill(centre[0] - half[0], centre[1] - half[1], 2 * half[0], 2 * half[1]);
+    for (const obstacle of this.#obstacles) {
+      context.fillStyle = css(obstacleColour(this.#scenery, obstacle) ?? OBSTACLE);
+      this.#fillObstacle(obstacle);
     }
     for (let index = 0; index < frame.count; index += 1) {
       const isOwn = index === frame.avatar;
@@ -52,10 +59,30 @@ export class SmallMap {
     }
   }
 
+  /** No obstacle is narrower than a pixel. */
+  #fillObstacle(obstacle: StaticObstacle): void {
+    const [view, context] = [this.#view, this.#context];
+    context.beginPath();
+    if (obstacle.shape === "cylinder") {
+      const [x, y] = obstacle.centre;
+      const radius = Math.max(0.5, obstacle.half[0] * view.scale);
+      context.arc(view.across(x), view.down(y), radius, 0, 2 * Math.PI);
+    } else {
+      for (const [x, y] of corners(obstacle, 1 / view.scale)) {
+        context.lineTo(view.across(x), view.down(y));
+      }
+    }
+    context.fill();
+  }
+
   #fill(west: number, south: number, width: number, height: number): void {
     const { scale } = this.#view;
     const across = this.#view.across(west);
     const down = this.#view.down(south + height);
     this.#context.fillRect(across, down, Math.max(1, width * scale), Math.max(1, height * scale));
   }
+}
+
+function css(colour: number): string {
+  return `#${colour.toString(16).padStart(6, "0")}`;
 }

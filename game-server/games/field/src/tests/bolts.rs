@@ -76,7 +76,7 @@ fn a_bolt_ends_at_an_obstacle_at_its_range_or_at_the_map_s_edge() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 115.0, 100.0);
     assert_eq!(end(&mut scene, 100.0, 105.0), Position::on_ground(100.0, 130.0));
     assert!(end(&mut scene, 82.0, 76.0).distance(Position::on_ground(82.0, 76.0)) < 0.01);
-    scene.world.statics_mut().add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+    scene.world.statics_mut().add(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     assert!((end(&mut scene, 115.0, 100.0).x - 108.88).abs() < 0.01);
     assert_eq!(scene.health(BOB), 100.0); // BOB is behind the box.
     scene.put(ANN, 190.0, 10.0);
@@ -89,7 +89,7 @@ fn a_bolt_ends_at_an_obstacle_at_its_range_or_at_the_map_s_edge() {
 #[test]
 fn a_bolt_cast_against_a_wall_is_removed_at_once() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene.world.statics_mut().add_box(Obstacle::on_ground(105.0, 100.0, 1.0, 50.0, 3.0));
+    scene.world.statics_mut().add(Obstacle::on_ground(105.0, 100.0, 1.0, 50.0, 3.0));
     scene.walk(ANN, 110.0, 100.0).unwrap();
     scene.run(3_000);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();

@@ -21,7 +21,7 @@ fn a_cast_costs_mana_at_its_effect_time_and_mana_regenerates() {
 #[test]
 fn a_refused_command_changes_nothing() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene.world.statics_mut().add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+    scene.world.statics_mut().add(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     scene.tick();
     scene.set_mana(ANN, 50.0);
     scene.run(50);
@@ -100,6 +100,6 @@ fn blinks_have_a_cooldown() {
 #[test]
 fn a_blink_goes_over_a_wall() {
     let mut scene = Scene::new().player(ANN, 190.0, 100.0);
-    scene.world.statics_mut().add_box(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
+    scene.world.statics_mut().add(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
     assert_eq!(scene.cast_at(ANN, BLINK, 199.5, 100.0), Ok(()));
 }

@@ -43,7 +43,7 @@ fn a_new_click_replaces_only_the_rest_of_the_path() {
 #[test]
 fn a_walk_ends_at_the_first_obstacle() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene.world.statics_mut().add_box(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+    scene.world.statics_mut().add(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(15_000);
     assert!((scene.position(ANN).x - 109.58).abs() < 0.01, "{:?}", scene.position(ANN));

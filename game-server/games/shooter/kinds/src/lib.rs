@@ -24,14 +24,6 @@ pub struct Missile {
     pub path: Path,
 }
 
-/// An asteroid drifts, and stops ships and missiles.
-#[derive(Kind)]
-#[look(glyph = 'O', shape = disc, colour = 0x90_7860, size = 8.0)]
-pub struct Asteroid {
-    /// From one place to the next.
-    pub path: Path,
-}
-
 /// The match.
 #[derive(Kind)]
 #[kind(room_wide)]

@@ -1,11 +1,12 @@
 //! The players' controls, for a game to query.
 
+use ambit_proto::axes::{AxisKind, MAX_AXES};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
 
 use super::World;
-use crate::logic::controls::SampleOutcome;
+use crate::logic::controls::{HeldControls, SampleOutcome};
 
 /// The inputs of one player that a tick has applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub struct AppliedInputs {
     /// The client time up to which the player's samples take effect with this tick; `None` if no
     /// new sample does.
     pub applied_until: Option<GameTime>,
-    /// Whether the pressed controls differ from the previous tick.
+    /// Whether the pressed controls, or the axes, differ from the previous tick.
     pub changed: bool,
 }
 
@@ -49,6 +50,24 @@ impl World {
     }
 }
 
+/// The axes of the players.
+impl World {
+    /// The value of an axis at this tick: -1 to 1, or radians from -pi to pi; 0 before its first
+    /// sample. From [`Game::input`](crate::logic::game::Game::input) on, as above.
+    ///
+    /// # Panics
+    /// If the control is no axis.
+    pub fn axis(&self, player: PlayerId, control: u8) -> f32 {
+        let Some((axis, kind)) = self.schema.axis(control) else {
+            let spec = self.schema.controls.get(usize::from(control));
+            let name = spec.map_or_else(|| control.to_string(), |spec| spec.name.clone());
+            panic!("the control {name:?} is not declared as an axis or an angle");
+        };
+        let axes = self.controls.get(&player).map(HeldControls::axes).unwrap_or_default();
+        kind.value_of(axes.0[axis])
+    }
+}
+
 /// Called by the room, and by tests of games.
 impl World {
     /// Sets the controls that a player holds until the next change.
@@ -67,10 +86,15 @@ impl World {
         controls.receive_sample(now, sample)
     }
 
-    /// Releases all controls of a player who has disconnected.
+    /// Releases all controls of a player who has disconnected: linear axes go back to 0, angles
+    /// stay.
     pub fn release_controls(&mut self, player: PlayerId) {
         if let Some(controls) = self.controls.get_mut(&player) {
-            controls.release_all();
+            let mut stay = [false; MAX_AXES];
+            for (stays, (_, kind)) in stay.iter_mut().zip(self.schema.axes()) {
+                *stays = kind == AxisKind::Angle;
+            }
+            controls.release_all(stay);
         }
     }
 
@@ -83,9 +107,10 @@ impl World {
     /// this makes a difference, in their order.
     pub fn apply_inputs(&mut self, applied: &mut Vec<AppliedInputs>) {
         for (&player, controls) in &mut self.controls {
-            let before = controls.edges().pressed();
+            let before = (controls.edges().pressed(), controls.axes());
             let until = controls.begin_tick();
-            let changed = controls.edges().pressed() != before || !controls.edges().is_unchanged();
+            let after = (controls.edges().pressed(), controls.axes());
+            let changed = after != before || !controls.edges().is_unchanged();
             if until.is_some() || changed {
                 applied.push(AppliedInputs { player, applied_until: until, changed });
             }

@@ -94,7 +94,7 @@ impl Game for MovingAvatars {
     fn start(&mut self, world: &mut World) {
         for n in 0..self.boxes {
             let (x, y) = ((n % 100) as f32 * 2.0, 150.0 + (n / 100) as f32 * 2.0);
-            world.statics_mut().add_box(Obstacle::on_ground(x, y, 0.5, 0.5, 2.0));
+            world.statics_mut().add(Obstacle::on_ground(x, y, 0.5, 0.5, 2.0));
         }
     }
 

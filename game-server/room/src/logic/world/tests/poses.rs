@@ -1,7 +1,7 @@
 //! Objects with poses, and a small game that moves them.
 
 use ambit_proto::keymap::Keymap;
-use ambit_proto::map::StaticMap;
+use ambit_proto::map::{StaticMap, StaticObstacle};
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 
 use super::*;
@@ -198,14 +198,14 @@ fn team_engagement_and_budget_changes_are_passed_on() {
 fn static_obstacles_are_encoded_once_at_the_end_of_the_first_tick() {
     let mut world = garage();
     tick(&mut world, 1);
-    world.statics_mut().add_box(Obstacle::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
+    world.statics_mut().add(Obstacle::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
     assert!(world.static_map().is_empty());
     world.finish_tick();
-    world.statics_mut().add_box(Obstacle::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
+    world.statics_mut().add(Obstacle::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
     world.finish_tick();
     let map = StaticMap::decode(&world.static_map()).expect("an encoded map");
-    let boxes: Vec<_> = map.boxes.iter().map(|each| (each.centre, each.half)).collect();
-    assert_eq!(boxes, [(Position::new(10.0, 20.0, 1.5), [1.0, 2.0, 1.5])]);
+    let expected = StaticObstacle::new_box(Position::new(10.0, 20.0, 1.5), [1.0, 2.0, 1.5], 0.0);
+    assert_eq!(map.obstacles, [expected]);
     let mut empty = garage();
     empty.finish_tick();
     assert!(empty.static_map().is_empty());

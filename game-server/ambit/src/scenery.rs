@@ -1,0 +1,87 @@
+//! How simple viewers draw the map of a game.
+
+use ambit_proto::schema::{Camera, ObstacleLook, ScenerySpec};
+
+/// How simple viewers, such as the page, draw the map of a game: camera, ground, obstacles. For
+/// [`Game::SCENERY`](crate::Game::SCENERY):
+///
+/// ```
+/// # use ambit::prelude::*;
+/// const ROCK: ObstacleLook = ObstacleLook::new('O', 0x90_7860);
+/// const WALL: ObstacleLook = ObstacleLook::new('#', 0x60_7080);
+///
+/// const SCENERY: Scenery =
+///     Scenery::new().camera(Camera::Above).ground(0x10_1820).obstacles(&[ROCK, WALL]);
+/// ```
+///
+/// An obstacle names its look by
+/// [`Obstacle::with_look`](crate::statics::Obstacle::with_look).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scenery {
+    camera: Camera,
+    ground: Option<u32>,
+    has_grid: bool,
+    obstacles: &'static [ObstacleLook],
+}
+
+impl Scenery {
+    /// The camera is [`Camera::Around`]; ground, the grid on it and obstacles are as the viewer
+    /// draws them.
+    pub const fn new() -> Self {
+        Self { camera: Camera::Around, ground: None, has_grid: true, obstacles: &[] }
+    }
+
+    /// Where players look from.
+    #[must_use]
+    pub const fn camera(self, camera: Camera) -> Self {
+        Self { camera, ..self }
+    }
+
+    /// The colour of the ground, as 0xRRGGBB.
+    #[must_use]
+    pub const fn ground(self, colour: u32) -> Self {
+        Self { ground: Some(colour), ..self }
+    }
+
+    /// No lines on the ground.
+    #[must_use]
+    pub const fn without_grid(self) -> Self {
+        Self { has_grid: false, ..self }
+    }
+
+    /// The looks that obstacles may have: at most 15 (`schema::MAX_OBSTACLE_LOOKS`).
+    #[must_use]
+    pub const fn obstacles(self, looks: &'static [ObstacleLook]) -> Self {
+        Self { obstacles: looks, ..self }
+    }
+
+    pub(crate) fn declaration(self) -> ScenerySpec {
+        let Self { camera, ground, has_grid, obstacles } = self;
+        ScenerySpec { camera, ground, has_grid, obstacles: obstacles.to_vec() }
+    }
+}
+
+impl Default for Scenery {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenery_is_declared_as_it_was_built() {
+        const LOOKS: &[ObstacleLook] = &[ObstacleLook::new('#', 0x60_7080)];
+        let all = Scenery::new().camera(Camera::Above).ground(7).without_grid().obstacles(LOOKS);
+        let expected = ScenerySpec {
+            camera: Camera::Above,
+            ground: Some(7),
+            has_grid: false,
+            obstacles: LOOKS.to_vec(),
+        };
+        assert_eq!(all.declaration(), expected);
+        assert_eq!(Scenery::new().declaration(), ScenerySpec::default());
+    }
+}
