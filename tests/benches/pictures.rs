@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     let mut bots = [
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
-        start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "size=200x200"])?,
+        start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
     ];
     let drawn = tokio::runtime::Runtime::new()?.block_on(draw_all(&scratch, &server, &folder));
     for bots in &mut bots {
@@ -86,7 +86,9 @@ async fn draw_all(scratch: &ScratchFolder, server: &Server, folder: &Path) -> Re
 
     let rosa = open(scratch, server, dark, "rosa").await?;
     enter(&rosa, "arena").await?;
-    draw(&rosa, folder, "shooter").await?;
+    for picture in 1..=4 {
+        draw(&rosa, folder, &format!("shooter-{picture}")).await?;
+    }
     rosa.close().await?;
 
     let phil = open(scratch, server, phone, "phil").await?;

@@ -143,7 +143,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
-        ("keys", [names]) => ConsoleCommand::Keys(keys(names)),
+        ("keys", [_, ..]) => ConsoleCommand::Keys(keys(rest)),
         ("axis", [name, value]) => ConsoleCommand::Axis((*name).to_owned(), axis_value(value)?),
         ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
@@ -286,8 +286,10 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
     }
 }
 
+/// `up,fire`, also with blanks.
 fn keys(names: &str) -> Vec<String> {
-    if names == "none" { Vec::new() } else { names.split(',').map(str::to_owned).collect() }
+    let names = names.split(|c: char| c == ',' || c.is_whitespace());
+    names.filter(|name| !name.is_empty() && *name != "none").map(str::to_owned).collect()
 }
 
 /// The keymap in which these controls of the game are held; what is wrong otherwise.
@@ -367,6 +369,7 @@ mod tests {
         );
         check("move 10 20.5", ConsoleCommand::Game("move 10 20.5".into()));
         check("keys up,fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
+        check("keys up, fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
         check("keys none", ConsoleCommand::Keys(vec![]));
         check("axis throttle -0.5", ConsoleCommand::Axis("throttle".to_owned(), -0.5));
         check("wait 500ms", ConsoleCommand::Wait(Duration::from_millis(500)));

@@ -586,13 +586,18 @@ impl<G> Emitted<'_, G> {
     /// The event can be heard where it is not seen: players whose avatars are within `radius_m` and
     /// who do not get the event get the sound, through walls and from behind. They learn its
     /// direction on the map in 16 steps and its loudness in four, and when it was; no place, no id.
+    /// An event that all players get, an announcement or one about something room-wide, has no
+    /// sound: an error in the log says so.
     pub fn heard<S: SoundOf<G>>(mut self, radius_m: f32) -> Self {
         let Some(world) = &mut self.world else { return self };
+        let sound = S::NAME;
         if !radius_m.is_finite() {
-            let sound = &world.schema().events[usize::from(S::INDEX)].name;
             tracing::error!("a game lets {sound} be heard within {radius_m} m: ignored");
-        } else if radius_m > 0.0 {
-            world.set_sound_of_last_event(S::INDEX, radius_m);
+        } else if radius_m > 0.0 && !world.set_sound_of_last_event(S::INDEX, radius_m) {
+            tracing::error!(
+                "a game lets {sound} be heard of an event that has no place, since all players get \
+                 it: ignored"
+            );
         }
         self
     }

@@ -460,17 +460,23 @@ impl World {
 
     /// Makes the last event audible, if nothing else has happened since: clients that do not follow
     /// the object that it is about, and have their avatar within `radius_m` of it, get the sound of
-    /// this kind. An event for all has no place, and so no sound.
-    pub fn set_sound_of_last_event(&mut self, sound_kind: u8, radius_m: f32) {
-        let Some(WorldChange::Event { audience, sound, .. }) = self.changes.last_mut() else {
-            return;
+    /// this kind. `false` for an event without a place, which has no sound: one for all, or about
+    /// something room-wide.
+    pub fn set_sound_of_last_event(&mut self, sound_kind: u8, radius_m: f32) -> bool {
+        let Some(WorldChange::Event { audience: EventAudience::Followers(about), .. }) =
+            self.changes.last()
+        else {
+            return false;
         };
-        if let EventAudience::Followers(about) = *audience
-            && let Some(slot) = self.objects.slot(about)
-        {
-            let at = self.objects.positions[slot];
+        let about = *about;
+        let Some(slot) = self.objects.slot(about).filter(|_| !self.is_room_wide(about)) else {
+            return false;
+        };
+        let at = self.objects.positions[slot];
+        if let Some(WorldChange::Event { sound, .. }) = self.changes.last_mut() {
             *sound = Some(EventSound { kind: sound_kind, at, radius_m });
         }
+        true
     }
 
     /// Changes when the last event takes effect, if nothing else has happened since.

@@ -495,10 +495,13 @@ fn a_sound_belongs_to_the_last_event_and_comes_from_where_it_was() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     changes(&mut world);
-    world.set_sound_of_last_event(1, 30.0);
+    assert!(!world.set_sound_of_last_event(1, 30.0), "there is no event");
+    world.emit(0, EventAudience::Everyone, ms(7), vec![FieldValue::Object(orc)]);
+    assert!(!world.set_sound_of_last_event(1, 30.0), "all get it, wherever they are");
+    changes(&mut world);
     let audience = EventAudience::Followers(orc);
     world.emit(0, audience, ms(7), vec![FieldValue::Object(orc)]);
-    world.set_sound_of_last_event(1, 30.0);
+    assert!(world.set_sound_of_last_event(1, 30.0));
     world.set_effect_of_last_event(ms(8));
     world.teleport(orc, at(9.0, 9.0));
     let sound = changes(&mut world).into_iter().find_map(|change| match change {
