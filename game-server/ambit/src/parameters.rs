@@ -1,7 +1,7 @@
 //! Parameters: what a room of a game can be created with.
 
 pub use ambit_room::config::Parameters as CheckedParameters;
-use ambit_room::config::{Allowed, Parameter, ROOM_PARAMETERS};
+use ambit_room::config::{Allowed, Parameter, ROOM_PARAMETERS, bytes_equal};
 
 use crate::field::Choice;
 
@@ -91,7 +91,7 @@ pub const fn is_of_room(key: &str, shape: ParameterShape) -> bool {
     let mut index = 0;
     while index < ROOM_PARAMETERS.len() {
         let Parameter { key: known, allowed, .. } = ROOM_PARAMETERS[index];
-        if is_equal(known, key) {
+        if bytes_equal(known.as_bytes(), key.as_bytes()) {
             return matches!(
                 (allowed, shape),
                 (Allowed::Whole { .. }, ParameterShape::Whole)
@@ -110,22 +110,12 @@ pub const fn is_of_room(key: &str, shape: ParameterShape) -> bool {
 pub const fn is_among(word: &str, words: &[&str]) -> bool {
     let mut index = 0;
     while index < words.len() {
-        if is_equal(words[index], word) {
+        if bytes_equal(words[index].as_bytes(), word.as_bytes()) {
             return true;
         }
         index += 1;
     }
     false
-}
-
-/// Like `==`, which is not available in a const function.
-const fn is_equal(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut index = 0;
-    while index < one.len() && index < other.len() && one[index] == other[index] {
-        index += 1;
-    }
-    index == one.len() && index == other.len()
 }
 
 /// The choice of this name.

@@ -142,7 +142,7 @@ pub const fn override_default(key: &str, default: &'static str) -> Parameter {
 }
 
 /// Like `==`, which is not available in a const function.
-const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
+pub const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
     let mut index = 0;
     while index < a.len() && index < b.len() && a[index] == b[index] {
         index += 1;
