@@ -308,7 +308,7 @@ mod tests {
         }
         let newest = controls.sampled_axes;
         for _ in 0..2 * MAX_WAITING {
-            let _ = controls.begin_tick();
+            controls.begin_tick();
         }
         assert_eq!(controls.axes(), newest);
     }
