@@ -272,7 +272,7 @@ impl<'f> FrameEntry<'f> {
     /// `ambit-client`).
     ///
     /// A component for some clients only is an `Option`, empty for all others.
-    pub fn get<K: TypedKind>(&self) -> Option<K::View<'f>> {
+    pub fn get<K: TypedKind>(&self) -> Option<K::Reading<'f>> {
         if self.is::<K>() { K::view(self) } else { None }
     }
 

@@ -30,25 +30,6 @@ pub trait Command: TypedCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoCommand {}
 
-/// In the `impl Game` of a game without commands, such as one with controls alone. Once you write an
-/// enum of commands, replace it by `type Command = Command;` and
-/// [`fn command`](crate::Game::command).
-#[macro_export]
-macro_rules! no_commands {
-    () => {
-        type Command = $crate::NoCommand;
-
-        fn command(
-            &mut self,
-            _: &mut $crate::World<Self>,
-            _: $crate::Player<'_, Self>,
-            command: $crate::NoCommand,
-        ) -> ::core::result::Result<(), Self::Refusal> {
-            match command {}
-        }
-    };
-}
-
 impl Command for NoCommand {
     fn read(_: u8, _: Fields<'_>) -> Result<Self, ErrorCode> {
         Err(ErrorCode::UnknownCommand)

@@ -221,6 +221,25 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     }
 }
 
+/// In the `impl Game` of a game without commands, such as one with controls alone. Once you write
+/// an enum of commands, replace it by `type Command = Command;` and
+/// [`fn command`](crate::Game::command).
+#[macro_export]
+macro_rules! no_commands {
+    () => {
+        type Command = $crate::NoCommand;
+
+        fn command(
+            &mut self,
+            _: &mut $crate::World<Self>,
+            _: $crate::Player<'_, Self>,
+            command: $crate::NoCommand,
+        ) -> ::core::result::Result<(), Self::Refusal> {
+            match command {}
+        }
+    };
+}
+
 /// A player who has no avatar yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Newcomer<'a> {

@@ -135,7 +135,7 @@ impl Seen {
 
     /// The components, with their types: `seen.get::<Walker>()` is a `WalkerView`. `None` if it is
     /// of another kind.
-    pub fn get<K: TypedKind>(&self) -> Option<K::View<'_>> {
+    pub fn get<K: TypedKind>(&self) -> Option<K::Reading<'_>> {
         if self.is::<K>() { K::view(&self) } else { None }
     }
 

@@ -35,14 +35,14 @@ pub trait TypedKind: Sized {
     /// The kind's name in the schema.
     const NAME: &'static str;
     /// What a client shows of an object: `WalkerView`.
-    type View<'f>;
+    type Reading<'f>;
 
     /// The kind as the schema has it.
     fn declaration() -> ObjectKind;
 
     /// For clients: the components of an object of this kind; `None` if the room's game declares
     /// them otherwise.
-    fn view<'f>(shown: &impl ShownComponents<'f>) -> Option<Self::View<'f>>;
+    fn view<'f>(shown: &impl ShownComponents<'f>) -> Option<Self::Reading<'f>>;
 }
 
 /// The components of an object, as a client shows them.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ambit_client_core::command_words;
 use ambit_client_core::resume_token::TokenFile;
@@ -132,12 +133,15 @@ fn text(data: &[u8]) -> String {
     String::from_utf8_lossy(data).into_owned()
 }
 
-/// A temporary file, removed with its lock file when dropped.
+/// A temporary file of its own, removed with its lock file when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str, data: &[u8]) -> Self {
-        let folder = std::env::temp_dir().join(format!("ambit-fuzz-{name}-{}", std::process::id()));
+        // Tests of one process run side by side.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(format!("ambit-fuzz-{name}-{process}-{number}"));
         std::fs::create_dir_all(&folder).expect("the temporary folder can be created");
         let path = folder.join("file");
         std::fs::write(&path, data).expect("the temporary file can be written");

@@ -102,7 +102,7 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
     let view = view_name(input);
     let typed = quote! {
         const NAME: &'static str = "";
-        type View<'f> = #view<'f>;
+        type Reading<'f> = #view<'f>;
 
         fn declaration() -> ::ambit::__private::ObjectKind {
             ::core::unreachable!()
@@ -450,7 +450,7 @@ fn declaration(
         #[automatically_derived]
         impl ::ambit::message::TypedKind for #kind {
             const NAME: &'static str = #name;
-            type View<'f> = #view<'f>;
+            type Reading<'f> = #view<'f>;
 
             fn declaration() -> ::ambit::__private::ObjectKind {
                 #[allow(unused_mut)]
@@ -481,8 +481,8 @@ fn declaration(
     }
 }
 
-/// `WalkerRef` and `WalkerMut`, with a method for each component, and `WalkerView`, with a field for
-/// each but the first.
+/// `WalkerRef` and `WalkerMut`, with a method for each component, and `WalkerView`, with a field
+/// for each but the first.
 fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
     let (kind, vis) = (&input.ident, &input.vis);
     let (reader, editor) = (reader_name(input), editor_name(input));
