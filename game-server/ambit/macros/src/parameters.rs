@@ -72,7 +72,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             }
         }
 
-        // Evaluated in `cargo check`, too.
+        // Evaluated in `cargo check`, too. A default may be an end of its range.
+        #[allow(clippy::eq_op, clippy::unnecessary_cast)]
         const _: () = {
             let _ = <#item as ::ambit::Parameters>::TABLE;
             #(#checks)*
