@@ -71,11 +71,11 @@ fn scenery(scenery: &ScenerySpec) -> Json {
     };
     json!({
         "camera": camera, "ground": scenery.ground.map(colour), "grid": scenery.has_grid,
-        "obstacles": list(&scenery.obstacles, obstacle_look),
+        "obstacles": list(&scenery.obstacles, |&look| obstacle_look(look)),
     })
 }
 
-fn obstacle_look(look: &ObstacleLook) -> Json {
+fn obstacle_look(look: ObstacleLook) -> Json {
     json!({ "glyph": look.glyph, "colour": colour(look.colour) })
 }
 

@@ -2,6 +2,7 @@
 //! not affect others.
 
 use super::*;
+use crate::Settings;
 
 #[test]
 fn the_same_seed_and_inputs_give_the_same_changes() {
