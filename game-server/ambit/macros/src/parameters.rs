@@ -72,8 +72,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             }
         }
 
-        // Evaluated in `cargo check`, too. A default may be an end of its range.
-        #[allow(clippy::eq_op, clippy::unnecessary_cast)]
+        // Evaluated in `cargo check`, too.
+        #[allow(clippy::all, clippy::pedantic)]
         const _: () = {
             let _ = <#item as ::ambit::Parameters>::TABLE;
             #(#checks)*
@@ -225,19 +225,18 @@ fn declared(
     let name = shape_name(shape);
     let allowed = quote!(#name { min: #min, max: #max });
     let text = default.map(literal).transpose()?.unwrap_or_default();
-    let number = if shape == Shape::Size { None } else { default };
-    let fits = number.map(|default| {
+    let number = if shape == Shape::Decimal { quote!(f32) } else { quote!(u64) };
+    let fits = default.filter(|_| shape != Shape::Size).map(|default| {
         quote_spanned! {default.span()=>
-            ::core::assert!(
-                #min <= #default && #default <= #max,
-                "the default is out of the range"
-            );
+            let (min, default, max): (#number, #number, #number) = (#min, #default, #max);
+            ::core::assert!(min <= default && default <= max, "the default is out of the range");
         }
     });
     let holds = (shape == Shape::Whole).then(|| {
         quote_spanned! {ty.span()=>
+            let max: u64 = #max;
             ::core::assert!(
-                #max as u128 <= <#ty>::MAX as u128,
+                max as u128 <= <#ty>::MAX as u128,
                 "the type of the field does not hold the range"
             );
         }
