@@ -45,7 +45,7 @@ type CubesWorld = World<CubesGame>;
 #[derive(Debug, Parameters)]
 // Every cube on the default floor is followed from any position on it.
 #[room(size = "32x32", inner = 3, outer = 4)]
-pub struct Settings {
+pub struct CubesSettings {
     /// small cubes, in a square in the middle; more take more processor time, and more bytes when
     /// they move
     #[parameter(default = 100, range = 0..=10_000)]
@@ -56,7 +56,7 @@ pub struct Settings {
     /// what clients show: interpolated, between received poses, on a grid of 2 mm; simulated, the
     /// state of their own physics, corrected by received poses
     #[parameter(default = Simulated)]
-    sync: Sync,
+    sync: CubesSync,
     /// what drives the players' cubes: keys of their players, or dice (random keys), for
     /// demonstrations and measurements
     #[parameter(default = Keys)]
@@ -66,7 +66,7 @@ pub struct Settings {
 }
 
 #[derive(Debug, Choice)]
-enum Sync {
+enum CubesSync {
     Interpolated,
     Simulated,
 }
@@ -88,7 +88,7 @@ type SavedBody = (ObjectId, u8, Pose, Keys);
 
 /// The game `cubes`. See the module. The fields are `unsaved`, because it saves its bodies instead.
 #[derive(Debug, Declare)]
-#[declare(kinds(Cube, PlayerCube), controls = CubesControl, parameters = Settings, unsaved)]
+#[declare(kinds(Cube, PlayerCube), controls = CubesControl, parameters = CubesSettings, unsaved)]
 pub struct CubesGame {
     layout: CubeLayout,
     sync: PosePresentation,
@@ -201,7 +201,7 @@ impl Game for CubesGame {
     no_commands!();
     type Refusal = NoRefusal;
 
-    fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
+    fn configure(&mut self, settings: CubesSettings) -> Result<(), BadParameter> {
         let (width_m, height_m) = settings.size;
         if width_m.max(height_m) > MAX_SIDE_M {
             let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
@@ -210,8 +210,8 @@ impl Game for CubesGame {
         let arena = Arena { width_m, height_m };
         let layout = CubeLayout::new(arena, settings.cubes, settings.spacing)?;
         let sync = match settings.sync {
-            Sync::Simulated => PosePresentation::Simulated,
-            Sync::Interpolated => PosePresentation::Interpolated,
+            CubesSync::Simulated => PosePresentation::Simulated,
+            CubesSync::Interpolated => PosePresentation::Interpolated,
         };
         *self = Self::new(layout, sync, settings.drive == Drive::Dice);
         Ok(())

@@ -363,10 +363,10 @@ impl Scene {
     fn new(given: &[(&str, &str)]) -> Self {
         let (config, _) = prepare(given).expect("valid parameters");
         let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let given = CheckedParameters::parse(&given, &[ROOM_PARAMETERS, Settings::TABLE])
+        let given = CheckedParameters::parse(&given, &[ROOM_PARAMETERS, CubesSettings::TABLE])
             .expect("valid parameters");
         let mut game = Typed(CubesGame::default());
-        game.0.configure(Settings::read(&given)).expect("valid parameters");
+        game.0.configure(CubesSettings::read(&given)).expect("valid parameters");
         let world = World::new(&config, game.schema());
         let mut scene =
             Self { game, world, config, room_time: GameTime::ZERO, ticks: 0, changes: Vec::new() };

@@ -41,7 +41,7 @@ type FieldWorld = World<FieldGame>;
 
 /// What a room of the game can be created with.
 #[derive(Debug, Parameters)]
-pub struct Settings {
+pub struct FieldSettings {
     /// boxes and walls; at most one for 8 square metres of the map
     #[parameter(default = 40, range = 0..=20_000)]
     obstacles: Given<u32>,
@@ -103,7 +103,7 @@ enum RngDomain {
 
 /// The game `field`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Avatar, Npc, Bolt), parameters = Settings)]
+#[declare(kinds(Avatar, Npc, Bolt), parameters = FieldSettings)]
 #[declare(events(SpellCast, Damage, Healed, Died, Respawned), timer = FieldTimer)]
 pub struct FieldGame {
     obstacles: u32,
@@ -159,8 +159,8 @@ impl Game for FieldGame {
     type Command = FieldCommand;
     type Refusal = FieldRefusal;
 
-    fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
-        let Settings { obstacles, npcs, pilots, maps, map, size: (width, height) } = settings;
+    fn configure(&mut self, settings: FieldSettings) -> Result<(), BadParameter> {
+        let FieldSettings { obstacles, npcs, pilots, maps, map, size: (width, height) } = settings;
         let most = map::max_obstacles(width, height);
         if obstacles.value > most && obstacles.is_given {
             let problem = format!(

@@ -44,7 +44,7 @@ pub enum ShooterTimer {
 #[derive(Debug, Parameters)]
 // Wherever a ship is in its cell, the zones reach as far as it sees.
 #[room(size = "300x300", cell = 40, inner = 6, outer = 7)]
-pub struct Settings {
+pub struct ShooterSettings {
     /// points that win a round; with teams, of all members together
     #[parameter(default = 50, range = 1..=999)]
     goal: i64,
@@ -94,7 +94,8 @@ pub(crate) struct Craft {
 /// The game `shooter`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Ship, Missile, Match, Score), events(Fired, Hit, RoundOver))]
-#[declare(sounds(Bang, Boom), timer = ShooterTimer, controls = ShipControl, parameters = Settings)]
+#[declare(sounds(Bang, Boom), timer = ShooterTimer)]
+#[declare(controls = ShipControl, parameters = ShooterSettings)]
 pub struct Shooter {
     goal: i64,
     minutes: u64,
@@ -284,8 +285,8 @@ impl Game for Shooter {
     no_commands!();
     type Refusal = NoRefusal;
 
-    fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
-        let Settings { goal, minutes, rounds, teams, ships, asteroids } = settings;
+    fn configure(&mut self, settings: ShooterSettings) -> Result<(), BadParameter> {
+        let ShooterSettings { goal, minutes, rounds, teams, ships, asteroids } = settings;
         (self.goal, self.minutes, self.rounds) = (goal, minutes, rounds);
         (self.teams, self.ships, self.asteroids) = (teams, ships, asteroids);
         Ok(())

@@ -2,7 +2,7 @@
 //! not affect others.
 
 use super::*;
-use crate::Settings;
+use crate::FieldSettings;
 
 #[test]
 fn the_same_seed_and_inputs_give_the_same_changes() {
@@ -62,7 +62,7 @@ fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
         let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let parameters = ambit_room::config::Parameters::parse(
             &given,
-            &[ambit_room::config::ROOM_PARAMETERS, <Settings as ambit::Parameters>::TABLE],
+            &[ambit_room::config::ROOM_PARAMETERS, <FieldSettings as ambit::Parameters>::TABLE],
         )
         .unwrap();
         Typed::<FieldGame>::make(&parameters)
