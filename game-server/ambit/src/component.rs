@@ -132,6 +132,31 @@ pub trait Attribute: Sized {
     #[doc(hidden)]
     fn shown(value: FrameValue<'_>) -> Option<Self::Shown<'_>>;
 
+    /// The value of a component that all clients know; `None` if the room's game declares it
+    /// otherwise.
+    #[doc(hidden)]
+    fn shown_to_all<'f>(
+        shown: &impl ShownComponents<'f>,
+        index: usize,
+        name: &str,
+    ) -> Option<Self::Shown<'f>> {
+        Self::shown(shown.component(index, name)??)
+    }
+
+    /// The value of a component that some clients know; `None` if the room's game declares it
+    /// otherwise.
+    #[doc(hidden)]
+    fn shown_to_some<'f>(
+        shown: &impl ShownComponents<'f>,
+        index: usize,
+        name: &str,
+    ) -> Option<Option<Self::Shown<'f>>> {
+        match shown.component(index, name)? {
+            Some(value) => Self::shown(value).map(Some),
+            None => Some(None),
+        }
+    }
+
     with_rules! {
         /// For reading.
         type Ref<'w>;
@@ -146,30 +171,6 @@ pub trait Attribute: Sized {
 
         #[doc(hidden)]
         fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
-    }
-}
-
-/// The value of a component that all clients know; `None` if the room's game declares it otherwise.
-#[doc(hidden)]
-pub fn shown<'f, A: Attribute>(
-    shown: &impl ShownComponents<'f>,
-    index: usize,
-    name: &str,
-) -> Option<A::Shown<'f>> {
-    A::shown(shown.component(index, name)??)
-}
-
-/// The value of a component that some clients know; `None` if the room's game declares it
-/// otherwise.
-#[doc(hidden)]
-pub fn shown_to_some<'f, A: Attribute>(
-    shown: &impl ShownComponents<'f>,
-    index: usize,
-    name: &str,
-) -> Option<Option<A::Shown<'f>>> {
-    match shown.component(index, name)? {
-        Some(value) => A::shown(value).map(Some),
-        None => Some(None),
     }
 }
 

@@ -360,7 +360,7 @@ pub mod __private {
     };
     pub use serde;
 
-    pub use crate::component::{Attribute, Place, Posed, bar, label, shown, shown_to_some};
+    pub use crate::component::{Attribute, Place, Posed, bar, label};
     pub use crate::field::{Fields, MessageField, Objects, Value};
     #[cfg(feature = "rules")]
     pub use crate::{

@@ -412,11 +412,11 @@ fn declaration(
     let view = view_name(input);
     let shown = components.iter().enumerate().filter(|(_, component)| !component.is_place);
     let shown = shown.map(|(index, component)| {
-        let ComponentField { ident, ty, name, is_public, .. } = component;
-        let read = if *is_public { quote!(shown) } else { quote!(shown_to_some) };
-        quote_spanned!(ty.span()=>
-            #ident: ::ambit::__private::#read::<#ty>(shown, #index, #name)?
-        )
+        let ComponentField { ident, ty, role, name, is_public, .. } = component;
+        let read = if *is_public { quote!(shown_to_all) } else { quote!(shown_to_some) };
+        let value = qualified(ty, role, &quote!(#read(shown, #index, #name)?));
+        let ident = at_type(ident, ty);
+        quote!(#ident: #value)
     });
     let marker = if options.is_room_wide { quote!(RoomWide) } else { quote!(Placed) };
     let in_rooms = with_rules(quote! {
@@ -515,10 +515,21 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
     let shown = components.iter().filter(|component| !component.is_place).map(|component| {
         let ComponentField { ident, ty, role, attributes, is_public, .. } = component;
         let doc = documentation(attributes, &format!("The component `{ident}`."));
+        let ident = at_type(ident, ty);
         let shown = qualified(ty, role, &quote!(Shown<'f>));
         let shown = if *is_public { shown } else { quote!(::core::option::Option<#shown>) };
         quote!(#doc #vis #ident: #shown)
     });
+    // Not derived: of a type that is no component, a derive would complain in its own words.
+    let view_text = view.to_string();
+    let fields = components.iter().filter(|component| !component.is_place);
+    let (printed, compared): (Vec<_>, Vec<_>) = fields
+        .map(|ComponentField { ident, ty, .. }| {
+            let (name, ident) = (ident.to_string(), at_type(ident, ty));
+            let printed = quote_spanned!(ty.span()=> .field(#name, &self.#ident));
+            (printed, quote_spanned!(ty.span()=> && self.#ident == other.#ident))
+        })
+        .unzip();
     let in_rooms = with_rules(quote! {
         #[doc = #reader_doc]
         #[derive(Clone, Copy)]
@@ -553,7 +564,7 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
     });
     quote! {
         #[doc = #view_doc]
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Copy)]
         #[allow(dead_code, reason = "only clients read it, and perhaps only some components")]
         #vis struct #view<'f> {
             #(#shown,)*
@@ -561,8 +572,28 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
             _frame: ::core::marker::PhantomData<&'f ()>,
         }
 
+        #[automatically_derived]
+        impl ::core::fmt::Debug for #view<'_> {
+            fn fmt(&self, to: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                to.debug_struct(#view_text)#(#printed)*.finish()
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::cmp::PartialEq for #view<'_> {
+            fn eq(&self, other: &Self) -> bool {
+                let _ = other;
+                true #(#compared)*
+            }
+        }
+
         #in_rooms
     }
+}
+
+/// A field's name with the place of its type: see [`qualified`].
+fn at_type(ident: &Ident, ty: &Type) -> Ident {
+    Ident::new(&ident.to_string(), ty.span())
 }
 
 fn reader_name(input: &DeriveInput) -> Ident {
