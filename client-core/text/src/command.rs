@@ -288,8 +288,11 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
 
 /// `up,fire`, also with blanks.
 fn keys(names: &str) -> Vec<String> {
+    if names.trim() == "none" {
+        return Vec::new();
+    }
     let names = names.split(|c: char| c == ',' || c.is_whitespace());
-    names.filter(|name| !name.is_empty() && *name != "none").map(str::to_owned).collect()
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The keymap in which these controls of the game are held; what is wrong otherwise.

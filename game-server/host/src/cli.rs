@@ -147,8 +147,8 @@ fn build_name(text: &str) -> Result<String, String> {
 }
 
 const AFTER: &str = "`game-server replay FILE` runs a recording (`--record`) again; `game-server \
-                     replay --help` says more.\n\nLogs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, \
-                     `debug`, `ambit_host=trace`.";
+                     replay --help` says more.\n\nLogs go to standard error; AMBIT_LOG (or \
+                     RUST_LOG) filters them: `info`, `debug`, `ambit_host=trace`.";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldAddress {

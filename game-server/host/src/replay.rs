@@ -1,9 +1,9 @@
 //! The subcommand `replay`: runs a recording (`--record`) again, the same room, bit by bit, as fast
 //! as it goes.
 //!
-//! `world-server replay DIR/room-1.rec` prints what the room was, how long it ran, a hash of all that
-//! came out, and what it did; so do `game-server` and each program of an author's own, with its
-//! games. A room that panicked panics again, at the same tick, under a debugger if you like.
+//! `world-server replay DIR/room-1.rec` prints what the room was, how long it ran, a hash of all
+//! that came out, and what it did; so do `game-server` and each program of an author's own, with
+//! its games. A room that panicked panics again, at the same tick, under a debugger if you like.
 //!
 //! With a number of seconds after the file name, the room then runs for so long without its
 //! players, as at its next host. `DIR/room-1-condemned.rec`, the last state of a room that seems to

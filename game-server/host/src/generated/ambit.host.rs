@@ -548,7 +548,7 @@ pub struct HostStats {
     pub room_callbacks: ::prost::alloc::vec::Vec<RoomCallbacks>,
 }
 /// What the functions of a room's game have taken.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RoomCallbacks {
     #[prost(uint64, tag = "1")]
     pub room: u64,

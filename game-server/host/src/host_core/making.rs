@@ -43,8 +43,8 @@ pub struct MadeRoom {
 }
 
 impl RoomPlan {
-    /// Creates the room, or restores it and brings it up to the time that `clock` shows. Its game is
-    /// what `wrap` makes of the registered one. The game's code may panic.
+    /// Creates the room, or restores it and brings it up to the time that `clock` shows. Its game
+    /// is what `wrap` makes of the registered one. The game's code may panic.
     pub fn prepare(
         self,
         registry: &Registry,
