@@ -26,6 +26,8 @@ use super::{ScratchFolder, WAIT_LIMIT, wait_until};
 use crate::counting_game::{CountingGame, count};
 
 const COMMAND_INTERVAL: Duration = Duration::from_millis(50);
+/// Half of what a player may give at once.
+const MOST_UNCONFIRMED: u64 = 32;
 /// Room time after the last command has been confirmed: longer than the local lag, so that a second
 /// execution would show, too.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
@@ -198,8 +200,10 @@ impl CountingPlayer {
             }
             let command = count(self.sent);
             // The client refuses a command while too many wait for the next host; then it was not
-            // sent.
-            if phase == PlayPhase::Sending && self.handle.act(&command).is_ok() {
+            // sent. Of a burst after a stall, the room refuses what is above the player's
+            // allowance, and tells of one refusal a second only: so few may wait.
+            let may_send = u64::from(self.sent) < self.confirmed + MOST_UNCONFIRMED;
+            if phase == PlayPhase::Sending && may_send && self.handle.act(&command).is_ok() {
                 self.sent += 1;
             }
             self.take_confirmed();
