@@ -104,7 +104,8 @@ pub(crate) fn fly(world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft, d
         - table.drag_m_per_s2;
     craft.speed = (craft.speed + change * dt).clamp(0.0, table.top_speed_m_per_s);
     if craft.speed > 0.0 {
-        let wanted = world.nearest_on_map(along(craft.at, craft.yaw, craft.speed * dt));
+        let wanted = along(craft.at, craft.yaw, craft.speed * dt);
+        let wanted = world.end_on_map(craft.at, wanted);
         let way = craft.at.ground_distance(wanted);
         let free = world.statics().sweep(craft.at, wanted, table.radius_m);
         let next = along(craft.at, craft.yaw, free.min(way));

@@ -156,6 +156,21 @@ fn clients_have_the_declared_scenery_and_the_same_obstacles() {
 }
 
 #[test]
+fn a_ship_that_flies_along_the_border_stays_on_the_map() {
+    let (mut room, ann, _) = duel(&[]);
+    for degrees in [-60.0_f32, -45.0, -30.0, -10.0, -90.0] {
+        put(&mut room, ann, Position::on_ground(150.0, 6.0), degrees.to_radians());
+        room.hold(ann, [ShipControl::Accelerate]);
+        room.run(6.secs());
+        let player = room.player(ann);
+        let world = room.world();
+        let ship = world.player(player).expect("she is there").avatar();
+        let at = world.position(ship).expect("her ship");
+        assert_eq!(world.nearest_on_map(at), at, "{degrees}");
+    }
+}
+
+#[test]
 fn who_reaches_the_goal_wins_and_the_next_round_begins() {
     let (mut room, ann, bob) = duel(&[("goal", "2")]);
     put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
