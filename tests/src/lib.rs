@@ -21,3 +21,8 @@ pub mod rolling_cubes;
 pub mod sim;
 pub mod slow_game;
 pub mod walking_crowd;
+
+/// How much a test does: with `AMBIT_LONG_TESTS` its long form, which finds what is rare.
+pub fn short_or_long<T>(short: T, long: T) -> T {
+    if std::env::var_os("AMBIT_LONG_TESTS").is_some() { long } else { short }
+}

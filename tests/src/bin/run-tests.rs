@@ -19,7 +19,7 @@ const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
 /// Of the tests with real processes, what `--quick` runs.
 const QUICK: [&str; 5] = ["clients::", "consoles::", "server::", "subcommands::", "usage::"];
 /// Of the tests on virtual time, what `--quick` leaves out: as long as all others together.
-const LONG: [&str; 2] = ["dense_crowd::of_600", "host_faults::host_faults_lose"];
+const LONG: [&str; 2] = ["dense_crowd::in_one_spot", "host_faults::host_faults_lose"];
 /// Runs a compiler, which must not see that times of tests are asked for.
 const COMPILES: &str = "ambit-messages messages";
 /// How many tests with real processes run at a time.

@@ -37,12 +37,6 @@ use anyhow::{Context, Result, bail};
 /// Longest wait for any event. Far longer than usual, because machines may be busy.
 pub const WAIT_LIMIT: Duration = Duration::from_mins(1);
 
-/// How many seconds a load runs: with `AMBIT_LONG_TESTS` its long form, which finds what is rare.
-pub fn load_seconds(short: u32, long: u32) -> String {
-    let is_long = std::env::var_os("AMBIT_LONG_TESTS").is_some();
-    if is_long { long } else { short }.to_string()
-}
-
 /// Interval of polling. No result depends on it.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A room that loses a second host within three seconds is suspected to be the cause.

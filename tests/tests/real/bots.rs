@@ -3,6 +3,7 @@
 use std::process::{Command, Output, Stdio};
 
 use ambit_tests::real::{self, Console, ScratchFolder, Server};
+use ambit_tests::short_or_long;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2,seed=1";
-    let seconds = real::load_seconds(20, 60);
+    let seconds = short_or_long(20, 60).to_string();
     let summary = bots(
         &scratch,
         &server,
@@ -63,7 +64,7 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
 fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
     let scratch = ScratchFolder::new("monkeys");
     let server = Server::start(&scratch, &[])?;
-    let seconds = real::load_seconds(5, 10);
+    let seconds = short_or_long(5, 10).to_string();
     for game in ["field", "cubes", "shooter"] {
         let arguments = ["--count", "5", "--seconds", &seconds, "--game", game];
         let summary = bots_of("monkey", &scratch, &server, &arguments)?;
@@ -80,7 +81,7 @@ fn four_bots_play_cubes_on_a_bad_network() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=13,delay=40ms,jitter=10ms,seed=1";
-    let seconds = real::load_seconds(25, 60);
+    let seconds = short_or_long(25, 60).to_string();
     let arguments = [
         "--count",
         "4",
@@ -130,7 +131,7 @@ fn bots_hit_each_other_by_what_they_see() -> Result<()> {
     let scratch = ScratchFolder::new("shooters");
     let traces = scratch.path().join("traces").display().to_string();
     let server = Server::start(&scratch, &["--trace", &traces])?;
-    let seconds = real::load_seconds(20, 60);
+    let seconds = short_or_long(20, 60).to_string();
     let arguments = ["--count", "6", "--seconds", &seconds, "--game", "shooter"];
     let alone = ["--param", "ships=0", "--param", "size=150x150"];
     let impair = ["--impair", "loss=5,delay=30ms,jitter=10ms,seed=1"];
@@ -180,7 +181,7 @@ fn two_hundred_bots_share_a_room() -> Result<()> {
     let scratch = ScratchFolder::new("crowd");
     let server = Server::start(&scratch, &[])?;
     let before = cpu_seconds(server.id())?;
-    let seconds = real::load_seconds(8, 20);
+    let seconds = short_or_long(8, 20).to_string();
     let summary = bots(&scratch, &server, &["--count", "200", "--seconds", &seconds])?;
     let used = cpu_seconds(server.id())? - before;
     println!("200 bots for {seconds} s: {summary}\nserver: {used:.1} s of CPU in all");

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, BotCrowd, Console, ScratchFolder, Server};
+use ambit_tests::short_or_long;
 use anyhow::Result;
 use serde_json::Value;
 
@@ -130,12 +131,12 @@ fn child_hosts_start_on_demand_up_to_the_maximum() -> Result<()> {
 }
 
 #[test]
-fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
+fn rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     const HOSTS: u32 = 4;
-    const ROOMS: usize = 40;
     const BOTS_PER_ROOM: usize = 10;
     /// Of each room: five seconds.
     const MEASURED_TICKS: usize = 100;
+    let rooms: usize = short_or_long(16, 40);
     let scratch = ScratchFolder::new("evenly");
     let hosts = format!("process:{HOSTS}");
     let server = Server::start(&scratch, &["--hosts", &hosts])?;
@@ -143,7 +144,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     // The bots join in four waves, because joining costs most; it is not measured here.
     let mut crowds = Vec::new();
     for wave in 0..4 {
-        for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
+        for room in rooms / 4 * wave..rooms / 4 * (wave + 1) {
             // Light bots that stand still; for the server they cost the same, except for their
             // commands.
             let light = ["--full", "1", "--profile", "idle"];
@@ -152,7 +153,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
             let crowd = BotCrowd::start(&scratch, server.world, &name, BOTS_PER_ROOM, &flags)?;
             crowds.push(crowd);
         }
-        let in_by_now = (ROOMS / 4 * (wave + 1) * BOTS_PER_ROOM) as f64;
+        let in_by_now = (rooms / 4 * (wave + 1) * BOTS_PER_ROOM) as f64;
         server.wait_for_metrics("a wave of bots", |metrics| {
             metrics["ambit_host_players"] == in_by_now
         })?;
@@ -164,25 +165,25 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         .filter(|(name, _)| name.starts_with("ambit_rooms_by_host{"))
         .map(|(_, rooms)| *rooms)
         .collect();
-    assert_eq!(by_host, vec![ROOMS as f64 / f64::from(HOSTS); HOSTS as usize], "rooms by host");
+    assert_eq!(by_host, vec![rooms as f64 / f64::from(HOSTS); HOSTS as usize], "rooms by host");
     let before =
         (cpu_seconds(&hosts)?, cpu_seconds(&[server.id()])?, metrics["ambit_tick_seconds_count"]);
     let began = now();
-    let ticks = before.2 + (MEASURED_TICKS * ROOMS) as f64;
+    let ticks = before.2 + (MEASURED_TICKS * rooms) as f64;
     let metrics =
         server.wait_for_metrics("ticks", |metrics| metrics["ambit_tick_seconds_count"] >= ticks)?;
     let seconds = began.elapsed().as_secs_f64();
     let cores = |now: f64, before: f64| (now - before) / seconds;
     println!(
-        "{HOSTS} hosts, {ROOMS} rooms, {} bots: hosts {:.2} cores and {} MiB, \
+        "{HOSTS} hosts, {rooms} rooms, {} bots: hosts {:.2} cores and {} MiB, \
          lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
-        ROOMS * BOTS_PER_ROOM,
+        rooms * BOTS_PER_ROOM,
         cores(cpu_seconds(&hosts)?, before.0),
         hosts.iter().map(|host| resident_kib(*host)).sum::<Result<u64>>()? / 1_024,
         cores(cpu_seconds(&[server.id()])?, before.1),
         server.resident_kib()? / 1_024,
         (metrics["ambit_tick_seconds_count"] - before.2) / seconds,
-        20 * ROOMS
+        20 * rooms
     );
     let mut ages = Vec::new();
     for bots in crowds {
@@ -192,8 +193,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     ages.sort_unstable();
     println!(
         "age of what is seen, p50 and p99 in ms, of the median room {:?}, of the worst {:?}",
-        ages[ROOMS / 2],
-        ages[ROOMS - 1]
+        ages[rooms / 2],
+        ages[rooms - 1]
     );
     Ok(())
 }

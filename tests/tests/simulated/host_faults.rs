@@ -15,6 +15,7 @@ use ambit_proto::control::world::Room;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_tests::counting_game::{CountingGame, ReceivedNumbers, count};
+use ambit_tests::short_or_long;
 use ambit_tests::sim::System;
 use ambit_tests::sim::fleet::ProcessState;
 use ambit_transport::impair::Impairment;
@@ -23,8 +24,8 @@ use fastrand::Rng;
 
 /// Virtual minutes of one run.
 const RUN_MINUTES: u64 = 10;
-/// Virtual minutes of all runs, unless the environment sets another number.
-const TOTAL_MINUTES: u64 = 600;
+/// Virtual minutes of all runs, in short and in long, unless the environment sets another number.
+const TOTAL_MINUTES: (u64, u64) = (200, 600);
 /// Virtual time of one step.
 const STEP: Duration = Duration::from_millis(100);
 /// Players at the same time.
@@ -42,7 +43,9 @@ fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
         println!("{:#?}", run_seed(seed));
         return;
     }
-    let runs = number("AMBIT_SOAK_MINUTES").unwrap_or(TOTAL_MINUTES).div_ceil(RUN_MINUTES);
+    let (short, long) = TOTAL_MINUTES;
+    let minutes = number("AMBIT_SOAK_MINUTES").unwrap_or_else(|| short_or_long(short, long));
+    let runs = minutes.div_ceil(RUN_MINUTES);
     let mut all = Outcome::default();
     for seed in 1..=runs {
         let run = std::panic::catch_unwind(|| run_seed(seed));

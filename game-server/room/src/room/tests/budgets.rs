@@ -10,11 +10,11 @@ use super::simulation::{PERFECT_PATH, RoomSimulation, simulation_of};
 /// The bytes that a budget counts for each datagram beside its own.
 const OVERHEAD_BYTES: usize = 53;
 
-/// 600 avatars on 30 x 30 m. Each one is engaged with its two neighbours in the list and is in a
+/// A crowd on 21 x 21 m. Each one is engaged with its two neighbours in the list and is in a
 /// team of four.
 fn dense_crowd(budget_bytes_per_s: u32, coding: PoseCoding) -> RoomSimulation {
     let game = MovingAvatars {
-        extent: (85.0, 115.0),
+        extent: (89.5, 110.5),
         team: |player| u8::try_from(player.0 / 4).ok(),
         engaged: |a, b| a.0.abs_diff(b.0) == 1,
         numbers_change: false,
@@ -22,13 +22,14 @@ fn dense_crowd(budget_bytes_per_s: u32, coding: PoseCoding) -> RoomSimulation {
     };
     let config =
         RoomConfig { budget_bytes_per_s, coding, inner: 4, outer: 5, ..RoomConfig::default() };
-    let mut simulation = simulation_of(600, PERFECT_PATH, 1, config, game);
+    let mut simulation = simulation_of(AVATARS, PERFECT_PATH, 1, config, game);
     (simulation.records_sent, simulation.observed_every) = (true, OBSERVED_EVERY);
     simulation
 }
 
 /// The simulation observes one client of this many.
-const OBSERVED_EVERY: u32 = 120;
+const OBSERVED_EVERY: u32 = 60;
+const AVATARS: u32 = 300;
 
 #[test]
 fn a_late_room_thins_out_far_objects_then_near_ones_never_engaged_ones() {
@@ -113,9 +114,9 @@ fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
 /// near, far.
 fn record_ages(simulation: &RoomSimulation, ages: &mut [Vec<u64>; 3]) {
     let world = simulation.room.world();
-    for client in (0..600).step_by(OBSERVED_EVERY as usize) {
+    for client in (0..AVATARS).step_by(OBSERVED_EVERY as usize) {
         let own = world.position(simulation.avatar(client));
-        for other in 0..600 {
+        for other in 0..AVATARS {
             let object = simulation.avatar(other);
             let (stamp, _) =
                 simulation.newest_pose(client, object).expect("every avatar is in sight");
@@ -131,7 +132,7 @@ fn record_ages(simulation: &RoomSimulation, ages: &mut [Vec<u64>; 3]) {
 /// of bytes that one of them got in its last second.
 fn check_budgets(simulation: &RoomSimulation, bytes_per_s: usize) -> usize {
     let mut least = usize::MAX;
-    for observed in (0..600).step_by(OBSERVED_EVERY as usize).map(ClientId) {
+    for observed in (0..AVATARS).step_by(OBSERVED_EVERY as usize).map(ClientId) {
         let mut second = VecDeque::new();
         let mut sum = 0;
         for (at, _, bytes) in simulation.sent.iter().filter(|(_, client, _)| *client == observed) {
