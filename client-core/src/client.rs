@@ -44,15 +44,15 @@ use std::time::Duration;
 
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::GameCommand;
-use ambit_proto::physics::GamePhysics;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::timeline::Gauge;
+use ambit_steering::SharedMotion;
 use bytes::Bytes;
 
 use crate::replica::VisibleObject;
@@ -173,7 +173,11 @@ impl<F: ViewFactory> Client<F> {
 
     /// Sends a command to the game; [`crate::command_words`] makes one by its name. Objects are
     /// named by their ids. If the game refuses it, an error event carries the returned number.
-    pub fn act(&mut self, now: LocalTime, command: &GameCommand<u32>) -> Result<u32, CommandError> {
+    pub fn act(
+        &mut self,
+        now: LocalTime,
+        command: &GameCommand<ClientObjectId>,
+    ) -> Result<u32, CommandError> {
         let number = self.game.command(now, command);
         self.dispatch_outputs(now);
         number
@@ -241,11 +245,11 @@ impl<F: ViewFactory> Client<F> {
         self.game.watch(on);
     }
 
-    /// Games of this name are simulated by this physics from now on, or by none: also the one that
-    /// runs. For an owner that gets physics later than the client. If the running game still has
+    /// Games of this name are simulated by this from now on, or not at all: also the one that runs.
+    /// For an owner that gets physics later than the client. If the running game still has
     /// kinds without physics, [`ViewEvent::PhysicsMissing`] says so.
-    pub fn set_physics(&mut self, now: LocalTime, game: &str, physics: Option<GamePhysics>) {
-        self.game.set_physics(now, game, physics);
+    pub fn set_motion(&mut self, now: LocalTime, game: &str, motion: Option<SharedMotion>) {
+        self.game.set_motion(now, game, motion);
         self.dispatch_outputs(now);
     }
 
@@ -391,7 +395,7 @@ impl<F: ViewFactory> Client<F> {
     }
 
     /// One object, if it is in sight.
-    pub fn object(&self, id: u32) -> Option<VisibleObject<'_, F::View>> {
+    pub fn object(&self, id: ClientObjectId) -> Option<VisibleObject<'_, F::View>> {
         self.game.running_game()?.replica().get(id)
     }
 
@@ -401,21 +405,21 @@ impl<F: ViewFactory> Client<F> {
     }
 
     /// The present position of an object in sight.
-    pub fn position(&self, id: u32, now: LocalTime) -> Option<Position> {
+    pub fn position(&self, id: ClientObjectId, now: LocalTime) -> Option<Position> {
         self.object(id)?.position(self.room_time(now)?)
     }
 
     /// The position at which the client would show an object in sight at room time `t`, past or
     /// future. To measure errors, compare it with the true position; for objects with poses use
     /// [`Client::shown_time`].
-    pub fn shown_at(&self, id: u32, t: GameTime) -> Option<Position> {
+    pub fn shown_at(&self, id: ClientObjectId, t: GameTime) -> Option<Position> {
         self.object(id)?.position(t)
     }
 
     /// What to draw of an object in sight that has poses, and the room time that this shows. A view
     /// first calls [`Client::handle_timeout`] with the time of its frame, which advances simulated
     /// objects.
-    pub fn drawn(&self, id: u32, now: LocalTime) -> Option<DrawnObject> {
+    pub fn drawn(&self, id: ClientObjectId, now: LocalTime) -> Option<DrawnObject> {
         self.object(id)?.drawn(self.room_time(now)?)
     }
 
@@ -425,7 +429,7 @@ impl<F: ViewFactory> Client<F> {
     }
 
     /// A gauge of an object in sight, by name: health, mana.
-    pub fn gauge(&self, id: u32, name: &str, now: LocalTime) -> Option<Gauge> {
+    pub fn gauge(&self, id: ClientObjectId, name: &str, now: LocalTime) -> Option<Gauge> {
         match self.object(id)?.value(name, self.room_time(now)?)? {
             ComponentValue::Gauge(gauge) => Some(gauge),
             _ => None,
@@ -433,7 +437,7 @@ impl<F: ViewFactory> Client<F> {
     }
 
     /// The view's data of an object in sight.
-    pub fn view_mut(&mut self, id: u32) -> Option<&mut F::View> {
+    pub fn view_mut(&mut self, id: ClientObjectId) -> Option<&mut F::View> {
         self.game.running_game_mut()?.replica_mut().view_mut(id)
     }
 

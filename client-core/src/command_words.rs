@@ -9,6 +9,7 @@
 //!
 //! [`Client::act`]: crate::client::Client::act
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
@@ -52,7 +53,10 @@ pub enum CommandWordsError {
 }
 
 /// The command in these words: its name, then its values.
-pub fn parse(schema: &Schema, words: &[&str]) -> Result<GameCommand<u32>, CommandWordsError> {
+pub fn parse(
+    schema: &Schema,
+    words: &[&str],
+) -> Result<GameCommand<ClientObjectId>, CommandWordsError> {
     let (name, mut rest) = words.split_first().map_or(("", words), |(name, rest)| (*name, rest));
     let (kind, declared) = find(schema, name)?;
     let error = |problem| usage_error(declared, problem);
@@ -80,8 +84,8 @@ pub fn parse(schema: &Schema, words: &[&str]) -> Result<GameCommand<u32>, Comman
 pub fn build(
     schema: &Schema,
     name: &str,
-    values: impl IntoIterator<Item = FieldValue<u32>>,
-) -> Result<GameCommand<u32>, CommandWordsError> {
+    values: impl IntoIterator<Item = FieldValue<ClientObjectId>>,
+) -> Result<GameCommand<ClientObjectId>, CommandWordsError> {
     let (kind, declared) = find(schema, name)?;
     let mut fields: Vec<_> = values.into_iter().take(declared.fields.len() + 1).collect();
     if fields.len() > declared.fields.len() {
@@ -100,7 +104,7 @@ pub fn from_arguments(
     schema: &Schema,
     name: &str,
     arguments: Vec<Argument>,
-) -> Result<GameCommand<u32>, CommandWordsError> {
+) -> Result<GameCommand<ClientObjectId>, CommandWordsError> {
     let declared = schema.command_index(name).and_then(|kind| schema.command(kind));
     let fields = declared.map_or(&[][..], |command| &command.fields);
     let values = arguments
@@ -124,14 +128,13 @@ pub fn usage(command: &CommandKind) -> String {
 }
 
 /// The value of a field; one that does not fit is refused later, with what was expected.
-fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<u32> {
+fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<ClientObjectId> {
     let ty = field.map(|field| &field.ty);
     match (argument, ty) {
         (Argument::None, _) => FieldValue::None,
         (Argument::Position(position), _) => FieldValue::Position(position),
-        (Argument::Number(id), Some(FieldType::Object)) => {
-            u32::try_from(id).map_or(FieldValue::Number(id), FieldValue::Object)
-        }
+        (Argument::Number(id), Some(FieldType::Object)) => u32::try_from(id)
+            .map_or(FieldValue::Number(id), |id| FieldValue::Object(ClientObjectId(id))),
         (Argument::Number(number), _) => FieldValue::Number(number),
         (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => {
             choice.choice_index(&name).map_or(FieldValue::Text(name), FieldValue::Choice)
@@ -152,7 +155,7 @@ fn take_value(
     field: &FieldSpec,
     rest: &mut &[&str],
     is_last: bool,
-) -> Result<FieldValue<u32>, String> {
+) -> Result<FieldValue<ClientObjectId>, String> {
     let Some((&word, after)) = rest.split_first() else {
         return if field.optional { Ok(FieldValue::None) } else { Err(problem_of(field)) };
     };
@@ -162,7 +165,8 @@ fn take_value(
     }
     let (value, after) = match &field.ty {
         FieldType::Object => {
-            (word.trim_start_matches('#').parse().ok().map(FieldValue::Object), after)
+            let id = word.trim_start_matches('#').parse().ok().map(ClientObjectId);
+            (id.map(FieldValue::Object), after)
         }
         FieldType::Number { .. } => (word.parse().ok().map(FieldValue::Number), after),
         FieldType::Choice(names) => (choice(names, word).map(FieldValue::Choice), after),
@@ -232,8 +236,11 @@ mod tests {
         let (none, heal) = (FieldValue::None, FieldValue::Choice(1));
         check("cast heal", &[heal.clone(), none.clone(), none.clone()]);
         let bolt = FieldValue::Choice(0);
-        check("cast bolt 1 2 #7", &[bolt, at(1.0, 2.0, 0.0), FieldValue::Object(7)]);
-        check("cast heal - 7", &[heal, none, FieldValue::Object(7)]);
+        check(
+            "cast bolt 1 2 #7",
+            &[bolt, at(1.0, 2.0, 0.0), FieldValue::Object(ClientObjectId(7))],
+        );
+        check("cast heal - 7", &[heal, none, FieldValue::Object(ClientObjectId(7))]);
         let words = FieldValue::Text("good day".into());
         check("shout 9 good day", &[FieldValue::Number(9), words]);
     }
@@ -274,7 +281,7 @@ mod tests {
         assert!(build(&schema, "shout", [FieldValue::Number(0)]).is_err());
     }
 
-    fn check(line: &str, fields: &[FieldValue<u32>]) {
+    fn check(line: &str, fields: &[FieldValue<ClientObjectId>]) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let command = parse(&Schema::example(), &words).expect(line);
         let expected = Schema::example().command_index(words[0]);

@@ -14,6 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
 use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
 use ambit_proto::schema::{ComponentSpec, Look, ObjectKind, Schema};
@@ -79,7 +80,7 @@ pub struct Transform {
 
 #[derive(Clone, Copy, Debug)]
 struct EntryData {
-    id: u32,
+    id: ClientObjectId,
     kind: u8,
     own: bool,
     /// Index of its first value.
@@ -157,14 +158,14 @@ impl Frame {
     }
 
     /// One object, if it is in sight.
-    pub fn object(&self, id: u32) -> Option<FrameObject<'_>> {
+    pub fn object(&self, id: ClientObjectId) -> Option<FrameObject<'_>> {
         Some(self.frame_object(find(&self.objects, id)?))
     }
 
     /// One object by the id that an event, a command or [`FrameEntry::typed_id`] has, if it is in
     /// sight.
     pub fn find(&self, id: impl TypedId) -> Option<FrameObject<'_>> {
-        self.object(id.client_number()?)
+        self.object(id.client_object_id()?)
     }
 
     /// The player's avatar, if it is in sight.
@@ -257,7 +258,7 @@ impl Frame {
 
 impl<'f> FrameEntry<'f> {
     /// The client's id of it: ascending, never reused.
-    pub fn id(&self) -> u32 {
+    pub fn id(&self) -> ClientObjectId {
         self.known.id
     }
 
@@ -440,7 +441,7 @@ impl Transform {
     }
 }
 
-fn find(objects: &[PlacedObject], id: u32) -> Option<&PlacedObject> {
+fn find(objects: &[PlacedObject], id: ClientObjectId) -> Option<&PlacedObject> {
     let index = objects.binary_search_by_key(&id, |object| object.known.id).ok()?;
     objects.get(index)
 }

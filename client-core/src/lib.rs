@@ -4,7 +4,7 @@
 //! avatar ([`replica`]), events for views. It does no I/O and reads no clock, so that a simulator
 //! can run hundreds of clients in one thread. [`simulation`] runs a game's physics for objects that
 //! the game declares as simulated, if the program has registered one
-//! ([`ClientConfig::physics`](client::config::ClientConfig::physics)).
+//! ([`ClientConfig::motions`](client::config::ClientConfig::motions)).
 //!
 //! The feature `shell`, on by default, adds what needs a network and files: [`shell`] does the I/O
 //! (QUIC connections, timers, channels, sockets that simulate a bad network), [`trust`] is the

@@ -39,7 +39,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::ids::Alias;
+use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::{PlainPose, Record};
 use ambit_proto::pose::{Pose, PoseCoding, ReceivedPose};
 use ambit_proto::schema::{Component, Schema};
@@ -113,10 +113,10 @@ pub struct Replica<V> {
     slots: ReplicaSlots,
     objects: ObjectStore<ReplicaObject<V>>,
     /// The player's avatar, if it is in sight.
-    own: Option<u32>,
+    own: Option<ClientObjectId>,
     /// When objects come into or go out of sight. Contains each object that waits for one of these.
-    due: BTreeSet<(GameTime, u32)>,
-    last_id: u32,
+    due: BTreeSet<(GameTime, ClientObjectId)>,
+    last_id: ClientObjectId,
     events: VecDeque<ViewEvent>,
     /// Poses of the section being handled; empty between calls, kept for its storage.
     poses: Vec<(u16, Pose)>,
@@ -158,7 +158,7 @@ impl<V> Replica<V> {
         schema: Arc<Schema>,
         delay: Duration,
         tick: Duration,
-        last_id: u32,
+        last_id: ClientObjectId,
         pose_decoding: PoseDecoding,
     ) -> Self {
         let names = SchemaNames::of(&schema);
@@ -226,14 +226,14 @@ impl<V> Replica<V> {
     }
 
     /// Sets what to draw of a simulated object.
-    pub fn draw(&mut self, id: u32, drawing: DrawnFrames) {
+    pub fn draw(&mut self, id: ClientObjectId, drawing: DrawnFrames) {
         if let Some(object) = self.objects.get_mut(id) {
             object.drawn_frames = Some(drawing);
         }
     }
 
     /// Whether a flag of an object is set at `t`, as far as known.
-    pub fn is_set(&self, id: u32, component: usize, t: GameTime) -> bool {
+    pub fn is_set(&self, id: ClientObjectId, component: usize, t: GameTime) -> bool {
         self.objects.get(id).is_some_and(|object| object.is_set(component, t))
     }
 
@@ -312,19 +312,19 @@ impl<V> Replica<V> {
     }
 
     /// The last id that was used.
-    pub fn last_id(&self) -> u32 {
+    pub fn last_id(&self) -> ClientObjectId {
         self.last_id
     }
 
     /// The object with this alias: in sight, announced or about to leave.
-    pub fn resolve(&self, alias: Alias) -> Option<u32> {
+    pub fn resolve(&self, alias: Alias) -> Option<ClientObjectId> {
         let leaving =
             || self.objects.iter().find(|(_, object)| object.alias == alias).map(|(id, _)| id);
         self.announced_object(alias).or_else(leaving)
     }
 
     /// The alias of an object in sight.
-    pub fn alias(&self, id: u32) -> Option<Alias> {
+    pub fn alias(&self, id: ClientObjectId) -> Option<Alias> {
         self.get(id)?;
         self.objects.get(id).map(|object| object.alias)
     }
@@ -335,12 +335,12 @@ impl<V> Replica<V> {
     }
 
     /// One object, if it is in sight.
-    pub fn get(&self, id: u32) -> Option<VisibleObject<'_, V>> {
+    pub fn get(&self, id: ClientObjectId) -> Option<VisibleObject<'_, V>> {
         self.as_visible(id, self.objects.get(id)?)
     }
 
     /// The view's data of an object in sight.
-    pub fn view_mut(&mut self, id: u32) -> Option<&mut V> {
+    pub fn view_mut(&mut self, id: ClientObjectId) -> Option<&mut V> {
         self.objects.get_mut(id)?.view.as_mut()
     }
 
@@ -350,7 +350,7 @@ impl<V> Replica<V> {
     }
 
     /// The id of the player's avatar, if it is in sight.
-    pub fn own_id(&self) -> Option<u32> {
+    pub fn own_id(&self) -> Option<ClientObjectId> {
         self.own
     }
 
@@ -439,7 +439,7 @@ impl<V> Replica<V> {
         let Some(declared) = self.schema.kind(kind) else {
             return RecordOutcome::Refused;
         };
-        self.last_id += 1;
+        self.last_id.0 += 1;
         let id = self.last_id;
         let mut object =
             ReplicaObject::new(id, header.alias, kind, own, context, declared, self.times.tick);
@@ -455,7 +455,7 @@ impl<V> Replica<V> {
 
     fn update_object(
         &mut self,
-        id: u32,
+        id: ClientObjectId,
         context: RecordContext,
         kind: u8,
         components: &[(u8, Component)],
@@ -483,7 +483,7 @@ impl<V> Replica<V> {
 
     fn bring_into_sight(
         &mut self,
-        id: u32,
+        id: ClientObjectId,
         now: GameTime,
         factory: &mut impl ViewFactory<View = V>,
     ) {
@@ -512,7 +512,7 @@ impl<V> Replica<V> {
     /// Queues the poses of records for the simulation.
     fn queue_simulation_poses(
         &mut self,
-        id: u32,
+        id: ClientObjectId,
         kind: u8,
         context: RecordContext,
         components: &[(u8, Component)],
@@ -541,7 +541,7 @@ impl<V> Replica<V> {
         }
     }
 
-    fn remove_object(&mut self, id: u32) {
+    fn remove_object(&mut self, id: ClientObjectId) {
         let object = self.objects.remove(id).expect("a due id belongs to an object");
         self.simulation_events.push(object.kind, SimulationEvent::Leave { id });
         self.due.remove(&(object.enters, id));
@@ -554,14 +554,14 @@ impl<V> Replica<V> {
     }
 
     /// The object with this alias, until its `Leave` is known.
-    fn announced_object(&self, alias: Alias) -> Option<u32> {
+    fn announced_object(&self, alias: Alias) -> Option<ClientObjectId> {
         let slot = self.slots.get(alias.slot).filter(|slot| slot.epoch == Some(alias.epoch))?;
         Some(self.objects.at(slot.object?).expect("a slot's object exists").id)
     }
 
     fn as_visible<'r>(
         &'r self,
-        id: u32,
+        id: ClientObjectId,
         object: &'r ReplicaObject<V>,
     ) -> Option<VisibleObject<'r, V>> {
         let view = object.view.as_ref()?;

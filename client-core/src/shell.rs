@@ -21,6 +21,7 @@ mod watched_socket;
 
 use std::sync::Arc;
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
@@ -115,7 +116,7 @@ impl<F: ViewFactory> ClientHandle<F> {
     }
 
     /// Sends a command to the game. A refusal is an event with the returned number.
-    pub fn act(&self, command: &GameCommand<u32>) -> Result<u32, CommandError> {
+    pub fn act(&self, command: &GameCommand<ClientObjectId>) -> Result<u32, CommandError> {
         self.run(|client, now| client.act(now, command))
     }
 

@@ -1,6 +1,7 @@
 //! The client's own physics, corrected by poses from the host.
 //!
-//! The program registers the physics of each game ([`GamePhysics`]); this module runs it. Announced
+//! The program registers what it shares with each game
+//! ([`SharedMotion`](ambit_steering::SharedMotion)); this module runs it. Announced
 //! objects, their poses in any order of arrival, and the room time to show go in; poses to draw
 //! come out. Pure: the same calls give the same bits.
 //!
@@ -46,13 +47,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::map::StaticMap;
 use ambit_proto::physics::{
-    Arena, BodyId, FRAMES_PER_S, GamePhysics, SharedPhysics, SimulatedKind, frame_at, frame_time,
+    Arena, BodyId, FRAMES_PER_S, SharedPhysics, SimulatedKind, frame_at, frame_time,
 };
-use ambit_proto::pose::{self, Motion, Pose, PoseFormat};
+use ambit_proto::pose::{self, Motion, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
+use ambit_steering::{ControlState, MotionModel};
 
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::DrawnFrames;
@@ -92,43 +95,43 @@ const INTERVAL_SMOOTHING: f32 = 1.0 / 64.0;
 /// The simulation; see the module.
 #[derive(Debug)]
 pub struct Simulation {
-    game: GamePhysics,
+    model: MotionModel,
     arena: Arena,
     /// The static obstacles, once they are known.
     map: Option<Arc<StaticMap>>,
     physics: Box<dyn SharedPhysics>,
     /// The state is that after the step of this frame.
     frame: Option<u64>,
-    objects: BTreeMap<u32, SimulatedObject>,
-    ids_by_body: BTreeMap<BodyId, u32>,
+    objects: BTreeMap<ClientObjectId, SimulatedObject>,
+    ids_by_body: BTreeMap<BodyId, ClientObjectId>,
     /// Poses that wait for their frame, by frame and id.
-    early_poses: BTreeMap<(u64, u32), Pose>,
+    early_poses: BTreeMap<(u64, ClientObjectId), Pose>,
     /// The host has sent everything up to this frame.
     heard_frame: u64,
     /// Ids of objects that are reported at rest but are elsewhere.
-    disturbed: BTreeSet<u32>,
+    disturbed: BTreeSet<ClientObjectId>,
     /// Ids of objects that are drawn with an offset.
-    smoothed: BTreeSet<u32>,
+    smoothed: BTreeSet<ClientObjectId>,
     /// Ids of objects that players steer.
-    steered: BTreeSet<u32>,
+    steered: BTreeSet<ClientObjectId>,
     /// Ids of objects whose drawing has changed since the last call.
-    changed: Vec<u32>,
+    changed: Vec<ClientObjectId>,
     /// Frames from one tick of the host to the next.
     tick_frames: u64,
     /// Reused buffer.
-    lead_buffer: Vec<(u32, u64, Pose)>,
+    lead_buffer: Vec<(ClientObjectId, u64, Pose)>,
     /// Reused buffer.
-    touched_buffer: Vec<u32>,
+    touched_buffer: Vec<ClientObjectId>,
     /// Average interval between poses of moving objects, in frames.
     pose_interval: f32,
-    own: Option<u32>,
+    own: Option<ClientObjectId>,
     prediction: Option<Prediction>,
     stats: SimulationStats,
 }
 
 #[derive(Debug)]
 struct SimulatedObject {
-    kind: &'static SimulatedKind,
+    kind: SimulatedKind,
     body: Option<BodyId>,
     /// The newest applied pose, and its frame.
     last_applied: Option<(u64, Pose)>,
@@ -146,10 +149,10 @@ struct SimulatedObject {
     keys: Keymap,
 }
 
-/// The keys that the player of an object holds at a time, by its id and kind.
-pub trait KeysOf: Fn(u32, &SimulatedKind, GameTime) -> Keymap {}
+/// What the player of an object holds at a time, by its id and kind.
+pub trait HeldBy: Fn(ClientObjectId, &SimulatedKind, GameTime) -> ControlState {}
 
-impl<F: Fn(u32, &SimulatedKind, GameTime) -> Keymap> KeysOf for F {}
+impl<F: Fn(ClientObjectId, &SimulatedKind, GameTime) -> ControlState> HeldBy for F {}
 
 /// The times of a simulation step.
 #[derive(Clone, Copy, Debug)]
@@ -163,11 +166,12 @@ pub struct SimulationTime {
 }
 
 impl Simulation {
-    /// The physics of this game without bodies, and a host whose ticks are this many frames apart.
-    pub fn new(game: GamePhysics, arena: Arena, tick_frames: u64) -> Self {
-        let physics = (game.create)(&game, arena);
+    /// The physics of a game without bodies, and a host whose ticks are this many frames apart.
+    pub fn new(model: impl Into<MotionModel>, arena: Arena, tick_frames: u64) -> Self {
+        let model = model.into();
+        let physics = model.create(arena);
         Simulation {
-            game,
+            model,
             arena,
             map: None,
             physics,
@@ -200,8 +204,8 @@ impl Simulation {
     }
 
     /// Adds an object of a simulated kind; its pose follows. Ids ascend.
-    pub fn enter(&mut self, id: u32, kind: u8, own: bool) {
-        let Some(kind) = self.game.kind(kind) else {
+    pub fn enter(&mut self, id: ClientObjectId, kind: u8, own: bool) {
+        let Some(kind) = self.model.kind(kind) else {
             return;
         };
         let visual = SmoothedVisual::new(kind.format, 0, &Pose::default());
@@ -220,7 +224,7 @@ impl Simulation {
                 keys: Keymap::default(),
             },
         );
-        if !kind.held_controls.is_empty() {
+        if self.model.is_steered() || !kind.held_controls.is_empty() {
             self.steered.insert(id);
         }
         if own {
@@ -229,7 +233,7 @@ impl Simulation {
     }
 
     /// Removes an object.
-    pub fn leave(&mut self, id: u32) {
+    pub fn leave(&mut self, id: ClientObjectId) {
         let Some(object) = self.objects.remove(&id) else {
             return;
         };
@@ -246,7 +250,7 @@ impl Simulation {
     }
 
     /// The host reports the pose at room time `at`.
-    pub fn handle_pose(&mut self, id: u32, at: GameTime, pose: &Pose) {
+    pub fn handle_pose(&mut self, id: ClientObjectId, at: GameTime, pose: &Pose) {
         let frame = frame_at(at);
         let Some(object) = self.objects.get_mut(&id) else {
             return;
@@ -267,13 +271,12 @@ impl Simulation {
         }
     }
 
-    /// Advances to the time to show. `keys` returns the keys that the player of an object holds at
-    /// a time.
+    /// Advances to the time to show. `held` returns what the player of an object holds at a time.
     pub fn advance(
         &mut self,
         times: SimulationTime,
         ahead: Option<&PredictionTarget<'_>>,
-        keys: &impl KeysOf,
+        held: &impl HeldBy,
     ) {
         self.changed.clear();
         self.heard_frame = self.heard_frame.max(frame_at(times.received_until));
@@ -281,24 +284,24 @@ impl Simulation {
         match self.frame {
             Some(frame) if target <= frame + MAX_STEPS_PER_CALL => {
                 for next in frame + 1..=target {
-                    self.step(next, keys);
+                    self.step(next, held);
                 }
             }
             _ => self.skip_to(target),
         }
         self.restore(times.rtt);
-        self.predict_own_avatar(times.shown, ahead, keys);
+        self.predict_own_avatar(times.shown, ahead, held);
         self.changed.sort_unstable();
         self.changed.dedup();
     }
 
     /// Objects whose drawing has changed since the call before the last, with their frames.
-    pub fn changed(&self) -> impl Iterator<Item = (u32, DrawnFrames)> {
+    pub fn changed(&self) -> impl Iterator<Item = (ClientObjectId, DrawnFrames)> {
         self.changed.iter().filter_map(|&id| Some((id, self.drawing(id)?)))
     }
 
     /// What to draw of an object; `None` before its first pose has arrived.
-    pub fn drawing(&self, id: u32) -> Option<DrawnFrames> {
+    pub fn drawing(&self, id: ClientObjectId) -> Option<DrawnFrames> {
         let predicted = self.prediction.as_ref().filter(|_| self.own == Some(id));
         let object = self.objects.get(&id)?;
         let body = object.body?;
@@ -311,7 +314,7 @@ impl Simulation {
     }
 
     /// The simulated pose of an object.
-    pub fn pose(&self, id: u32) -> Option<Pose> {
+    pub fn pose(&self, id: ClientObjectId) -> Option<Pose> {
         Some(self.physics.pose(self.objects.get(&id)?.body?))
     }
 
@@ -343,8 +346,8 @@ impl Simulation {
         frame_at(GameTime::ZERO + RESTORE_DELAY + rtt) + (2.0 * self.pose_interval) as u64
     }
 
-    fn step(&mut self, frame: u64, keys: &impl KeysOf) {
-        self.steer(frame, keys);
+    fn step(&mut self, frame: u64, held: &impl HeldBy) {
+        self.steer(frame, held);
         self.physics.step();
         self.frame = Some(frame);
         self.stats.steps += 1;
@@ -385,12 +388,12 @@ impl Simulation {
     }
 
     /// Puts each body whose next pose has arrived on the curve between its poses.
-    fn lead_bodies(&mut self, frame: u64, touched: &mut Vec<u32>) {
+    fn lead_bodies(&mut self, frame: u64, touched: &mut Vec<ClientObjectId>) {
         let mut leads = std::mem::take(&mut self.lead_buffer);
         leads.clear();
         leads.extend(
             self.early_poses
-                .range((frame + 1, 0)..(frame + MAX_LEAD_FRAMES, 0))
+                .range(first_key(frame + 1)..first_key(frame + MAX_LEAD_FRAMES))
                 .map(|(&(due, id), pose)| (id, due, *pose)),
         );
         // Keep only the next pose of each object.
@@ -416,34 +419,35 @@ impl Simulation {
         self.lead_buffer = leads;
     }
 
-    fn steer(&mut self, frame: u64, keys: &impl KeysOf) {
+    fn steer(&mut self, frame: u64, held: &impl HeldBy) {
         let at = read_keys_at(frame);
         for &id in &self.steered {
             let object = self.objects.get_mut(&id).expect("a steered object exists");
             let Some(body) = object.body else { continue };
-            let current = keys(id, object.kind, at);
+            let ControlState { keys: current, axes } = held(id, &object.kind, at);
             if current != object.keys || current != Keymap::default() {
                 self.physics.set_keys(body, Keys { previous: object.keys, current });
                 object.keys = current;
             }
+            self.physics.set_axes(body, axes);
         }
     }
 
     /// Too many frames are missing: puts everything at its last reported pose.
     fn skip_to(&mut self, frame: u64) {
         self.frame = Some(frame);
-        let later = self.early_poses.split_off(&(frame + 1, 0));
+        let later = self.early_poses.split_off(&first_key(frame + 1));
         let due = std::mem::replace(&mut self.early_poses, later);
-        let newest: BTreeMap<u32, (u64, Pose)> =
+        let newest: BTreeMap<ClientObjectId, (u64, Pose)> =
             due.into_iter().map(|((due, id), pose)| (id, (due, pose))).collect();
         for (id, (due, pose)) in newest {
             let Some(kind) = self.objects.get(&id).map(|object| object.kind) else {
                 continue;
             };
-            let now = self.physics.extrapolate(kind, &pose, frame - due);
+            let now = self.physics.extrapolate(&kind, &pose, frame - due);
             self.apply(id, due, &pose, &now);
         }
-        let ids: Vec<u32> = self.ids_by_body.values().copied().collect();
+        let ids: Vec<ClientObjectId> = self.ids_by_body.values().copied().collect();
         for id in ids {
             self.show(id, frame);
             self.changed.push(id);
@@ -452,7 +456,7 @@ impl Simulation {
     }
 
     /// Applies a pose of a frame that was drawn already.
-    fn apply_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
+    fn apply_late(&mut self, id: ClientObjectId, frame: u64, present: u64, pose: &Pose) {
         let object = self.objects.get_mut(&id).expect("the caller has checked");
         if object.last_applied.is_some_and(|(reported, before)| {
             reported > frame || reported == frame && before == *pose
@@ -467,13 +471,13 @@ impl Simulation {
             object.last_applied = Some((frame, *pose));
             return self.check_rest(id, present);
         }
-        let now = self.physics.extrapolate(object.kind, pose, present - frame);
+        let now = self.physics.extrapolate(&object.kind, pose, present - frame);
         self.apply(id, frame, pose, &now);
         self.show(id, present);
     }
 
     /// Applies the host's pose of `frame`; `now` is that pose in the present frame.
-    fn apply(&mut self, id: u32, frame: u64, reported: &Pose, now: &Pose) {
+    fn apply(&mut self, id: ClientObjectId, frame: u64, reported: &Pose, now: &Pose) {
         let present = self.frame.expect("the simulation has a frame");
         let object = self.objects.get_mut(&id).expect("the caller has checked");
         if object.last_applied.is_some_and(|(before, _)| before > frame) {
@@ -492,7 +496,7 @@ impl Simulation {
     }
 
     /// Moves a body and smooths the visible change.
-    fn set_body_pose(&mut self, id: u32, body: BodyId, now: &Pose) {
+    fn set_body_pose(&mut self, id: ClientObjectId, body: BodyId, now: &Pose) {
         let was = self.physics.pose(body);
         let object = self.objects.get_mut(&id).expect("a body belongs to an object");
         // A pose at rest is also the pose of the previous frame.
@@ -514,7 +518,7 @@ impl Simulation {
     }
 
     /// Updates the drawing after the step of `frame`, and records the pose.
-    fn show(&mut self, id: u32, frame: u64) {
+    fn show(&mut self, id: ClientObjectId, frame: u64) {
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
@@ -535,7 +539,7 @@ impl Simulation {
     }
 
     /// Notes whether an object that should be at rest is where it was reported.
-    fn check_rest(&mut self, id: u32, frame: u64) {
+    fn check_rest(&mut self, id: ClientObjectId, frame: u64) {
         let object = self.objects.get_mut(&id).expect("the caller has checked");
         let Some((body, (_, reported))) = object.body.zip(object.last_applied) else {
             return;
@@ -555,7 +559,7 @@ impl Simulation {
         let is_wrong = |object: &SimulatedObject| {
             object.disturbed.is_some_and(|since| received_until >= since + restore_after)
         };
-        let wrong: Vec<u32> =
+        let wrong: Vec<ClientObjectId> =
             self.disturbed.iter().copied().filter(|id| is_wrong(&self.objects[id])).collect();
         for id in wrong {
             let object = &self.objects[&id];
@@ -574,7 +578,7 @@ impl Simulation {
         &mut self,
         shown: GameTime,
         ahead: Option<&PredictionTarget<'_>>,
-        keys: &impl KeysOf,
+        held: &impl HeldBy,
     ) {
         let own = self.own.filter(|own| self.objects[own].body.is_some());
         let (Some(ahead), Some(own), Some(frame)) = (ahead, own, self.frame) else {
@@ -588,19 +592,24 @@ impl Simulation {
             early_poses: &self.early_poses,
             frame,
         };
-        prediction.advance(main, shown, ahead, keys, &mut self.stats);
+        prediction.advance(main, shown, ahead, held, &mut self.stats);
         self.prediction = Some(prediction);
         self.changed.push(own);
     }
 
-    fn new_prediction(&self, own: u32) -> Prediction {
-        let mut physics = (self.game.create)(&self.game, self.arena);
+    fn new_prediction(&self, own: ClientObjectId) -> Prediction {
+        let mut physics = self.model.create(self.arena);
         if let Some(map) = &self.map {
             physics.set_map(map);
         }
         let format = self.objects[&own].kind.format;
-        Prediction::new(own, format, physics, self.game.reach_m)
+        Prediction::new(own, format, physics, self.model.reach_m())
     }
+}
+
+/// The lowest key of the early poses of a frame.
+fn first_key(frame: u64) -> (u64, ClientObjectId) {
+    (frame, ClientObjectId::default())
 }
 
 /// The first frame that is not before `shown`.
@@ -621,6 +630,15 @@ fn is_same_pose(format: &PoseFormat, simulated: &Pose, reported: &Pose) -> bool 
         return simulated == reported;
     }
     let same_units = (SAME_M * f32::from(format.per_metre)) as u32;
+    if let Turning::Yaw { bits } = format.turn {
+        // Both ends go on from what they have not rounded.
+        let [a, b] = [simulated.turn[0], reported.turn[0]];
+        let steps = a.abs_diff(b).min((1 << bits) - a.abs_diff(b));
+        let same_speed = (SAME_M_PER_S * f32::from(format.per_metre)) as u16;
+        let near =
+            simulated.at.iter().zip(reported.at).all(|(a, b)| a.abs_diff(b) <= same_units.max(1));
+        return near && steps <= 1 && simulated.speed.abs_diff(reported.speed) <= same_speed.max(1);
+    }
     let near =
         simulated.at.iter().zip(reported.at).all(|(a, b)| a.abs_diff(b) <= same_units.max(1));
     let per_m_per_s = format.motion.map_or(0, |grid| grid.linear);

@@ -10,7 +10,8 @@
 //!
 //! [`Client::act`]: crate::client::Client::act
 
-use ambit_proto::message::{GameCommand, TypedCommand};
+use ambit_proto::ids::ClientObjectId;
+use ambit_proto::message::{GameCommand, TypedCommand, TypedId as _};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 
 use crate::command_words::{self, CommandWordsError, problem_of, usage};
@@ -21,7 +22,7 @@ pub enum TypedCommandError {
     /// The room's game declares the command otherwise.
     #[error(transparent)]
     OtherVersion(#[from] CommandMismatch),
-    /// A number is none by which a client knows objects.
+    /// An id holds no [`ClientObjectId`].
     #[error("an object of the command is not in sight")]
     NoSuchObject,
     /// A value is not within the range that the room's game declares.
@@ -61,13 +62,13 @@ pub enum CommandMismatch {
 pub fn build<C: TypedCommand>(
     schema: &Schema,
     command: C,
-) -> Result<GameCommand<u32>, TypedCommandError> {
+) -> Result<GameCommand<ClientObjectId>, TypedCommandError> {
     let GameCommand { kind, fields } = command.into_command();
     let declarations = C::declarations();
     let known = &declarations[usize::from(kind)];
     check(schema, known)?;
     let in_sight =
-        fields.iter().map(|field| field.rename_object(|object| u32::try_from(object.0).ok()));
+        fields.iter().map(|field| field.rename_object(|object| object.client_object_id()));
     let fields = in_sight.collect::<Option<Vec<_>>>().ok_or(TypedCommandError::NoSuchObject)?;
     Ok(command_words::build(schema, &known.name, fields)?)
 }

@@ -106,7 +106,7 @@ fn own_value(field: &NamedField, spec: &FieldSpec) -> FieldValue<ObjectId> {
             index.map_or(FieldValue::None, |index| FieldValue::Choice(index as u8))
         }
         (value, _) => {
-            value.rename_object(|&id| Some(ObjectId(id.into()))).unwrap_or(FieldValue::None)
+            value.rename_object(|&id| Some(ObjectId::at_client(id))).unwrap_or(FieldValue::None)
         }
     }
 }

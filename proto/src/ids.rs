@@ -1,8 +1,9 @@
 //! Identifiers, each its own type.
 //!
 //! Invariants: a [`ClientId`] is never reused within its room. An [`ObjectId`] is never sent,
-//! because an id that counts objects reveals how many are hidden; clients know objects by their
-//! [`Alias`] only. [`Seq`] and an alias' epoch wrap around; this module alone defines their order.
+//! because an id that counts objects reveals how many are hidden. Clients know objects by their
+//! [`Alias`] only, and give each a [`ClientObjectId`]. [`Seq`] and an alias' epoch wrap around;
+//! this module alone defines their order.
 
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
@@ -38,14 +39,24 @@ id!(
     ClientId(u32)
 );
 id!(
-    /// An object of a room, on the server's side. In a client's typed commands and events it holds
-    /// the number by which this client knows the object (`message::TypedId`).
+    /// An object of a room, on the server's side. Types that server and client share have it at
+    /// both ends: at a client it holds that client's [`ClientObjectId`] (`message::TypedId`).
     ObjectId(u64)
+);
+id!(
+    /// The number by which one client knows an object: ascending, never reused. Another client
+    /// knows the same object by another number.
+    ClientObjectId(u32)
 );
 
 impl ObjectId {
     /// At a client, in an event: an object that this client does not see. No object has this id.
     pub const UNSEEN: Self = Self(u64::MAX);
+
+    /// At a client, in a command or an event: the object that it knows by this number.
+    pub const fn at_client(id: ClientObjectId) -> Self {
+        Self(id.0 as u64)
+    }
 }
 
 /// One client's identifier for an object. Slots are reused; each use of a slot has the next epoch,

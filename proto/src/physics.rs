@@ -24,6 +24,7 @@
 
 use std::fmt::Debug;
 
+use crate::axes::Axes;
 use crate::keymap::Keys;
 use crate::map::StaticMap;
 use crate::pose::{self, Pose, PoseFormat};
@@ -101,6 +102,9 @@ pub trait SharedPhysics: Debug + Send + Sync {
     /// Sets the keys that the player of a body holds in the following steps; new presses count in
     /// the next step.
     fn set_keys(&mut self, body: BodyId, keys: Keys);
+
+    /// Sets the axes of a body's player in the following steps.
+    fn set_axes(&mut self, _body: BodyId, _axes: Axes) {}
 
     /// Advances the simulation by a frame.
     fn step(&mut self);

@@ -128,6 +128,9 @@ pub enum PosePresentation {
     /// Simulated by the client's own physics, which continues from the received poses. A host does
     /// not know the result of a client's physics, so it withholds a pose only for lack of budget.
     Simulated,
+    /// A player's own avatar is steered by the client, with the function that the host runs, ahead
+    /// of the received poses. All other objects are interpolated.
+    Steered,
 }
 
 /// Radii of the area of interest, in cells around the viewer's cell: an object is followed from

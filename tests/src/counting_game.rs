@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{
     Codec, CommandKind, Component, ComponentSpec, FieldSpec, FieldType, ObjectKind, Schema,
@@ -96,7 +96,7 @@ impl CountingGame {
 }
 
 /// The command that counts a number.
-pub fn count(number: u32) -> GameCommand<u32> {
+pub fn count(number: u32) -> GameCommand<ClientObjectId> {
     GameCommand { kind: 0, fields: vec![FieldValue::Number(number.into())] }
 }
 

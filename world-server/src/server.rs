@@ -148,14 +148,13 @@ impl Server {
 }
 
 /// Something else that a program can do: its first argument is the name.
-#[derive(Clone, Copy)]
 pub struct Subcommand {
     /// The first argument.
     pub name: &'static str,
     /// For `--help`.
     pub about: &'static str,
     /// The whole program; of its arguments, the first is the program's name.
-    pub run: fn(Vec<OsString>) -> ExitCode,
+    pub run: Box<dyn Fn(Vec<OsString>) -> ExitCode>,
 }
 
 /// Runs the whole program with the games of `registry`: a server with games of your own is one line

@@ -15,10 +15,12 @@ use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::replica::PoseDecoding;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_text::flags::DrawingFlags;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
+use ambit_steering::SharedMotion;
 use ambit_transport::impair::Impairment;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
@@ -63,6 +65,7 @@ pub(crate) struct BotSettings {
     /// Seeds all random decisions of the bots.
     pub(crate) seed: u64,
     pub(crate) drawing: DrawingFlags,
+    pub(crate) motions: Vec<SharedMotion>,
     pub(crate) dump: Option<EventDump>,
     pub(crate) profile: Profile,
     /// Bots with this index or a higher one are light clients.
@@ -258,7 +261,7 @@ impl Bot {
         let monkey = state.monkey.get_or_insert_with(|| MonkeyBot::new(state.seed));
         let (now, age) = self.handle.run(|client, now| {
             client.sample_ages(now);
-            let in_sight: Vec<u32> = client.objects().map(|object| object.id).collect();
+            let in_sight: Vec<ClientObjectId> = client.objects().map(|object| object.id).collect();
             let act = client.rules().map(|rules| {
                 let map = (rules.map.width_m, rules.map.height_m);
                 monkey.decide(&rules.schema, map, &in_sight)
@@ -316,7 +319,7 @@ impl Bot {
         }
     }
 
-    fn act(&mut self, command: &GameCommand<u32>) {
+    fn act(&mut self, command: &GameCommand<ClientObjectId>) {
         // Between two connections no command is possible; the break itself is counted elsewhere.
         let _ = self.handle.act(command);
     }
@@ -459,8 +462,8 @@ fn options(settings: &BotSettings, index: usize) -> ClientOptions {
         coding: settings.coding,
         render: settings.drawing.render,
         inputs: settings.inputs,
-        physics: vec![ambit_cubes_physics::PHYSICS],
-        predict: settings.drawing.predict,
+        motions: settings.motions.clone(),
+        predict: settings.drawing.predict(),
         ..ClientConfig::default()
     };
     ClientOptions {

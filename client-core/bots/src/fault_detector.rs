@@ -13,6 +13,7 @@ use std::time::Duration;
 use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
 use ambit_client_core::client::model::RoomListing;
 use ambit_proto::codes as protocol;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::FieldValue;
 
 /// General refusals in the ordinary course of play: an object goes, or the room moves, while a
@@ -29,7 +30,7 @@ const MAX_KINDS: usize = 64;
 pub(crate) struct FaultDetector {
     /// The room that the client is in.
     pub(crate) room: Option<RoomListing>,
-    in_sight: BTreeSet<u32>,
+    in_sight: BTreeSet<ClientObjectId>,
     has_avatar: bool,
     /// Whether it has ever been in the game with its avatar: from then on every break is a fault.
     has_arrived: bool,
@@ -230,12 +231,12 @@ impl FaultDetector {
         self.faults.add(kind, 1, reason);
     }
 
-    fn expect_in_sight(&mut self, id: u32, kind: &str) {
+    fn expect_in_sight(&mut self, id: ClientObjectId, kind: &str) {
         let known = self.in_sight.contains(&id);
         self.expect(known, kind, id);
     }
 
-    fn expect(&mut self, holds: bool, kind: &str, id: u32) {
+    fn expect(&mut self, holds: bool, kind: &str, id: ClientObjectId) {
         if !holds {
             self.faults.add(kind, 1, format!("object {id}"));
         }
@@ -387,7 +388,7 @@ mod tests {
     fn enter(id: u32, own: bool) -> ViewEvent {
         let (t, position) = (GameTime::ZERO, Some(Position::default()));
         ViewEvent::Enter(ObjectEntered {
-            id,
+            id: ClientObjectId(id),
             kind: "avatar".into(),
             own,
             t,
@@ -402,12 +403,12 @@ mod tests {
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave { id, t: GameTime::ZERO }
+        ViewEvent::Leave { id: ClientObjectId(id), t: GameTime::ZERO }
     }
 
     fn update(id: u32) -> ViewEvent {
         ViewEvent::Update(ObjectUpdated {
-            id,
+            id: ClientObjectId(id),
             t: GameTime::ZERO,
             at: GameTime::ZERO,
             components: Vec::new(),
@@ -415,8 +416,11 @@ mod tests {
     }
 
     fn game_event(id: u32) -> ViewEvent {
-        let fields =
-            vec![NamedField { name: "target".into(), value: FieldValue::Object(id), choice: None }];
+        let fields = vec![NamedField {
+            name: "target".into(),
+            value: FieldValue::Object(ClientObjectId(id)),
+            choice: None,
+        }];
         let (t, effect) = (GameTime::ZERO, GameTime::ZERO);
         ViewEvent::Event(GameEvent { name: "damage".into(), t, effect, late: false, fields })
     }

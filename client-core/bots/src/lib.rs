@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_client_text::flags;
+use ambit_steering::SharedMotion;
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
@@ -162,14 +163,15 @@ impl BotsOptions {
     }
 }
 
-/// The whole program, with its arguments (the first one is the program's name).
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// The whole program, with its arguments (the first one is the program's name). `motions` is what
+/// the bots share with games.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, motions: Vec<SharedMotion>) -> ExitCode {
     let args = BotsOptions::from_arguments(arguments).unwrap_or_else(|error| error.exit());
     if let Err(error) = flags::start_log() {
         eprintln!("error: {error}");
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
-    match play(&args) {
+    match play(&args, motions) {
         Ok(exit) => exit,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -178,7 +180,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn play(args: &BotsOptions) -> anyhow::Result<ExitCode> {
+fn play(args: &BotsOptions, motions: Vec<SharedMotion>) -> anyhow::Result<ExitCode> {
     let (dump, writer) = match &args.dump {
         Some(path) => {
             let (dump, writer) =
@@ -203,6 +205,7 @@ fn play(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         coding: args.target.coding,
         seed: args.seed,
         drawing: args.drawing,
+        motions,
         dump,
         profile: args.profile(),
         full_clients: args.full.map_or(usize::MAX, |full| full as usize),

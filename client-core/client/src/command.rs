@@ -4,6 +4,7 @@ use ambit_client_core::client::CommandError;
 pub use ambit_client_core::command_words::{Argument, CommandWordsError};
 pub use ambit_client_core::typed_command::CommandMismatch;
 use ambit_client_core::typed_command::TypedCommandError;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::space::Position;
 
 /// What converts into an [`Argument`]: whole numbers, ids of objects, positions, texts, names of
@@ -147,6 +148,12 @@ macro_rules! numbers {
 
 numbers!(i8, i16, i32, i64, u8, u16, u32);
 
+impl IntoArgument for ClientObjectId {
+    fn into_argument(self) -> Argument {
+        self.0.into_argument()
+    }
+}
+
 impl IntoArguments for () {
     fn into_arguments(self) -> Vec<Argument> {
         Vec::new()
@@ -207,13 +214,17 @@ mod tests {
         check("walk-to", [120.0, 90.0], &[at(120.0, 90.0)]);
         check("walk-to", Position::on_ground(1.0, 2.0), &[at(1.0, 2.0)]);
         check("cast", "bolt", &[bolt.clone(), none.clone(), none.clone()]);
-        let target = 7_u32;
+        let target = ClientObjectId(7);
         check(
             "cast",
             ("bolt", [1.0_f32, 2.0], target),
-            &[bolt.clone(), at(1.0, 2.0), FieldValue::Object(7)],
+            &[bolt.clone(), at(1.0, 2.0), FieldValue::Object(target)],
         );
-        check("cast", ("bolt", None::<[f32; 2]>, target), &[bolt, none, FieldValue::Object(7)]);
+        check(
+            "cast",
+            ("bolt", None::<[f32; 2]>, target),
+            &[bolt, none, FieldValue::Object(target)],
+        );
         let hello = FieldValue::Text("hello".to_owned());
         check("shout", (3, "hello"), &[FieldValue::Number(3), hello]);
     }
@@ -281,9 +292,10 @@ mod tests {
         );
         let rest = command(&schema, "rest", ().into_arguments());
         assert_eq!(typed(Known::Rest), Ok(rest.expect("it fits")));
-        assert_eq!(Id::<Orc>::of_client("walker", 7), None, "another kind");
-        let cast = Known::Cast { spell: Spell::Heal, at: None, target: Id::of_client("orc", 7) };
-        let by_name = command(&schema, "cast", ("heal", None::<Position>, 7).into_arguments());
+        let orc = ClientObjectId(7);
+        assert_eq!(Id::<Orc>::of_client("walker", orc), None, "another kind");
+        let cast = Known::Cast { spell: Spell::Heal, at: None, target: Id::of_client("orc", orc) };
+        let by_name = command(&schema, "cast", ("heal", None::<Position>, orc).into_arguments());
         assert_eq!(typed(cast), Ok(by_name.expect("it fits")));
     }
 
@@ -328,7 +340,7 @@ mod tests {
         refused.expect_err("it is not sent").into()
     }
 
-    fn check(name: &str, arguments: impl IntoArguments, expected: &[FieldValue<u32>]) {
+    fn check(name: &str, arguments: impl IntoArguments, expected: &[FieldValue<ClientObjectId>]) {
         let schema = Schema::example();
         let made = command(&schema, name, arguments.into_arguments()).expect(name);
         assert_eq!(Some(made.kind), schema.command_index(name));

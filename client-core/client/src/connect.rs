@@ -8,8 +8,8 @@ use std::time::Duration;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
-use ambit_proto::physics::GamePhysics;
 use ambit_proto::pose::PoseCoding;
+use ambit_steering::SharedMotion;
 pub use ambit_transport::impair::Impairment;
 pub use ambit_transport::quic::Fingerprint;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -106,16 +106,17 @@ impl Connect {
         self
     }
 
-    /// Predicts the player's own avatar from its inputs, in a game with client-side physics.
+    /// Predicts the player's own avatar from its inputs, in a game whose motion this client shares
+    /// ([`Connect::motion`]); without a choice, only avatars that are steered.
     pub fn predict(mut self, predict: bool) -> Self {
-        self.options.client.predict = predict;
+        self.options.client.predict = Some(predict);
         self
     }
 
-    /// Simulates the objects of a game with the physics that its shared crate implements; may be
-    /// called for several games.
-    pub fn physics(mut self, physics: GamePhysics) -> Self {
-        self.options.client.physics.push(physics);
+    /// Runs what the shared crate of a game has: its physics, or the function that steers avatars.
+    /// May be called for several games.
+    pub fn motion(mut self, motion: impl Into<SharedMotion>) -> Self {
+        self.options.client.motions.push(motion.into());
         self
     }
 

@@ -8,7 +8,7 @@ pub use ambit_client_core::client::event::{
 };
 use ambit_client_core::client::model::{ChatMessage, PlayerListing, RoomListing};
 use ambit_client_core::client::stats::RoomLateness;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 pub use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
@@ -111,7 +111,7 @@ pub enum GameEvent {
     /// An object went out of sight.
     Leave {
         /// The object.
-        id: u32,
+        id: ClientObjectId,
         /// Room time at which this event was emitted.
         t: GameTime,
     },
@@ -129,10 +129,10 @@ pub enum GameEvent {
         message: String,
     },
     /// The game wants these kinds to be simulated by the client, which has no physics for them:
-    /// they are drawn between the host's poses. Comes once a game; [`Connect::physics`] registers
+    /// they are drawn between the host's poses. Comes once a game; [`Connect::motion`] registers
     /// some.
     ///
-    /// [`Connect::physics`]: crate::Connect::physics
+    /// [`Connect::motion`]: crate::Connect::motion
     PhysicsMissing {
         /// Names of the kinds.
         kinds: Vec<String>,

@@ -8,7 +8,7 @@ use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
 use ambit_client_core::frame::Frame;
 use ambit_client_core::{typed_command, typed_reads};
-use ambit_proto::ids::RoomId;
+use ambit_proto::ids::{ClientObjectId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{GameCommand, TypedCommand, TypedEvent, TypedKind};
 use ambit_proto::schema::{Controls, Schema};
@@ -86,7 +86,8 @@ impl Game {
     /// command, [`GameEvent::Refused`] has the same one.
     ///
     /// ```no_run
-    /// # fn example(game: ambit_client::Game, enemy: u32) -> Result<(), ambit_client::SendError> {
+    /// # use ambit_client::{ClientObjectId, Game, SendError};
+    /// # fn example(game: Game, enemy: ClientObjectId) -> Result<(), SendError> {
     /// game.send("rest", ())?;
     /// game.send("walk-to", [120.0, 90.0])?;
     /// game.send("cast", ("bolt", [120.0, 90.0], enemy))?;
@@ -141,7 +142,7 @@ impl Game {
     /// Sends the command that `build` makes for the game's schema.
     fn act(
         &self,
-        build: impl FnOnce(&Schema) -> Result<GameCommand<u32>, SendError>,
+        build: impl FnOnce(&Schema) -> Result<GameCommand<ClientObjectId>, SendError>,
     ) -> Result<u32, SendError> {
         if self.is_over() {
             return Err(SendError::NotPlaying);

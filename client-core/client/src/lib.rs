@@ -66,8 +66,7 @@ pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
 pub use ambit_client_core::typed_reads::Heard;
-pub use ambit_proto::ids::ObjectId;
-pub use ambit_proto::ids::{PlayerId, RoomId};
+pub use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId, RoomId};
 pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 pub use ambit_proto::message::{TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound};
 pub use ambit_proto::physics::{self, GamePhysics};
@@ -77,6 +76,7 @@ pub use ambit_proto::schema::Controls;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use ambit_proto::timeline::Gauge;
+pub use ambit_steering::{SharedMotion, Steering};
 pub use client::{Client, CreateRoom, JoinRoom};
 pub use command::{
     Argument, CommandMismatch, CommandWordsError, IntoArgument, IntoArguments, SendError,

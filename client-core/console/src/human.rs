@@ -14,7 +14,7 @@ pub(crate) fn mark_objects(line: &mut Json, event: &ViewEvent) {
     };
     for field in &event.fields {
         if let FieldValue::Object(id) = field.value {
-            line[&*field_key(&field.name)] = json!({ "object": id });
+            line[&*field_key(&field.name)] = json!({ "object": id.0 });
         }
     }
 }
@@ -297,6 +297,7 @@ fn number(json: &Json, key: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use ambit_client_core::client::event::{GameEvent, NamedField};
+    use ambit_proto::ids::ClientObjectId;
     use ambit_proto::space::Position;
     use ambit_proto::time::GameTime;
 
@@ -372,7 +373,7 @@ mod tests {
                 field("amount", FieldValue::Number(25)),
                 field("at", FieldValue::Position(Position::on_ground(1.0, 2.0))),
                 field("by", FieldValue::None),
-                field("target", FieldValue::Object(3)),
+                field("target", FieldValue::Object(ClientObjectId(3))),
             ],
         });
         let mut line = ambit_client_text::json::event(&event).expect("scripts get it");

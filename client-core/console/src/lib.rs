@@ -31,6 +31,7 @@ use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::user_directory::user_directory;
 use ambit_client_text::{command, flags, json};
+use ambit_steering::SharedMotion;
 use clap::{CommandFactory, FromArgMatches};
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -68,7 +69,8 @@ struct ConsoleOptions {
 }
 
 /// The whole program, with its arguments (the first one is the program's name).
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// `motions` is what it shares with games.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, motions: Vec<SharedMotion>) -> ExitCode {
     let command = ConsoleOptions::command().after_long_help(command_list());
     let matches = command.get_matches_from(arguments);
     let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -80,7 +82,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(USAGE_EXIT_STATUS);
         }
     };
-    play(&args, lines, screen).unwrap_or_else(|error| {
+    play(&args, motions, lines, screen).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
@@ -88,6 +90,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn play(
     args: &ConsoleOptions,
+    motions: Vec<SharedMotion>,
     lines: LineReceiver,
     mut screen: Screen,
 ) -> anyhow::Result<ExitCode> {
@@ -100,7 +103,8 @@ fn play(
     };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let setup = LoopSetup { options: options(args, trust, resume_token), lines, screen, token };
+    let options = options(args, motions, trust, resume_token);
+    let setup = LoopSetup { options, lines, screen, token };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let exit = runtime.block_on(main_loop::run(setup, random))?;
@@ -108,7 +112,12 @@ fn play(
     Ok(exit)
 }
 
-fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> ClientOptions {
+fn options(
+    args: &ConsoleOptions,
+    motions: Vec<SharedMotion>,
+    trust: ServerTrust,
+    resume_token: Vec<u8>,
+) -> ClientOptions {
     let client = ClientConfig {
         name: args.name.clone().unwrap_or_default(),
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -117,8 +126,8 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
         coding: args.target.coding,
         render: args.drawing.render,
         inputs: args.target.input_hz,
-        physics: vec![ambit_cubes_physics::PHYSICS],
-        predict: args.drawing.predict,
+        motions,
+        predict: args.drawing.predict(),
         ..ClientConfig::default()
     };
     ClientOptions {

@@ -28,7 +28,7 @@ use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::command_words::{self, CommandWordsError};
 use ambit_client_text::command::{self, ConsoleCommand, RoomReference};
 use ambit_client_text::json;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::schema::Schema;
@@ -55,7 +55,7 @@ pub(crate) enum ScriptStep {
     /// Send this request, and call [`Script::handle_asked`].
     Request(LobbyRequest),
     /// Send this command.
-    Act(GameCommand<u32>),
+    Act(GameCommand<ClientObjectId>),
     /// Hold these keys; none to release all.
     Hold(Keymap),
     /// Move this control, an axis.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ambit_proto::physics::GamePhysics;
 use ambit_proto::pose::PoseCoding;
+use ambit_steering::SharedMotion;
 
 use super::event_queue::DEFAULT_MAX_EVENTS;
 use crate::replica::PoseDecoding;
@@ -38,13 +38,13 @@ pub struct ClientConfig {
     pub coding: PoseCoding,
     /// How far behind room time objects with poses are shown.
     pub render: RenderTiming,
-    /// The physics of the games that this client can simulate; each game's shared crate has its
-    /// own. Objects of simulated kinds without physics are drawn between the host's poses, and
-    /// [`ViewEvent::PhysicsMissing`](super::event::ViewEvent::PhysicsMissing) says so.
-    pub physics: Vec<GamePhysics>,
+    /// What this client shares with games: physics, or how avatars are steered; each game's shared
+    /// crate has its own. Objects of simulated kinds without physics are drawn between the host's
+    /// poses, and [`ViewEvent::PhysicsMissing`](super::event::ViewEvent::PhysicsMissing) says so.
+    pub motions: Vec<SharedMotion>,
     /// Whether the client predicts the player's own avatar from its inputs, in a game that it
-    /// simulates.
-    pub predict: bool,
+    /// simulates. Without a choice, it predicts avatars that are steered.
+    pub predict: Option<bool>,
     /// How often held keys are sent; a change is sent at once in any case.
     pub inputs: InputRate,
 }
@@ -96,8 +96,8 @@ impl Default for ClientConfig {
             pose_decoding: PoseDecoding::default(),
             coding: PoseCoding::default(),
             render: RenderTiming::default(),
-            physics: Vec::new(),
-            predict: false,
+            motions: Vec::new(),
+            predict: None,
             inputs: InputRate::default(),
         }
     }

@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
@@ -22,12 +23,12 @@ const MAX_ENGAGED: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct EngagedObjects {
     /// Object and end time; at most [`MAX_ENGAGED`].
-    until: Vec<(u32, GameTime)>,
+    until: Vec<(ClientObjectId, GameTime)>,
 }
 
 impl EngagedObjects {
     /// Handles an event that was emitted to views; `own` is the player's own avatar.
-    pub(crate) fn handle_event(&mut self, own: Option<u32>, game_event: &GameEvent) {
+    pub(crate) fn handle_event(&mut self, own: Option<ClientObjectId>, game_event: &GameEvent) {
         let Some(own) = own else { return };
         let named = || {
             game_event.fields.iter().filter_map(|field| match field.value {
@@ -43,7 +44,7 @@ impl EngagedObjects {
     }
 
     /// Whether `object` is engaged at `t`.
-    pub(crate) fn is_engaged(&self, object: u32, t: GameTime) -> bool {
+    pub(crate) fn is_engaged(&self, object: ClientObjectId, t: GameTime) -> bool {
         self.until.iter().any(|&(engaged, until)| engaged == object && t < until)
     }
 
@@ -52,7 +53,7 @@ impl EngagedObjects {
         self.until.clear();
     }
 
-    fn engage(&mut self, object: u32, until: GameTime) {
+    fn engage(&mut self, object: ClientObjectId, until: GameTime) {
         if let Some(known) = self.until.iter_mut().find(|known| known.0 == object) {
             known.1 = known.1.max(until);
         } else if self.until.len() < MAX_ENGAGED {
@@ -68,11 +69,13 @@ mod tests {
     use super::super::event::NamedField;
     use super::*;
 
+    const OWN: Option<ClientObjectId> = Some(ClientObjectId(1));
+
     #[test]
     fn an_object_named_with_the_avatar_is_engaged_for_a_while() {
         let mut engaged = EngagedObjects::default();
-        engaged.handle_event(Some(1), &game_event(1_000, &[Some(1), Some(7), None]));
-        engaged.handle_event(Some(1), &game_event(1_000, &[Some(8), Some(9)]));
+        engaged.handle_event(OWN, &game_event(1_000, &[Some(1), Some(7), None]));
+        engaged.handle_event(OWN, &game_event(1_000, &[Some(8), Some(9)]));
         engaged.handle_event(None, &game_event(1_000, &[Some(1), Some(10)]));
         for (object, t, expected) in [
             (7, 900, true),
@@ -81,10 +84,14 @@ mod tests {
             (8, 1_000, false),
             (10, 1_000, false),
         ] {
-            assert_eq!(engaged.is_engaged(object, ms(t)), expected, "{object} at {t}");
+            assert_eq!(
+                engaged.is_engaged(ClientObjectId(object), ms(t)),
+                expected,
+                "{object} at {t}"
+            );
         }
-        engaged.handle_event(Some(1), &game_event(3_000, &[Some(7), Some(1)]));
-        assert!(engaged.is_engaged(7, ms(7_999)));
+        engaged.handle_event(OWN, &game_event(3_000, &[Some(7), Some(1)]));
+        assert!(engaged.is_engaged(ClientObjectId(7), ms(7_999)));
     }
 
     #[test]
@@ -92,22 +99,19 @@ mod tests {
         let mut engaged = EngagedObjects::default();
         for object in 0..=MAX_ENGAGED as u32 {
             engaged.handle_event(
-                Some(1_000),
+                Some(ClientObjectId(1_000)),
                 &game_event(u64::from(object), &[Some(object), Some(1_000)]),
             );
         }
         assert_eq!(engaged.until.len(), MAX_ENGAGED);
-        assert!(
-            !engaged.is_engaged(0, ms(0))
-                && engaged.is_engaged(1, ms(0))
-                && engaged.is_engaged(MAX_ENGAGED as u32, ms(0))
-        );
+        let is_engaged = |object| engaged.is_engaged(ClientObjectId(object), ms(0));
+        assert!(!is_engaged(0) && is_engaged(1) && is_engaged(MAX_ENGAGED as u32));
     }
 
     fn game_event(effect: u64, objects: &[Option<u32>]) -> GameEvent {
         let field = |object: &Option<u32>| NamedField {
             name: "who".into(),
-            value: object.map_or(FieldValue::None, FieldValue::Object),
+            value: object.map_or(FieldValue::None, |id| FieldValue::Object(ClientObjectId(id))),
             choice: None,
         };
         let fields = objects.iter().map(field).collect();

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FieldValue, TypedId};
 use ambit_proto::schema::Schema;
@@ -81,7 +81,7 @@ pub enum ViewEvent {
     /// The player is in the game.
     Started(GameStarted),
     /// The game wants its objects simulated, but this client has no physics for these kinds
-    /// ([`ClientConfig::physics`](super::config::ClientConfig::physics)): it draws them between the
+    /// ([`ClientConfig::motions`](super::config::ClientConfig::motions)): it draws them between the
     /// host's poses. At most once a room, after `Started`.
     PhysicsMissing {
         /// Room time at which this event was emitted.
@@ -125,7 +125,7 @@ pub enum ViewEvent {
     Update(ObjectUpdated),
     /// An object went out of sight.
     Leave {
-        id: u32,
+        id: ClientObjectId,
         /// Room time at which this event was emitted.
         t: GameTime,
     },
@@ -256,8 +256,8 @@ pub struct MapExtent {
 /// An object came into sight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectEntered {
-    /// The client's id of the object: ascending, never reused.
-    pub id: u32,
+    /// The object.
+    pub id: ClientObjectId,
     /// Name of the object's kind.
     pub kind: Arc<str>,
     /// Whether it is the player's own avatar or, if it is room-wide, the player's own.
@@ -285,8 +285,8 @@ impl ObjectEntered {
 /// Something about an object has changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectUpdated {
-    /// The client's id of the object.
-    pub id: u32,
+    /// The object.
+    pub id: ClientObjectId,
     /// Room time at which this event was emitted: on arrival, mostly before the update takes
     /// effect.
     pub t: GameTime,
@@ -319,7 +319,7 @@ pub struct NamedField {
     /// The name in the game's schema.
     pub name: Arc<str>,
     /// None also for an object that is not in sight.
-    pub value: FieldValue<u32>,
+    pub value: FieldValue<ClientObjectId>,
     /// The name of a choice.
     pub choice: Option<Arc<str>>,
 }

@@ -69,6 +69,7 @@ impl EventQueue {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::ids::ClientObjectId;
     use ambit_proto::time::GameTime;
 
     use super::*;
@@ -114,12 +115,12 @@ mod tests {
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave { id, t: GameTime::ZERO }
+        ViewEvent::Leave { id: ClientObjectId(id), t: GameTime::ZERO }
     }
 
     fn update(id: u32) -> ViewEvent {
         ViewEvent::Update(ObjectUpdated {
-            id,
+            id: ClientObjectId(id),
             t: GameTime::ZERO,
             at: GameTime::ZERO,
             components: Vec::new(),

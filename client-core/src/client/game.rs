@@ -29,11 +29,12 @@ use ambit_proto::codes as protocol;
 use ambit_proto::control::game::client_to_game::Body as GameRequestBody;
 use ambit_proto::control::game::game_to_client::Body as GameMessageBody;
 use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Command, FieldValue, GameCommand};
-use ambit_proto::physics::GamePhysics;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
+use ambit_steering::SharedMotion;
 use bytes::Bytes;
 
 use super::backoff::Backoff;
@@ -74,8 +75,8 @@ pub(crate) struct GameClient<F: ViewFactory> {
     /// How the host is asked to code poses.
     coding: PoseCoding,
     settings: GameSettings,
-    /// The physics of the games that the client can simulate.
-    physics: Vec<GamePhysics>,
+    /// What it shares with the games that it can simulate.
+    motions: Vec<SharedMotion>,
     /// The held keys, kept over reconnects; `None` if no inputs are sent.
     held_keys: Option<Keymap>,
     /// The axes, kept over reconnects; `None` until one is set.
@@ -84,7 +85,7 @@ pub(crate) struct GameClient<F: ViewFactory> {
     watching: bool,
     state: GameState<F::View>,
     backoff: Backoff,
-    last_id: u32,
+    last_id: ClientObjectId,
     last_command: u32,
     /// Whether the player was in this room's game before: the next start is then a rejoin.
     has_started: bool,
@@ -127,17 +128,17 @@ impl<F: ViewFactory> GameClient<F> {
                 render: config.render,
                 inputs: config.inputs,
                 predict: config.predict,
-                physics: None,
-                last_id: 0,
+                motion: None,
+                last_id: ClientObjectId::default(),
             },
-            physics: config.physics.clone(),
+            motions: config.motions.clone(),
             held_keys: None,
             axes: None,
             watching: false,
             state: GameState::NoGame,
             // A different random stream than the lobby part's, from the same seed.
             backoff: Backoff::new(RETRY_PAUSES.0, RETRY_PAUSES.1, !config.seed),
-            last_id: 0,
+            last_id: ClientObjectId::default(),
             // Two successive clients of one player must not use the same command numbers.
             last_command: 1_000
                 * ((config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1_000) as u32,
@@ -238,7 +239,7 @@ impl<F: ViewFactory> GameClient<F> {
     pub(crate) fn command(
         &mut self,
         now: LocalTime,
-        command: &GameCommand<u32>,
+        command: &GameCommand<ClientObjectId>,
     ) -> Result<u32, CommandError> {
         let number = self.last_command.wrapping_add(1);
         match (&mut self.state, &self.previous_game) {
@@ -490,12 +491,12 @@ impl<F: ViewFactory> GameClient<F> {
         self.out.last_fresh_at
     }
 
-    /// From now on games of this name are simulated by this physics, or by none. That also counts
+    /// From now on games of this name are simulated by this, or not at all. That also counts
     /// for a game that runs.
-    pub(crate) fn set_physics(&mut self, now: LocalTime, game: &str, physics: Option<GamePhysics>) {
-        self.physics.retain(|known| known.game != game);
-        self.physics.extend(physics);
-        let physics = self.physics_of(game);
+    pub(crate) fn set_motion(&mut self, now: LocalTime, game: &str, motion: Option<SharedMotion>) {
+        self.motions.retain(|known| known.game() != game);
+        self.motions.extend(motion);
+        let motion = self.motion_of(game);
         let Some(running) = self.running_game_mut() else {
             return;
         };
@@ -503,15 +504,15 @@ impl<F: ViewFactory> GameClient<F> {
             return;
         }
         let so_far = running.simulation_stats();
-        running.set_physics(physics);
+        running.set_motion(motion);
         let missing = physics_missing(now, running);
         self.out.stats.simulation.merge(&so_far);
         self.report_missing_physics(missing);
     }
 
-    fn physics_of(&self, game: &str) -> Option<GamePhysics> {
-        let mut known = self.physics.iter();
-        known.find(|physics| physics.game == game).copied()
+    fn motion_of(&self, game: &str) -> Option<SharedMotion> {
+        let mut known = self.motions.iter();
+        known.find(|motion| motion.game() == game).copied()
     }
 
     fn report_missing_physics(&mut self, missing: Option<ViewEvent>) {
@@ -533,12 +534,12 @@ impl<F: ViewFactory> GameClient<F> {
         };
         self.close_previous_game(now);
         let again = std::mem::replace(&mut self.has_started, true);
-        let physics = self.physics_of(&rules.schema.game);
+        let motion = self.motion_of(&rules.schema.game);
         let mut game = Box::new(RunningGame::new(
             now,
             since,
             rules,
-            GameSettings { last_id: self.last_id, physics, ..self.settings },
+            GameSettings { last_id: self.last_id, motion, ..self.settings },
         ));
         game.replica_mut().watch(self.watching);
         self.emit(ViewEvent::Started(GameStarted {

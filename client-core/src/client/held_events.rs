@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use ambit_proto::ids::Alias;
+use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
@@ -118,7 +118,7 @@ fn to_view_event<V>(
 }
 
 /// The object in sight that an alias names.
-fn visible_object<V>(alias: Alias, replica: &Replica<V>) -> Option<u32> {
+fn visible_object<V>(alias: Alias, replica: &Replica<V>) -> Option<ClientObjectId> {
     replica.resolve(alias).filter(|id| replica.get(*id).is_some())
 }
 
@@ -135,8 +135,13 @@ mod tests {
     #[test]
     fn held_events_are_bounded_and_the_oldest_is_emitted_first() {
         let schema = Arc::new(Schema::example());
-        let replica =
-            Replica::<()>::new(schema, Duration::ZERO, Duration::ZERO, 0, PoseDecoding::Full);
+        let replica = Replica::<()>::new(
+            schema,
+            Duration::ZERO,
+            Duration::ZERO,
+            ClientObjectId::default(),
+            PoseDecoding::Full,
+        );
         let mut held = HeldEvents::default();
         let mut emitted = Vec::new();
         let fields = vec![FieldValue::Object(Alias { slot: 1, epoch: 0 })];

@@ -86,6 +86,11 @@ impl InputSampler {
         self.axes_state != AxesState::Settled
     }
 
+    /// The newest axes, if no sample has them.
+    pub(crate) fn unsampled_axes(&self) -> Option<Axes> {
+        self.axes.filter(|_| self.axes_state == AxesState::Changed)
+    }
+
     /// Whether a sample would be a change.
     pub(crate) fn is_due(&self) -> bool {
         self.next_keys() != self.last_keys()

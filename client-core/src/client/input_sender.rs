@@ -128,7 +128,11 @@ impl InputSender {
         if self.state == SendState::Idle {
             return None;
         }
+        let new_axes = self.sampler.unsampled_axes();
         let (input, change) = self.sampler.take_sample(room_now);
+        if let Some(axes) = new_axes {
+            self.own_inputs.add_axes(room_now, axes);
+        }
         if let Some(sample) = change {
             self.own_inputs.add_sample(sample);
         }
@@ -193,6 +197,11 @@ impl InputSender {
     /// Changes that no datagram has carried yet, if one leaves at `now` and another one at `then`.
     pub(crate) fn upcoming_samples(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         if self.state == SendState::Idle { [None; 2] } else { self.sampler.upcoming(now, then) }
+    }
+
+    /// Axes that no datagram has carried yet.
+    pub(crate) fn unsampled_axes(&self) -> Option<Axes> {
+        self.sampler.unsampled_axes()
     }
 
     fn stop_if_settled(&mut self) {

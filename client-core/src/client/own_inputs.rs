@@ -12,9 +12,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ambit_proto::axes::Axes;
 use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::message::EffectTime;
 use ambit_proto::time::GameTime;
+use ambit_steering::ControlState;
 
 /// How far back inputs are known. Effects lie ahead of room time, and no correction reaches back
 /// this far.
@@ -52,6 +54,8 @@ pub struct EffectEstimator {
 #[derive(Debug, Default)]
 pub struct OwnInputHistory {
     samples: VecDeque<(KeySample, Option<GameTime>)>,
+    /// The axes, each with the time from which samples had them.
+    axes: VecDeque<(GameTime, Axes)>,
 }
 
 impl EffectEstimator {
@@ -63,6 +67,18 @@ impl EffectEstimator {
         let tick = self.newest_tick + self.tick * u32::try_from(ticks).unwrap_or(u32::MAX);
         (tick + self.delay).whole_millis()
     }
+
+    /// The same among all ticks, for what the host does not report.
+    fn estimate_past_effect(&self, at: GameTime) -> GameTime {
+        let arrival = at + self.one_way_delay;
+        if arrival > self.newest_tick {
+            return self.estimate_effect(at);
+        }
+        let early = self.newest_tick.since(arrival).as_micros();
+        let ticks = early / self.tick.as_micros().max(1);
+        let back = self.tick * u32::try_from(ticks).unwrap_or(u32::MAX);
+        (self.newest_tick.saturating_sub(back) + self.delay).whole_millis()
+    }
 }
 
 impl OwnInputHistory {
@@ -73,6 +89,25 @@ impl OwnInputHistory {
         while self.samples.len() > MAX_SAMPLES || self.samples.get(1).is_some_and(old) {
             self.samples.pop_front();
         }
+    }
+
+    /// Samples have these axes from a time on.
+    pub fn add_axes(&mut self, at: GameTime, axes: Axes) {
+        self.axes.push_back((at, axes));
+        let old = |(next, _): &(GameTime, Axes)| at.since(*next) > HISTORY;
+        while self.axes.len() > MAX_SAMPLES || self.axes.get(1).is_some_and(old) {
+            self.axes.pop_front();
+        }
+    }
+
+    /// The axes with their estimated effect times, oldest first: the host does not report these.
+    pub fn axes(
+        &self,
+        estimator: EffectEstimator,
+        upcoming: Option<(GameTime, Axes)>,
+    ) -> impl Iterator<Item = (GameTime, Axes)> {
+        let all = self.axes.iter().copied().chain(upcoming);
+        all.map(move |(at, axes)| (estimator.estimate_past_effect(at), axes))
     }
 
     /// Effects reported by the host, newest first.
@@ -118,14 +153,22 @@ impl OwnInputHistory {
 /// The pressed keys over time, as a tick of the host sees them: those held, and those pressed
 /// during that tick, however briefly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PressedKeys(Vec<(GameTime, Keymap)>);
+pub struct PressedKeys {
+    keys: Vec<(GameTime, Keymap)>,
+    axes: Vec<(GameTime, Axes)>,
+    confirmed_until: GameTime,
+}
 
 impl PressedKeys {
     /// From these inputs, oldest first, for a host whose ticks are `tick` apart.
     pub fn from_inputs(inputs: impl IntoIterator<Item = OwnInput>, tick: Duration) -> Self {
         let (mut held, mut edges): (Vec<(GameTime, Keymap)>, _) =
             (Vec::new(), ButtonEdges::default());
-        for OwnInput { keys, effect, .. } in inputs {
+        let mut confirmed_until = GameTime::ZERO;
+        for OwnInput { keys, effect, is_confirmed, .. } in inputs {
+            if is_confirmed {
+                confirmed_until = effect;
+            }
             if held.last().is_some_and(|(last, _)| *last == effect) {
                 held.pop();
             } else {
@@ -141,14 +184,35 @@ impl PressedKeys {
         if let Some((last, _)) = held.last().filter(|_| edges.pressed() != edges.held()) {
             held.push((*last + tick, edges.held()));
         }
-        PressedKeys(held)
+        PressedKeys { keys: held, axes: Vec::new(), confirmed_until }
+    }
+
+    /// The same, with the axes and their effect times, oldest first.
+    #[must_use]
+    pub fn with_axes(self, axes: impl IntoIterator<Item = (GameTime, Axes)>) -> Self {
+        Self { axes: axes.into_iter().collect(), ..self }
+    }
+
+    /// Up to which horizon the host has reported effects.
+    pub fn confirmed_until(&self) -> GameTime {
+        self.confirmed_until
     }
 
     /// The pressed keys at a horizon; none before the known inputs.
     pub fn at(&self, t: GameTime) -> Keymap {
-        let newest = self.0.iter().rev().find(|(from, _)| *from <= t);
-        newest.map_or_else(Keymap::default, |(_, keys)| *keys)
+        newest(&self.keys, t)
     }
+
+    /// All that is held at a horizon.
+    pub fn held_at(&self, t: GameTime) -> ControlState {
+        ControlState { keys: self.at(t), axes: newest(&self.axes, t) }
+    }
+}
+
+/// The last value that begins at or before a time.
+fn newest<T: Copy + Default>(values: &[(GameTime, T)], t: GameTime) -> T {
+    let newest = values.iter().rev().find(|(from, _)| *from <= t);
+    newest.map_or_else(T::default, |(_, value)| *value)
 }
 
 #[cfg(test)]

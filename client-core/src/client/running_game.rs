@@ -17,13 +17,14 @@ use std::time::Duration;
 
 use ambit_proto::axes::Axes;
 use ambit_proto::clock::ClockEstimate;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, QueueFull, SentPackets};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
-use ambit_proto::physics::GamePhysics;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Writer};
+use ambit_steering::SharedMotion;
 use bytes::Bytes;
 
 use super::arrivals::Arrivals;
@@ -63,12 +64,12 @@ pub struct GameSettings {
     pub render: RenderTiming,
     /// How often held keys are sent.
     pub inputs: InputRate,
-    /// The physics of the game, if the client has it.
-    pub physics: Option<GamePhysics>,
-    /// Whether the player's own avatar is predicted.
-    pub predict: bool,
+    /// What it shares with the game, if the client has it.
+    pub motion: Option<SharedMotion>,
+    /// Whether the player's own avatar is predicted; without a choice, if it is steered.
+    pub predict: Option<bool>,
     /// The last object id that was used; new ids begin after it.
-    pub last_id: u32,
+    pub last_id: ClientObjectId,
 }
 
 /// The state of one game connection.
@@ -116,7 +117,7 @@ impl<V> RunningGame<V> {
         );
         replica.set_coding(rules.coding);
         let simulated_objects =
-            SimulatedObjects::new(&rules, settings.physics, settings.predict, &mut replica);
+            SimulatedObjects::new(&rules, settings.motion, settings.predict, &mut replica);
         RunningGame {
             link: Link::new(LinkConfig::client()),
             replica,
@@ -180,13 +181,13 @@ impl<V> RunningGame<V> {
     pub fn resolve(
         &self,
         number: u32,
-        command: &GameCommand<u32>,
+        command: &GameCommand<ClientObjectId>,
     ) -> Result<Command, CommandError> {
         let kind = self.rules.schema.command(command.kind);
         if !kind.is_some_and(|kind| FieldValue::all_fit(&command.fields, &kind.fields)) {
             return Err(CommandError::Undeclared);
         }
-        let resolve = |field: &FieldValue<u32>| match field {
+        let resolve = |field: &FieldValue<ClientObjectId>| match field {
             FieldValue::Position(position) if !position.is_on_wire() => {
                 Err(CommandError::BadPosition)
             }
@@ -207,9 +208,9 @@ impl<V> RunningGame<V> {
         self.sent_commands.unconfirmed(now).cloned().collect()
     }
 
-    /// Simulates objects by this physics from now on, or draws them between the host's poses.
-    pub fn set_physics(&mut self, physics: Option<GamePhysics>) {
-        self.simulated_objects.set_physics(&self.rules, physics, &mut self.replica);
+    /// Simulates objects by this from now on, or draws them between the host's poses.
+    pub fn set_motion(&mut self, motion: Option<SharedMotion>) {
+        self.simulated_objects.set_motion(&self.rules, motion, &mut self.replica);
         if let Some(map) = &self.map {
             self.simulated_objects.set_map(map.clone());
         }
@@ -307,7 +308,7 @@ impl<V> RunningGame<V> {
 
     /// Removes all objects from sight and adds up the counters. Returns the last object id that was
     /// used.
-    pub fn close(&mut self, now: LocalTime, out: &mut GameResults) -> u32 {
+    pub fn close(&mut self, now: LocalTime, out: &mut GameResults) -> ClientObjectId {
         self.held_events.clear();
         self.engaged_objects.clear();
         self.replica.clear(self.clock.room_time(now));
@@ -348,10 +349,10 @@ impl<V> RunningGame<V> {
                 .map_or(Duration::ZERO, |sent| (sent + MIN_SEND_INTERVAL).since(now));
         let upcoming =
             self.uplinks.inputs.upcoming_samples(next_send, next_send + MIN_SEND_INTERVAL);
-        PressedKeys::from_inputs(
-            self.uplinks.inputs.own_inputs().iter_with_upcoming(estimator, upcoming),
-            estimator.tick,
-        )
+        let own = self.uplinks.inputs.own_inputs();
+        let axes = self.uplinks.inputs.unsampled_axes().map(|axes| (next_send, axes));
+        PressedKeys::from_inputs(own.iter_with_upcoming(estimator, upcoming), estimator.tick)
+            .with_axes(own.axes(estimator, axes))
     }
 
     fn effect_estimator(&self) -> EffectEstimator {
@@ -503,7 +504,7 @@ fn emit(out: &mut GameResults, event: ViewEvent) {
 /// Emits a game event and notes the objects that it engages with the avatar.
 fn emit_game_event(
     engaged: &mut EngagedObjects,
-    own: Option<u32>,
+    own: Option<ClientObjectId>,
     event: ViewEvent,
     out: &mut GameResults,
 ) {

@@ -10,11 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
-use ambit_proto::physics::{Arena, FRAMES_PER_S, GamePhysics, SimulatedKind, frame_time};
+use ambit_proto::physics::{Arena, FRAMES_PER_S, SimulatedKind, frame_time};
 use ambit_proto::schema::{ObjectKind, PosePresentation};
 use ambit_proto::time::GameTime;
+use ambit_steering::{ControlState, MotionModel, SharedMotion, Steering};
 
 use super::own_inputs::PressedKeys;
 use super::rules::Rules;
@@ -34,19 +36,24 @@ const MAX_PENDING_FRAMES: u64 = 6;
 pub(crate) struct SimulatedObjects {
     simulation: Option<Simulation>,
     kinds_without_physics: Vec<String>,
-    predict: bool,
+    predict: Option<bool>,
     delay: Duration,
     /// How far ahead of room time the player's own avatar is drawn.
     lead: Option<RenderLag>,
+    /// Only the player's own avatar is simulated, by a function that steers it.
+    is_steered: bool,
+    /// How long before its effect time an input acts.
+    acts_before: Duration,
 }
 
 impl SimulatedObjects {
     /// Sets up the simulation of a game. `physics` is the one that the program has registered for
-    /// it. `predict` enables the prediction of the player's own avatar.
+    /// it. `predict` says whether the player's own avatar is predicted; without a choice, if it is
+    /// steered.
     pub(crate) fn new<V>(
         rules: &Rules,
-        physics: Option<GamePhysics>,
-        predict: bool,
+        motion: Option<SharedMotion>,
+        predict: Option<bool>,
         replica: &mut Replica<V>,
     ) -> Self {
         let mut simulated = SimulatedObjects {
@@ -55,28 +62,32 @@ impl SimulatedObjects {
             predict,
             delay: rules.delay,
             lead: None,
+            is_steered: false,
+            acts_before: Duration::ZERO,
         };
-        simulated.set_physics(rules, physics, replica);
+        simulated.set_motion(rules, motion, replica);
         simulated
     }
 
-    /// Simulates by this physics from now on; without one, objects are drawn between their poses.
-    /// Tells the replica which kinds to report. The map is to be set anew.
-    pub(crate) fn set_physics<V>(
+    /// Simulates by this from now on; without it, objects are drawn between their poses. Tells the
+    /// replica which kinds to report. The map is to be set anew.
+    pub(crate) fn set_motion<V>(
         &mut self,
         rules: &Rules,
-        physics: Option<GamePhysics>,
+        motion: Option<SharedMotion>,
         replica: &mut Replica<V>,
     ) {
         let (map, kinds) = (rules.map, &rules.schema.kinds);
         // Don't trust the host: a map of invalid size has no floor.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
-        let physics = physics.filter(|_| is_floor);
+        let model = motion.filter(|_| is_floor).and_then(|motion| model_of(motion, kinds));
+        // Without prediction, the own avatar is drawn as the others see it.
+        let model = model.filter(|model| !model.is_steered() || self.predict != Some(false));
         let should_be = |kind: &ObjectKind| kind.presentation == PosePresentation::Simulated;
         let is_simulated = |(index, kind): (usize, &ObjectKind)| {
-            let format = kind.pose_format().filter(|_| should_be(kind));
-            let simulator = physics.zip(format);
-            simulator.is_some_and(|(physics, format)| physics.simulates(index as u8, format))
+            let simulated = model.as_ref().and_then(|model| model.kind(index as u8));
+            simulated.is_some_and(|simulated| kind.pose_format() == Some(&simulated.format))
+                && kind.presentation != PosePresentation::Interpolated
         };
         let is_missing =
             |&(index, kind): &(usize, &ObjectKind)| should_be(kind) && !is_simulated((index, kind));
@@ -86,9 +97,10 @@ impl SimulatedObjects {
         let arena = Arena { width_m: map.width_m, height_m: map.height_m };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let is_any_simulated = replica.simulate(simulated);
-        self.simulation = physics
-            .filter(|_| is_any_simulated)
-            .map(|physics| Simulation::new(physics, arena, tick_frames));
+        let model = model.filter(|_| is_any_simulated);
+        self.is_steered = model.as_ref().is_some_and(MotionModel::is_steered);
+        self.acts_before = if self.is_steered { rules.tick() } else { Duration::ZERO };
+        self.simulation = model.map(|model| Simulation::new(model, arena, tick_frames));
     }
 
     /// The kinds that should be simulated, but for which there is no physics, by name.
@@ -105,7 +117,7 @@ impl SimulatedObjects {
 
     /// Whether the player's own avatar is predicted from the pressed keys.
     pub(crate) fn predicts(&self) -> bool {
-        self.predict && self.simulation.is_some()
+        self.simulation.is_some() && self.predict.unwrap_or(self.is_steered)
     }
 
     /// Simulates up to the shown time and writes the drawn poses to the replica; predicts the
@@ -121,6 +133,7 @@ impl SimulatedObjects {
         };
         while let Some(event) = replica.poll_simulation_event() {
             match event {
+                SimulationEvent::Enter { own: false, .. } if self.is_steered => {}
                 SimulationEvent::Enter { id, kind, own } => simulation.enter(id, kind, own),
                 SimulationEvent::Pose { id, stamp, pose } => {
                     simulation.handle_pose(id, stamp + self.delay, &pose);
@@ -135,15 +148,20 @@ impl SimulatedObjects {
             rtt: clocks.rtt,
         };
         let lead = prediction_lead(&mut self.lead, now, clocks.one_way + self.delay);
-        let ahead = presses.map(|presses| PredictionTarget { horizon: now + lead, presses });
-        let keys = |id: u32, kind: &SimulatedKind, t: GameTime| {
+        let acts_before = self.acts_before;
+        let ahead =
+            presses.map(|presses| PredictionTarget { horizon: now + lead, presses, acts_before });
+        let held = |id: ClientObjectId, kind: &SimulatedKind, t: GameTime| {
+            if self.is_steered {
+                return ahead.map_or_else(ControlState::default, |ahead| ahead.held_at(t));
+            }
             let held = kind
                 .held_controls
                 .iter()
                 .filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
-            held.fold(Keymap::default(), |keys, (_, control)| keys.with(*control, true))
+            held.fold(Keymap::default(), |keys, &(_, key)| keys.with(key, true)).into()
         };
-        simulation.advance(times, ahead.as_ref(), &keys);
+        simulation.advance(times, ahead.as_ref(), &held);
         for (id, drawing) in simulation.changed() {
             replica.draw(id, drawing);
         }
@@ -163,6 +181,20 @@ impl SimulatedObjects {
     /// What was counted so far.
     pub(crate) fn stats(&self) -> SimulationStats {
         self.simulation.as_ref().map(|simulation| simulation.stats().clone()).unwrap_or_default()
+    }
+}
+
+/// What is simulated of a game with these kinds.
+fn model_of(motion: SharedMotion, kinds: &[ObjectKind]) -> Option<MotionModel> {
+    match motion {
+        SharedMotion::Physics(physics) => Some(physics.into()),
+        SharedMotion::Steering(Steering { kind: name, steer, .. }) => {
+            let is_steered = |kind: &ObjectKind| {
+                kind.name == name && kind.presentation == PosePresentation::Steered
+            };
+            let index = kinds.iter().position(is_steered)?;
+            Some(MotionModel::steered(index as u8, *kinds[index].pose_format()?, steer))
+        }
     }
 }
 

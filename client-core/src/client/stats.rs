@@ -120,7 +120,10 @@ pub struct SimulationStats {
     pub late_poses: u64,
     /// Objects that were put back to their reported position at rest.
     pub restored: u64,
-    /// How far the predicted position of the player's own avatar was corrected.
+    /// How far the host's poses of the player's own avatar were from what had been predicted for
+    /// their frames: all that came after the prediction, and mostly 0.
+    pub predicted: LengthDistribution,
+    /// How far the drawn position of the player's own avatar was corrected because of the host.
     pub reconciled: LengthDistribution,
 }
 
@@ -159,6 +162,7 @@ impl SimulationStats {
         self.corrections.merge(&other.corrections);
         self.late_poses += other.late_poses;
         self.restored += other.restored;
+        self.predicted.merge(&other.predicted);
         self.reconciled.merge(&other.reconciled);
     }
 }

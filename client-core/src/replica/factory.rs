@@ -60,6 +60,7 @@ impl<V> ViewFactory for FactoryByKind<V> {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::ids::ClientObjectId;
     use ambit_proto::space::Position;
     use ambit_proto::time::GameTime;
 
@@ -76,6 +77,13 @@ mod tests {
 
     fn enter(kind: &str) -> ObjectEntered {
         let (t, position) = (GameTime::ZERO, Some(Position::default()));
-        ObjectEntered { id: 1, kind: kind.into(), own: false, t, position, components: Vec::new() }
+        ObjectEntered {
+            id: ClientObjectId(1),
+            kind: kind.into(),
+            own: false,
+            t,
+            position,
+            components: Vec::new(),
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::ids::Alias;
+use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::pose::{Pose, ReceivedPose};
 use ambit_proto::schema::{Component, ObjectKind};
 use ambit_proto::space::Position;
@@ -24,7 +24,7 @@ use crate::client::event::{ComponentValue, Facing, NamedValue};
 #[derive(Debug)]
 pub struct ReplicaObject<V> {
     /// The client's id of it.
-    pub id: u32,
+    pub id: ClientObjectId,
     /// The server's name for it on the wire.
     pub alias: Alias,
     /// Index of its kind.
@@ -75,7 +75,7 @@ pub struct PoseOutcome {
 impl<V> ReplicaObject<V> {
     /// An object of which only the header is known.
     pub fn new(
-        id: u32,
+        id: ClientObjectId,
         alias: Alias,
         kind: u8,
         own: bool,

@@ -7,6 +7,8 @@
 //!
 //! Invariant: `order` contains each object once, by ascending id.
 
+use ambit_proto::ids::ClientObjectId;
+
 /// The index of an object in the store.
 pub type StoreIndex = u32;
 
@@ -16,7 +18,7 @@ pub struct ObjectStore<T> {
     entries: Vec<Option<T>>,
     free: Vec<StoreIndex>,
     /// Id and index, by ascending id.
-    order: Vec<(u32, StoreIndex)>,
+    order: Vec<(ClientObjectId, StoreIndex)>,
 }
 
 impl<T> Default for ObjectStore<T> {
@@ -27,7 +29,7 @@ impl<T> Default for ObjectStore<T> {
 
 impl<T> ObjectStore<T> {
     /// Adds an object, whose id must be greater than all others.
-    pub fn push(&mut self, id: u32, object: T) -> StoreIndex {
+    pub fn push(&mut self, id: ClientObjectId, object: T) -> StoreIndex {
         debug_assert!(self.order.last().is_none_or(|last| last.0 < id), "ids ascend");
         let entry = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
@@ -39,7 +41,7 @@ impl<T> ObjectStore<T> {
     }
 
     /// Removes an object; another one may get its index.
-    pub fn remove(&mut self, id: u32) -> Option<T> {
+    pub fn remove(&mut self, id: ClientObjectId) -> Option<T> {
         let index = self.order_index(id)?;
         let (_, entry) = self.order.remove(index);
         self.free.push(entry);
@@ -57,23 +59,23 @@ impl<T> ObjectStore<T> {
     }
 
     /// The index of the object with this id.
-    pub fn index_of(&self, id: u32) -> Option<StoreIndex> {
+    pub fn index_of(&self, id: ClientObjectId) -> Option<StoreIndex> {
         Some(self.order[self.order_index(id)?].1)
     }
 
     /// The object with this id.
-    pub fn get(&self, id: u32) -> Option<&T> {
+    pub fn get(&self, id: ClientObjectId) -> Option<&T> {
         self.at(self.index_of(id)?)
     }
 
     /// The object with this id.
-    pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
+    pub fn get_mut(&mut self, id: ClientObjectId) -> Option<&mut T> {
         let entry = self.index_of(id)?;
         self.at_mut(entry)
     }
 
     /// All objects, by ascending id.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ClientObjectId, &T)> {
         self.order.iter().filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
     }
 
@@ -92,7 +94,7 @@ impl<T> ObjectStore<T> {
         self.order.is_empty()
     }
 
-    fn order_index(&self, id: u32) -> Option<usize> {
+    fn order_index(&self, id: ClientObjectId) -> Option<usize> {
         self.order.binary_search_by_key(&id, |entry| entry.0).ok()
     }
 }
@@ -108,17 +110,18 @@ mod tests {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut store, mut map, mut max_len) = (ObjectStore::default(), BTreeMap::new(), 0);
-            for id in 1..500_u32 {
-                let entry = store.push(id, id * 10);
-                map.insert(id, id * 10);
+            for number in 1..500 {
+                let id = ClientObjectId(number);
+                let entry = store.push(id, number * 10);
+                map.insert(id, number * 10);
                 max_len = max_len.max(map.len());
                 assert_eq!(
                     (store.at(entry), store.index_of(id)),
-                    (Some(&(id * 10)), Some(entry)),
+                    (Some(&(number * 10)), Some(entry)),
                     "seed {seed}"
                 );
                 for _ in 0..rng.u32(0..3) {
-                    let removed = rng.u32(1..=id);
+                    let removed = ClientObjectId(rng.u32(1..=number));
                     assert_eq!(store.remove(removed), map.remove(&removed), "seed {seed}");
                     assert_eq!(store.get(removed), None);
                 }

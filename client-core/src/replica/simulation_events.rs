@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
@@ -14,7 +15,7 @@ pub enum SimulationEvent {
     /// It was announced; its pose follows.
     Enter {
         /// The client's id of it.
-        id: u32,
+        id: ClientObjectId,
         /// Index of its kind.
         kind: u8,
         /// Whether it is the player's avatar.
@@ -23,7 +24,7 @@ pub enum SimulationEvent {
     /// A pose from the host.
     Pose {
         /// The client's id of it.
-        id: u32,
+        id: ClientObjectId,
         /// The stamp: the local lag before the room time of the pose.
         stamp: GameTime,
         /// Where the host has it, on the grid of its kind.
@@ -32,7 +33,7 @@ pub enum SimulationEvent {
     /// It was removed.
     Leave {
         /// The client's id of it.
-        id: u32,
+        id: ClientObjectId,
     },
 }
 

@@ -189,7 +189,7 @@ fn all_objects_leave_with_the_connection_and_ids_continue() {
         components: Vec::new(),
     };
     next.apply(ReceivedDatagram { number: 0, stamp: ms(0), now: ms(0) }, &record);
-    assert_eq!(next.last_id(), 4);
+    assert_eq!(next.last_id(), ClientObjectId(4));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn an_alias_resolves_until_its_object_is_no_longer_visible() {
     assert_eq!(harness.emitted(), ["enter 1 at 5"]);
     assert_eq!(
         (harness.replica.resolve(alias(1, 0)), harness.replica.resolve(alias(1, 1))),
-        (Some(1), Some(2))
+        (Some(ClientObjectId(1)), Some(ClientObjectId(2)))
     );
     assert_eq!(harness.at(200).emitted(), ["leave 1", "enter 2 at 6"]);
     assert_eq!(harness.replica.resolve(alias(1, 0)), None);
@@ -209,8 +209,13 @@ fn an_alias_resolves_until_its_object_is_no_longer_visible() {
 
 #[test]
 fn a_view_keeps_what_its_factory_made() {
-    let mut replica =
-        Replica::new(Arc::new(Schema::example()), LOCAL_LAG, TICK, 0, PoseDecoding::Full);
+    let mut replica = Replica::new(
+        Arc::new(Schema::example()),
+        LOCAL_LAG,
+        TICK,
+        ClientObjectId::default(),
+        PoseDecoding::Full,
+    );
     let mut factory =
         factory::FactoryByKind::new(|enter: &ObjectEntered| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
@@ -218,8 +223,9 @@ fn a_view_keeps_what_its_factory_made() {
         Record::Enter { alias: alias(1, 0), kind: STONE, at: ms(0), own: false, components };
     replica.apply(ReceivedDatagram { number: 0, stamp: ms(0), now: ms(0) }, &enter);
     replica.advance(ms(0), &mut factory);
-    assert_eq!(replica.get(1).expect("in sight").view, "stone!");
-    replica.view_mut(1).expect("in sight").push('?');
+    let id = ClientObjectId(1);
+    assert_eq!(replica.get(id).expect("in sight").view, "stone!");
+    replica.view_mut(id).expect("in sight").push('?');
     assert_eq!(
         replica.visible_objects().map(|seen| seen.view.clone()).collect::<Vec<_>>(),
         ["stone!?"]
@@ -366,20 +372,25 @@ struct ReplicaHarness {
     replica: Replica<()>,
     now: GameTime,
     stamp: GameTime,
-    in_sight: BTreeSet<u32>,
-    last_enter: u32,
+    in_sight: BTreeSet<ClientObjectId>,
+    last_enter: ClientObjectId,
 }
 
 impl ReplicaHarness {
     fn new() -> Self {
-        let replica =
-            Replica::new(Arc::new(Schema::example()), LOCAL_LAG, TICK, 0, PoseDecoding::Full);
+        let replica = Replica::new(
+            Arc::new(Schema::example()),
+            LOCAL_LAG,
+            TICK,
+            ClientObjectId::default(),
+            PoseDecoding::Full,
+        );
         ReplicaHarness {
             replica,
             now: ms(0),
             stamp: ms(0),
             in_sight: BTreeSet::new(),
-            last_enter: 0,
+            last_enter: ClientObjectId::default(),
         }
     }
 
@@ -420,13 +431,13 @@ impl ReplicaHarness {
     }
 
     fn seen(&self, id: u32) -> VisibleObject<'_, ()> {
-        self.replica.get(id).expect("in sight")
+        self.replica.get(ClientObjectId(id)).expect("in sight")
     }
 
     fn positions(&self, t: u64) -> Vec<(u32, f32)> {
         self.replica
             .visible_objects()
-            .map(|seen| (seen.id, seen.position(ms(t)).expect("a path").x))
+            .map(|seen| (seen.id.0, seen.position(ms(t)).expect("a path").x))
             .collect()
     }
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::pose::Pose;
 use ambit_proto::schema::Freshness;
 use ambit_proto::space::Position;
@@ -20,7 +21,7 @@ use crate::client::event::{ComponentValue, Facing, NamedValue};
 #[derive(Debug)]
 pub struct VisibleObject<'r, V> {
     /// The client's id of it.
-    pub id: u32,
+    pub id: ClientObjectId,
     /// The view's data.
     pub view: &'r V,
     pub(super) object: &'r ReplicaObject<V>,

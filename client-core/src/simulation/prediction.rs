@@ -22,14 +22,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::keymap::{Keymap, Keys};
+use ambit_proto::ids::ClientObjectId;
+use ambit_proto::keymap::Keys;
 use ambit_proto::map::StaticMap;
 use ambit_proto::physics::{BodyId, SharedPhysics, SimulatedKind};
 use ambit_proto::pose::{Pose, PoseFormat};
 use ambit_proto::time::GameTime;
+use ambit_steering::ControlState;
 
 use super::smoothing::SmoothedVisual;
-use super::{KeysOf, SimulatedObject, frame_to_show, is_same_pose, metres_between, read_keys_at};
+use super::{
+    HeldBy, SimulatedObject, first_key, frame_to_show, is_same_pose, metres_between, read_keys_at,
+};
 use crate::client::own_inputs::PressedKeys;
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::DrawnFrames;
@@ -47,43 +51,55 @@ pub struct PredictionTarget<'a> {
     pub horizon: GameTime,
     /// The pressed keys, as far as known or estimated.
     pub presses: &'a PressedKeys,
+    /// How long before its effect time an input acts: steering acts on the way since the tick
+    /// before.
+    pub acts_before: Duration,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct MainSimulation<'m> {
     pub(super) physics: &'m dyn SharedPhysics,
-    pub(super) objects: &'m BTreeMap<u32, SimulatedObject>,
+    pub(super) objects: &'m BTreeMap<ClientObjectId, SimulatedObject>,
     /// The host's poses of frames to come, by frame and id.
-    pub(super) early_poses: &'m BTreeMap<(u64, u32), Pose>,
+    pub(super) early_poses: &'m BTreeMap<(u64, ClientObjectId), Pose>,
     pub(super) frame: u64,
 }
 
-/// The own avatar after the step of a frame, and the keys that steered it.
+/// The own avatar after the step of a frame, and the controls that steered it.
 #[derive(Clone, Copy, Debug)]
 struct PredictedFrame {
     frame: u64,
     pose: Pose,
-    keys: Keymap,
+    held: ControlState,
+}
+
+/// Why a prediction is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Restart {
+    /// The player holds something else.
+    Input,
+    /// The host has reported something else, or the copies are old.
+    Host,
 }
 
 /// A copy of a body.
 #[derive(Clone, Copy, Debug)]
 struct BodyCopy {
     body: BodyId,
-    kind: &'static SimulatedKind,
+    kind: SimulatedKind,
 }
 
 /// The prediction; see the module.
 #[derive(Debug)]
 pub(super) struct Prediction {
-    own: u32,
+    own: ClientObjectId,
     /// The grid of the own avatar's poses.
     format: PoseFormat,
     physics: Box<dyn SharedPhysics>,
     /// Bodies within this distance of the own avatar are copied.
     reach_m: f32,
     /// By id.
-    copies: BTreeMap<u32, BodyCopy>,
+    copies: BTreeMap<ClientObjectId, BodyCopy>,
     /// The state is that after the step of this frame; `None` before the first.
     frame: Option<u64>,
     /// The frame of the last reset or refresh.
@@ -96,16 +112,26 @@ pub(super) struct Prediction {
 }
 
 impl PredictionTarget<'_> {
-    /// The keys that steer the player's avatar in the step to a frame.
-    fn keys_in(&self, frame: u64) -> Keymap {
-        self.presses.at(read_keys_at(frame))
+    /// The controls that steer the player's avatar in the step to a frame.
+    fn held_in(&self, frame: u64) -> ControlState {
+        self.held_at(read_keys_at(frame))
+    }
+
+    /// What the player holds at a time.
+    pub fn held_at(&self, t: GameTime) -> ControlState {
+        self.presses.held_at(t + self.acts_before)
+    }
+
+    /// Whether the host has reported what acts in the step to a frame.
+    fn is_confirmed(&self, frame: u64) -> bool {
+        read_keys_at(frame) + self.acts_before <= self.presses.confirmed_until()
     }
 }
 
 impl Prediction {
     /// For an avatar with poses in this format; the physics has no bodies yet.
     pub(super) fn new(
-        own: u32,
+        own: ClientObjectId,
         format: PoseFormat,
         physics: Box<dyn SharedPhysics>,
         reach_m: f32,
@@ -137,7 +163,7 @@ impl Prediction {
         main: MainSimulation<'_>,
         shown: GameTime,
         ahead: &PredictionTarget<'_>,
-        keys: &impl KeysOf,
+        held: &impl HeldBy,
         stats: &mut SimulationStats,
     ) {
         self.ahead = ahead.horizon.since(shown);
@@ -145,17 +171,20 @@ impl Prediction {
         let target = frame_to_show(ahead.horizon)
             .min(main.frame + MAX_FRAMES_AHEAD)
             .max(drawn.map_or(0, |(frame, _)| frame));
-        if self.is_outdated(main, ahead) {
-            self.restart(main, ahead, keys);
+        if let Some(restart) = self.find_restart(main, ahead, stats) {
+            self.restart(main, ahead, held);
             let until = drawn.map_or(main.frame, |(frame, _)| frame);
             for frame in main.frame + 1..=until.min(main.frame + MAX_FRAMES_AHEAD) {
-                self.step(frame, ahead, keys);
+                self.step(frame, ahead, held);
                 self.apply_known_poses(main, frame);
             }
-            self.correct(drawn.map(|(_, pose)| pose), stats);
+            let moved_m = self.correct(drawn.map(|(_, pose)| pose));
+            if let Some(moved_m) = moved_m.filter(|_| restart == Restart::Host) {
+                stats.reconciled.add(moved_m);
+            }
         }
         for frame in self.frame.expect("the prediction has started") + 1..=target {
-            self.step(frame, ahead, keys);
+            self.step(frame, ahead, held);
             let pose = self.pose();
             let visual = self.visual.as_mut().expect("the prediction has started");
             visual.decay();
@@ -172,14 +201,20 @@ impl Prediction {
         self.physics.pose(self.copies[&self.own].body)
     }
 
-    /// Whether the prediction must be restarted.
-    fn is_outdated(&mut self, main: MainSimulation<'_>, ahead: &PredictionTarget<'_>) -> bool {
+    /// Whether the prediction must be restarted, and why.
+    fn find_restart(
+        &mut self,
+        main: MainSimulation<'_>,
+        ahead: &PredictionTarget<'_>,
+        stats: &mut SimulationStats,
+    ) -> Option<Restart> {
         let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else {
-            return true;
+            return Some(Restart::Host);
         };
-        if main.frame >= self.restarted_at + REFRESH_FRAMES || frame > main.frame + MAX_FRAMES_AHEAD
-        {
-            return true;
+        // Copies of other bodies grow old; the own avatar alone is as good as its inputs.
+        let is_old = self.reach_m > 0.0 && main.frame >= self.restarted_at + REFRESH_FRAMES;
+        if is_old || frame > main.frame + MAX_FRAMES_AHEAD {
+            return Some(Restart::Host);
         }
         let own = &main.objects[&self.own];
         let newest = own
@@ -187,7 +222,7 @@ impl Prediction {
             .and_then(|(frame, _)| Some((frame, *main.early_poses.get(&(frame, self.own))?)));
         let (Some(body), Some((frame_of_pose, reported))) = (own.body, newest.or(own.last_applied))
         else {
-            return false;
+            return None;
         };
         let contradicts = |frame, reported: &Pose| {
             self.past.iter().any(|predicted| {
@@ -196,12 +231,21 @@ impl Prediction {
         };
         let present = main.physics.pose(body);
         let is_news = std::mem::replace(&mut self.compared, frame_of_pose) != frame_of_pose;
-        is_news && contradicts(frame_of_pose, &reported)
+        let predicted = self.past.iter().find(|past| past.frame == frame_of_pose);
+        if let Some(predicted) = predicted.filter(|_| is_news) {
+            let off_m = metres_between(&self.format, &predicted.pose, &reported);
+            stats.predicted.add(off_m);
+        }
+        if is_news && contradicts(frame_of_pose, &reported)
             || present.flag && contradicts(main.frame, &present)
-            || self
-                .past
-                .iter()
-                .any(|past| past.frame > main.frame && past.keys != ahead.keys_in(past.frame))
+        {
+            return Some(Restart::Host);
+        }
+        let differs = |past: &&PredictedFrame| {
+            past.frame > main.frame && past.held != ahead.held_in(past.frame)
+        };
+        let first = self.past.iter().find(differs)?;
+        Some(if ahead.is_confirmed(first.frame) { Restart::Host } else { Restart::Input })
     }
 
     /// Copies the main simulation's state. It starts with the frame before, since contacts (and so,
@@ -210,12 +254,12 @@ impl Prediction {
         &mut self,
         main: MainSimulation<'_>,
         ahead: &PredictionTarget<'_>,
-        keys: &impl KeysOf,
+        held: &impl HeldBy,
     ) {
         let body = main.objects[&self.own].body.expect("the caller has checked");
         let here = self.format.position(&main.physics.pose(body));
         let reach_m = self.reach_m;
-        let near = |id: &u32| {
+        let near = |id: &ClientObjectId| {
             let object = main.objects.get(id)?;
             let (body, format) = (object.body?, &object.kind.format);
             let distance = format.position(&main.physics.pose(body)).distance(here);
@@ -236,7 +280,7 @@ impl Prediction {
                 self.copies.insert(*id, copy);
             }
         }
-        self.steer(main.frame, ahead, keys);
+        self.steer(main.frame, ahead, held);
         self.physics.step();
         for (id, copy) in &self.copies {
             let body = near(id).expect("a copied body is near");
@@ -244,12 +288,12 @@ impl Prediction {
         }
         self.past.clear();
         (self.frame, self.restarted_at) = (Some(main.frame), main.frame);
-        self.remember(main.frame, ahead.keys_in(main.frame));
+        self.remember(main.frame, ahead.held_in(main.frame));
     }
 
     /// Uses the host's poses of this frame.
     fn apply_known_poses(&mut self, main: MainSimulation<'_>, frame: u64) {
-        for ((_, id), pose) in main.early_poses.range((frame, 0)..=(frame, u32::MAX)) {
+        for ((_, id), pose) in main.early_poses.range(first_key(frame)..first_key(frame + 1)) {
             if let Some(copy) = self.copies.get(id) {
                 self.physics.set_pose(copy.body, pose);
             }
@@ -259,51 +303,52 @@ impl Prediction {
         }
     }
 
-    fn step(&mut self, frame: u64, ahead: &PredictionTarget<'_>, keys: &impl KeysOf) {
-        self.steer(frame, ahead, keys);
+    fn step(&mut self, frame: u64, ahead: &PredictionTarget<'_>, held: &impl HeldBy) {
+        self.steer(frame, ahead, held);
         self.physics.step();
         self.frame = Some(frame);
-        self.remember(frame, ahead.keys_in(frame));
+        self.remember(frame, ahead.held_in(frame));
     }
 
     /// For the step to a frame.
-    fn steer(&mut self, frame: u64, ahead: &PredictionTarget<'_>, keys: &impl KeysOf) {
+    fn steer(&mut self, frame: u64, ahead: &PredictionTarget<'_>, held: &impl HeldBy) {
         let own = self.own;
         let is_steered = |id, copy: &BodyCopy| id == own || !copy.kind.held_controls.is_empty();
         let steered = self.copies.iter().filter(|&(&id, copy)| is_steered(id, copy));
         for (&id, copy) in steered {
             let held = |frame| {
                 if id == own {
-                    ahead.keys_in(frame)
+                    ahead.held_in(frame)
                 } else {
-                    keys(id, copy.kind, read_keys_at(frame))
+                    held(id, &copy.kind, read_keys_at(frame))
                 }
             };
-            self.physics.set_keys(
-                copy.body,
-                Keys { previous: held(frame.saturating_sub(1)), current: held(frame) },
-            );
+            let (before, now) = (held(frame.saturating_sub(1)), held(frame));
+            self.physics.set_keys(copy.body, Keys { previous: before.keys, current: now.keys });
+            self.physics.set_axes(copy.body, now.axes);
         }
     }
 
-    fn remember(&mut self, frame: u64, keys: Keymap) {
+    fn remember(&mut self, frame: u64, held: ControlState) {
         if self.past.len() > 2 * MAX_FRAMES_AHEAD as usize {
             self.past.pop_front();
         }
-        self.past.push_back(PredictedFrame { frame, pose: self.pose(), keys });
+        self.past.push_back(PredictedFrame { frame, pose: self.pose(), held });
     }
 
-    /// Keeps the drawing of the last drawn frame, and lets it decay to the new prediction.
-    fn correct(&mut self, drawn: Option<Pose>, stats: &mut SimulationStats) {
+    /// Keeps the drawing of the last drawn frame, and lets it decay to the new prediction. Returns
+    /// how far that is away.
+    fn correct(&mut self, drawn: Option<Pose>) -> Option<f32> {
         let (frame, pose) = (self.frame.expect("the prediction has started"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
             self.visual = Some(SmoothedVisual::new(self.format, frame, &pose));
-            return;
+            return None;
         };
-        if (drawn.at, drawn.turn) != (pose.at, pose.turn) {
+        let is_moved = (drawn.at, drawn.turn) != (pose.at, pose.turn);
+        if is_moved {
             visual.correct(&drawn, &pose);
-            stats.reconciled.add(metres_between(&self.format, &drawn, &pose));
         }
         visual.show(frame, &pose);
+        is_moved.then(|| metres_between(&self.format, &drawn, &pose))
     }
 }

@@ -18,22 +18,27 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
     let presses = PressedKeys::from_inputs(std::iter::empty(), Duration::from_millis(50));
     let draw = |client: &mut Simulation, ms: u64| {
         let shown = GameTime::from_millis(ms);
-        let ahead = PredictionTarget { horizon: shown + ONE_WAY_DELAY + DELAY, presses: &presses };
+        let ahead = PredictionTarget {
+            horizon: shown + ONE_WAY_DELAY + DELAY,
+            presses: &presses,
+            acts_before: Duration::ZERO,
+        };
         client.advance(
             SimulationTime { shown, received_until: shown, rtt: 2 * ONE_WAY_DELAY },
             Some(&ahead),
             &no_keys,
         );
     };
-    for (id, ms) in [(1, 1_000), (2, 1_100)] {
+    let [first, second] = [1, 2].map(ClientObjectId);
+    for (id, ms) in [(first, 1_000), (second, 1_100)] {
         client.enter(id, PLAYER, true);
-        client.handle_pose(id, GameTime::from_millis(ms), &pose(4.0 * id as f32));
+        client.handle_pose(id, GameTime::from_millis(ms), &pose(4.0 * id.0 as f32));
         draw(&mut client, ms + 50);
     }
-    client.leave(1);
+    client.leave(first);
     draw(&mut client, 1_250);
     let drawn = client
-        .drawing(2)
+        .drawing(second)
         .and_then(|drawing| drawing.at(GameTime::from_millis(1_250)))
         .expect("it exists");
     assert!((drawn.position.x - 8.0).abs() < 0.01, "{drawn:?}");
@@ -103,7 +108,7 @@ fn no_drawn_object_jumps() {
         seed: 5,
     });
     harness.driver = Some(RandomDriver::new(5, 3));
-    let mut before: BTreeMap<u32, Position> = BTreeMap::new();
+    let mut before: BTreeMap<ClientObjectId, Position> = BTreeMap::new();
     for _ in 0..600 {
         harness.frame();
         for id in harness.ids() {
@@ -169,7 +174,8 @@ fn nothing_is_restored_while_the_host_is_silent() {
 #[test]
 fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
     let mut client = Simulation::new(PHYSICS, ARENA, 1);
-    client.enter(7, CUBE, false);
+    let cube = ClientObjectId(7);
+    client.enter(cube, CUBE, false);
     let pose = |x, speed| {
         POSE_FORMAT.moving(
             Position::new(x, 5.0, 5.0),
@@ -177,26 +183,26 @@ fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
             Some(([speed, 0.0, 0.0], [0.0; 3])),
         )
     };
-    client.handle_pose(7, frame_time(100), &pose(5.0, 1.0));
+    client.handle_pose(cube, frame_time(100), &pose(5.0, 1.0));
     client.advance(at(100), None, &no_keys);
     client.advance(at(106), None, &no_keys);
-    let pose_before = client.pose(7).expect("it exists");
+    let pose_before = client.pose(cube).expect("it exists");
     // The host's pose of frame 103 equals the client's: nothing changes.
-    let was = client.objects[&7]
+    let was = client.objects[&cube]
         .past
         .iter()
         .find(|(frame, _)| *frame == 103)
         .expect("the frame is in the history")
         .1;
-    client.handle_pose(7, frame_time(103), &was);
-    assert_eq!((client.pose(7), client.stats().corrections.count()), (Some(pose_before), 0));
+    client.handle_pose(cube, frame_time(103), &was);
+    assert_eq!((client.pose(cube), client.stats().corrections.count()), (Some(pose_before), 0));
     // The host's pose of frame 104 differs.
-    client.handle_pose(7, frame_time(104), &pose(6.0, 3.0));
-    let moved = POSE_FORMAT.position(&client.pose(7).expect("it exists"));
+    client.handle_pose(cube, frame_time(104), &pose(6.0, 3.0));
+    let moved = POSE_FORMAT.position(&client.pose(cube).expect("it exists"));
     assert!((moved.x - 6.1).abs() < 1e-3, "{moved:?}");
     // The host's pose of frame 102 is too old to have an effect.
-    client.handle_pose(7, frame_time(102), &pose(9.0, 3.0));
-    assert_eq!(POSE_FORMAT.position(&client.pose(7).expect("it exists")), moved);
+    client.handle_pose(cube, frame_time(102), &pose(9.0, 3.0));
+    assert_eq!(POSE_FORMAT.position(&client.pose(cube).expect("it exists")), moved);
     assert_eq!(client.stats().late_poses, 2);
 }
 
@@ -364,8 +370,8 @@ fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
     );
 }
 
-fn no_keys(_: u32, _: &SimulatedKind, _: GameTime) -> Keymap {
-    Keymap::default()
+fn no_keys(_: ClientObjectId, _: &SimulatedKind, _: GameTime) -> ControlState {
+    ControlState::default()
 }
 
 fn at(frame: u64) -> SimulationTime {

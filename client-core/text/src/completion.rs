@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ambit_client_core::client::event::{ConnectionStatus, ViewEvent};
 use ambit_client_core::client::model::RoomListing;
 use ambit_client_core::command_words;
-use ambit_proto::ids::PlayerId;
+use ambit_proto::ids::{ClientObjectId, PlayerId};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 
 use crate::command::{self, HELP};
@@ -45,7 +45,7 @@ pub struct KnownNames {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectName {
     /// The client's id of it.
-    pub id: u32,
+    pub id: ClientObjectId,
     /// Its kind, and its name if it has one.
     pub label: String,
 }

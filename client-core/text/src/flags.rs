@@ -68,9 +68,24 @@ pub struct DrawingFlags {
     #[arg(default_value_t = RenderTiming::default())]
     pub render: RenderTiming,
 
-    /// Predict the player's own avatar from its inputs, in a game that is simulated.
-    #[arg(long, env = "AMBIT_PREDICT")]
-    pub predict: bool,
+    /// Predict the player's own avatar from its inputs, also in a game with physics. Avatars that
+    /// are steered are always predicted.
+    #[arg(long, env = "AMBIT_PREDICT", conflicts_with = "no_predict")]
+    predict: bool,
+
+    /// Show the player's own avatar as the others see it.
+    #[arg(long, env = "AMBIT_NO_PREDICT")]
+    no_predict: bool,
+}
+
+impl DrawingFlags {
+    /// Whether the player's own avatar is predicted; `None` for the game's way.
+    pub fn predict(&self) -> Option<bool> {
+        match (self.predict, self.no_predict) {
+            (false, false) => None,
+            (predict, _) => Some(predict),
+        }
+    }
 }
 
 /// Trust on first use, with the user's known-hosts file.

@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
@@ -89,7 +90,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         }
         ViewEvent::Enter(enter) => self::enter(enter),
         ViewEvent::Update(update) => self::update(update),
-        ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
+        ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id.0 }),
         ViewEvent::Event(game_event) => self::game_event(game_event),
         ViewEvent::Error(failure) => self::failure(failure),
         ViewEvent::Connection(connection) => self::connection(connection)?,
@@ -138,13 +139,13 @@ pub fn error(code: &str, message: &str) -> Json {
 
 /// An object at `t`, for lists; without a position if it is room-wide.
 pub fn object(
-    id: u32,
+    id: ClientObjectId,
     kind: &str,
     own: bool,
     position: Option<Position>,
     components: &[NamedValue<ComponentValue>],
 ) -> Json {
-    let mut object = json!({ "id": id, "kind": kind, "own": own });
+    let mut object = json!({ "id": id.0, "kind": kind, "own": own });
     add_state(&mut object, position, components);
     object
 }
@@ -167,6 +168,7 @@ pub fn simulation(stats: &SimulationStats) -> Json {
     json!({
         "steps": stats.steps, "corrections": of(&stats.corrections), "late_poses": stats.late_poses,
         "restored": stats.restored, "reconciled": of(&stats.reconciled),
+        "predicted": of(&stats.predicted),
     })
 }
 
@@ -235,14 +237,14 @@ fn room_late(t: GameTime, lateness: RoomLateness) -> Json {
 
 fn enter(enter: &ObjectEntered) -> Json {
     let mut json = json!({
-        "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own,
+        "ev": "enter", "t": ms(enter.t), "id": enter.id.0, "kind": &*enter.kind, "own": enter.own,
     });
     add_state(&mut json, enter.position, &enter.components);
     json
 }
 
 fn update(update: &ObjectUpdated) -> Json {
-    let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
+    let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id.0 });
     let position = update.components.iter().find_map(|component| match component.value {
         ComponentValue::Path { position, .. } | ComponentValue::Pose { position, .. } => {
             Some(position)
@@ -261,7 +263,7 @@ fn game_event(event: &GameEvent) -> Json {
     for field in &event.fields {
         json[&*field_key(&field.name)] = match &field.value {
             FieldValue::None => Json::Null,
-            FieldValue::Object(id) => json!(id),
+            FieldValue::Object(id) => json!(id.0),
             FieldValue::Position(position) => position_json(*position),
             FieldValue::Number(number) => json!(number),
             FieldValue::Choice(index) => {
@@ -392,7 +394,7 @@ mod tests {
         ];
         let (position, t) = (Some(Position::new(1.0, 2.25, 0.0)), GameTime::from_millis(1_250));
         let json = event(&ViewEvent::Enter(ObjectEntered {
-            id: 7,
+            id: ClientObjectId(7),
             kind: "avatar".into(),
             own: true,
             t,
@@ -415,7 +417,7 @@ mod tests {
             effect: GameTime::from_millis(1_000),
             late: false,
             fields: vec![
-                field("target", FieldValue::Object(3)),
+                field("target", FieldValue::Object(ClientObjectId(3))),
                 field("by", FieldValue::None),
                 field("amount", FieldValue::Number(25)),
                 NamedField { choice: Some("bolt".into()), ..field("spell", FieldValue::Choice(0)) },
@@ -443,7 +445,7 @@ mod tests {
                 field("name", text("ann")),
                 field("effect", text("glow")),
                 field("late", FieldValue::None),
-                field("client", FieldValue::Object(3)),
+                field("client", FieldValue::Object(ClientObjectId(3))),
                 field("field_effect", text("other")),
             ],
         };
@@ -463,7 +465,7 @@ mod tests {
             value: ComponentValue::Text("other".into()),
         });
         let json = event(&ViewEvent::Enter(ObjectEntered {
-            id: 7,
+            id: ClientObjectId(7),
             kind: "avatar".into(),
             own: true,
             t: GameTime::from_millis(1_250),
@@ -481,7 +483,7 @@ mod tests {
         assert_eq!(json, Some(expected));
     }
 
-    fn field(name: &str, value: FieldValue<u32>) -> NamedField {
+    fn field(name: &str, value: FieldValue<ClientObjectId>) -> NamedField {
         NamedField { name: name.into(), value, choice: None }
     }
 
@@ -494,7 +496,12 @@ mod tests {
         };
         let components = vec![NamedValue { name: "pose".into(), value }];
         let t = GameTime::from_millis(50);
-        let json = event(&ViewEvent::Update(ObjectUpdated { id: 3, t, at: t, components }));
+        let json = event(&ViewEvent::Update(ObjectUpdated {
+            id: ClientObjectId(3),
+            t,
+            at: t,
+            components,
+        }));
         let expected = json!({
             "ev": "update", "t": 50, "id": 3, "x": 1.0, "y": 2.0, "z": 0.0,
             "components": { "pose": { "moves": true, "yaw": 0.5 } },

@@ -109,7 +109,7 @@ impl FrameBuffers {
     }
 
     fn push_entry(&mut self, at: usize, entry: FrameEntry<'_>, moves: bool) {
-        self.ids[at] = entry.id();
+        self.ids[at] = entry.id().0;
         self.kinds[at] = entry.kind_index().into();
         self.flags[at] = flags(entry.is_own(), moves);
         self.starts[at] = self.values_used as u32;

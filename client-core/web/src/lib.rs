@@ -17,6 +17,7 @@
 mod arguments;
 mod event_json;
 mod frame_buffers;
+mod motions;
 mod page_world;
 mod panic_message;
 mod schema_json;
@@ -25,4 +26,5 @@ mod text_table;
 mod web_client;
 mod web_output;
 
+pub use motions::share;
 pub use web_client::WebClient;

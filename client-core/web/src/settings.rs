@@ -20,7 +20,7 @@ pub(crate) fn configure(config: &mut ClientConfig, settings: &Json) -> Result<()
         config.render = render.parse().map_err(|error| format!("render: {error}"))?;
     }
     if let Some(predict) = settings["predict"].as_bool() {
-        config.predict = predict;
+        config.predict = Some(predict);
     }
     if let Some(coding) = text("coding") {
         config.coding = coding.parse().map_err(|error| format!("coding: {error}"))?;

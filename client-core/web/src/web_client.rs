@@ -39,6 +39,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::arguments::arguments;
 use crate::event_json::{confirmed, envelope};
 use crate::frame_buffers::FrameBuffers;
+use crate::motions;
 use crate::settings::{configure, new_room};
 use crate::web_output::WebOutput;
 
@@ -86,6 +87,7 @@ impl WebClient {
             agent: concat!("ambit-client-web ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token,
             seed,
+            motions: motions::all(),
             ..ClientConfig::default()
         };
         configure(&mut config, &settings).map_err(|message| error("bad_option", &message))?;

@@ -66,6 +66,8 @@ export interface SimulationStats {
   restored: number;
   /** How far the predicted position of the own avatar was corrected. */
   reconciled: Lengths;
+  /** How far the host's poses of the own avatar were from what had been predicted for their time. */
+  predicted: Lengths;
 }
 
 /** Lengths in centimetres. */

@@ -47,7 +47,7 @@ impl<G: Game> Typed<G> {
     pub fn declared_schema() -> Schema {
         Schema {
             game: G::INFO.name.into(),
-            kinds: G::kinds(),
+            kinds: G::kinds().into_iter().map(|declared| declared.kind).collect(),
             events: G::events(),
             commands: G::Command::declarations(),
             refusals: G::Refusal::declarations(),

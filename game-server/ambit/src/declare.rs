@@ -1,11 +1,13 @@
 //! What a game consists of.
 
-use ambit_proto::schema::{ControlSpec, Controls, EventKind, ObjectKind};
+use ambit_proto::axes::AxisKind;
+use ambit_proto::schema::{ControlSpec, Controls, EventKind};
 use ambit_room::logic::world::TimerPayload;
 use ambit_room::saved::BadState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::DeclaredKind;
 use crate::parameters::Parameters;
 
 /// What a game consists of: its kinds, events, timers, controls and parameters, listed above the
@@ -48,7 +50,7 @@ pub trait Declare: Sized {
     const HAS_TIMERS: bool;
 
     #[doc(hidden)]
-    fn kinds() -> Vec<ObjectKind>;
+    fn kinds() -> Vec<DeclaredKind>;
 
     #[doc(hidden)]
     fn events() -> Vec<EventKind>;
@@ -74,6 +76,7 @@ pub enum NoControls {}
 
 impl Controls for NoControls {
     const NAMES: &'static [&'static str] = &[];
+    const AXES: &'static [Option<AxisKind>] = &[];
 
     fn declarations() -> Vec<ControlSpec> {
         Vec::new()

@@ -3,6 +3,7 @@
 use ambit_proto::codes;
 use ambit_room::logic::game::Game as RoomGame;
 use ambit_room::logic::registry::Registry;
+use ambit_steering::{SharedMotion, Steering};
 
 use crate::adapter::Typed;
 use crate::game::Game;
@@ -13,6 +14,8 @@ use crate::refusal::Refusal as _;
 #[derive(Clone, Debug, Default)]
 pub struct Games {
     registry: Registry,
+    /// What clients share with the games.
+    motions: Vec<SharedMotion>,
 }
 
 impl Games {
@@ -53,15 +56,29 @@ impl Games {
             );
         }
         let info = G::INFO.parameters(G::Parameters::TABLE);
-        Self { registry: self.registry.with(info, Typed::<G>::make) }
+        let motions = self.motions.into_iter().chain(motions_of::<G>()).collect();
+        Self { registry: self.registry.with(info, Typed::<G>::make), motions }
     }
+
+    /// What the clients of these programs share with the games.
+    #[cfg(feature = "serve")]
+    pub(crate) fn motions(&self) -> &[SharedMotion] {
+        &self.motions
+    }
+}
+
+/// What clients share with a game, as its kinds declare it.
+pub(crate) fn motions_of<G: Game>() -> impl Iterator<Item = SharedMotion> {
+    let steering = |(kind, steer)| Steering { game: G::INFO.name, kind, steer };
+    let kinds = G::kinds().into_iter().filter_map(|declared| declared.steering);
+    kinds.map(steering).map(SharedMotion::from)
 }
 
 /// For tools with games that are written against the room.
 #[doc(hidden)]
 impl From<Registry> for Games {
     fn from(registry: Registry) -> Self {
-        Self { registry }
+        Self { registry, motions: Vec::new() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
-use ambit_proto::ids::ObjectId;
+use ambit_proto::ids::{ClientObjectId, ObjectId};
 use ambit_proto::message::{TypedId, TypedKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// [`World::cast`](crate::World::cast) makes an `Id` of an [`ObjectId`], and `into` the reverse.
 ///
 /// A client that knows the game gets the `Id` of an object from `FrameEntry::typed_id`. It holds
-/// the number by which this client knows the object, and is for the client's own commands alone.
+/// the client's [`ClientObjectId`] of the object, and is for the client's own commands alone.
 pub struct Id<K> {
     object: ObjectId,
     kind: PhantomData<fn() -> K>,
@@ -37,13 +37,13 @@ impl<K> Id<K> {
 }
 
 impl<K: TypedKind> TypedId for Id<K> {
-    fn of_client(kind: &str, id: u32) -> Option<Self> {
+    fn of_client(kind: &str, id: ClientObjectId) -> Option<Self> {
         let object = ObjectId::of_client(kind, id)?;
         (kind == K::NAME).then(|| Self::new(object))
     }
 
-    fn client_number(self) -> Option<u32> {
-        self.object().client_number()
+    fn client_object_id(self) -> Option<ClientObjectId> {
+        self.object().client_object_id()
     }
 }
 

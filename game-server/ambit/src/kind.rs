@@ -2,6 +2,7 @@
 
 use ambit_proto::message::TypedKind;
 use ambit_proto::schema::{Component, ObjectKind};
+use ambit_steering::SteerFunction;
 
 use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
 
@@ -16,6 +17,10 @@ pub trait Kind: TypedKind {
     type Ref<'w>: Object<Kind = Self>;
     /// Edits an object: `WalkerMut`.
     type Mut<'w>: Object<Kind = Self>;
+
+    /// How clients steer an avatar of this kind.
+    #[doc(hidden)]
+    const STEER: Option<SteerFunction> = None;
 
     #[doc(hidden)]
     fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
@@ -38,7 +43,14 @@ pub trait KindOf<G>: Kind {
     const INDEX: u8;
 }
 
+/// A kind of a game, and how clients steer its avatars.
+#[derive(Debug)]
+pub struct DeclaredKind {
+    pub(crate) kind: ObjectKind,
+    pub(crate) steering: Option<(&'static str, SteerFunction)>,
+}
+
 /// For the derive of [`Declare`](crate::Declare).
-pub fn declared_kind<G, K: KindOf<G>>() -> ObjectKind {
-    K::declaration()
+pub fn declared_kind<G, K: KindOf<G>>() -> DeclaredKind {
+    DeclaredKind { kind: K::declaration(), steering: K::STEER.map(|steer| (K::NAME, steer)) }
 }

@@ -282,7 +282,7 @@ pub use ambit_macros::{
 };
 pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::dice;
-pub use ambit_proto::ids::{ObjectId, PlayerId};
+pub use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId};
 pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
 /// Kinds, events, commands and the values of fields, for clients, tools and tests.
 pub mod message {
@@ -298,6 +298,7 @@ pub use ambit_proto::schema;
 pub use ambit_proto::schema::{Camera, Controls, ObstacleLook};
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
+pub use ambit_steering as steering;
 pub use fastrand::Rng;
 
 pub use self::duration::Units;
@@ -325,9 +326,10 @@ pub use self::{
 #[cfg(feature = "rules")]
 pub use ambit_room::{
     config::BadParameter,
-    logic::{contact, game::GameInfo, gate::Gate, statics},
+    logic::{contact, game::GameInfo, gate::Gate},
     saved,
 };
+pub use ambit_steering::statics;
 
 /// All that a game needs, with one `use`.
 pub mod prelude {
@@ -335,6 +337,8 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
+    #[doc(no_inline)]
+    pub use crate::steering::{Held, Movement, Steer, Steering, Terrain};
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
@@ -366,7 +370,7 @@ pub mod __private {
     pub use crate::{
         declare::SavedGame,
         event::{EventObject, declared_event},
-        kind::declared_kind,
+        kind::{DeclaredKind, declared_kind},
         object::{ObjectMut, ObjectRef, Spawn},
         parameters::{CheckedParameters, ParameterShape, chosen, is_among, is_of_room},
         sound::declared_sound,

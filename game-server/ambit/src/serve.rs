@@ -2,19 +2,27 @@
 
 use std::process::ExitCode;
 
+use ambit_steering::SharedMotion;
 use ambit_world_server::Subcommand;
 
 use crate::{Game, Games};
 
-/// What a program of an author's can do beside serving.
-const SUBCOMMANDS: [Subcommand; 2] = [
-    Subcommand {
-        name: "console",
-        about: "plays in a terminal or a script",
-        run: ambit_console::run,
-    },
-    Subcommand { name: "bots", about: "plays with many clients at once", run: ambit_bots::run },
-];
+/// What a program of an author's can do beside serving, for clients that share this with its games.
+fn subcommands(motions: &[SharedMotion]) -> [Subcommand; 2] {
+    let (for_console, for_bots) = (motions.to_vec(), motions.to_vec());
+    [
+        Subcommand {
+            name: "console",
+            about: "plays in a terminal or a script",
+            run: Box::new(move |arguments| ambit_console_lib::run(arguments, for_console.clone())),
+        },
+        Subcommand {
+            name: "bots",
+            about: "plays with many clients at once",
+            run: Box::new(move |arguments| ambit_bots_lib::run(arguments, for_bots.clone())),
+        },
+    ]
+}
 
 /// Runs a server for one game: the lobby, and the hosts of its rooms.
 ///
@@ -31,7 +39,8 @@ pub fn serve<G: Game>() -> ExitCode {
 
 /// As [`serve`], for several games.
 pub fn serve_all(games: Games) -> ExitCode {
-    ambit_world_server::run_with(games.into(), &SUBCOMMANDS)
+    let subcommands = subcommands(games.motions());
+    ambit_world_server::run_with(games.into(), &subcommands)
 }
 
 /// Runs a host for the rooms of these games, on a machine other than the server's.

@@ -164,7 +164,7 @@ mod tests {
     fn scene() -> (RoomWorld, Id<Ship>) {
         let schema = ambit_proto::schema::Schema {
             game: "ships".into(),
-            kinds: Ships::kinds(),
+            kinds: Ships::kinds().into_iter().map(|declared| declared.kind).collect(),
             ..Default::default()
         };
         let config = RoomConfig { width: 1_000.0, height: 1_000.0, ..RoomConfig::default() };

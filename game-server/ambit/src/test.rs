@@ -55,7 +55,7 @@ use ambit_client_core::replica::VisibleObject;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
-use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::ids::{ClientId, ClientObjectId, PlayerId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
@@ -67,6 +67,7 @@ use ambit_room::tick_schedule::TickSchedule;
 use ambit_transport::impair::{Impairer, Impairment};
 use bytes::Bytes;
 
+use crate::games::motions_of;
 use crate::{Controls as _, Game, Games, Keymap, World};
 
 /// The id of the room.
@@ -111,7 +112,7 @@ pub struct TestClient(usize);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// The client's own number for it: what the words of a command name it by.
-    pub id: u32,
+    pub id: ClientObjectId,
     /// Name of its kind.
     pub kind: String,
     /// Whether it is the client's own avatar, or a row of the client's player.
@@ -295,8 +296,12 @@ impl<G: Game> TestRoom<G> {
     /// If the game has no avatar for the player.
     pub fn join(&mut self, name: &str, line: Line) -> TestClient {
         let number = self.clients.len();
-        let config =
-            ClientConfig { name: name.to_owned(), seed: number as u64, ..ClientConfig::default() };
+        let config = ClientConfig {
+            name: name.to_owned(),
+            seed: number as u64,
+            motions: motions_of::<G>().collect(),
+            ..ClientConfig::default()
+        };
         let path = |offset: u64| {
             let seed = 2 * number as u64 + offset;
             Impairer::new(Impairment { seed, ..line.0 })

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::ButtonEdges;
+use ambit_proto::physics::Arena;
 use ambit_proto::pose::Pose;
 use ambit_proto::schema::Controls as _;
 use ambit_proto::space::{MAX_XY, MAX_Z, MIN_Z, Position};
 use ambit_proto::time::GameTime;
 use ambit_room::logic::contact::ObjectMotion;
-use ambit_room::logic::statics::Statics;
 use ambit_room::logic::world::{EventAudience, World as RoomWorld};
+use ambit_steering::statics::Statics;
+use ambit_steering::{ControlState, Held, Movement, Steer, Terrain, run_frames};
 use fastrand::Rng;
 use ref_cast::RefCast;
 
@@ -95,31 +97,20 @@ impl<G> World<G> {
     /// centre if the position is not finite. The height stays.
     #[must_use]
     pub fn nearest_on_map(&self, position: Position) -> Position {
-        if !position.is_finite() {
-            return self.centre();
-        }
-        Position {
-            x: position.x.clamp(0.0, self.width()),
-            y: position.y.clamp(0.0, self.height()),
-            ..position
-        }
+        self.terrain().nearest_on_map(position)
     }
 
     /// The last position on the straight way from a position on the map towards another one that is
     /// still on the map. (The one that is nearest to its end may lie beside the way.)
     #[must_use]
     pub fn end_on_map(&self, from: Position, to: Position) -> Position {
-        let share = |from: f32, to: f32, size: f32| {
-            let end = if to < 0.0 { 0.0 } else { size };
-            if (0.0..=size).contains(&to) || to == from { 1.0 } else { (end - from) / (to - from) }
-        };
-        let share = share(from.x, to.x, self.width()).min(share(from.y, to.y, self.height()));
-        let between = |from: f32, to: f32| from + (to - from) * share;
-        self.nearest_on_map(Position {
-            x: between(from.x, to.x),
-            y: between(from.y, to.y),
-            z: between(from.z, to.z),
-        })
+        self.terrain().end_on_map(from, to)
+    }
+
+    /// What stands in the way of whatever moves: the obstacles and the map's borders.
+    pub fn terrain(&self) -> Terrain<'_> {
+        let arena = Arena { width_m: self.width(), height_m: self.height() };
+        Terrain { statics: self.statics(), arena }
     }
 
     /// The index of this map in its world of several maps, from 0.
@@ -232,6 +223,30 @@ impl<G> World<G> {
         let object = object.into();
         if self.room.contains(object) {
             replace_pose(&mut self.room, object, pose);
+        }
+    }
+
+    /// Moves an object by the function that steers it ([`Steer::steer`]), from the tick before
+    /// until now, and sets its pose. Clients do the same for their own avatars, so that what a
+    /// player holds shows at once.
+    ///
+    /// The movement is the game's: it is finer than a pose. If the function gives what is not
+    /// finite, the object stays where it is, with an error in the log.
+    pub fn steer<K: KindOf<G> + Steer>(
+        &mut self,
+        id: Id<K>,
+        movement: &mut Movement,
+        held: Held<K::SteeredBy>,
+    ) {
+        let Some(object) = self.cast::<K>(id.object()).map(Id::object) else { return };
+        let mut next = *movement;
+        let span = (self.previous_now(), self.now());
+        run_frames::<K>(&mut next, held, self.terrain(), span);
+        if let Some(pose) = next.to_pose(&self.room.pose_format(object)) {
+            *movement = next;
+            replace_pose(&mut self.room, object, pose);
+        } else {
+            tracing::error!("`Steer::steer` of {:?} gives {next:?}: ignored", K::NAME);
         }
     }
 
@@ -519,6 +534,14 @@ impl<G: Declare> World<G> {
     /// briefly.
     pub fn pressed(&self, player: impl Into<PlayerId>, control: G::Controls) -> bool {
         self.button_edges(player).pressed().down(control.index())
+    }
+
+    /// All that a player holds at this tick, for [`World::steer`]: keys that were pressed since the
+    /// previous tick, too.
+    pub fn held(&self, player: impl Into<PlayerId>) -> Held<G::Controls> {
+        let player = player.into();
+        let keys = self.button_edges(player).pressed();
+        Held::new(ControlState { keys, axes: self.room.axes(player) })
     }
 
     /// Whether a player has pressed a control since the previous tick. Each press is reported once,

@@ -373,6 +373,10 @@ pub struct Kind {
     /// If missing: a grey disc of 1 m with the glyph `o`, without bar and label.
     #[prost(message, optional, tag = "7")]
     pub look: ::core::option::Option<Look>,
+    /// Interpolated, but for a player's own avatar: a client that knows how it is steered draws it
+    /// ahead of the received poses. Any other client may interpolate it, too.
+    #[prost(bool, tag = "8")]
+    pub steered: bool,
 }
 /// Nested message and enum types in `Kind`.
 pub mod kind {

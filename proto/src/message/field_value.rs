@@ -7,7 +7,7 @@ use crate::wire::{Coder, Wire, WireError};
 const TYPE_BITS: u32 = 3;
 
 /// The value of a field of an event or a command. `O` names objects: by [`crate::ids::Alias`] on
-/// the wire, by [`crate::ids::ObjectId`] in a game.
+/// the wire, by [`crate::ids::ObjectId`] in a game, by [`crate::ids::ClientObjectId`] at a client.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FieldValue<O> {

@@ -5,7 +5,7 @@
 //! [`TypedId`].
 
 use super::{FieldValue, GameCommand};
-use crate::ids::ObjectId;
+use crate::ids::{ClientObjectId, ObjectId};
 use crate::schema::{CommandKind, EventKind, ObjectKind};
 use crate::timeline::Gauge;
 
@@ -96,28 +96,28 @@ pub trait TypedSound {
 /// A type of a command's field that names an object: `Id<Walker>`, or [`ObjectId`].
 ///
 /// A client knows objects by numbers of its own, because the room's ids are never sent. In its
-/// typed commands and events, these types hold the client's number.
+/// typed commands and events, these types hold a [`ClientObjectId`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of id",
     label = "does not name objects",
     note = "use `Id<{Self}>` for objects of the kind `{Self}`, or `ObjectId` for those of any kind"
 )]
 pub trait TypedId: Sized {
-    /// For clients: the object of this kind that the client knows by the number `id`; `None` if
-    /// the type names objects of another kind. Means nothing in a room.
-    fn of_client(kind: &str, id: u32) -> Option<Self>;
+    /// For clients: the object of this kind that the client knows as `id`; `None` if the type names
+    /// objects of another kind. Means nothing in a room.
+    fn of_client(kind: &str, id: ClientObjectId) -> Option<Self>;
 
     /// For clients: the number by which the client knows the object; `None` for an object that it
     /// does not see.
-    fn client_number(self) -> Option<u32>;
+    fn client_object_id(self) -> Option<ClientObjectId>;
 }
 
 impl TypedId for ObjectId {
-    fn of_client(_: &str, id: u32) -> Option<Self> {
-        Some(Self(id.into()))
+    fn of_client(_: &str, id: ClientObjectId) -> Option<Self> {
+        Some(Self::at_client(id))
     }
 
-    fn client_number(self) -> Option<u32> {
-        self.0.try_into().ok()
+    fn client_object_id(self) -> Option<ClientObjectId> {
+        self.0.try_into().ok().map(ClientObjectId)
     }
 }

@@ -63,6 +63,8 @@ impl ControlSpec {
 pub trait Controls: Sized {
     /// The names, in the order of their bits.
     const NAMES: &'static [&'static str];
+    /// Which of them are axes, in the same order.
+    const AXES: &'static [Option<AxisKind>];
 
     /// How clients offer them, in the same order.
     fn declarations() -> Vec<ControlSpec>;

@@ -77,6 +77,7 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
     let components =
         message.components.into_iter().map(|component| read_component(&place, component));
     let sync = match message.sync.try_into() {
+        Ok(pb::kind::Sync::Interpolated) if message.steered => PosePresentation::Steered,
         Ok(pb::kind::Sync::Interpolated) => PosePresentation::Interpolated,
         Ok(pb::kind::Sync::Simulated) => PosePresentation::Simulated,
         Err(_) => {
@@ -332,7 +333,9 @@ impl From<&ObjectKind> for pb::Kind {
             far_ms: kind.freshness.far_ms,
         });
         let sync = match kind.presentation {
-            PosePresentation::Interpolated => pb::kind::Sync::Interpolated,
+            PosePresentation::Interpolated | PosePresentation::Steered => {
+                pb::kind::Sync::Interpolated
+            }
             PosePresentation::Simulated => pb::kind::Sync::Simulated,
         };
         Self {
@@ -342,6 +345,7 @@ impl From<&ObjectKind> for pb::Kind {
             outer,
             freshness,
             sync: sync.into(),
+            steered: kind.presentation == PosePresentation::Steered,
             look: Some((&kind.look).into()),
         }
     }

@@ -17,7 +17,7 @@ use ambit_field::commands;
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
 use ambit_proto::examples;
-use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::ids::{ClientId, ClientObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
 use ambit_proto::message::{Command, GameCommand};
@@ -91,7 +91,7 @@ struct FuzzedClient {
     client: Client,
     host: Link,
     now: LocalTime,
-    entered: BTreeSet<u32>,
+    entered: BTreeSet<ClientObjectId>,
     cubes: bool,
     coding: PoseCoding,
     schema: &'static Schema,
@@ -107,8 +107,8 @@ impl FuzzedClient {
         let mut fuzzed = FuzzedClient {
             client: Client::new(&ClientConfig {
                 name: "ann".into(),
-                physics: vec![ambit_cubes_physics::PHYSICS],
-                predict: cubes,
+                motions: vec![ambit_cubes_physics::PHYSICS.into()],
+                predict: Some(cubes),
                 coding,
                 ..ClientConfig::default()
             }),

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::replica::VisibleObject;
-use ambit_proto::ids::{Alias, ClientId, ObjectId};
+use ambit_proto::ids::{Alias, ClientId, ClientObjectId, ObjectId};
 use ambit_proto::pose::{self, Pose};
 use ambit_proto::time::GameTime;
 use ambit_room::network::viewer::Viewer;
@@ -48,9 +48,9 @@ struct TickPoses {
 struct ClientRecord {
     aliases: BTreeMap<Alias, ObjectId>,
     /// Objects by the client's own ids.
-    ids: BTreeMap<u32, ObjectId>,
+    ids: BTreeMap<ClientObjectId, ObjectId>,
     /// By the client's id: the stamp up to which poses are compared.
-    compared_until: BTreeMap<u32, GameTime>,
+    compared_until: BTreeMap<ClientObjectId, GameTime>,
 }
 
 /// Errors of what one client shows at one time.
@@ -98,7 +98,7 @@ impl PoseOracle {
     }
 
     /// The object behind a client's own id, if it has been checked.
-    pub fn object_of(&self, viewer: ClientId, id: u32) -> Option<ObjectId> {
+    pub fn object_of(&self, viewer: ClientId, id: ClientObjectId) -> Option<ObjectId> {
         self.clients.get(&viewer)?.ids.get(&id).copied()
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_cubes_physics::{Arena, frame_at, frame_time};
-use ambit_proto::ids::{ObjectId, RoomId};
+use ambit_proto::ids::{ClientObjectId, ObjectId, RoomId};
 use ambit_room::recording::Recording;
 use ambit_room::room::RoomInput;
 use ambit_transport::impair::Impairment;
@@ -193,7 +193,7 @@ impl RunningScenario {
     }
 
     /// The object behind a client's own id.
-    pub fn object_of(&self, user: usize, id: u32) -> Option<ObjectId> {
+    pub fn object_of(&self, user: usize, id: ClientObjectId) -> Option<ObjectId> {
         let room = self.system.room(self.room)?;
         let mut viewers = room.network().viewers();
         let viewer =

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use ambit::Id;
 use ambit_client::{
-    Client, ConnectError, ErrorCode, Frame, FrameObject, Game, GameEvent, LobbyEvent, PlayError,
-    Position, RequestError, Room, SendError, TypedId,
+    Client, ClientObjectId, ConnectError, ErrorCode, Frame, FrameObject, Game, GameEvent,
+    LobbyEvent, PlayError, Position, RequestError, Room, SendError, TypedId,
 };
 use ambit_tests::greeting_game::{GreetingCommand, Manner, Stone, Walker};
 use ambit_tests::real::{self, ScratchFolder, Server, WAIT_LIMIT};
@@ -180,7 +180,7 @@ async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Res
     // In another version, the manners were listed the other way round.
     let other = anns.command(OtherVersion::Greet { whom, how: OtherManner::Politely });
     assert!(matches!(other, Err(SendError::OtherVersion(_))), "{other:?}");
-    let stranger = Id::of_client("walker", 9_999).context("it is of the kind")?;
+    let stranger = Id::of_client("walker", ClientObjectId(9_999)).context("it is of the kind")?;
     let unseen = anns.command(GreetingCommand::Greet { whom: stranger, how });
     assert_eq!(unseen, Err(SendError::NoSuchObject));
     bob.quit().await;

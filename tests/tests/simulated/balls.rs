@@ -82,7 +82,7 @@ fn physics_that_come_during_a_game_draw_balls_where_the_host_has_them() {
     balls.run_for(Duration::from_secs(4));
     assert_eq!(balls.client(BOB).stats().simulation.steps, 0);
     let name = BouncingBalls::INFO.name;
-    let give = |client: &mut Client, now| client.set_physics(now, name, Some(PHYSICS));
+    let give = |client: &mut Client, now| client.set_motion(now, name, Some(PHYSICS.into()));
     balls.system.with_client(BOB, give);
     balls.run_for(Duration::from_secs(10));
     balls.system.drop_game(BOB);
@@ -129,8 +129,8 @@ impl Balls {
         let network: Impairment = network.parse().expect("a valid impairment");
         let ann = ClientConfig {
             name: "ann".into(),
-            physics: vec![PHYSICS],
-            predict: true,
+            motions: vec![PHYSICS.into()],
+            predict: Some(true),
             ..ClientConfig::default()
         };
         let users = [system.add_user_with(ann, &network), system.add_user("bob", &network)];

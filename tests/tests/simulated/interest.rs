@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::space::Position;
 use ambit_transport::impair::Impairment;
 
@@ -133,7 +134,7 @@ fn an_avatar_that_walks_away_and_returns_gets_another_id() {
     walk_to(&mut system, room, 0, 5.0, 5.0);
     walk_to(&mut system, room, 1, 8.0, 8.0);
     system.run_for(Duration::from_secs(1));
-    let ids = |system: &ambit_tests::sim::System| -> Vec<u32> {
+    let ids = |system: &ambit_tests::sim::System| -> Vec<ClientObjectId> {
         system.user(0).client.objects().filter(|seen| !seen.is_own()).map(|seen| seen.id).collect()
     };
     let before = ids(&system);

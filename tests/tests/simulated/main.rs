@@ -20,5 +20,6 @@ mod lobby;
 mod loss;
 mod prediction;
 mod script;
+mod steering;
 mod walking_crowd;
 mod worlds;

@@ -66,8 +66,12 @@ struct Errors {
 impl PredictedPlayer {
     fn new(seed: u64, tick_hz: &str, inputs: InputRate, network: &str) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
-        let config =
-            ClientConfig { name: "ann".into(), inputs, predict: true, ..ClientConfig::default() };
+        let config = ClientConfig {
+            name: "ann".into(),
+            inputs,
+            predict: Some(true),
+            ..ClientConfig::default()
+        };
         let network: Impairment = network.parse().expect("a valid impairment");
         let user = system.add_user_with(config, &network);
         let room = system.start_room(

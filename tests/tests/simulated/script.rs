@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
 use ambit_field::commands;
-use ambit_proto::ids::{ObjectId, RoomId};
+use ambit_proto::ids::{ClientObjectId, ObjectId, RoomId};
 use ambit_proto::message::GameCommand;
 use ambit_proto::space::Position;
 use ambit_tests::sim::System;
@@ -60,7 +60,7 @@ pub(crate) fn act_randomly(
 }
 
 /// A random action: mostly walking, sometimes a spell.
-pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> GameCommand<u32> {
+pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> GameCommand<ClientObjectId> {
     let position = (rng.f32() * size, rng.f32() * size);
     match rng.u8(0..10) {
         0 => commands::cast(BOLT, Some(position)),
@@ -111,7 +111,7 @@ pub(crate) fn compare_shown_objects(system: &mut System, room: RoomId) {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
     Missing(usize, ObjectId),
-    Superfluous(usize, u32),
+    Superfluous(usize, ClientObjectId),
 }
 
 fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
@@ -126,7 +126,7 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
         let t = client.room_time(system.local_time(user)).expect("the user is in the room");
         let play = client.running_game().expect("the user is in the room");
         let placed = client.objects().filter(|object| !object.is_room_wide());
-        let mut shown: BTreeSet<u32> = placed.map(|object| object.id).collect();
+        let mut shown: BTreeSet<ClientObjectId> = placed.map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
             let id = viewer.slots.alias(object).and_then(|alias| play.replica().resolve(alias));
             let Some(seen) = id.filter(|id| shown.remove(id)).and_then(|id| client.object(id))

@@ -41,8 +41,11 @@ const SHELLS: &[(&str, &str)] = &[
     ),
     ("client-core/client", "client connect game inbox queue room session"),
     ("client-core/text", "flags"),
-    ("client-core/console", "input lib main main_loop terminal terminal/helper"),
-    ("client-core/bots", "bot bot_group dump lib main"),
+    ("client-core/console", "input lib main_loop terminal terminal/helper"),
+    ("client-core/console/program", "main"),
+    ("client-core/bots", "bot bot_group dump lib"),
+    ("client-core/bots/program", "main"),
+    ("client-core/web", "motions"),
 ];
 
 /// What a core must not use: the network, a runtime, files, the environment, threads, locks, clocks

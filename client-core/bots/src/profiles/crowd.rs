@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{CommandKind, FieldType, Schema};
 use ambit_proto::space::Position;
@@ -129,7 +130,7 @@ impl CrowdBot {
         &mut self,
         now: LocalTime,
         around: &Surroundings,
-    ) -> Option<GameCommand<u32>> {
+    ) -> Option<GameCommand<ClientObjectId>> {
         if now >= self.cast_at {
             self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
             return self.cast(around);
@@ -148,7 +149,7 @@ impl CrowdBot {
         Some(GameCommand { kind: around.commands.walk?, fields: vec![FieldValue::Position(to)] })
     }
 
-    fn cast(&mut self, around: &Surroundings) -> Option<GameCommand<u32>> {
+    fn cast(&mut self, around: &Surroundings) -> Option<GameCommand<ClientObjectId>> {
         let CommandIds { cast, bolt, heal, veil, blink, .. } = around.commands;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
@@ -310,7 +311,7 @@ mod tests {
             }
         }
 
-        fn run_for(&mut self, time: Duration) -> Vec<GameCommand<u32>> {
+        fn run_for(&mut self, time: Duration) -> Vec<GameCommand<ClientObjectId>> {
             let end = self.now + time;
             let mut actions = Vec::new();
             while self.now < end {

@@ -3,7 +3,7 @@
 //! The schema and the objects in sight go in; valid, absurd and malformed commands, random keys and
 //! random values of axes come out. No clock and no I/O; random decisions follow from the seed.
 
-use ambit_proto::ids::Alias;
+use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
 use ambit_proto::schema::{FieldSpec, FieldType, MAX_FIELDS, MAX_TEXT_BYTES, Schema};
@@ -23,7 +23,7 @@ pub(crate) struct MonkeyBot {
 #[derive(Debug, PartialEq)]
 pub(crate) enum MonkeyAct {
     /// A command that its own client may refuse.
-    Command(GameCommand<u32>),
+    Command(GameCommand<ClientObjectId>),
     /// A message that is perhaps no command.
     Message(Vec<u8>),
     Keys(Keymap),
@@ -41,7 +41,7 @@ impl MonkeyBot {
         &mut self,
         schema: &Schema,
         map: (f32, f32),
-        in_sight: &[u32],
+        in_sight: &[ClientObjectId],
     ) -> MonkeyAct {
         if let Some(axis) = self.axis(schema) {
             return axis;
@@ -75,8 +75,8 @@ impl MonkeyBot {
         &mut self,
         schema: &Schema,
         map: (f32, f32),
-        in_sight: &[u32],
-    ) -> Option<GameCommand<u32>> {
+        in_sight: &[ClientObjectId],
+    ) -> Option<GameCommand<ClientObjectId>> {
         let kind = self.rng.choice(0..schema.commands.len())?;
         let fields = schema.commands[kind].fields.iter();
         Some(GameCommand {
@@ -85,14 +85,19 @@ impl MonkeyBot {
         })
     }
 
-    fn value(&mut self, field: &FieldSpec, map: (f32, f32), in_sight: &[u32]) -> FieldValue<u32> {
+    fn value(
+        &mut self,
+        field: &FieldSpec,
+        map: (f32, f32),
+        in_sight: &[ClientObjectId],
+    ) -> FieldValue<ClientObjectId> {
         if field.optional && self.rng.bool() {
             return FieldValue::None;
         }
         match &field.ty {
             FieldType::Object => {
                 let seen = self.rng.choice(in_sight).copied();
-                FieldValue::Object(seen.unwrap_or_else(|| self.rng.u32(..)))
+                FieldValue::Object(seen.unwrap_or_else(|| ClientObjectId(self.rng.u32(..))))
             }
             FieldType::Position => {
                 // One in eight is off most maps.
@@ -162,12 +167,12 @@ mod tests {
         let mut monkey = MonkeyBot::new(1);
         let (mut used, mut messages, mut keys, mut seen) = ([0; 4], 0, 0, 0);
         for _ in 0..2_000 {
-            match monkey.decide(&schema, (100.0, 50.0), &[7]) {
+            match monkey.decide(&schema, (100.0, 50.0), &[ClientObjectId(7)]) {
                 MonkeyAct::Command(GameCommand { kind, fields }) => {
                     let declared = schema.command(kind).expect("the kind exists");
                     assert!(FieldValue::all_fit(&fields, &declared.fields), "{fields:?}");
                     used[usize::from(kind)] += 1;
-                    seen += usize::from(fields.contains(&FieldValue::Object(7)));
+                    seen += usize::from(fields.contains(&FieldValue::Object(ClientObjectId(7))));
                 }
                 MonkeyAct::Message(bytes) => {
                     assert!(bytes.len() <= ambit_proto::link::MAX_MESSAGE);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::event::{GameStarted, MapExtent};
 use ambit_client_core::client::model::{ChatChannel, ChatMessage, PlayerListing, RoomListing};
-use ambit_proto::ids::PlayerId;
+use ambit_proto::ids::{ClientObjectId, PlayerId};
 use ambit_proto::time::GameTime;
 use tokio::time::timeout;
 
@@ -78,7 +78,7 @@ async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
     inbox.handle(started(true));
     let events: Vec<_> = std::iter::from_fn(|| queue.try_next()).collect();
     let [
-        GameEvent::Leave { id: 1, .. },
+        GameEvent::Leave { id: ClientObjectId(1), .. },
         GameEvent::Refused { command: 5, .. },
         GameEvent::Resumed { map_number: 3 },
     ] = &events[..]
@@ -135,7 +135,7 @@ async fn each_game_has_a_queue_of_its_own_that_ends_with_it() {
     assert_eq!(first.next().await, Some(ended));
     assert_eq!(first.next().await, None);
     assert!(!second.is_closed());
-    assert!(matches!(second.try_next(), Some(GameEvent::Leave { id: 9, .. })));
+    assert!(matches!(second.try_next(), Some(GameEvent::Leave { id: ClientObjectId(9), .. })));
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ fn refused(subject: ErrorSubject, code: &str) -> ViewEvent {
 
 fn leave(id: u32) -> ViewEvent {
     let t = GameTime::ZERO;
-    ViewEvent::Leave { id, t }
+    ViewEvent::Leave { id: ClientObjectId(id), t }
 }
 
 fn room() -> RoomListing {

@@ -4,7 +4,7 @@ use ambit_client_core::client::event::{
     ErrorSubject, Failure, GameStarted, MapExtent, ObjectEntered, Welcome,
 };
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
-use ambit_proto::ids::PlayerId;
+use ambit_proto::ids::{ClientObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{AxisKind, ControlSpec};
 use ambit_proto::space::Position;
@@ -315,7 +315,7 @@ fn the_next_line_waits_for_the_chat_message() {
 #[test]
 fn updates_are_printed_when_they_are_watched() {
     let update = ViewEvent::Update(ambit_client_core::client::event::ObjectUpdated {
-        id: 1,
+        id: ClientObjectId(1),
         t: GameTime::ZERO,
         at: GameTime::ZERO,
         components: Vec::new(),
@@ -489,7 +489,7 @@ fn started(schema: Schema) -> ViewEvent {
 fn enter(own: bool) -> ViewEvent {
     let (t, position) = (GameTime::ZERO, Some(Position::default()));
     ViewEvent::Enter(ObjectEntered {
-        id: 1,
+        id: ClientObjectId(1),
         kind: "avatar".into(),
         own,
         t,

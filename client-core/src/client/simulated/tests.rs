@@ -3,6 +3,7 @@
 use ambit_cubes_physics::{CUBE, GAME, PHYSICS, PLAYER, POSE_FORMAT, component, control};
 use ambit_proto::ids::Alias;
 use ambit_proto::message::Record;
+use ambit_proto::physics::GamePhysics;
 use ambit_proto::pose::{Pose, PoseCoding};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Schema};
 use ambit_proto::space::Position;
@@ -21,7 +22,7 @@ fn a_falling_cube_is_drawn_falling_without_new_poses() {
     let mut harness = SimulatedHarness::new(PosePresentation::Simulated, false);
     harness.enter(CUBE, &falling());
     harness.run_for(300);
-    let seen = harness.replica.get(1).expect("in sight");
+    let seen = harness.replica.get(OBJECT).expect("in sight");
     let (t, drawn) = (ms(harness.now), seen.drawn(ms(harness.now)).expect("it has a pose"));
     let seconds = (harness.now - 1_000 - 150) as f32 / 1_000.0;
     let fallen = 9.81 * seconds * seconds / 2.0;
@@ -39,7 +40,7 @@ fn a_kind_that_is_not_simulated_is_drawn_as_received() {
     assert_eq!(
         harness
             .replica
-            .get(1)
+            .get(OBJECT)
             .and_then(|seen| seen.position(ms(harness.now)))
             .map(|position| position.z),
         Some(8.0)
@@ -80,7 +81,7 @@ fn with_prediction_the_own_cube_responds_at_once() {
         assert_eq!(harness.shown_x() > before + 0.05, predict, "{}", harness.shown_x() - before);
         let drawn = harness
             .replica
-            .get(1)
+            .get(OBJECT)
             .and_then(|seen| seen.drawn(ms(harness.now)))
             .expect("it has a pose");
         assert_eq!(drawn.room_time, ms(harness.now + if predict { 190 } else { 0 }));
@@ -114,7 +115,7 @@ fn kinds_without_physics_are_named_and_drawn_as_received() {
         harness.run_for(300);
         let is_simulated = sync == PosePresentation::Simulated && missing.is_empty();
         assert_eq!(harness.simulated.bodies(), usize::from(is_simulated));
-        let z = harness.replica.get(1).and_then(|seen| seen.position(ms(harness.now)));
+        let z = harness.replica.get(OBJECT).and_then(|seen| seen.position(ms(harness.now)));
         assert_eq!(z.expect("in sight").z < 8.0, is_simulated);
     }
 }
@@ -125,7 +126,7 @@ fn physics_that_come_and_go_take_over_the_known_objects() {
     harness.enter(CUBE, &falling());
     harness.run_for(300);
     assert_eq!(harness.shown_z(), 8.0);
-    harness.set_physics(Some(PHYSICS));
+    harness.set_motion(Some(PHYSICS));
     let since = harness.now;
     harness.run_for(500);
     let seconds = (harness.now - since) as f32 / 1_000.0;
@@ -134,7 +135,7 @@ fn physics_that_come_and_go_take_over_the_known_objects() {
     assert!((shown - fallen).abs() < 0.1, "{shown} instead of {fallen}");
     let missing = harness.simulated.kinds_without_physics();
     assert_eq!((harness.simulated.bodies(), missing), (1, &[][..]));
-    harness.set_physics(None);
+    harness.set_motion(None);
     harness.run_for(100);
     let missing = harness.simulated.kinds_without_physics();
     assert_eq!((harness.simulated.bodies(), missing.len()), (0, 2));
@@ -146,7 +147,7 @@ fn physics_that_come_later_know_where_an_object_rests() {
     let mut harness = SimulatedHarness::with_physics(None, PosePresentation::Simulated);
     harness.enter(PLAYER, &standing());
     harness.run_for(3_000);
-    harness.set_physics(Some(PHYSICS));
+    harness.set_motion(Some(PHYSICS));
     harness.run_for(500);
     assert_eq!(harness.simulated.bodies(), 1);
     assert_eq!((harness.shown_x(), harness.shown_z()), (5.0, 0.5));
@@ -167,7 +168,9 @@ fn an_invalid_map_is_not_simulated() {
     }
 }
 
+/// The only object.
 const ALIAS: Alias = Alias { slot: 3, epoch: 0 };
+const OBJECT: ClientObjectId = ClientObjectId(1);
 
 struct SimulatedHarness {
     rules: Rules,
@@ -206,9 +209,19 @@ impl SimulatedHarness {
             schema: Arc::new(schema(sync)),
             coding: PoseCoding::Auto,
         };
-        let mut replica =
-            Replica::new(rules.schema.clone(), DELAY, rules.tick(), 0, PoseDecoding::Full);
-        let simulated = SimulatedObjects::new(&rules, physics, predict, &mut replica);
+        let mut replica = Replica::new(
+            rules.schema.clone(),
+            DELAY,
+            rules.tick(),
+            ClientObjectId::default(),
+            PoseDecoding::Full,
+        );
+        let simulated = SimulatedObjects::new(
+            &rules,
+            physics.map(SharedMotion::from),
+            Some(predict),
+            &mut replica,
+        );
         SimulatedHarness {
             rules,
             simulated,
@@ -263,8 +276,8 @@ impl SimulatedHarness {
         OwnInput { at: ms(self.now), keys, effect: ms(self.now + 40 + 150), is_confirmed: false }
     }
 
-    fn set_physics(&mut self, physics: Option<GamePhysics>) {
-        self.simulated.set_physics(&self.rules, physics, &mut self.replica);
+    fn set_motion(&mut self, physics: Option<GamePhysics>) {
+        self.simulated.set_motion(&self.rules, physics.map(SharedMotion::from), &mut self.replica);
     }
 
     fn shown_x(&self) -> f32 {
@@ -276,7 +289,7 @@ impl SimulatedHarness {
     }
 
     fn shown(&self) -> Position {
-        let seen = self.replica.get(1).expect("in sight");
+        let seen = self.replica.get(OBJECT).expect("in sight");
         seen.position(ms(self.now)).expect("it has a pose")
     }
 }

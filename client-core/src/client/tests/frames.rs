@@ -19,7 +19,7 @@ fn a_frame_shows_all_objects_at_one_time() {
             frame.objects().map(|object| (object.id(), Some(object.position()))).collect();
         let read = |object: VisibleObject<'_, ()>| (object.id, object.position(t));
         assert_eq!(shown, harness.client.objects().map(read).collect::<Vec<_>>());
-        let walker = frame.object(2).expect("in sight");
+        let walker = frame.object(ClientObjectId(2)).expect("in sight");
         let walked = walker.position().x - 5.0;
         assert!((walked - 0.07 - step as f32 * 0.007 * 10.0).abs() < 0.05, "{walked}");
         assert!(walker.moves() && !walker.is_own());
@@ -40,17 +40,18 @@ fn a_frame_has_the_components_by_name() {
     assert_eq!(avatar.component(5), Some(FrameValue::Text("Zoë")));
     // The values of the next object do not belong to this one.
     assert_eq!(avatar.component(6), None);
-    let walker = frame.object(2).expect("in sight");
+    let walker = frame.object(ClientObjectId(2)).expect("in sight");
     assert_eq!((walker.text("name"), walker.gauge("mana")), (None, None));
 }
 
 #[test]
 fn an_object_that_has_stopped_faces_where_it_walked() {
     let (mut harness, mut frame) = walking();
-    let heading = |frame: &Frame| frame.object(2).expect("in sight").transform().heading();
+    let heading =
+        |frame: &Frame| frame.object(ClientObjectId(2)).expect("in sight").transform().heading();
     frame.update(&mut harness.client, harness.now, harness.now);
     assert!(heading(&frame).abs() < 0.01);
-    let velocity = frame.object(2).expect("in sight").transform().velocity;
+    let velocity = frame.object(ClientObjectId(2)).expect("in sight").transform().velocity;
     assert!((velocity[0] - 10.0).abs() < 0.1, "{velocity:?}");
     let now = harness.room_time();
     let back = path(&[(now, 5.0), (now + ms(500), 0.0)]);
@@ -65,7 +66,7 @@ fn an_object_that_has_stopped_faces_where_it_walked() {
         frame.update(&mut harness.client, harness.now, harness.now);
         assert!((heading(&frame).abs() - std::f32::consts::PI).abs() < 0.01);
     }
-    assert!(!frame.object(2).expect("in sight").moves());
+    assert!(!frame.object(ClientObjectId(2)).expect("in sight").moves());
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn an_update_is_emitted_on_arrival_with_its_future_value() {
     }]);
     let events = harness.events();
     let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
-    assert_eq!((update.id, update.at), (1, at.whole_millis()));
+    assert_eq!((update.id, update.at), (ClientObjectId(1), at.whole_millis()));
     let ComponentValue::Path { position, to: Some((to, _)) } = update.components[0].value else {
         panic!("expected a path")
     };
@@ -139,7 +139,11 @@ fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
     let position = FieldValue::Position(Position::on_ground(2.0, 3.0));
     assert_eq!(
         fields,
-        [("who", FieldValue::Object(1)), ("where", position), ("damage", FieldValue::Number(9))]
+        [
+            ("who", FieldValue::Object(ClientObjectId(1))),
+            ("where", position),
+            ("damage", FieldValue::Number(9))
+        ]
     );
 }
 
@@ -154,11 +158,14 @@ fn an_event_waits_for_the_object_that_it_names() {
     harness.send(&[enter(1, at, 5.0)]);
     harness.advance(ms(70));
     let events = harness.events();
-    assert!(matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1), "{events:?}");
+    assert!(
+        matches!(&events[0], ViewEvent::Enter(enter) if enter.id == ClientObjectId(1)),
+        "{events:?}"
+    );
     let ViewEvent::Event(game_event) = &events[1] else { panic!("{events:?}") };
     assert_eq!(
         (game_event.fields[0].value.clone(), game_event.late),
-        (FieldValue::Object(1), false)
+        (FieldValue::Object(ClientObjectId(1)), false)
     );
 }
 
@@ -256,7 +263,7 @@ fn a_command_names_an_object_by_its_alias() {
     harness.send(&[]);
     assert_eq!(harness.host.commands[0].fields[2], FieldValue::Object(alias(3)));
     for (command, refused) in [
-        (cast(Some(id + 1)), CommandError::NoSuchObject),
+        (cast(Some(ClientObjectId(id.0 + 1))), CommandError::NoSuchObject),
         (walk_to(-1.0, 0.0), CommandError::BadPosition),
         (walk_to(1.0, 1e30), CommandError::BadPosition),
         (walk_to(16_384.0, 90.0), CommandError::BadPosition),
@@ -339,7 +346,13 @@ fn objects_leave_before_the_view_learns_of_the_left_room() {
     );
     let events = harness.events();
     assert!(
-        matches!(events[..2], [ViewEvent::Leave { id: 1, .. }, ViewEvent::Leave { id: 2, .. }]),
+        matches!(
+            events[..2],
+            [
+                ViewEvent::Leave { id: ClientObjectId(1), .. },
+                ViewEvent::Leave { id: ClientObjectId(2), .. }
+            ]
+        ),
         "{events:?}"
     );
     assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));

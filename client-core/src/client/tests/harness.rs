@@ -324,22 +324,22 @@ impl Host {
 }
 
 /// A command of [`schema`] of which only the newest counts.
-pub(super) fn walk_to(x: f32, y: f32) -> GameCommand<u32> {
+pub(super) fn walk_to(x: f32, y: f32) -> GameCommand<ClientObjectId> {
     walk_to_point(Position::on_ground(x, y))
 }
 
 /// The same, at any height.
-pub(super) fn walk_to_point(to: Position) -> GameCommand<u32> {
+pub(super) fn walk_to_point(to: Position) -> GameCommand<ClientObjectId> {
     GameCommand { kind: 0, fields: vec![FieldValue::Position(to)] }
 }
 
 /// A command without fields.
-pub(super) fn rest() -> GameCommand<u32> {
+pub(super) fn rest() -> GameCommand<ClientObjectId> {
     GameCommand { kind: 1, fields: Vec::new() }
 }
 
 /// A command that may name an object.
-pub(super) fn cast(target: Option<u32>) -> GameCommand<u32> {
+pub(super) fn cast(target: Option<ClientObjectId>) -> GameCommand<ClientObjectId> {
     let target = target.map_or(FieldValue::None, FieldValue::Object);
     GameCommand { kind: 2, fields: vec![FieldValue::Choice(0), FieldValue::None, target] }
 }

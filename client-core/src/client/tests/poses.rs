@@ -117,7 +117,7 @@ fn a_client_asks_for_plain_poses_at_each_join_and_reads_them() {
         seed: 1,
         ..ClientConfig::default()
     });
-    for id in [2, 4] {
+    for id in [2, 4].map(ClientObjectId) {
         assert_eq!(harness.asked_coding, 1);
         Walkers::enter(&mut harness);
         for x in [6.0, 7.0] {
@@ -476,6 +476,6 @@ impl Walkers {
 }
 
 /// The client's id of the walker.
-fn walker(harness: &ClientHarness) -> u32 {
+fn walker(harness: &ClientHarness) -> ClientObjectId {
     harness.client.objects().find(|object| !object.is_own()).expect("in sight").id
 }

@@ -27,7 +27,7 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     harness.events();
     harness.break_game_connection();
     let events = harness.events();
-    assert!(matches!(events[0], ViewEvent::Leave { id: 1, .. }));
+    assert!(matches!(events[0], ViewEvent::Leave { id: ClientObjectId(1), .. }));
     assert!(matches!(events[1], ViewEvent::Connection(ConnectionStatus::GameBroken { .. })));
     harness.advance(ms(200));
     let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
@@ -42,7 +42,9 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     let now = harness.room_time();
     harness.send(&[enter(0, now, 5.0)]);
     harness.advance(ms(50));
-    assert!(matches!(&harness.events()[..], [ViewEvent::Enter(enter)] if enter.id == 2));
+    assert!(
+        matches!(&harness.events()[..], [ViewEvent::Enter(enter)] if enter.id == ClientObjectId(2))
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::ids::Alias;
+use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::{PlainPose, Record, end_plain_poses};
 use ambit_proto::pose::{BaselineMode, Level, PoseCoding, SectionHeader, SectionWriter, code};
 use ambit_proto::schema::{Component, Schema};
@@ -188,7 +188,7 @@ fn a_light_replica_acknowledges_no_poses() {
         (harness.emitted(), harness.shown_x(1, 300)),
         (vec!["enter 1 at 5".to_owned()], None)
     );
-    let seen = harness.replica.get(1).expect("in sight");
+    let seen = harness.replica.get(ClientObjectId(1)).expect("in sight");
     assert!(
         !seen.moves(at(300))
             && seen.value("pose", at(300)).is_none()
@@ -201,7 +201,7 @@ fn a_pose_can_be_read_as_position_facing_and_value() {
     let mut harness = ReplicaHarness::new(PoseDecoding::Full);
     harness.enter(1, alias(1, 0), WALKER, 5.0);
     harness.emitted();
-    let seen = harness.replica.get(1).expect("in sight");
+    let seen = harness.replica.get(ClientObjectId(1)).expect("in sight");
     let facing = seen.facing(at(300)).expect("a yaw");
     assert_eq!((facing, seen.yaw(at(300))), (Facing::Yaw(0.0), Some(0.0)));
     assert_eq!(seen.orientation(at(300)), Some([0.0, 0.0, 0.0, 1.0]));
@@ -222,7 +222,9 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     harness.enter(1, alias(1, 0), WALKER, 5.0);
     harness.now = 700;
     harness.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
-    let drawn = |t| harness.replica.get(1).and_then(|seen| seen.drawn(at(t))).expect("drawn");
+    let drawn = |t| {
+        harness.replica.get(ClientObjectId(1)).and_then(|seen| seen.drawn(at(t))).expect("drawn")
+    };
     assert_eq!((drawn(700).position.x, harness.shown_x(1, 700)), (5.0, Some(5.5)));
     let (soon, later) = (drawn(750).position.x, drawn(850).position.x);
     assert!(5.0 < soon && soon < later && later < 5.5, "{soon} {later}");
@@ -294,7 +296,7 @@ impl ReplicaHarness {
     fn new(mode: PoseDecoding) -> Self {
         let (schema, tick) =
             (Arc::new(Schema::example_with_poses()), Duration::from_millis(TICK_MS));
-        let replica = Replica::new(schema, LOCAL_LAG, tick, 0, mode);
+        let replica = Replica::new(schema, LOCAL_LAG, tick, ClientObjectId::default(), mode);
         ReplicaHarness { replica, now: 150, sent: Vec::new() }
     }
 
@@ -390,7 +392,11 @@ impl ReplicaHarness {
     }
 
     fn shown_x(&self, id: u32, t: u64) -> Option<f32> {
-        self.replica.get(id).expect("in sight").position(at(t)).map(|position| position.x)
+        self.replica
+            .get(ClientObjectId(id))
+            .expect("in sight")
+            .position(at(t))
+            .map(|position| position.x)
     }
 
     fn emitted(&mut self) -> Vec<String> {

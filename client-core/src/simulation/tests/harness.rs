@@ -16,7 +16,7 @@ pub(super) const ARENA: Arena = Arena { width_m: 20.0, height_m: 20.0 };
 pub(super) const DELAY: Duration = Duration::from_millis(150);
 /// One-way delay: three frames.
 pub(super) const ONE_WAY_DELAY: Duration = Duration::from_millis(50);
-pub(super) const PLAYER_ID: u32 = 1;
+pub(super) const PLAYER_ID: ClientObjectId = ClientObjectId(1);
 
 /// How the host sends, and the conditions of the path.
 #[derive(Clone, Copy)]
@@ -37,14 +37,14 @@ impl Default for PathConditions {
 struct Datagram {
     arrives: GameTime,
     stamp_frame: u64,
-    poses: Vec<(u32, Pose)>,
+    poses: Vec<(ClientObjectId, Pose)>,
 }
 
 pub(super) struct SimulationHarness {
     pub(super) path: PathConditions,
     rng: Rng,
     pub(super) server: Physics,
-    pub(super) bodies: BTreeMap<u32, BodyId>,
+    pub(super) bodies: BTreeMap<ClientObjectId, BodyId>,
     /// The host's frame: that of its horizon.
     pub(super) frame: u64,
     pub(super) driver: Option<RandomDriver>,
@@ -52,9 +52,9 @@ pub(super) struct SimulationHarness {
     /// The player's flags, with the times from which they are valid.
     flags: Vec<(GameTime, Keymap)>,
     /// The last pose sent of each object, and whether it has arrived.
-    sent_poses: BTreeMap<u32, (Pose, bool)>,
+    sent_poses: BTreeMap<ClientObjectId, (Pose, bool)>,
     in_flight: Vec<Datagram>,
-    truth: VecDeque<(u64, BTreeMap<u32, Pose>)>,
+    truth: VecDeque<(u64, BTreeMap<ClientObjectId, Pose>)>,
     pub(super) client: Simulation,
     received_until: GameTime,
     pub(super) errors: Errors,
@@ -84,7 +84,7 @@ impl SimulationHarness {
         for n in 0..cubes {
             let (x, y) = (f32::from(n % 8), f32::from(n / 8));
             let pose = at_rest(6.3 + x, 6.3 + y, CUBE_EDGE_M / 2.0);
-            bodies.insert(10 + u32::from(n), server.add(CUBE, &pose));
+            bodies.insert(ClientObjectId(10 + u32::from(n)), server.add(CUBE, &pose));
         }
         let mut harness = SimulationHarness {
             path,
@@ -124,19 +124,20 @@ impl SimulationHarness {
         self.sent_poses.clear();
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = u32> + use<> {
+    pub(super) fn ids(&self) -> impl Iterator<Item = ClientObjectId> + use<> {
         self.bodies.keys().copied().collect::<Vec<_>>().into_iter()
     }
 
-    pub(super) fn pick_cube(&self) -> (u32, BodyId) {
-        (30, self.bodies[&30])
+    pub(super) fn pick_cube(&self) -> (ClientObjectId, BodyId) {
+        let id = ClientObjectId(30);
+        (id, self.bodies[&id])
     }
 
     fn room_now(&self) -> GameTime {
         frame_time(self.frame).saturating_sub(DELAY)
     }
 
-    pub(super) fn drawn(&self, id: u32) -> Option<DrawnObject> {
+    pub(super) fn drawn(&self, id: ClientObjectId) -> Option<DrawnObject> {
         self.client.drawing(id)?.at(self.room_now())
     }
 
@@ -268,12 +269,16 @@ impl SimulationHarness {
     fn draw(&mut self) {
         let shown = self.room_now();
         let flags = &self.flags;
-        let keys = |id: u32, _: &SimulatedKind, t: GameTime| {
+        let keys = |id: ClientObjectId, _: &SimulatedKind, t: GameTime| {
             let held = flags.iter().rev().find(|(from, _)| id == PLAYER_ID && *from <= t);
-            held.map_or_else(Keymap::default, |(_, keys)| *keys)
+            held.map_or_else(Keymap::default, |(_, keys)| *keys).into()
         };
         let presses = PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick());
-        let ahead = PredictionTarget { horizon: shown + ONE_WAY_DELAY + DELAY, presses: &presses };
+        let ahead = PredictionTarget {
+            horizon: shown + ONE_WAY_DELAY + DELAY,
+            presses: &presses,
+            acts_before: Duration::ZERO,
+        };
         let times =
             SimulationTime { shown, received_until: self.received_until, rtt: 2 * ONE_WAY_DELAY };
         self.client.advance(times, self.predict.then_some(&ahead), &keys);

@@ -188,7 +188,7 @@ fn candidates_and_known_names_are_bounded() {
     let mut known = known();
     for id in 0..1_000 {
         known.handle_event(&chat(id, &format!("player{id}")));
-        known.objects.push(ObjectName { id: 1_000 + id, label: "orc".into() });
+        known.objects.push(ObjectName { id: ClientObjectId(1_000 + id), label: "orc".into() });
     }
     assert_eq!(known.players.len(), MAX_KNOWN);
     assert_eq!(texts("kick ", 5, &known).len(), MAX_CANDIDATES);
@@ -246,7 +246,7 @@ fn known() -> KnownNames {
     });
     known.schema = Some(Arc::new(schema));
     known.objects = [(7, "avatar bob"), (12, "stone")]
-        .map(|(id, label)| ObjectName { id, label: label.into() })
+        .map(|(id, label)| ObjectName { id: ClientObjectId(id), label: label.into() })
         .into();
     known
 }

@@ -18,14 +18,14 @@ impl WebClient {
             let message = format!("the physics module is one of the game {}", physics.game);
             return Err(refuse(&message));
         }
-        self.client.set_physics(time(now), game, Some(physics));
+        self.client.set_motion(time(now), game, Some(physics.into()));
         self.collect(time(now));
         Ok(())
     }
 
     /// Draws games of this name between the host's poses from now on.
     pub fn remove_physics(&mut self, now: f64, game: &str) {
-        self.client.set_physics(time(now), game, None);
+        self.client.set_motion(time(now), game, None);
         self.collect(time(now));
     }
 }

@@ -33,14 +33,17 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         let message = format!("a game has at most {MAX_AXES} axes and angles");
         return Err(error(&beyond.ident, message));
     }
-    let (names, declarations): (Vec<_>, Vec<_>) =
-        read.into_iter().map(|control| (control.name, control.declaration)).unzip();
+    let names = read.iter().map(|control| &control.name);
+    let declarations = read.iter().map(|control| &control.declaration);
+    let axes = read.iter().map(|control| &control.axis);
     let idents: Vec<_> = item.variants.iter().map(|variant| &variant.ident).collect();
     let indices: Vec<_> = (0_u8..).take(idents.len()).collect();
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Controls for #controls {
             const NAMES: &'static [&'static str] = &[#(#names),*];
+            const AXES: &'static [::core::option::Option<::ambit::__private::AxisKind>] =
+                &[#(#axes),*];
 
             fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlSpec> {
                 ::std::vec![#(#declarations),*]
@@ -65,6 +68,8 @@ struct ReadControl {
     ident: Ident,
     name: String,
     is_axis: bool,
+    /// Its kind, as an `Option`.
+    axis: TokenStream,
     declaration: TokenStream,
 }
 
@@ -126,7 +131,7 @@ fn read(variant: &Variant) -> Result<ReadControl> {
             axis: #axis,
         }
     };
-    Ok(ReadControl { ident: variant.ident.clone(), name, is_axis, declaration })
+    Ok(ReadControl { ident: variant.ident.clone(), name, is_axis, axis, declaration })
 }
 
 /// `is_other` says that it has an option of what is held or pressed.

@@ -144,7 +144,7 @@ impl Declaration {
                 type Parameters = #settings;
                 const HAS_TIMERS: bool = #has_timers;
 
-                fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
+                fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind> {
                     ::std::vec![#(#kind_declarations),*]
                 }
 
@@ -175,7 +175,7 @@ impl Declaration {
             type Parameters = #settings;
             const HAS_TIMERS: bool = false;
 
-            fn kinds() -> ::std::vec::Vec<::ambit::__private::ObjectKind> {
+            fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind> {
                 ::core::unreachable!()
             }
 

@@ -37,6 +37,7 @@ struct KindOptions {
     name: Option<LitStr>,
     is_room_wide: bool,
     is_simulated: bool,
+    is_steered: bool,
     interest: Option<TokenStream>,
     freshness: Vec<(Ident, Expr)>,
     look: Vec<(Ident, TokenStream)>,
@@ -247,15 +248,23 @@ impl KindOptions {
                 self.name = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("simulated") {
                 self.is_simulated = true;
+            } else if meta.path.is_ident("steered") {
+                self.is_steered = true;
             } else if meta.path.is_ident("room_wide") {
                 self.is_room_wide = true;
             } else {
-                return Err(unknown_option(&meta, "`name = \"...\"`, `simulated`, `room_wide`"));
+                let known = "`name = \"...\"`, `simulated`, `steered`, `room_wide`";
+                return Err(unknown_option(&meta, known));
             }
             Ok(())
         })?;
-        if self.is_simulated && self.is_room_wide {
+        if (self.is_simulated || self.is_steered) && self.is_room_wide {
             let message = "what is room-wide has no place, so clients cannot simulate it";
+            return Err(error(attribute, message));
+        }
+        if self.is_simulated && self.is_steered {
+            let message = "`simulated` objects move by the physics of the game, `steered` ones by \
+                           `Steer::steer`: a kind is one of both";
             return Err(error(attribute, message));
         }
         Ok(())
@@ -403,7 +412,17 @@ fn declaration(
         || quote!(::core::option::Option::None),
         |radii| quote!(::core::option::Option::Some(#radii)),
     );
-    let presentation = if options.is_simulated { quote!(Simulated) } else { quote!(Interpolated) };
+    let presentation = match (options.is_simulated, options.is_steered) {
+        (true, _) => quote!(Simulated),
+        (_, true) => quote!(Steered),
+        _ => quote!(Interpolated),
+    };
+    let steering = options.is_steered.then(|| {
+        quote_spanned! { kind.span() =>
+            const STEER: ::core::option::Option<::ambit::steering::SteerFunction> =
+                ::core::option::Option::Some(::ambit::steering::function_of::<#kind>());
+        }
+    });
     let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
     let look = options.look.iter().map(|(name, value)| {
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
@@ -424,6 +443,7 @@ fn declaration(
         impl ::ambit::Kind for #kind {
             type Ref<'w> = #reader<'w>;
             type Mut<'w> = #editor<'w>;
+            #steering
 
             fn into_components(
                 self,

@@ -107,6 +107,7 @@ pub(crate) fn of_parameters(input: &DeriveInput) -> TokenStream {
 pub(crate) fn of_controls(input: &DeriveInput) -> TokenStream {
     let items = quote! {
         const NAMES: &'static [&'static str] = &[];
+        const AXES: &'static [::core::option::Option<::ambit::__private::AxisKind>] = &[];
 
         fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlSpec> {
             ::core::unreachable!()

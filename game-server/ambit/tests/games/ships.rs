@@ -32,12 +32,26 @@ enum Key {
 }
 
 #[derive(Kind)]
+#[kind(steered)]
 #[look(glyph = 'A', shape = arrow, size = 3.0, label = name)]
 #[interest(inner = 21, outer = 22)]
 struct Ship {
-    /// The heading is read back each tick, so its grid is fine: a tenth of a degree.
+    /// Clients fly on from it, so its grid is fine: 4 mm, a tenth of a degree.
     pose: YawPose<256, 12>,
     name: Text<24>,
+}
+
+/// How a ship flies, at the server and in its player's client.
+impl Steer for Ship {
+    type SteeredBy = Key;
+
+    fn steer(ship: &mut Movement, held: Held<Key>, terrain: Terrain<'_>, dt: f32) {
+        let push = held.axis(Key::Throttle) - 0.2;
+        let speed = (ship.speed() + push * 15.0 * dt).clamp(0.0, TOP_SPEED);
+        ship.yaw += held.between(Key::TurnLeft, Key::TurnRight) * 2.5 * dt;
+        ship.at = terrain.nearest_on_map(along(ship.at, ship.yaw, speed * dt));
+        ship.set_speed(speed);
+    }
 }
 
 #[derive(Kind)]
@@ -71,6 +85,7 @@ enum Timer {
 #[declare(kinds(Ship, Missile, Score), events(Fired), sounds(Bang))]
 #[declare(timer = Timer, controls = Key)]
 struct Ships {
+    movements: BTreeMap<PlayerId, Movement>,
     /// Missiles in flight, and who fired them.
     missiles: BTreeMap<Id<Missile>, PlayerId>,
 }
@@ -86,28 +101,24 @@ impl Game for Ships {
         let name: Text<24> = newcomer.name.into();
         world.spawn_row(newcomer.id, Score { name: name.clone(), points: 0.into() });
         let at = Position::on_ground(20.0 + 30.0 * newcomer.id.0 as f32, 100.0);
+        self.movements.insert(newcomer.id, Movement::at_rest(at, 0.0));
         world.spawn(Ship { pose: YawPose::at(at), name })
     }
 
-    fn step(&mut self, world: &mut World<Self>, dt: Duration) {
+    fn leave(&mut self, _: &mut World<Self>, player: Player<'_, Self>) {
+        self.movements.remove(&player.id());
+    }
+
+    fn step(&mut self, world: &mut World<Self>, _: Duration) {
         self.find_hits(world);
         let players: Vec<PlayerId> = world.players().map(Player::id).collect();
         for player in players {
-            let holds = |key| f32::from(u8::from(world.pressed(player, key)));
-            let turn = holds(Key::TurnLeft) - holds(Key::TurnRight);
-            let push = world.axis(player, Key::Throttle) - 0.2;
-            let fires = world.just_pressed(player, Key::Fire);
             let Some(ship) = world.player(player).map(Player::avatar) else { continue };
-            let Some(pose) = world.get(ship).map(|ship| ship.pose()) else { continue };
-            let seconds = dt.as_secs_f32();
-            let yaw = pose.yaw() + turn * 2.5 * seconds;
-            let speed = (pose.speed() + push * 15.0 * seconds).clamp(0.0, TOP_SPEED);
-            let to = world.nearest_on_map(along(pose.position(), yaw, speed * seconds));
-            if let Some(mut editor) = world.edit(ship) {
-                editor.pose().set(to, yaw, speed);
-            }
-            if fires {
-                self.fire(world, player, ship, to, yaw);
+            let Some(movement) = self.movements.get_mut(&player) else { continue };
+            world.steer(ship, movement, world.held(player));
+            let Movement { at, yaw, .. } = *movement;
+            if world.just_pressed(player, Key::Fire) {
+                self.fire(world, player, ship, at, yaw);
             }
         }
     }

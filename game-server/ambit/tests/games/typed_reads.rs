@@ -1,6 +1,6 @@
 //! Clients that know the game read its kinds and events as types.
 
-use ambit::message::TypedEvent as _;
+use ambit::message::{TypedEvent as _, TypedId as _};
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};
 use ambit_client_core::client::event::GameEvent;
@@ -108,14 +108,17 @@ fn a_client_reads_an_event_with_the_types_of_its_fields() {
     let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
     let to = Some(runner(&room, 1));
     wave(&mut room, to);
-    let number = |client, own: bool| {
+    let known_as = |client, own: bool| {
         let seen = room.sees(client).into_iter().find(|seen| seen.own == own);
-        u64::from(seen.expect("both are in sight").id)
+        seen.expect("both are in sight").id
     };
     for (client, is_ann) in [(ann, true), (bob, false)] {
         let waved = waves(&room, client).pop().expect("an event");
-        let (by, to) = (number(client, is_ann), number(client, !is_ann));
-        assert_eq!((waved.by.object().0, waved.to.map(|to| to.object().0)), (by, Some(to)));
+        let (by, to) = (known_as(client, is_ann), known_as(client, !is_ann));
+        assert_eq!(
+            (waved.by.client_object_id(), waved.to.and_then(Id::client_object_id)),
+            (Some(by), Some(to))
+        );
         assert_eq!((waved.mood, waved.loudly, waved.times), (Mood::Sad, true, 3));
         assert_eq!((waved.at, &*waved.words), (Position::on_ground(3.0, 4.0), "hello"));
     }

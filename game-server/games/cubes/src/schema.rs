@@ -133,7 +133,7 @@ pub(super) fn set_key_flags(
 pub(super) fn pose_to_send(sync: PosePresentation, pose: Pose) -> Pose {
     match sync {
         PosePresentation::Simulated => pose,
-        PosePresentation::Interpolated => {
+        PosePresentation::Interpolated | PosePresentation::Steered => {
             let velocities = (!pose.flag).then(|| POSE_FORMAT.velocities(&pose));
             SNAPSHOT_POSE_FORMAT.moving(
                 POSE_FORMAT.position(&pose),
@@ -147,6 +147,6 @@ pub(super) fn pose_to_send(sync: PosePresentation, pose: Pose) -> Pose {
 fn format(sync: PosePresentation) -> PoseFormat {
     match sync {
         PosePresentation::Simulated => POSE_FORMAT,
-        PosePresentation::Interpolated => SNAPSHOT_POSE_FORMAT,
+        PosePresentation::Interpolated | PosePresentation::Steered => SNAPSHOT_POSE_FORMAT,
     }
 }

@@ -1,7 +1,6 @@
-//! How ships and missiles move, and what hits what.
+//! Obstacles, missiles, and what hits what.
 //!
-//! A ship turns, and flies where its nose points. Walls, asteroids and the map's border stop it. A
-//! missile is a straight path that is known when it is fired; what it hits is found out tick by
+//! A missile is a straight path that is known when it is fired; what it hits is found out tick by
 //! tick, in the order of time. Cost: ships, missiles, and what is near them.
 
 use std::f32::consts::TAU;
@@ -10,37 +9,13 @@ use ambit::contact::first_contact;
 use ambit::prelude::*;
 use ambit::statics::Obstacle;
 
-use crate::tables::TABLES;
-use crate::{ASTEROID, Bang, Boom, Fired, Hit, Missile, Ship, ShipControl, ShooterTimer, WALL};
+use crate::{ASTEROID, Bang, Boom, Fired, Hit, Missile, Ship, ShooterTimer, TABLES, WALL};
 use crate::{Craft, Shooter, ShooterWorld};
 
 /// The height of walls and asteroids: nothing flies over them.
 const HEIGHT_M: f32 = 4.0;
 /// Attempts to find a free place.
 const TRIES: u32 = 64;
-
-/// What a craft's player or pilot holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Helm {
-    pub(crate) left: bool,
-    pub(crate) right: bool,
-    pub(crate) accelerates: bool,
-    pub(crate) brakes: bool,
-    pub(crate) fires: bool,
-}
-
-impl Helm {
-    pub(crate) fn of_player(world: &ShooterWorld, player: PlayerId) -> Self {
-        let holds = |control| world.pressed(player, control);
-        Self {
-            left: holds(ShipControl::TurnLeft),
-            right: holds(ShipControl::TurnRight),
-            accelerates: holds(ShipControl::Accelerate),
-            brakes: holds(ShipControl::Brake),
-            fires: holds(ShipControl::Fire),
-        }
-    }
-}
 
 /// The direction of a heading, of length 1.
 pub(crate) fn direction(yaw: f32) -> Position {
@@ -93,53 +68,26 @@ pub(crate) fn free_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
     place
 }
 
-/// Moves a ship by what its helm says.
-pub(crate) fn fly(world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft, dt: f32) {
-    let table = &TABLES.ship;
-    let helm = craft.helm;
-    let turn = f32::from(i8::from(helm.left) - i8::from(helm.right));
-    craft.yaw = wrapped(craft.yaw + turn * table.turn_rad_per_s * dt);
-    let change = if helm.accelerates { table.acceleration_m_per_s2 } else { 0.0 }
-        - if helm.brakes { table.braking_m_per_s2 } else { 0.0 }
-        - table.drag_m_per_s2;
-    craft.speed = (craft.speed + change * dt).clamp(0.0, table.top_speed_m_per_s);
-    if craft.speed > 0.0 {
-        let wanted = along(craft.at, craft.yaw, craft.speed * dt);
-        let wanted = world.end_on_map(craft.at, wanted);
-        let way = craft.at.ground_distance(wanted);
-        let free = world.statics().sweep(craft.at, wanted, table.radius_m);
-        let next = along(craft.at, craft.yaw, free.min(way));
-        let is_stopped = free < way || way < craft.speed * dt * 0.5;
-        if is_stopped {
-            craft.speed *= table.bump_keeps;
-        } else {
-            craft.at = next;
-        }
-    }
-    if let Some(mut editor) = world.edit(ship) {
-        editor.pose().set(craft.at, craft.yaw, craft.speed);
-    }
-}
-
 impl Shooter {
     /// Fires a missile if the ship is ready.
     pub(crate) fn fire(&mut self, world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft) {
         let now = world.now();
-        if !craft.helm.fires || now < craft.ready_at || !self.is_playing() {
+        if now < craft.ready_at || !self.is_playing() {
             return;
         }
+        let Movement { at, yaw, .. } = craft.movement;
         let table = &TABLES.missile;
         craft.ready_at = now + Duration::from_secs_f32(table.reload_s);
         craft.shots += 1;
         let free = |from, metres: f32| {
-            world.statics().cast_ray(from, direction(craft.yaw), metres).unwrap_or(metres)
+            world.statics().cast_ray(from, direction(yaw), metres).unwrap_or(metres)
         };
-        if free(craft.at, table.nose_m) < table.nose_m {
+        if free(at, table.nose_m) < table.nose_m {
             // Into the wall before its nose.
             return;
         }
-        let nose = world.end_on_map(craft.at, along(craft.at, craft.yaw, table.nose_m));
-        let end = world.end_on_map(nose, along(nose, craft.yaw, free(nose, table.range_m)));
+        let nose = world.end_on_map(at, along(at, yaw, table.nose_m));
+        let end = world.end_on_map(nose, along(nose, yaw, free(nose, table.range_m)));
         let missile = world.spawn(Missile { path: Path::at(nose) });
         let arrival = world
             .edit(missile)

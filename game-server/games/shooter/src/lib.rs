@@ -2,14 +2,14 @@
 //!
 //! Ships turn, accelerate, brake and fire missiles. A hit gives the shooter two points and costs
 //! the other one. Who reaches the goal wins the round; all players have the table. Pilots of the
-//! server fly where players are missing. The numbers are in `tables.json`.
+//! server fly where players are missing. The numbers are in
+//! `kinds/src/tables.json`.
 //!
 //! It is the example of a game that is steered by keys, with a room-wide table. Source:
 //! "Optimisation des échanges de données" (a shooter for action games).
 
 mod flight;
 mod pilots;
-mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 
 use ambit::prelude::*;
 
-use self::flight::Helm;
+use ambit_shooter_kinds::tables::TABLES;
+
 use self::pilots::Course;
-use self::tables::TABLES;
 
 pub use ambit_shooter_kinds::{
-    Bang, Boom, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl,
+    Bang, Boom, Fired, Hit, Match, Missile, RoundOver, STEERING, Score, Ship, ShipControl,
 };
 
 type ShooterWorld = World<Shooter>;
@@ -80,10 +80,7 @@ pub(crate) struct Craft {
     player: Option<PlayerId>,
     row: Id<Score>,
     team: u8,
-    at: Position,
-    yaw: f32,
-    speed: f32,
-    helm: Helm,
+    movement: Movement,
     course: Course,
     /// When it can fire again.
     ready_at: GameTime,
@@ -149,10 +146,7 @@ impl Shooter {
             player,
             row,
             team,
-            at,
-            yaw: flight::wrapped(yaw),
-            speed: 0.0,
-            helm: Helm::default(),
+            movement: Movement::at_rest(at, yaw),
             course: Course::default(),
             ready_at: world.now(),
             shots: 0,
@@ -277,8 +271,10 @@ impl Shooter {
 }
 
 impl Game for Shooter {
-    const INFO: GameInfo =
-        GameInfo::new("shooter", "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.");
+    const INFO: GameInfo = GameInfo::new(
+        ambit_shooter_kinds::GAME,
+        "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.",
+    );
     const SCENERY: Scenery =
         Scenery::new().camera(Camera::Above).ground(0x18_1c26).obstacles(&[ASTEROID, WALL]);
     type Avatar = Ship;
@@ -350,21 +346,23 @@ impl Game for Shooter {
         }
     }
 
-    fn step(&mut self, world: &mut ShooterWorld, dt: Duration) {
+    fn step(&mut self, world: &mut ShooterWorld, _: Duration) {
         self.find_hits(world);
         let ships: Vec<Id<Ship>> = self.crafts.keys().copied().collect();
         for ship in ships {
             let Some(mut craft) = self.crafts.get(&ship).cloned() else { continue };
-            craft.helm = if let Some(player) = craft.player {
-                Helm::of_player(world, player)
+            let held = if let Some(player) = craft.player {
+                world.held(player)
             } else {
                 let mut course = craft.course;
-                let helm = self.pilot(world, ship, &craft, &mut course);
+                let held = self.pilot(world, ship, &craft, &mut course);
                 craft.course = course;
-                helm
+                held
             };
-            flight::fly(world, ship, &mut craft, dt.as_secs_f32());
-            self.fire(world, ship, &mut craft);
+            world.steer(ship, &mut craft.movement, held);
+            if held.is_down(ShipControl::Fire) {
+                self.fire(world, ship, &mut craft);
+            }
             self.crafts.insert(ship, craft);
         }
         let second = |time: GameTime| time.micros() / 1_000_000;

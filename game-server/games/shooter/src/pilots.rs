@@ -7,9 +7,8 @@
 use ambit::prelude::*;
 
 use crate::Ship;
-use crate::flight::{Helm, along, direction, free_place, wrapped};
-use crate::tables::TABLES;
-use crate::{Craft, Shooter, ShooterWorld};
+use crate::flight::{along, direction, free_place, wrapped};
+use crate::{Craft, ShipControl, Shooter, ShooterWorld, TABLES};
 
 /// What a pilot has in mind.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -27,38 +26,41 @@ impl Shooter {
         ship: Id<Ship>,
         craft: &Craft,
         course: &mut Course,
-    ) -> Helm {
+    ) -> Held<ShipControl> {
         let table = &TABLES.pilot;
+        let Movement { at, yaw, .. } = craft.movement;
         if let Some(clear_yaw) = way_out(world, craft) {
-            let turn = wrapped(clear_yaw - craft.yaw);
-            return Helm { left: turn > 0.0, right: turn <= 0.0, brakes: true, ..Helm::default() };
+            let turn = wrapped(clear_yaw - yaw);
+            let side = if turn > 0.0 { ShipControl::TurnLeft } else { ShipControl::TurnRight };
+            return Held::keys([side, ShipControl::Brake]);
         }
         let target = self.nearest_opponent(world, ship, craft);
         let aim = if let Some(target) = target {
             let error = (world.rng().f32() - 0.5) * 2.0 * table.aim_error_rad;
-            bearing(craft.at, lead(craft.at, target)) + error
+            bearing(at, lead(at, target)) + error
         } else {
-            if world.now() >= course.until || craft.at.ground_distance(course.to) < 10.0 {
+            if world.now() >= course.until || at.ground_distance(course.to) < 10.0 {
                 course.to = free_place(world, TABLES.ship.radius_m);
                 course.until = world.now() + Duration::from_secs_f32(table.roams_for_s);
             }
-            bearing(craft.at, course.to)
+            bearing(at, course.to)
         };
-        let turn = wrapped(aim - craft.yaw);
+        let turn = wrapped(aim - yaw);
         let dead = TABLES.ship.turn_rad_per_s * 0.03;
         let fires = target.is_some_and(|target| {
             turn.abs() < table.fires_within_rad
-                && craft.at.ground_distance(target.at) < table.fires_within_m
+                && at.ground_distance(target.movement.at) < table.fires_within_m
         });
         // Near a target it keeps a distance.
-        let is_close = target.is_some_and(|target| craft.at.ground_distance(target.at) < 25.0);
-        Helm {
-            left: turn > dead,
-            right: turn < -dead,
-            accelerates: !is_close && turn.abs() < 1.0,
-            brakes: is_close && craft.speed > 8.0,
-            fires,
-        }
+        let is_close = target.is_some_and(|target| at.ground_distance(target.movement.at) < 25.0);
+        let holds = [
+            (ShipControl::TurnLeft, turn > dead),
+            (ShipControl::TurnRight, turn < -dead),
+            (ShipControl::Accelerate, !is_close && turn.abs() < 1.0),
+            (ShipControl::Brake, is_close && craft.movement.speed() > 8.0),
+            (ShipControl::Fire, fires),
+        ];
+        Held::keys(holds.into_iter().filter_map(|(control, holds)| holds.then_some(control)))
     }
 
     fn nearest_opponent(
@@ -71,7 +73,7 @@ impl Shooter {
         let seen = self.crafts.iter().filter(|&(&other, it)| {
             other != ship && is_opponent(it) && self.sees(world, ship, other.object(), Sight::New)
         });
-        let distance = |it: &Craft| craft.at.ground_distance(it.at);
+        let distance = |it: &Craft| craft.movement.at.ground_distance(it.movement.at);
         seen.map(|(_, it)| it).min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 }
@@ -83,21 +85,23 @@ fn bearing(from: Position, to: Position) -> f32 {
 
 /// Where a missile that is fired now would meet the target, if that flies straight on.
 fn lead(from: Position, target: &Craft) -> Position {
-    let seconds = from.ground_distance(target.at) / TABLES.missile.speed_m_per_s;
-    along(target.at, target.yaw, target.speed * seconds)
+    let Movement { at, yaw, .. } = target.movement;
+    let seconds = from.ground_distance(at) / TABLES.missile.speed_m_per_s;
+    along(at, yaw, target.movement.speed() * seconds)
 }
 
 /// The heading of the freer side, if there is a wall or the border ahead.
 fn way_out(world: &ShooterWorld, craft: &Craft) -> Option<f32> {
     let ahead = TABLES.pilot.looks_ahead_m;
+    let Movement { at, yaw, .. } = craft.movement;
     let free = |yaw: f32| {
-        let end = along(craft.at, yaw, ahead);
-        let wall = world.statics().cast_ray(craft.at, direction(yaw), ahead).unwrap_or(ahead);
-        wall.min(craft.at.ground_distance(world.nearest_on_map(end)))
+        let end = along(at, yaw, ahead);
+        let wall = world.statics().cast_ray(at, direction(yaw), ahead).unwrap_or(ahead);
+        wall.min(at.ground_distance(world.nearest_on_map(end)))
     };
-    if free(craft.yaw) >= ahead * 0.9 {
+    if free(yaw) >= ahead * 0.9 {
         return None;
     }
-    let (left, right) = (craft.yaw + 1.2, craft.yaw - 1.2);
+    let (left, right) = (yaw + 1.2, yaw - 1.2);
     Some(if free(left) >= free(right) { left } else { right })
 }

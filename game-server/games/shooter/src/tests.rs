@@ -6,8 +6,9 @@ use ambit::prelude::*;
 use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
-use crate::tables::TABLES;
-use crate::{ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, WALL};
+use crate::{
+    ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, TABLES, WALL,
+};
 
 type Room = TestRoom<Shooter>;
 
@@ -26,7 +27,7 @@ fn put(room: &mut Room, client: TestClient, at: Position, yaw: f32) {
     room.edit(|world, game| {
         let ship = world.player(player).expect("the player is in the room").avatar();
         let craft = game.crafts.get_mut(&ship).expect("each player has a ship");
-        (craft.at, craft.yaw, craft.speed) = (at, yaw, 0.0);
+        craft.movement = Movement::at_rest(at, yaw);
     });
     room.run(100.millis());
 }

@@ -16,5 +16,6 @@ pub mod gate;
 pub mod registry;
 pub mod sight;
 pub mod sound;
-pub mod statics;
 pub mod world;
+
+pub use ambit_steering::statics;

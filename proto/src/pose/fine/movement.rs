@@ -18,12 +18,12 @@ const LEVEL: [f32; 4] = [2.5, 2.5, 3.0, 5.0];
 
 /// A displacement and a rotation, in [`UNITS_PER_METRE`] and [`TURN_UNITS`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Movement {
+pub(super) struct RecentMovement {
     pub(super) displacement: Vector,
     pub(super) turn: Vector,
 }
 
-impl Movement {
+impl RecentMovement {
     fn between(from: FloatPose, to: FloatPose, by: f32) -> Self {
         Self {
             displacement: scale(sub(to.at, from.at), by),
@@ -38,13 +38,13 @@ pub(super) struct MovementHistory {
     /// Its newest acknowledged pose.
     pub(super) baseline: FloatPose,
     /// Its movement over each span.
-    pub(super) own: [Movement; 4],
+    pub(super) own: [RecentMovement; 4],
     /// Its movement relative to the reference over each span, as seen from the reference now.
-    pub(super) slip: [Movement; 4],
+    pub(super) slip: [RecentMovement; 4],
     /// Its movement until now if it moves rigidly with the reference.
-    pub(super) rigid: Movement,
+    pub(super) rigid: RecentMovement,
     /// The reference's movement until now, and before over the shortest and the longest span.
-    pub(super) reference: [Movement; 3],
+    pub(super) reference: [RecentMovement; 3],
     /// From where it would then be to the reference, and this distance in metres.
     pub(super) inwards: Vector,
     pub(super) metres: f32,
@@ -94,12 +94,12 @@ impl MovementHistory {
         let support_now = support(baseline.turn);
         let mut movement = Self {
             baseline,
-            own: [Movement::default(); 4],
-            slip: [Movement::default(); 4],
-            rigid: carried.map_or_else(Movement::default, |carried| {
-                Movement::between(baseline, carried, 1.0)
+            own: [RecentMovement::default(); 4],
+            slip: [RecentMovement::default(); 4],
+            rigid: carried.map_or_else(RecentMovement::default, |carried| {
+                RecentMovement::between(baseline, carried, 1.0)
             }),
-            reference: [Movement::default(); 3],
+            reference: [RecentMovement::default(); 3],
             inwards: [0.0; 3],
             metres: 9.0,
             half_edge,
@@ -112,9 +112,9 @@ impl MovementHistory {
             let aged = &known.history[pick];
             let there = to_float_pose(aged);
             let by = newest.age_us as f32 / (aged.age_us - newest.age_us).max(1) as f32;
-            movement.own[span] = Movement::between(there, baseline, by);
+            movement.own[span] = RecentMovement::between(there, baseline, by);
             if let (Some(carried), Some(there)) = (carried, reference.carry(aged.age_us, there)) {
-                movement.slip[span] = Movement::between(there, carried, by);
+                movement.slip[span] = RecentMovement::between(there, carried, by);
             }
             if movement.is_supported {
                 let rise =
@@ -123,7 +123,7 @@ impl MovementHistory {
             }
         }
         if let Turning::Yaw { .. } = known.format.turn {
-            movement.own = [Movement {
+            movement.own = [RecentMovement {
                 displacement: conversion::heading_displacement(known, newest),
                 ..movement.own[0]
             }; 4];
@@ -145,13 +145,14 @@ impl MovementHistory {
         };
         self.inwards = sub(now.at, add(self.baseline.at, self.rigid.displacement));
         self.metres = length(self.inwards) * (1.0 / UNITS_PER_METRE);
-        self.reference[0] = Movement::between(then, now, 1.0);
+        self.reference[0] = RecentMovement::between(then, now, 1.0);
         for (movement, pick) in
             self.reference[1..].iter_mut().zip([picks[0], picks[3]]).filter(|(_, pick)| *pick > 0)
         {
             let span = (history[pick].age_us - history[0].age_us).max(1);
             if let Some(before) = reference.then(history[pick].age_us) {
-                *movement = Movement::between(before, then, history[0].age_us as f32 / span as f32);
+                *movement =
+                    RecentMovement::between(before, then, history[0].age_us as f32 / span as f32);
             }
         }
     }

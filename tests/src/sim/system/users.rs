@@ -10,6 +10,7 @@ use ambit_client_core::client::{Client, ClientOutput};
 use ambit_client_core::replica::PoseDecoding;
 use ambit_proto::control::game::ClientToGame;
 use ambit_proto::control::world::ClientToWorld;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
@@ -55,7 +56,8 @@ impl System {
 
     /// Adds a user with this client configuration, and with the physics of the shipped games.
     pub fn add_user_with(&mut self, mut config: ClientConfig, impairment: &Impairment) -> usize {
-        config.physics.push(ambit_cubes_physics::PHYSICS);
+        config.motions.push(ambit_cubes_physics::PHYSICS.into());
+        config.motions.push(ambit_shooter_kinds::STEERING.into());
         let number = self.users.len();
         let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(2 * number as u64);
         let path = |seed: u64| NetworkPath::new(&Impairment { seed, ..*impairment });
@@ -97,7 +99,7 @@ impl System {
     }
 
     /// Sends a command to the game.
-    pub fn act(&mut self, user: usize, command: &GameCommand<u32>) {
+    pub fn act(&mut self, user: usize, command: &GameCommand<ClientObjectId>) {
         self.with_client(user, |client, now| {
             // Outside a game the client refuses the command. Scripts may ignore that.
             let _ = client.act(now, command);

@@ -1,15 +1,27 @@
-//! What clients know of the game `shooter`: its kinds, events, sounds and controls.
+//! What clients know of the game `shooter`: its kinds, events, sounds and controls, and how a ship
+//! flies.
 //!
 //! Server and clients share this crate; it compiles neither the rules nor a room.
 
 use ambit::prelude::*;
 
+mod flight;
+pub mod tables;
+
+/// The name of the game.
+pub const GAME: &str = "shooter";
+
+/// What clients register to fly their own ships without a wait.
+pub const STEERING: Steering =
+    Steering::of::<Ship>(GAME, <Ship as ambit::message::TypedKind>::NAME);
+
 /// A ship of a player or a pilot.
 #[derive(Kind)]
+#[kind(steered)]
 #[look(glyph = 'A', shape = arrow, colour = 0x60_c0ff, size = 3.0, label = name)]
 pub struct Ship {
-    /// It flies where its nose points.
-    pub pose: YawPose<64, 8>,
+    /// It flies where its nose points. Fine enough for a client to fly on from it.
+    pub pose: YawPose<256, 12>,
     /// Of the player or the pilot.
     pub name: Text<24>,
     /// It was hit just now, and cannot be hit.

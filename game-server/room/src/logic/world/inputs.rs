@@ -1,6 +1,6 @@
 //! The players' controls, for a game to query.
 
-use ambit_proto::axes::{AxisKind, MAX_AXES};
+use ambit_proto::axes::{Axes, AxisKind, MAX_AXES};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
@@ -63,8 +63,12 @@ impl World {
             let name = spec.map_or_else(|| control.to_string(), |spec| spec.name.clone());
             panic!("the control {name:?} is not declared as an axis or an angle");
         };
-        let axes = self.controls.get(&player).map(HeldControls::axes).unwrap_or_default();
-        kind.value_of(axes.0[axis])
+        kind.value_of(self.axes(player).0[axis])
+    }
+
+    /// The axes of a player at this tick, in the order of their declaration.
+    pub fn axes(&self, player: PlayerId) -> Axes {
+        self.controls.get(&player).map(HeldControls::axes).unwrap_or_default()
     }
 }
 

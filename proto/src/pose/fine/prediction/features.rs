@@ -1,7 +1,7 @@
 //! The features of a prediction, in the order of their weights.
 
 use super::PositionFeatures;
-use crate::pose::fine::movement::{Movement, MovementHistory};
+use crate::pose::fine::movement::{MovementHistory, RecentMovement};
 use crate::pose::fine::neighbours::NeighbourMeans;
 use crate::pose::fine::state::FineState;
 use crate::pose::fine::vector::{Vector, add, dot, length, log2, scale, sub};
@@ -63,7 +63,7 @@ pub(super) fn spread_features(
     around: &NeighbourMeans,
     flag: bool,
     index: usize,
-    part: impl Fn(&Movement) -> Vector,
+    part: impl Fn(&RecentMovement) -> Vector,
 ) -> [f32; SPREAD_FEATURES] {
     // About the logarithm of the length.
     let size = |displacement: Vector| 0.5 * log2(dot(displacement, displacement) + 1.0);

@@ -110,8 +110,17 @@ impl Obstacle {
 
 impl Statics {
     /// Without obstacles; these may have the looks that a game declares.
-    pub(crate) fn new(looks: Vec<ObstacleLook>) -> Self {
+    pub fn new(looks: Vec<ObstacleLook>) -> Self {
         Self { looks, ..Self::default() }
+    }
+
+    /// Those of a map that a client has received, without their looks.
+    pub fn of_map(map: &StaticMap) -> Self {
+        let mut statics = Self::default();
+        for &StaticObstacle { centre, shape, .. } in &map.obstacles {
+            statics.add(Obstacle { centre, shape, look: None });
+        }
+        statics
     }
 
     /// Adds an obstacle, rounded to what clients read.

@@ -1,0 +1,240 @@
+//! The function that steers an avatar, and what goes in and out.
+
+use std::marker::PhantomData;
+
+use ambit_proto::axes::Axes;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::physics::{FRAMES_PER_S, frame_at};
+use ambit_proto::pose::{Pose, PoseFormat, Turning};
+use ambit_proto::schema::Controls;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+
+use crate::Terrain;
+
+/// A frame, in seconds.
+const FRAME_S: f32 = 1.0 / FRAMES_PER_S as f32;
+/// More frames at a time are skipped: a quarter of a second.
+const MAX_FRAMES: u64 = FRAMES_PER_S / 4;
+
+/// Where an avatar is, and how it moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Movement {
+    /// Its position, in metres.
+    pub at: Position,
+    /// Its heading, in radians from x towards y.
+    pub yaw: f32,
+    /// Its velocity, in metres a second. The poses of some kinds have a speed along the heading
+    /// instead; of these, clients know the part along the heading alone.
+    pub velocity: [f32; 3],
+}
+
+/// What a player, or a pilot of the server, holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ControlState {
+    /// Which keys.
+    pub keys: Keymap,
+    /// The values of the axes.
+    pub axes: Axes,
+}
+
+/// What is held, by the game's controls.
+#[derive(Debug)]
+pub struct Held<C> {
+    controls: ControlState,
+    of: PhantomData<fn() -> C>,
+}
+
+/// An avatar that its player steers, by a function that clients run as well.
+///
+/// The function is pure: the same movement, controls and terrain give the same result. It knows no
+/// other objects, no time and no chance. What stops an avatar and is not in the terrain is decided
+/// by the game, after the function; clients see it as a correction.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not steered",
+    label = "not steered",
+    note = "write `impl Steer for {Self}`, with the function that moves it, for a kind with \
+            `#[kind(steered)]`"
+)]
+pub trait Steer {
+    /// The controls of the game.
+    type SteeredBy: Controls;
+
+    /// Moves an avatar on by a sixtieth of a second, `dt` in seconds.
+    fn steer(movement: &mut Movement, held: Held<Self::SteeredBy>, terrain: Terrain<'_>, dt: f32);
+}
+
+/// [`Steer::steer`] of any kind.
+pub type SteerFunction = fn(&mut Movement, ControlState, Terrain<'_>, f32);
+
+/// How clients steer the avatars of a game.
+#[derive(Clone, Copy, Debug)]
+pub struct Steering {
+    /// The game's name in its schema.
+    pub game: &'static str,
+    /// The name of the kind.
+    pub kind: &'static str,
+    /// Moves an avatar on by a frame.
+    pub steer: SteerFunction,
+}
+
+impl From<Keymap> for ControlState {
+    fn from(keys: Keymap) -> Self {
+        Self { keys, axes: Axes::default() }
+    }
+}
+
+impl Movement {
+    /// At rest at a position, with a heading.
+    pub const fn at_rest(at: Position, yaw: f32) -> Self {
+        Self { at, yaw, velocity: [0.0; 3] }
+    }
+
+    /// The direction of the heading, of length 1.
+    pub fn direction(&self) -> Position {
+        let (sin, cos) = self.yaw.sin_cos();
+        Position::on_ground(cos, sin)
+    }
+
+    /// The speed along the heading, in metres a second; negative backwards.
+    pub fn speed(&self) -> f32 {
+        let ahead = self.direction();
+        self.velocity[0] * ahead.x + self.velocity[1] * ahead.y
+    }
+
+    /// Moves along the heading from now on, at this speed.
+    pub fn set_speed(&mut self, metres_per_s: f32) {
+        let ahead = self.direction();
+        self.velocity = [ahead.x * metres_per_s, ahead.y * metres_per_s, 0.0];
+    }
+
+    /// The nearest pose of a kind. `None` if something is not finite.
+    pub fn to_pose(&self, format: &PoseFormat) -> Option<Pose> {
+        let is_finite = self.at.is_finite()
+            && self.yaw.is_finite()
+            && self.velocity.iter().all(|axis| axis.is_finite());
+        if !is_finite {
+            return None;
+        }
+        Some(match format.turn {
+            Turning::Yaw { .. } => format.pose(self.at, self.yaw, self.speed()),
+            Turning::Fixed | Turning::Free { .. } => {
+                let (sin, cos) = (self.yaw / 2.0).sin_cos();
+                let is_moving = self.velocity != [0.0; 3];
+                let velocities = is_moving.then_some((self.velocity, [0.0; 3]));
+                format.moving(self.at, [0.0, 0.0, sin, cos], velocities)
+            }
+        })
+    }
+
+    /// The movement that a pose stands for, as clients read it.
+    pub fn of_pose(format: &PoseFormat, pose: &Pose) -> Self {
+        let at = format.position(pose);
+        if let Turning::Yaw { .. } = format.turn {
+            let mut movement = Self::at_rest(at, format.yaw(pose));
+            movement.set_speed(format.speed(pose));
+            return movement;
+        }
+        let [x, y, z, w] = format.quaternion(pose);
+        let yaw = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
+        let (velocity, _) = format.velocities(pose);
+        Self { at, yaw, velocity }
+    }
+}
+
+// A derive would ask it of the controls, too.
+impl<C> Clone for Held<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Held<C> {}
+
+impl<C: Controls> Held<C> {
+    /// Of a player, by the order in which the game declares its controls.
+    pub const fn new(controls: ControlState) -> Self {
+        Self { controls, of: PhantomData }
+    }
+
+    /// Of a pilot, who holds these keys.
+    pub fn keys(keys: impl IntoIterator<Item = C>) -> Self {
+        let held = keys.into_iter().fold(Keymap(0), |held, key| held.with(key.index(), true));
+        Self::new(held.into())
+    }
+
+    /// Whether a key is held, or was pressed since the last tick.
+    pub fn is_down(self, key: C) -> bool {
+        self.controls.keys.down(key.index())
+    }
+
+    /// 1, -1 or 0: which of two opposite keys is held.
+    pub fn between(self, positive: C, negative: C) -> f32 {
+        f32::from(i8::from(self.is_down(positive)) - i8::from(self.is_down(negative)))
+    }
+
+    /// The value of an axis: -1 to 1, or an angle in radians.
+    ///
+    /// # Panics
+    /// If the control is declared neither as `axis` nor as `angle`.
+    pub fn axis(self, axis: C) -> f32 {
+        let index = usize::from(axis.index());
+        let (before, rest) = C::AXES.split_at(index);
+        let kind = rest.first().copied().flatten();
+        let kind = kind.unwrap_or_else(|| {
+            panic!("the control {:?} is not declared as an axis or an angle", C::NAMES[index])
+        });
+        let place = before.iter().flatten().count();
+        kind.value_of(self.controls.axes.0.get(place).copied().unwrap_or_default())
+    }
+
+    /// Without the names of the game.
+    pub const fn controls(self) -> ControlState {
+        self.controls
+    }
+}
+
+impl Steering {
+    /// Of a kind, in the game with this name.
+    pub const fn of<S: Steer>(game: &'static str, kind: &'static str) -> Self {
+        Self { game, kind, steer: function_of::<S>() }
+    }
+}
+
+/// The function of a kind, for a caller that does not know the game.
+pub const fn function_of<S: Steer>() -> SteerFunction {
+    steer_by_controls::<S>
+}
+
+fn steer_by_controls<S: Steer>(
+    movement: &mut Movement,
+    held: ControlState,
+    terrain: Terrain<'_>,
+    dt: f32,
+) {
+    S::steer(movement, Held::new(held), terrain, dt);
+}
+
+/// Moves an avatar on by the frames after `since` up to `until`, as clients do: by frames of 1/60 s
+/// at any tick rate, at most a quarter of a second.
+pub fn run_frames<S: Steer>(
+    movement: &mut Movement,
+    held: Held<S::SteeredBy>,
+    terrain: Terrain<'_>,
+    (since, until): (GameTime, GameTime),
+) {
+    let frames = frame_at(until).saturating_sub(frame_at(since));
+    for _ in 0..frames.min(MAX_FRAMES) {
+        S::steer(movement, held, terrain, FRAME_S);
+    }
+}
+
+/// One frame, for clients.
+pub(crate) fn run_frame(
+    steer: SteerFunction,
+    movement: &mut Movement,
+    held: ControlState,
+    terrain: Terrain<'_>,
+) {
+    steer(movement, held, terrain, FRAME_S);
+}
