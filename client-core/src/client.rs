@@ -33,7 +33,7 @@ pub mod request;
 mod rules;
 pub mod running_game;
 mod sent_commands;
-mod simulated;
+pub(crate) mod simulated;
 mod simulation_clocks;
 pub mod stats;
 mod uplink_builder;
@@ -421,6 +421,12 @@ impl<F: ViewFactory> Client<F> {
     /// objects.
     pub fn drawn(&self, id: ClientObjectId, now: LocalTime) -> Option<DrawnObject> {
         self.object(id)?.drawn(self.room_time(now)?)
+    }
+
+    /// Whether an object is a shot of the player's own that is drawn ahead
+    /// ([`Steer::shots`](ambit_steering::Steer::shots)).
+    pub fn is_own_shot(&self, id: ClientObjectId) -> bool {
+        self.running_game().is_some_and(|game| game.simulated_objects().is_own_shot(id))
     }
 
     /// The static map, once it has arrived.

@@ -24,9 +24,11 @@ use ambit_proto::timeline::Gauge;
 
 use crate::client::Client;
 use crate::client::event::ComponentValue;
+use crate::client::simulated::SimulatedObjects;
 use crate::replica::VisibleObject;
 use crate::replica::factory::ViewFactory;
 use crate::rotation::IDENTITY;
+use crate::simulation::shots::DrawnShot;
 
 /// How far ahead of the present a frame may be: a screen shows it a few milliseconds later.
 const MAX_AHEAD: Duration = Duration::from_millis(100);
@@ -135,6 +137,33 @@ impl Frame {
             let parts = schema.kinds[usize::from(object.kind_index())].components.len();
             self.add_object(&object, t, game.object_age(&object, t), parts);
         }
+        self.draw_own_shots(game.simulated_objects(), t);
+    }
+
+    /// Draws the player's own shots ahead, like the avatar that fires them: those that the host has
+    /// announced elsewhere than it says, and others in addition.
+    fn draw_own_shots(&mut self, simulated: &SimulatedObjects, t: GameTime) {
+        self.objects.retain(|object| {
+            let id = object.known.id;
+            !simulated.is_own_shot(id) || simulated.drawn_shots(t).any(|(_, shot)| shot.id == id)
+        });
+        for (kind, shot) in simulated.drawn_shots(t) {
+            let place = self.objects.partition_point(|object| object.known.id < shot.id);
+            match self.objects.get_mut(place).filter(|object| object.known.id == shot.id) {
+                Some(object) => object.transform = transform_of(&shot),
+                None => self.add_shot(kind, place, &shot),
+            }
+        }
+    }
+
+    /// Adds a shot that the host has not announced yet: its components are not known.
+    fn add_shot(&mut self, kind: u8, place: usize, shot: &DrawnShot) {
+        let schema = self.schema.as_ref().expect("a game has a schema");
+        let parts = schema.kinds[usize::from(kind)].components.len();
+        let known = EntryData { id: shot.id, kind, own: false, values: self.values.len() };
+        let transform = transform_of(shot);
+        self.objects.insert(place, PlacedObject { known, moves: true, age: None, transform });
+        self.values.extend(std::iter::repeat_n(StoredValue::Absent, parts));
     }
 
     /// Removes all objects.
@@ -439,6 +468,12 @@ impl Transform {
         let [x, y, z, w] = self.rotation;
         (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z))
     }
+}
+
+fn transform_of(shot: &DrawnShot) -> Transform {
+    let DrawnShot { position, velocity, .. } = *shot;
+    let rotation = heading(velocity).unwrap_or(IDENTITY);
+    Transform { position, rotation, velocity, angular_velocity: [0.0; 3] }
 }
 
 fn find(objects: &[PlacedObject], id: ClientObjectId) -> Option<&PlacedObject> {

@@ -334,6 +334,11 @@ impl<V> Replica<V> {
         self.objects.iter().filter_map(|(id, object)| self.as_visible(id, object))
     }
 
+    /// The objects in sight whose ids come after this one, by ascending id.
+    pub fn objects_after(&self, id: ClientObjectId) -> impl Iterator<Item = VisibleObject<'_, V>> {
+        self.objects.iter_after(id).filter_map(|(id, object)| self.as_visible(id, object))
+    }
+
     /// One object, if it is in sight.
     pub fn get(&self, id: ClientObjectId) -> Option<VisibleObject<'_, V>> {
         self.as_visible(id, self.objects.get(id)?)

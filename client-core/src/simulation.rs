@@ -39,6 +39,7 @@
 //! par le reseau d'un monde virtuel sur Unity" (strategy 2).
 
 mod prediction;
+pub(crate) mod shots;
 mod smoothing;
 #[cfg(test)]
 mod tests;
@@ -316,6 +317,17 @@ impl Simulation {
     /// The simulated pose of an object.
     pub fn pose(&self, id: ClientObjectId) -> Option<Pose> {
         Some(self.physics.pose(self.objects.get(&id)?.body?))
+    }
+
+    /// The format of the poses of the player's own avatar.
+    pub(crate) fn own_format(&self) -> Option<PoseFormat> {
+        Some(self.objects.get(&self.own?)?.kind.format)
+    }
+
+    /// The frames for which the player's own avatar is predicted, with its pose after the step and
+    /// what the player holds in it.
+    pub(crate) fn predicted_frames(&self) -> impl Iterator<Item = (u64, Pose, ControlState)> {
+        self.prediction.iter().flat_map(Prediction::frames)
     }
 
     /// The present frame.

@@ -1,7 +1,8 @@
 //! The analogue controls of a player: at most four axes, 8 bits each.
 //!
 //! An axis is *linear*, from -1 to 1 (a lever, a trigger), or an *angle*, in radians
-//! counter-clockwise from the east. A sample of the controls has the values of all axes of the
+//! counter-clockwise from the east. One more, *shown behind*, is no control: with it a client says
+//! which time its screen showed. A sample of the controls has the values of all axes of the
 //! game, in the order of their declaration ([`Schema::axes`](crate::schema::Schema::axes)). Both
 //! ends work with the same whole steps, so they agree on every value.
 
@@ -16,6 +17,8 @@ pub const MAX_AXES: usize = 4;
 const LINEAR_STEPS: f32 = 127.0;
 /// Steps of a full turn.
 const STEPS_PER_TURN: f32 = 256.0;
+/// Steps of a second.
+const STEPS_PER_S: f32 = 250.0;
 
 /// What the values of an axis mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +28,10 @@ pub enum AxisKind {
     /// Radians counter-clockwise from the east, in 256 steps; read from -pi on, up to pi. It stays
     /// when the player's connection ends.
     Angle,
+    /// How far behind the room's clock a client shows the world: 0 to 1.02 s, in steps of 4 ms.
+    /// Clients set it by themselves, in games with lag compensation. It stays when the connection
+    /// ends.
+    ShownBehind,
 }
 
 /// The values of all axes, in steps.
@@ -43,6 +50,9 @@ impl AxisKind {
                 let steps = (value.rem_euclid(TAU) / TAU * STEPS_PER_TURN).round() as u16;
                 (steps as u8).cast_signed()
             }
+            Self::ShownBehind => {
+                ((value * STEPS_PER_S).round().clamp(0.0, 255.0) as u8).cast_signed()
+            }
         }
     }
 
@@ -51,6 +61,7 @@ impl AxisKind {
         match self {
             Self::Linear => (f32::from(step) / LINEAR_STEPS).max(-1.0),
             Self::Angle => f32::from(step) * (TAU / STEPS_PER_TURN),
+            Self::ShownBehind => f32::from(step.cast_unsigned()) / STEPS_PER_S,
         }
     }
 }

@@ -424,6 +424,17 @@ impl Schema {
         axes.filter_map(|(control, spec)| Some((control, spec.axis?)))
     }
 
+    /// The place among the axes of the one with which clients say what they showed; `None` in a
+    /// game without lag compensation.
+    pub fn shown_behind(&self) -> Option<usize> {
+        self.axes().position(|(_, kind)| kind == AxisKind::ShownBehind)
+    }
+
+    /// The controls that players hold, press and move.
+    pub fn player_controls(&self) -> impl Iterator<Item = &ControlSpec> {
+        self.controls.iter().filter(|control| control.axis != Some(AxisKind::ShownBehind))
+    }
+
     /// The place of a control among the axes, and its kind; `None` if it is no axis.
     pub fn axis(&self, control: u8) -> Option<(usize, AxisKind)> {
         let mut axes = self.axes().enumerate();

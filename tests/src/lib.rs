@@ -3,7 +3,8 @@
 //! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`],
 //! [`walking_crowd`]), a room with measurements of its clients ([`measured_room`]), `cubes` with
 //! scripted players ([`cube_players`]), the comparison of schemes that synchronise physics
-//! ([`physics_sync`]), fuzz targets ([`fuzz`]) and real processes ([`real`]).
+//! ([`physics_sync`]), players who shoot at each other ([`shooting`]), fuzz targets ([`fuzz`]) and
+//! real processes ([`real`]).
 
 pub mod aborting_game;
 pub mod bouncing_balls;
@@ -18,6 +19,7 @@ pub mod oracle;
 pub mod physics_sync;
 pub mod real;
 pub mod rolling_cubes;
+pub mod shooting;
 pub mod sim;
 pub mod slow_game;
 pub mod walking_crowd;

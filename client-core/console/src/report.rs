@@ -84,12 +84,12 @@ pub(crate) fn help(schema: Option<&Schema>) -> Json {
         let usage = command_words::usage(game);
         command(&command::game_usage(&usage), &game.help)
     });
-    let controls = schema.map_or(&[][..], |schema| &schema.controls).iter();
+    let controls = schema.into_iter().flat_map(Schema::player_controls);
     let controls = controls.map(|it| {
         let usage = match it.axis {
             None => format!("keys {}", it.name),
             Some(AxisKind::Linear) => format!("axis {} -1..1", it.name),
-            Some(AxisKind::Angle) => format!("axis {} RADIANS", it.name),
+            Some(AxisKind::Angle | AxisKind::ShownBehind) => format!("axis {} RADIANS", it.name),
         };
         command(&usage, &it.label)
     });

@@ -101,6 +101,11 @@ impl InputSampler {
         self.pending_changes.is_empty() && !self.is_due() && !self.are_axes_pending()
     }
 
+    /// Sets the axis that says what the client shows; samples that leave anyway have it.
+    pub(crate) fn show_behind(&mut self, axis: usize, step: i8) {
+        self.axes.get_or_insert_default().0[axis] = step;
+    }
+
     /// Takes a sample for a datagram that leaves now. Returns the sample, too, if it is a change.
     pub(crate) fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
         let (before, keys) = (self.last_keys(), self.next_keys());

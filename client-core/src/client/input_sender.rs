@@ -199,6 +199,11 @@ impl InputSender {
         if self.state == SendState::Idle { [None; 2] } else { self.sampler.upcoming(now, then) }
     }
 
+    /// Sets the axis that says what the client shows.
+    pub(crate) fn show_behind(&mut self, axis: usize, step: i8) {
+        self.sampler.show_behind(axis, step);
+    }
+
     /// Axes that no datagram has carried yet.
     pub(crate) fn unsampled_axes(&self) -> Option<Axes> {
         self.sampler.unsampled_axes()

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::axes::Axes;
+use ambit_proto::axes::AxisKind;
 use ambit_proto::clock::ClockEstimate;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
@@ -364,6 +365,11 @@ impl<V> RunningGame<V> {
         }
     }
 
+    /// What the client simulates by itself.
+    pub(crate) fn simulated_objects(&self) -> &SimulatedObjects {
+        &self.simulated_objects
+    }
+
     /// Counters of the client's own physics.
     pub fn simulation_stats(&self) -> SimulationStats {
         self.simulated_objects.stats()
@@ -474,6 +480,11 @@ impl<V> RunningGame<V> {
         let activity = self.link_activity();
         if !may_send || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
             return;
+        }
+        if let Some(axis) = self.rules.schema.shown_behind() {
+            let behind = room_now.since(self.replica.lag().shown_time(room_now));
+            let step = AxisKind::ShownBehind.step_of(behind.as_secs_f32());
+            self.uplinks.inputs.show_behind(axis, step);
         }
         let mut uplink = self.uplinks.next_uplink(now, room_now);
         let asks_for_ack = uplink.asks_for_ack() || self.uplinks.inputs.asks_for_ack();

@@ -13,10 +13,13 @@ use ambit_proto::cell::Grid;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
-use ambit_proto::physics::{Arena, FRAMES_PER_S, SimulatedKind, frame_time};
+use ambit_proto::physics::{Arena, FRAMES_PER_S, SimulatedKind, frame_at, frame_time};
 use ambit_proto::schema::{ObjectKind, PosePresentation};
 use ambit_proto::time::GameTime;
-use ambit_steering::{ControlState, MotionModel, SharedMotion, Steering};
+use ambit_steering::statics::Statics;
+use ambit_steering::{
+    ControlState, MotionModel, Movement, SharedMotion, ShotRule, Steering, Terrain,
+};
 
 use super::own_inputs::PressedKeys;
 use super::rules::Rules;
@@ -25,6 +28,7 @@ use super::stats::SimulationStats;
 use crate::replica::Replica;
 use crate::replica::jitter_buffer::RenderLag;
 use crate::replica::simulation_events::{KindSet, SimulationEvent};
+use crate::simulation::shots::{DrawnShot, PredictedShots};
 use crate::simulation::{PredictionTarget, Simulation, SimulationTime};
 
 /// Maximum number of frames that wait for a caller while anything moves: fewer than the simulation
@@ -42,6 +46,11 @@ pub(crate) struct SimulatedObjects {
     lead: Option<RenderLag>,
     /// Only the player's own avatar is simulated, by a function that steers it.
     is_steered: bool,
+    /// What that avatar fires.
+    shots: Option<PredictedShots>,
+    statics: Statics,
+    arena: Arena,
+    tick: Duration,
     /// How long before its effect time an input acts.
     acts_before: Duration,
 }
@@ -63,6 +72,10 @@ impl SimulatedObjects {
             delay: rules.delay,
             lead: None,
             is_steered: false,
+            shots: None,
+            statics: Statics::default(),
+            arena: Arena { width_m: 0.0, height_m: 0.0 },
+            tick: Duration::ZERO,
             acts_before: Duration::ZERO,
         };
         simulated.set_motion(rules, motion, replica);
@@ -98,6 +111,15 @@ impl SimulatedObjects {
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let is_any_simulated = replica.simulate(simulated);
         let model = model.filter(|_| is_any_simulated);
+        let rule = match motion {
+            Some(SharedMotion::Steering(steering)) if model.is_some() => {
+                (steering.functions.shots)()
+            }
+            _ => None,
+        };
+        let of_kind = |rule: ShotRule| Some((rule, kind_index(kinds, rule.kind)?));
+        self.shots = rule.and_then(of_kind).map(|(rule, kind)| PredictedShots::new(rule, kind));
+        (self.tick, self.arena) = (rules.tick(), arena);
         self.is_steered = model.as_ref().is_some_and(MotionModel::is_steered);
         self.acts_before = if self.is_steered { rules.tick() } else { Duration::ZERO };
         self.simulation = model.map(|model| Simulation::new(model, arena, tick_frames));
@@ -110,6 +132,9 @@ impl SimulatedObjects {
 
     /// The static map has arrived.
     pub(crate) fn set_map(&mut self, map: Arc<StaticMap>) {
+        if self.shots.is_some() {
+            self.statics = Statics::of_map(&map);
+        }
         if let Some(simulation) = &mut self.simulation {
             simulation.set_map(map);
         }
@@ -165,6 +190,32 @@ impl SimulatedObjects {
         for (id, drawing) in simulation.changed() {
             replica.draw(id, drawing);
         }
+        let Some((shots, format)) = self.shots.as_mut().zip(simulation.own_format()) else {
+            return;
+        };
+        let terrain = Terrain { statics: &self.statics, arena: self.arena };
+        let newest_tick = clocks.newest_stamp + self.delay;
+        for (frame, pose, held) in simulation.predicted_frames() {
+            let fires_at = tick_after(frame, newest_tick, self.tick);
+            let avatar = Movement::of_pose(&format, &pose);
+            shots.frame((frame_time(frame), fires_at), &avatar, held, terrain);
+        }
+        for object in replica.objects_after(shots.compared()) {
+            shots.announce(object.id, object.kind_index(), |t| object.position(t));
+        }
+        shots.forget(now, |id| replica.get(id).is_some());
+    }
+
+    /// The player's own shots, as they are drawn while the room's time is `t`.
+    pub(crate) fn drawn_shots(&self, t: GameTime) -> impl Iterator<Item = (u8, DrawnShot)> {
+        let ahead = self.lead.as_ref().map_or(Duration::ZERO, |lead| lead.at(t));
+        let shots = self.shots.iter();
+        shots.flat_map(move |shots| shots.drawn(t + ahead).map(|shot| (shots.kind(), shot)))
+    }
+
+    /// Whether an object is one of these, or the host's for one of these.
+    pub(crate) fn is_own_shot(&self, id: ClientObjectId) -> bool {
+        self.shots.as_ref().is_some_and(|shots| shots.has(id))
     }
 
     /// When the next simulation step is due if the view does not draw before; in shown time.
@@ -188,14 +239,36 @@ impl SimulatedObjects {
 fn model_of(motion: SharedMotion, kinds: &[ObjectKind]) -> Option<MotionModel> {
     match motion {
         SharedMotion::Physics(physics) => Some(physics.into()),
-        SharedMotion::Steering(Steering { kind: name, steer, .. }) => {
+        SharedMotion::Steering(Steering { kind: name, functions, .. }) => {
             let is_steered = |kind: &ObjectKind| {
                 kind.name == name && kind.presentation == PosePresentation::Steered
             };
             let index = kinds.iter().position(is_steered)?;
-            Some(MotionModel::steered(index as u8, *kinds[index].pose_format()?, steer))
+            Some(MotionModel::steered(index as u8, *kinds[index].pose_format()?, functions.steer))
         }
     }
+}
+
+fn kind_index(kinds: &[ObjectKind], name: &str) -> Option<u8> {
+    kinds.iter().position(|kind| kind.name == name).map(|index| index as u8)
+}
+
+/// The horizon of the tick whose way a frame is on, of a host whose ticks are `tick` apart, one of
+/// them at `newest`.
+fn tick_after(frame: u64, newest: GameTime, tick: Duration) -> GameTime {
+    let [tick_us, newest_us, frame_us] =
+        [tick.as_micros().max(1) as u64, newest.micros(), frame_time(frame).micros()]
+            .map(u64::cast_signed);
+    let before = (frame_us - newest_us).div_euclid(tick_us);
+    let at = |ticks: i64| {
+        let at_us = (newest_us + ticks * tick_us).max(0).cast_unsigned();
+        GameTime::from_micros(at_us).whole_millis()
+    };
+    [before - 1, before, before + 1]
+        .map(at)
+        .into_iter()
+        .find(|at| frame_at(*at) >= frame)
+        .unwrap_or(at(before + 1))
 }
 
 /// How far ahead the player's own avatar is drawn at `now`; changes slowly towards `wanted`.

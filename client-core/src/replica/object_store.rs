@@ -79,6 +79,12 @@ impl<T> ObjectStore<T> {
         self.order.iter().filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
     }
 
+    /// The objects whose ids come after this one, by ascending id.
+    pub fn iter_after(&self, id: ClientObjectId) -> impl Iterator<Item = (ClientObjectId, &T)> {
+        let first = self.order.partition_point(|entry| entry.0 <= id);
+        self.order[first..].iter().filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
+    }
+
     /// All objects, in no particular order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut().flatten()
@@ -131,6 +137,9 @@ mod tests {
                         .map(|(id, object)| (id, *object))
                         .eq(map.iter().map(|(id, object)| (*id, *object)))
                 );
+                let after = ClientObjectId(rng.u32(0..=number));
+                let newer = map.keys().filter(|id| **id > after).count();
+                assert_eq!(store.iter_after(after).count(), newer);
                 assert_eq!((store.len(), store.is_empty()), (map.len(), map.is_empty()));
             }
             assert_eq!(store.entries.len(), max_len, "seed {seed}");

@@ -192,6 +192,11 @@ impl Prediction {
         }
     }
 
+    /// The frames with the poses after their steps, and what steered them.
+    pub(super) fn frames(&self) -> impl Iterator<Item = (u64, Pose, ControlState)> {
+        self.past.iter().map(|past| (past.frame, past.pose, past.held))
+    }
+
     pub(super) fn drawing(&self) -> DrawnFrames {
         let visual = self.visual.as_ref().expect("the prediction has started");
         DrawnFrames { ahead: self.ahead, ..visual.drawing(&self.pose()) }

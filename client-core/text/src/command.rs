@@ -325,7 +325,7 @@ pub fn axis(schema: &Schema, name: &str) -> Result<u8, String> {
 
 /// The names of the game's axes.
 pub(crate) fn axis_names(schema: &Schema) -> impl Iterator<Item = &str> {
-    let axes = schema.controls.iter().filter(|control| control.axis.is_some());
+    let axes = schema.player_controls().filter(|control| control.axis.is_some());
     axes.map(|control| control.name.as_str())
 }
 

@@ -122,6 +122,7 @@ fn control(control: &ControlSpec) -> Json {
     let axis = control.axis.map(|axis| match axis {
         AxisKind::Linear => "linear",
         AxisKind::Angle => "angle",
+        AxisKind::ShownBehind => "shown-behind",
     });
     json!({
         "name": control.name, "label": control.label, "keys": control.keys,

@@ -9,11 +9,12 @@ use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::axes::AxisKind;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
-use ambit_proto::schema::{Controls as _, FieldSpec, Schema};
+use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::BadParameter;
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal as RoomRefusal};
@@ -51,7 +52,7 @@ impl<G: Game> Typed<G> {
             events: G::events(),
             commands: G::Command::declarations(),
             refusals: G::Refusal::declarations(),
-            controls: G::Controls::declarations(),
+            controls: controls::<G>(),
             scenery: G::SCENERY.declaration(),
         }
     }
@@ -71,6 +72,10 @@ impl<G: Game> RoomGame for Typed<G> {
             declared.game
         );
         adjusted
+    }
+
+    fn lag_compensation(&self) -> Duration {
+        G::LAG_COMPENSATION
     }
 
     fn planned_objects(&self) -> u64 {
@@ -177,6 +182,20 @@ impl<G: Game> RoomGame for Typed<G> {
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         Some(&mut self.0)
     }
+}
+
+/// The controls that a game declares; with lag compensation, clients say what they showed in an
+/// axis beside these.
+fn controls<G: Game>() -> Vec<ControlSpec> {
+    let shown_behind = (G::LAG_COMPENSATION > Duration::ZERO).then(|| ControlSpec {
+        name: "shown-behind".into(),
+        label: "How far behind the room's clock the screen is; set by the client itself.".into(),
+        keys: Vec::new(),
+        is_tapped: false,
+        direction: None,
+        axis: Some(AxisKind::ShownBehind),
+    });
+    G::Controls::declarations().into_iter().chain(shown_behind).collect()
 }
 
 /// Calls the game with a player of the room; `None` if there is no such player.

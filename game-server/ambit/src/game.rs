@@ -53,6 +53,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     const INFO: GameInfo;
     /// How simple viewers draw the map: camera, ground, obstacles.
     const SCENERY: Scenery = Scenery::new();
+    /// How far back, before the players' clock, [`World::as_seen_by`] may look, at most 2 s; zero
+    /// for a game that never asks. With it, clients say which time their screens showed.
+    const LAG_COMPENSATION: Duration = Duration::ZERO;
     /// The kind of the players' avatars; at least as visible as the game (`pub`).
     type Avatar: KindOf<Self> + Placed;
     /// What players can do. A game with controls alone has

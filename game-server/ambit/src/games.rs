@@ -69,7 +69,7 @@ impl Games {
 
 /// What clients share with a game, as its kinds declare it.
 pub(crate) fn motions_of<G: Game>() -> impl Iterator<Item = SharedMotion> {
-    let steering = |(kind, steer)| Steering { game: G::INFO.name, kind, steer };
+    let steering = |(kind, functions)| Steering { game: G::INFO.name, kind, functions };
     let kinds = G::kinds().into_iter().filter_map(|declared| declared.steering);
     kinds.map(steering).map(SharedMotion::from)
 }

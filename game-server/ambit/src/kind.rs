@@ -2,7 +2,7 @@
 
 use ambit_proto::message::TypedKind;
 use ambit_proto::schema::{Component, ObjectKind};
-use ambit_steering::SteerFunction;
+use ambit_steering::SteerFunctions;
 
 use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
 
@@ -20,7 +20,7 @@ pub trait Kind: TypedKind {
 
     /// How clients steer an avatar of this kind.
     #[doc(hidden)]
-    const STEER: Option<SteerFunction> = None;
+    const STEER: Option<SteerFunctions> = None;
 
     #[doc(hidden)]
     fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
@@ -47,7 +47,7 @@ pub trait KindOf<G>: Kind {
 #[derive(Debug)]
 pub struct DeclaredKind {
     pub(crate) kind: ObjectKind,
-    pub(crate) steering: Option<(&'static str, SteerFunction)>,
+    pub(crate) steering: Option<(&'static str, SteerFunctions)>,
 }
 
 /// For the derive of [`Declare`](crate::Declare).

@@ -241,6 +241,8 @@ macro_rules! with_rules {
 #[cfg(feature = "rules")]
 mod adapter;
 #[cfg(feature = "rules")]
+mod as_seen;
+#[cfg(feature = "rules")]
 mod command;
 pub mod component;
 #[cfg(feature = "rules")]
@@ -310,6 +312,7 @@ pub use self::serve::{host_all, serve, serve_all};
 #[cfg(feature = "rules")]
 pub use self::{
     adapter::Typed,
+    as_seen::AsSeen,
     command::{Command, NoCommand},
     declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf},
     event::{AboutObject, Event, EventOf},
@@ -338,7 +341,7 @@ pub mod prelude {
 
     pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
     #[doc(no_inline)]
-    pub use crate::steering::{Held, Movement, Steer, Steering, Terrain};
+    pub use crate::steering::{Held, Movement, Shots, Steer, Steering, Terrain};
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{

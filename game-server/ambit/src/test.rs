@@ -96,11 +96,33 @@ impl Line {
         Self(Impairment { loss, ..self.0 })
     }
 
+    /// Mean length of the bursts in which [`loss`](Self::loss) occurs: the same share is lost, but
+    /// all datagrams of a burst. Without it, each is lost independently of the others.
+    #[must_use]
+    pub fn burst(self, burst: Duration) -> Self {
+        Self(Impairment { burst, ..self.0 })
+    }
+
+    /// Mean of a further delay with a long tail: exponentially distributed, up to ten times this.
+    #[must_use]
+    pub fn tail(self, tail: Duration) -> Self {
+        Self(Impairment { tail, ..self.0 })
+    }
+
     /// Bandwidth in bits a second.
     #[must_use]
     pub fn rate(self, bits_per_s: u64) -> Self {
         let rate = Some(bits_per_s);
         Self(Impairment { rate, ..self.0 })
+    }
+
+    /// Length of the queue before [`rate`](Self::rate), as the time that a datagram waits in it:
+    /// from half of it on, more and more are dropped. Without it, the queue has 200 ms and drops
+    /// only what does not fit.
+    #[must_use]
+    pub fn queue(self, queue: Duration) -> Self {
+        let queue = Some(queue);
+        Self(Impairment { queue, ..self.0 })
     }
 }
 

@@ -17,6 +17,7 @@ use ambit_steering::{ControlState, Held, Movement, Steer, Terrain, run_frames};
 use fastrand::Rng;
 use ref_cast::RefCast;
 
+use crate::as_seen::AsSeen;
 use crate::component::replace_pose;
 use crate::declare::{Declare, SavedTimer as _, TimerOf};
 use crate::event::{AboutObject, EventOf};
@@ -71,6 +72,11 @@ impl<G> World<G> {
     /// [`World::now`] at the previous tick: what is found out now happened after it.
     pub fn previous_now(&self) -> GameTime {
         self.room.previous_horizon()
+    }
+
+    /// How far the players' clocks are behind [`World::now`]: the room's parameter `delay`.
+    pub fn local_lag(&self) -> Duration {
+        self.room.delay()
     }
 
     /// The width of the map, along x, in metres.
@@ -534,6 +540,21 @@ impl<G: Declare> World<G> {
     /// briefly.
     pub fn pressed(&self, player: impl Into<PlayerId>, control: G::Controls) -> bool {
         self.button_edges(player).pressed().down(control.index())
+    }
+
+    /// The time that a player's screen showed when the player held or pressed what acts at this
+    /// tick: for [`World::as_seen_by`]. The client says it; it counts as far back as
+    /// [`Game::LAG_COMPENSATION`](crate::Game::LAG_COMPENSATION) before the players' clock, and
+    /// never as later than that clock.
+    pub fn shown_to(&self, player: impl Into<PlayerId>) -> GameTime {
+        self.room.shown_to(player.into())
+    }
+
+    /// The world as a player's screen showed it at a time, mostly [`World::shown_to`]: for shots
+    /// that hit what was aimed at. An earlier time than the game keeps counts as the earliest.
+    pub fn as_seen_by(&self, player: impl Into<PlayerId>, at: GameTime) -> AsSeen<'_, G> {
+        let own = self.room.player(player.into()).map(|player| player.avatar);
+        AsSeen::new(&self.room, own, at)
     }
 
     /// All that a player holds at this tick, for [`World::steer`]: keys that were pressed since the

@@ -31,6 +31,10 @@ const MAP_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const BYTES_PER_KBIT: u32 = 125;
 
+const LOCAL_LAG: &str = "delay";
+/// In milliseconds, in games that choose their own.
+const ANY_LOCAL_LAG: Allowed = Allowed::Whole { min: 0, max: 200 };
+
 /// The parameters that every room has, whatever its game.
 pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -54,7 +58,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         about: "ticks a second; more take more processor time and bytes",
     },
     Parameter {
-        key: "delay",
+        key: LOCAL_LAG,
         default: "150",
         allowed: Allowed::Whole { min: 100, max: 200 },
         about: "local lag in milliseconds: commands take effect this much later, for all players \
@@ -126,7 +130,9 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// A parameter of every room with the game's own default, for the game's table.
+/// A parameter of every room with the game's own default, for the game's table. A game that chooses
+/// the local lag may have any, from 0 on: it predicts what players steer, and compensates for what
+/// arrives late.
 ///
 /// # Panics
 /// If no room has such a parameter: a bug of the game.
@@ -134,7 +140,10 @@ pub const fn override_default(key: &str, default: &'static str) -> Parameter {
     let mut index = 0;
     while index < ROOM_PARAMETERS.len() {
         if bytes_equal(ROOM_PARAMETERS[index].key.as_bytes(), key.as_bytes()) {
-            return Parameter { default, ..ROOM_PARAMETERS[index] };
+            let parameter = ROOM_PARAMETERS[index];
+            let is_lag = bytes_equal(key.as_bytes(), LOCAL_LAG.as_bytes());
+            let allowed = if is_lag { ANY_LOCAL_LAG } else { parameter.allowed };
+            return Parameter { default, allowed, ..parameter };
         }
         index += 1;
     }
@@ -344,6 +353,11 @@ mod tests {
 
     #[test]
     fn the_error_for_a_value_out_of_range_states_the_range() {
+        let own = [override_default("delay", "50")];
+        let own: &'static [Parameter] = Box::leak(Box::new(own));
+        let given = [("delay".to_owned(), "0".to_owned())].into();
+        let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, own]).expect("in range");
+        assert_eq!(parameters.whole("delay"), 0, "a game that chooses its local lag may have none");
         check("delay", "99", "delay=99 is not possible: it must be a whole number from 100 to 200");
         check(
             "delay",

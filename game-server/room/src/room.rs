@@ -78,8 +78,10 @@ impl Room {
     /// A room without players; its first tick starts the game.
     pub fn new(config: RoomConfig, game: Box<dyn Game>) -> Self {
         let schema = game.schema();
+        let mut world = World::new(&config, schema.clone());
+        world.keep_past(game.lag_compensation());
         Room {
-            world: World::new(&config, schema.clone()),
+            world,
             network: Network::new(&config, schema),
             loads: LoadMap::new(config.grid()),
             config,

@@ -326,6 +326,9 @@ pub mod control {
         Linear = 1,
         /// Counter-clockwise from the east: a byte, 256 to a turn.
         Angle = 2,
+        /// No control of a player: how far behind the room's clock the client showed what is not its
+        /// own avatar, when it took the sample. A byte, in steps of 4 ms. At most one.
+        ShownBehind = 3,
     }
     impl Axis {
         /// String value of the enum field names used in the ProtoBuf definition.
@@ -337,6 +340,7 @@ pub mod control {
                 Self::NoAxis => "NO_AXIS",
                 Self::Linear => "LINEAR",
                 Self::Angle => "ANGLE",
+                Self::ShownBehind => "SHOWN_BEHIND",
             }
         }
         /// Creates an enum from field names used in the ProtoBuf definition.
@@ -345,6 +349,7 @@ pub mod control {
                 "NO_AXIS" => Some(Self::NoAxis),
                 "LINEAR" => Some(Self::Linear),
                 "ANGLE" => Some(Self::Angle),
+                "SHOWN_BEHIND" => Some(Self::ShownBehind),
                 _ => None,
             }
         }

@@ -48,7 +48,7 @@ impl ControlSpec {
             None => true,
             Some(_) if self.is_tapped || self.direction.is_some() => false,
             Some(AxisKind::Linear) => self.keys.len().is_multiple_of(2),
-            Some(AxisKind::Angle) => self.keys.is_empty(),
+            Some(AxisKind::Angle | AxisKind::ShownBehind) => self.keys.is_empty(),
         }
     }
 }

@@ -110,6 +110,7 @@ fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec,
         Ok(PbAxis::NoAxis) => None,
         Ok(PbAxis::Linear) => Some(AxisKind::Linear),
         Ok(PbAxis::Angle) => Some(AxisKind::Angle),
+        Ok(PbAxis::ShownBehind) => Some(AxisKind::ShownBehind),
         Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "axis" })),
     };
     Ok(ControlSpec {
@@ -309,6 +310,7 @@ impl From<&ControlSpec> for pb::Control {
             None => PbAxis::NoAxis,
             Some(AxisKind::Linear) => PbAxis::Linear,
             Some(AxisKind::Angle) => PbAxis::Angle,
+            Some(AxisKind::ShownBehind) => PbAxis::ShownBehind,
         };
         Self {
             name: control.name.clone(),

@@ -208,6 +208,7 @@ fn uplink_with_axes(
     let kinds = axes.iter().map(|kind| match kind {
         AxisKind::Linear => Json::from("linear"),
         AxisKind::Angle => Json::from("angle"),
+        AxisKind::ShownBehind => Json::from("shown-behind"),
     });
     TestVector {
         name,

@@ -10,7 +10,9 @@
 
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
+mod movement;
 mod shared_motion;
+mod shots;
 pub mod statics;
 mod steered_physics;
 mod steering;
@@ -18,9 +20,11 @@ mod terrain;
 #[cfg(test)]
 mod tests;
 
+pub use self::movement::Movement;
 pub use self::shared_motion::{MotionModel, SharedMotion};
+pub use self::shots::{ShotRule, Shots};
 pub use self::steered_physics::SteeredPhysics;
 pub use self::steering::{
-    ControlState, Held, Movement, Steer, SteerFunction, Steering, function_of, run_frames,
+    ControlState, Held, Steer, SteerFunction, SteerFunctions, Steering, functions_of, run_frames,
 };
 pub use self::terrain::Terrain;

@@ -5,29 +5,17 @@ use std::marker::PhantomData;
 use ambit_proto::axes::Axes;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::physics::{FRAMES_PER_S, frame_at};
-use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use ambit_proto::schema::Controls;
-use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use crate::Terrain;
+use crate::movement::Movement;
+use crate::shots::{ShotRule, Shots};
+use crate::terrain::Terrain;
 
 /// A frame, in seconds.
 const FRAME_S: f32 = 1.0 / FRAMES_PER_S as f32;
 /// More frames at a time are skipped: a quarter of a second.
 const MAX_FRAMES: u64 = FRAMES_PER_S / 4;
-
-/// Where an avatar is, and how it moves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Movement {
-    /// Its position, in metres.
-    pub at: Position,
-    /// Its heading, in radians from x towards y.
-    pub yaw: f32,
-    /// Its velocity, in metres a second. The poses of some kinds have a speed along the heading
-    /// instead; of these, clients know the part along the heading alone.
-    pub velocity: [f32; 3],
-}
 
 /// What a player, or a pilot of the server, holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -62,6 +50,14 @@ pub trait Steer {
 
     /// Moves an avatar on by a sixtieth of a second, `dt` in seconds.
     fn steer(movement: &mut Movement, held: Held<Self::SteeredBy>, terrain: Terrain<'_>, dt: f32);
+
+    /// What an avatar fires, if its player's client is to draw it before the host has answered. The
+    /// game fires at the ticks at which the control is held, as often as the reload allows, from
+    /// where [`Shots::way`] begins; what else decides (ammunition, a break), the client does not
+    /// know: it takes a shot back that does not come.
+    fn shots() -> Option<Shots<Self::SteeredBy>> {
+        None
+    }
 }
 
 /// [`Steer::steer`] of any kind.
@@ -74,71 +70,22 @@ pub struct Steering {
     pub game: &'static str,
     /// The name of the kind.
     pub kind: &'static str,
-    /// Moves an avatar on by a frame.
+    /// What it does.
+    pub functions: SteerFunctions,
+}
+
+/// The functions of a kind of avatars, for a caller that does not know the game.
+#[derive(Clone, Copy, Debug)]
+pub struct SteerFunctions {
+    /// [`Steer::steer`].
     pub steer: SteerFunction,
+    /// [`Steer::shots`].
+    pub shots: fn() -> Option<ShotRule>,
 }
 
 impl From<Keymap> for ControlState {
     fn from(keys: Keymap) -> Self {
         Self { keys, axes: Axes::default() }
-    }
-}
-
-impl Movement {
-    /// At rest at a position, with a heading.
-    pub const fn at_rest(at: Position, yaw: f32) -> Self {
-        Self { at, yaw, velocity: [0.0; 3] }
-    }
-
-    /// The direction of the heading, of length 1.
-    pub fn direction(&self) -> Position {
-        let (sin, cos) = self.yaw.sin_cos();
-        Position::on_ground(cos, sin)
-    }
-
-    /// The speed along the heading, in metres a second; negative backwards.
-    pub fn speed(&self) -> f32 {
-        let ahead = self.direction();
-        self.velocity[0] * ahead.x + self.velocity[1] * ahead.y
-    }
-
-    /// Moves along the heading from now on, at this speed.
-    pub fn set_speed(&mut self, metres_per_s: f32) {
-        let ahead = self.direction();
-        self.velocity = [ahead.x * metres_per_s, ahead.y * metres_per_s, 0.0];
-    }
-
-    /// The nearest pose of a kind. `None` if something is not finite.
-    pub fn to_pose(&self, format: &PoseFormat) -> Option<Pose> {
-        let is_finite = self.at.is_finite()
-            && self.yaw.is_finite()
-            && self.velocity.iter().all(|axis| axis.is_finite());
-        if !is_finite {
-            return None;
-        }
-        Some(match format.turn {
-            Turning::Yaw { .. } => format.pose(self.at, self.yaw, self.speed()),
-            Turning::Fixed | Turning::Free { .. } => {
-                let (sin, cos) = (self.yaw / 2.0).sin_cos();
-                let is_moving = self.velocity != [0.0; 3];
-                let velocities = is_moving.then_some((self.velocity, [0.0; 3]));
-                format.moving(self.at, [0.0, 0.0, sin, cos], velocities)
-            }
-        })
-    }
-
-    /// The movement that a pose stands for, as clients read it.
-    pub fn of_pose(format: &PoseFormat, pose: &Pose) -> Self {
-        let at = format.position(pose);
-        if let Turning::Yaw { .. } = format.turn {
-            let mut movement = Self::at_rest(at, format.yaw(pose));
-            movement.set_speed(format.speed(pose));
-            return movement;
-        }
-        let [x, y, z, w] = format.quaternion(pose);
-        let yaw = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
-        let (velocity, _) = format.velocities(pose);
-        Self { at, yaw, velocity }
     }
 }
 
@@ -197,13 +144,17 @@ impl<C: Controls> Held<C> {
 impl Steering {
     /// Of a kind, in the game with this name.
     pub const fn of<S: Steer>(game: &'static str, kind: &'static str) -> Self {
-        Self { game, kind, steer: function_of::<S>() }
+        Self { game, kind, functions: functions_of::<S>() }
     }
 }
 
-/// The function of a kind, for a caller that does not know the game.
-pub const fn function_of<S: Steer>() -> SteerFunction {
-    steer_by_controls::<S>
+/// The functions of a kind, for a caller that does not know the game.
+pub const fn functions_of<S: Steer>() -> SteerFunctions {
+    SteerFunctions { steer: steer_by_controls::<S>, shots: shot_rule::<S> }
+}
+
+fn shot_rule<S: Steer>() -> Option<ShotRule> {
+    S::shots().map(Shots::rule)
 }
 
 fn steer_by_controls<S: Steer>(

@@ -10,7 +10,7 @@ use ambit_proto::time::GameTime;
 
 use crate::statics::{Obstacle, Statics};
 use crate::{
-    ControlState, Held, Movement, Steer, SteeredPhysics, Terrain, function_of, run_frames,
+    ControlState, Held, Movement, Steer, SteeredPhysics, Terrain, functions_of, run_frames,
 };
 
 const ARENA: Arena = Arena { width_m: 100.0, height_m: 100.0 };
@@ -105,7 +105,7 @@ fn a_client_moves_an_avatar_as_the_host_does() {
     let terrain = Terrain { statics: &statics, arena: ARENA };
     let mut host = start();
     let first = host.to_pose(&YAW).expect("finite");
-    let mut client = SteeredPhysics::new(YAW, function_of::<Cart>(), ARENA);
+    let mut client = SteeredPhysics::new(YAW, functions_of::<Cart>().steer, ARENA);
     client.set_map(&map);
     let body = client.add(0, &first);
     // The client begins at the rounded pose: as far apart as that, the two stay.
@@ -134,7 +134,7 @@ fn a_client_moves_an_avatar_as_the_host_does() {
 
 #[test]
 fn what_is_not_finite_moves_nothing() {
-    let mut client = SteeredPhysics::new(YAW, function_of::<Lost>(), ARENA);
+    let mut client = SteeredPhysics::new(YAW, functions_of::<Lost>().steer, ARENA);
     let pose = start().to_pose(&YAW).expect("finite");
     let body = client.add(0, &pose);
     client.step();

@@ -164,6 +164,7 @@ pub(super) fn impair_seeds() -> Vec<Vec<u8>> {
         "none",
         "loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7",
         "delay=1.5s,rate=3mbit",
+        "loss=5,burst=200ms,tail=50ms,rate=256kbit,queue=100ms",
     ])
 }
 

@@ -20,6 +20,7 @@ mod lobby;
 mod loss;
 mod prediction;
 mod script;
+mod shots;
 mod steering;
 mod walking_crowd;
 mod worlds;

@@ -66,6 +66,24 @@ fn the_own_ship_is_drawn_where_the_host_puts_it() {
 }
 
 #[test]
+fn without_local_lag_it_is_the_same() {
+    for rtt in [0, 100, 300] {
+        let line = format!("delay={}ms,jitter={}ms,loss=5", rtt / 2, rtt / 20);
+        let mut pilot = Pilot::in_room(4, &line, ClientConfig::default(), &[("delay", "0")]);
+        pilot.hold(&[]);
+        pilot.run_for(Duration::from_secs(1));
+        let before = pilot.drawn();
+        pilot.hold(&[ShipControl::TurnLeft]);
+        pilot.run_for(FRAME);
+        assert_ne!(before.yaw, pilot.drawn().yaw, "{line}");
+        pilot.fly_for(Duration::from_secs(30));
+        let predicted = pilot.system.user(pilot.user).client.stats().simulation.predicted;
+        let p99_cm = predicted.quantile_cm(0.99).unwrap_or_default();
+        assert!(predicted.count() > 250 && p99_cm < 5.0, "{line}: {p99_cm} cm off");
+    }
+}
+
+#[test]
 fn without_prediction_the_own_ship_is_drawn_as_the_others_see_it() {
     let config = ClientConfig { predict: Some(false), ..ClientConfig::default() };
     let mut pilot = Pilot::with_config(3, "20", "delay=50ms", config);
@@ -114,6 +132,10 @@ impl Pilot {
     }
 
     fn with_config(seed: u64, tick_hz: &str, line: &str, config: ClientConfig) -> Self {
+        Self::in_room(seed, line, config, &[("tick", tick_hz)])
+    }
+
+    fn in_room(seed: u64, line: &str, config: ClientConfig, given: &[(&str, &str)]) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
         let config = ClientConfig { name: "ann".into(), inputs: InputRate::Hz60, ..config };
         let line: Impairment = line.parse().expect("a valid impairment");
@@ -121,7 +143,7 @@ impl Pilot {
         let room = system.start_room(
             &[user],
             "shooter",
-            &[("ships", "0"), ("asteroids", "0"), ("tick", tick_hz), ("size", "3000x3000")],
+            &[&[("ships", "0"), ("asteroids", "0"), ("size", "3000x3000")][..], given].concat(),
         );
         system.run_for(Duration::from_secs(5));
         let world = system.room(room).expect("the room runs").world();

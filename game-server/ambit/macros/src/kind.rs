@@ -419,8 +419,8 @@ fn declaration(
     };
     let steering = options.is_steered.then(|| {
         quote_spanned! { kind.span() =>
-            const STEER: ::core::option::Option<::ambit::steering::SteerFunction> =
-                ::core::option::Option::Some(::ambit::steering::function_of::<#kind>());
+            const STEER: ::core::option::Option<::ambit::steering::SteerFunctions> =
+                ::core::option::Option::Some(::ambit::steering::functions_of::<#kind>());
         }
     });
     let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));

@@ -10,7 +10,7 @@ use ambit::prelude::*;
 use ambit::statics::Obstacle;
 
 use crate::{ASTEROID, Bang, Boom, Fired, Hit, Missile, Ship, ShooterTimer, TABLES, WALL};
-use crate::{Craft, Shooter, ShooterWorld};
+use crate::{Craft, Shooter, ShooterWorld, Shot};
 
 /// The height of walls and asteroids: nothing flies over them.
 const HEIGHT_M: f32 = 4.0;
@@ -75,25 +75,22 @@ impl Shooter {
         if now < craft.ready_at || !self.is_playing() {
             return;
         }
-        let Movement { at, yaw, .. } = craft.movement;
-        let table = &TABLES.missile;
-        craft.ready_at = now + Duration::from_secs_f32(table.reload_s);
+        let Some(rule) = Ship::shots() else { return };
+        craft.ready_at = now + rule.reload;
         craft.shots += 1;
-        let free = |from, metres: f32| {
-            world.statics().cast_ray(from, direction(yaw), metres).unwrap_or(metres)
-        };
-        if free(at, table.nose_m) < table.nose_m {
-            // Into the wall before its nose.
-            return;
-        }
-        let nose = world.end_on_map(at, along(at, yaw, table.nose_m));
-        let end = world.end_on_map(nose, along(nose, yaw, free(nose, table.range_m)));
+        let Some((nose, end)) = rule.way(&craft.movement, world.terrain()) else { return };
         let missile = world.spawn(Missile { path: Path::at(nose) });
         let arrival = world
             .edit(missile)
-            .map_or(now, |mut missile| missile.path().walk_to(end, table.speed_m_per_s));
+            .map_or(now, |mut missile| missile.path().walk_to(end, rule.speed_m_per_s));
         world.at(arrival, ShooterTimer::Vanish(missile));
-        self.missiles.insert(missile, ship);
+        let player = craft.player.filter(|_| self.rewind > 0);
+        let behind = player.map_or(Duration::ZERO, |player| {
+            let present = now.saturating_sub(world.local_lag());
+            let rewind = Duration::from_millis(self.rewind);
+            now.since(world.shown_to(player).max(present.saturating_sub(rewind)))
+        });
+        self.missiles.insert(missile, Shot { by: ship, player, behind });
         world.emit(Fired { ship }).heard::<Bang>(TABLES.missile.heard_m);
     }
 
@@ -102,14 +99,27 @@ impl Shooter {
         let span = (world.previous_now(), world.now());
         let mut hits = Vec::new();
         let mut near: Vec<Id<Ship>> = Vec::new();
-        for (&missile, &by) in &self.missiles {
+        for (&missile, shot) in &self.missiles {
+            let by = shot.by;
             let Some(at) = world.position(missile) else { continue };
             let seconds = span.1.since(span.0).as_secs_f32();
             let reach = TABLES.ship.radius_m;
-            world.find_within(at, TABLES.missile.speed_m_per_s * seconds + reach, &mut near);
+            let radius_m = TABLES.missile.speed_m_per_s * seconds + reach;
+            // It hits what was hit on the screen of whoever fired it.
+            let seen = shot
+                .player
+                .map(|player| world.as_seen_by(player, span.1.saturating_sub(shot.behind)));
+            match &seen {
+                Some(seen) => seen.find_within(at, radius_m, &mut near),
+                None => world.find_within(at, radius_m, &mut near),
+            }
             let targets = near.iter().filter(|&&target| self.may_hit(world, by, target));
             let contacts = targets.filter_map(|&target| {
-                let (one, other) = world.motion(missile).zip(world.motion(target))?;
+                let other = match &seen {
+                    Some(seen) => seen.motion(target)?,
+                    None => world.motion(target)?,
+                };
+                let one = world.motion(missile)?;
                 Some((first_contact(one, other, span, reach)?, target))
             });
             let first = contacts.min_by_key(|&(time, _)| time);

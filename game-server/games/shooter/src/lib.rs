@@ -42,8 +42,10 @@ pub enum ShooterTimer {
 
 /// How a match is played.
 #[derive(Debug, Parameters)]
-// Wherever a ship is in its cell, the zones reach as far as it sees.
-#[room(size = "300x300", cell = 40, inner = 6, outer = 7)]
+// Wherever a ship is in its cell, the zones reach as far as it sees. What a player steers is
+// predicted, and shots hit what the player saw: the local lag is no more than the usual way of what
+// others do.
+#[room(size = "300x300", cell = 40, inner = 6, outer = 7, delay = 100)]
 pub struct ShooterSettings {
     /// points that win a round; with teams, of all members together
     #[parameter(default = 50, range = 1..=999)]
@@ -60,6 +62,10 @@ pub struct ShooterSettings {
     /// pilots of the server fly until there are so many ships
     #[parameter(default = 4, range = 0..=20)]
     ships: usize,
+    /// how old the picture may be that decides what a shot hits, in milliseconds; 0: what is there
+    /// when the shot is
+    #[parameter(default = 200, range = 0..=200)]
+    rewind: u64,
     /// asteroids, which stop ships and missiles
     #[parameter(default = 8, range = 0..=100)]
     asteroids: u32,
@@ -88,6 +94,16 @@ pub(crate) struct Craft {
     shots: i64,
 }
 
+/// A missile in flight.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Shot {
+    by: Id<Ship>,
+    /// Whose screen decides what it hits; a pilot has none.
+    player: Option<PlayerId>,
+    /// How old what that screen showed was when the missile was fired.
+    behind: Duration,
+}
+
 /// The game `shooter`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Ship, Missile, Match, Score), events(Fired, Hit, RoundOver))]
@@ -100,9 +116,10 @@ pub struct Shooter {
     teams: u8,
     ships: usize,
     asteroids: u32,
+    /// In milliseconds.
+    rewind: u64,
     crafts: BTreeMap<Id<Ship>, Craft>,
-    /// Missiles in flight, and who fired them.
-    missiles: BTreeMap<Id<Missile>, Id<Ship>>,
+    missiles: BTreeMap<Id<Missile>, Shot>,
     /// The round that is played; 0 as long as there are less than two ships.
     round: i64,
     /// Between two rounds.
@@ -275,6 +292,7 @@ impl Game for Shooter {
         ambit_shooter_kinds::GAME,
         "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.",
     );
+    const LAG_COMPENSATION: Duration = Duration::from_millis(200);
     const SCENERY: Scenery =
         Scenery::new().camera(Camera::Above).ground(0x18_1c26).obstacles(&[ASTEROID, WALL]);
     type Avatar = Ship;
@@ -282,9 +300,10 @@ impl Game for Shooter {
     type Refusal = NoRefusal;
 
     fn configure(&mut self, settings: ShooterSettings) -> Result<(), BadParameter> {
-        let ShooterSettings { goal, minutes, rounds, teams, ships, asteroids } = settings;
+        let ShooterSettings { goal, minutes, rounds, teams, ships, asteroids, rewind } = settings;
         (self.goal, self.minutes, self.rounds) = (goal, minutes, rounds);
         (self.teams, self.ships, self.asteroids) = (teams, ships, asteroids);
+        self.rewind = rewind;
         Ok(())
     }
 

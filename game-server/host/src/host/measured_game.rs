@@ -100,6 +100,10 @@ impl Game for MeasuredGame {
         self.game.planned_objects()
     }
 
+    fn lag_compensation(&self) -> Duration {
+        self.game.lag_compensation()
+    }
+
     fn start(&mut self, world: &mut World) {
         self.game.start(world);
     }

@@ -114,7 +114,12 @@ impl Parameters {
             return Err(BadParameter::Unknown { key: shortened(key), known: known.join(", ") });
         }
         let mut values = BTreeMap::new();
-        for parameter in declared() {
+        for (parameter, later) in tables.iter().enumerate().flat_map(|(index, table)| {
+            table.iter().map(move |parameter| (parameter, &tables[index + 1..]))
+        }) {
+            if later.iter().copied().flatten().any(|it| it.key == parameter.key) {
+                continue;
+            }
             let text = given.get(parameter.key).map(String::as_str);
             values.insert(
                 parameter.key,

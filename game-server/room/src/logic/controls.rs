@@ -73,6 +73,11 @@ pub struct HeldControls {
     edges: ButtonEdges,
     /// The axes at the current tick.
     axes: Axes,
+    /// How long what acts at the current tick was on its way: by the client's time of the newest
+    /// change that it applies, else of the newest sample.
+    latency: Duration,
+    /// The same of the newest sample.
+    newest_latency: Duration,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -99,6 +104,7 @@ impl HeldControls {
         }
         self.samples_used += 1;
         self.newest_at = Some((at, sample.at));
+        self.newest_latency = now.since(at);
         let keys = (sample.keys != self.sampled_keys).then_some(sample.keys);
         let axes = sample.axes.filter(|axes| *axes != self.sampled_axes);
         self.sampled_keys = sample.keys;
@@ -124,8 +130,9 @@ impl HeldControls {
 
     /// Begins a tick and applies what has arrived. Returns the client time up to which samples have
     /// taken effect with this tick, if any did.
-    pub fn begin_tick(&mut self) -> Option<GameTime> {
+    pub fn begin_tick(&mut self, now: GameTime) -> Option<GameTime> {
         self.edges.begin_tick();
+        self.latency = self.newest_latency;
         self.samples_used = self.samples_used.saturating_sub(SAMPLES_PER_TICK);
         let mut applied_until = None;
         while let Some(change) = self.waiting.front().copied() {
@@ -140,7 +147,15 @@ impl HeldControls {
             applied_until = change.at.or(applied_until);
             self.waiting.pop_front();
         }
+        if let Some(at) = applied_until {
+            self.latency = now.since(at);
+        }
         applied_until
+    }
+
+    /// When the client took the sample that acts at the current tick, which is at `now`.
+    pub fn sampled_before(&self, now: GameTime) -> GameTime {
+        now.saturating_sub(self.latency)
     }
 
     /// The held keys and the edges of this tick.
@@ -186,11 +201,11 @@ mod tests {
     #[test]
     fn a_tap_within_a_tick_is_pressed_in_it() {
         let mut controls = HeldControls::default();
-        assert_eq!(controls.begin_tick(), None);
+        assert_eq!(controls.begin_tick(GameTime::ZERO), None);
         receive(&mut controls, &[(10, 1), (30, 0)]);
-        assert_eq!(controls.begin_tick(), Some(ms(30)));
+        assert_eq!(controls.begin_tick(GameTime::ZERO), Some(ms(30)));
         assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
-        assert_eq!(controls.begin_tick(), None);
+        assert_eq!(controls.begin_tick(GameTime::ZERO), None);
         assert_eq!(pressed_and_edges(&controls), (0, 0, 0));
     }
 
@@ -199,11 +214,14 @@ mod tests {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
         assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
             (Some(ms(30)), (1, 1, 0))
         );
         receive(&mut controls, &[(30, 2), (40, 1)]);
-        assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (1, 0, 0)));
+        assert_eq!(
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (None, (1, 0, 0))
+        );
     }
 
     #[test]
@@ -211,11 +229,11 @@ mod tests {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
         assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
             (Some(ms(20)), (1, 1, 1))
         );
         assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
             (Some(ms(40)), (3, 3, 0))
         );
     }
@@ -224,12 +242,15 @@ mod tests {
     fn a_sample_time_far_ahead_delays_later_samples_only_briefly() {
         let mut controls = HeldControls::default();
         controls.receive_sample(ms(1_000), KeySample::new(ms(9_000_000), Keymap(1)));
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         controls.receive_sample(ms(1_500), KeySample::new(ms(1_480), Keymap(0)));
-        assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (1, 0, 0)));
+        assert_eq!(
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (None, (1, 0, 0))
+        );
         controls.receive_sample(ms(2_050), KeySample::new(ms(2_010), Keymap(0)));
         assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
             (Some(ms(2_010)), (0, 0, 1))
         );
     }
@@ -240,8 +261,8 @@ mod tests {
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
             controls.receive_sample(ms(1_000), KeySample::new(ms(at), Keymap(keys)));
         }
-        controls.begin_tick();
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!(pressed_and_edges(&controls).0, 0, "a released control is not held");
     }
 
@@ -249,13 +270,16 @@ mod tests {
     fn a_command_holds_until_the_samples_change() {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(10, 1)]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         controls.hold(Keymap(6));
         receive(&mut controls, &[(20, 1)]);
-        assert_eq!((controls.begin_tick(), pressed_and_edges(&controls)), (None, (6, 6, 1)));
+        assert_eq!(
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (None, (6, 6, 1))
+        );
         receive(&mut controls, &[(30, 3)]);
         assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
             (Some(ms(30)), (3, 1, 4))
         );
     }
@@ -264,12 +288,12 @@ mod tests {
     fn of_several_values_of_an_axis_in_a_tick_the_newest_counts() {
         let mut controls = HeldControls::default();
         receive_axes(&mut controls, &[(10, 0, 5), (20, 0, 7), (15, 0, 6)]);
-        assert_eq!((controls.begin_tick(), controls.axes()), (None, axes(7)));
-        controls.begin_tick();
+        assert_eq!((controls.begin_tick(GameTime::ZERO), controls.axes()), (None, axes(7)));
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!(controls.axes(), axes(7), "an axis stays until it is moved");
         // A sample that does not tell changes none.
         receive(&mut controls, &[(30, 1)]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!((controls.axes(), pressed_and_edges(&controls)), (axes(7), (1, 1, 0)));
         assert!(controls.waiting.is_empty());
     }
@@ -278,9 +302,9 @@ mod tests {
     fn an_axis_counts_with_the_tap_that_it_was_moved_for() {
         let mut controls = HeldControls::default();
         receive_axes(&mut controls, &[(10, 1, 5), (20, 0, 5), (30, 1, 9), (40, 0, 9)]);
-        assert_eq!((controls.begin_tick(), controls.axes()), (Some(ms(20)), axes(5)));
+        assert_eq!((controls.begin_tick(GameTime::ZERO), controls.axes()), (Some(ms(20)), axes(5)));
         assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
-        assert_eq!((controls.begin_tick(), controls.axes()), (Some(ms(40)), axes(9)));
+        assert_eq!((controls.begin_tick(GameTime::ZERO), controls.axes()), (Some(ms(40)), axes(9)));
         assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
     }
 
@@ -289,9 +313,9 @@ mod tests {
         let mut controls = HeldControls::default();
         controls.hold(Keymap(6));
         receive_axes(&mut controls, &[(10, 0, 5)]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         receive_axes(&mut controls, &[(20, 0, 8)]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!((controls.axes(), pressed_and_edges(&controls)), (axes(8), (6, 0, 0)));
     }
 
@@ -303,12 +327,12 @@ mod tests {
             let at = u64::from(step) + 1;
             receive_axes(&mut controls, &[(at, 0, (step % 100) as i8)]);
             if step % 50 == 0 {
-                controls.begin_tick();
+                controls.begin_tick(GameTime::ZERO);
             }
         }
         let newest = controls.sampled_axes;
         for _ in 0..2 * MAX_WAITING {
-            controls.begin_tick();
+            controls.begin_tick(GameTime::ZERO);
         }
         assert_eq!(controls.axes(), newest);
     }
@@ -319,13 +343,13 @@ mod tests {
         let moved = Axes([100, -100, 50, -50]);
         let sample = |at| KeySample { axes: Some(moved), ..KeySample::new(ms(at), Keymap(1)) };
         controls.receive_sample(ms(10), sample(10));
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         controls.release_all([false, true, false, true]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!(controls.axes(), Axes([0, -100, 0, -50]));
         assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
         controls.receive_sample(ms(20), sample(5));
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!(controls.axes(), moved);
     }
 
@@ -333,13 +357,13 @@ mod tests {
     fn a_disconnected_player_holds_nothing_and_may_restart_its_clock() {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(5_000, 1)]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         controls.release_all([false; MAX_AXES]);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
         receive(&mut controls, &[(4_990, 2)]);
         assert_eq!(
-            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
             (Some(ms(4_990)), (2, 2, 0))
         );
     }
@@ -352,7 +376,7 @@ mod tests {
             controls.hold(Keymap((step % 2) as u32));
         }
         assert!(controls.waiting.len() <= 4 * MAX_WAITING);
-        controls.begin_tick();
+        controls.begin_tick(GameTime::ZERO);
         assert!(controls.waiting.len() <= MAX_WAITING);
     }
 
@@ -369,7 +393,7 @@ mod tests {
                 let again = controls.receive_sample(ms(1_000_000), sample);
                 assert_ne!(again, SampleOutcome::Taken, "tick {tick}");
             }
-            controls.begin_tick();
+            controls.begin_tick(GameTime::ZERO);
         }
         assert_eq!(taken, u64::from(SAMPLE_BURST) + 99 * u64::from(SAMPLES_PER_TICK));
     }
@@ -449,7 +473,7 @@ mod tests {
             }
             self.deliver();
             if self.now.is_multiple_of(50) {
-                self.controls.begin_tick();
+                self.controls.begin_tick(GameTime::ZERO);
                 self.record_edges();
             }
         }

@@ -238,6 +238,12 @@ pub trait Game: Send {
         0
     }
 
+    /// How far before the players' clock the world's past is kept, for what players saw
+    /// ([`World::past_position`], [`World::shown_to`]); zero for not at all.
+    fn lag_compensation(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Starts the room: creates the obstacles and objects of the world. Called once, at the first
     /// tick, before anything else.
     fn start(&mut self, world: &mut World);

@@ -35,6 +35,12 @@ impl SightChecks {
     /// Only when the game says that an answer has changed.
     pub const ON_DEMAND: Self = Self { every_ticks: 0, turned_cos: None };
 
+    /// Whether the room asks by itself, and not at every tick: then what a viewer follows may be
+    /// some ticks old.
+    pub fn lag(self) -> bool {
+        self.every_ticks > 1 || self.every_ticks == 0 && self.turned_cos.is_some()
+    }
+
     /// For each viewer once in so many ticks. The viewers take turns, so that the ticks cost alike.
     #[must_use]
     pub const fn every_ticks(self, ticks: u32) -> Self {

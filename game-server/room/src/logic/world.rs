@@ -27,6 +27,7 @@ mod inputs;
 mod motion;
 mod objects;
 mod objects_by_cell;
+mod past;
 mod path_ahead;
 mod path_segment;
 mod players;
@@ -52,6 +53,7 @@ use fastrand::Rng;
 
 use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
+use self::past::PastPoses;
 use self::poses::WorldPoses;
 use self::timers::Timers;
 use self::trace::WorldTrace;
@@ -86,6 +88,7 @@ pub struct World {
     delay: Duration,
     objects: Objects,
     poses: WorldPoses,
+    past: PastPoses,
     cells: ObjectsByCell,
     timers: Timers,
     /// The players with an avatar. Kept by the room.
@@ -129,6 +132,7 @@ impl World {
             delay: config.delay,
             objects: Objects::default(),
             poses: WorldPoses::default(),
+            past: PastPoses::default(),
             cells: ObjectsByCell::new(grid),
             timers: Timers::default(),
             players: BTreeMap::new(),
@@ -161,6 +165,7 @@ impl World {
         self.drop_rows_of_nobody();
         let objects = &self.objects;
         self.poses.finish_tick(|object| objects.slot(object).is_some());
+        self.note_past();
         self.mark_overflowing_dirty();
         let mut changed = std::mem::take(&mut self.changed);
         for object in changed.drain(..) {
@@ -196,6 +201,11 @@ impl World {
 
 /// The world as a whole.
 impl World {
+    /// How far the clients' clock is behind [`World::now`]: the local lag.
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// The horizon of this tick: the time at which changes take effect.
     pub fn now(&self) -> GameTime {
         self.now

@@ -1,25 +1,32 @@
 //! The text form of an impairment:
-//! `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`.
+//! `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`. Further keys are
+//! `tail=50ms`, `burst=200ms` beside `loss`, and `queue=100ms` beside `rate`.
 //!
-//! Each key at most once, in any order; `none` (or nothing) for a perfect path. Printed text parses
-//! to the same value, durations to the microsecond. An error names the key, the value and what is
-//! allowed.
+//! Each key at most once, in any order; `none` (or nothing) for a perfect path. A value that was
+//! parsed prints to a text that parses to the same value, durations to the microsecond. An error
+//! names the key, the value and what is allowed.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use super::Impairment;
+use super::bursts::MIN_BURST;
 
-const KEYS: &str = "loss, duplicate, reorder, delay, jitter, rate, seed";
+const KEYS: &str = "loss, burst, duplicate, reorder, delay, jitter, tail, rate, queue, seed";
+/// Keys that change what another key does, and have no effect without it.
+const COMPANIONS: [(&str, &str); 2] = [("burst", "loss"), ("queue", "rate")];
 const PER_CENT_SYNTAX: &str = "a number from 0 to 100, in per cent";
 const DURATION_SYNTAX: &str = "a number followed by ms or s, such as 50ms, at most 60s";
+const LENGTH_SYNTAX: &str = "a number followed by ms or s, such as 200ms, from 1ms to 60s";
 const RATE_SYNTAX: &str =
     "a number followed by kbit or mbit, such as 256kbit, from 1kbit to 10000mbit";
 const SEED_SYNTAX: &str = "a whole number from 0 to 18446744073709551615";
 
 /// Longer delays are typing errors, and delayed packets take memory.
 const MAX_DURATION: Duration = Duration::from_mins(1);
+/// Of `burst` and `queue`: zero would not be a short one, but the default.
+const MIN_LENGTH: Duration = MIN_BURST;
 /// In bits a second.
 const RATE_RANGE: std::ops::RangeInclusive<f64> = 1e3..=1e10;
 
@@ -37,6 +44,9 @@ pub enum ImpairmentError {
         /// The second value.
         value: String,
     },
+    /// A key without the one that it belongs to.
+    #[error("`{key}` has no effect without `{needed}`, which is missing")]
+    Alone { key: &'static str, needed: &'static str },
     /// A value that the key does not allow.
     #[error("{key}: `{value}` is not {allowed}")]
     BadValue {
@@ -69,6 +79,11 @@ impl FromStr for Impairment {
             }
             seen.push(key);
         }
+        for (key, needed) in COMPANIONS {
+            if seen.contains(&key) && !seen.contains(&needed) {
+                return Err(ImpairmentError::Alone { key, needed });
+            }
+        }
         Ok(impairment)
     }
 }
@@ -83,6 +98,9 @@ impl Impairment {
             "reorder" => parse_per_cent(value).map(|it| self.reorder = it).ok_or(PER_CENT_SYNTAX),
             "delay" => parse_duration(value).map(|it| self.delay = it).ok_or(DURATION_SYNTAX),
             "jitter" => parse_duration(value).map(|it| self.jitter = it).ok_or(DURATION_SYNTAX),
+            "burst" => parse_length(value).map(|it| self.burst = it).ok_or(LENGTH_SYNTAX),
+            "tail" => parse_duration(value).map(|it| self.tail = it).ok_or(DURATION_SYNTAX),
+            "queue" => parse_length(value).map(|it| self.queue = Some(it)).ok_or(LENGTH_SYNTAX),
             "rate" => parse_rate(value).map(|it| self.rate = Some(it)).ok_or(RATE_SYNTAX),
             "seed" => value.parse().map(|it| self.seed = it).map_err(|_| SEED_SYNTAX),
             _ => {
@@ -106,6 +124,10 @@ fn parse_duration(value: &str) -> Option<Duration> {
     (0.0..=MAX_DURATION.as_micros() as f64)
         .contains(&micros)
         .then(|| Duration::from_micros(micros.round() as u64))
+}
+
+fn parse_length(value: &str) -> Option<Duration> {
+    parse_duration(value).filter(|length| *length >= MIN_LENGTH)
 }
 
 fn parse_rate(value: &str) -> Option<u64> {
@@ -138,13 +160,19 @@ impl fmt::Display for Impairment {
             Ok(())
         };
         let millis = |duration: Duration| duration.as_micros() as f64 / 1e3;
-        part(self.loss != 0.0, "loss", format_args!("{}", self.loss))?;
+        let in_bursts = !self.burst.is_zero();
+        part(self.loss != 0.0 || in_bursts, "loss", format_args!("{}", self.loss))?;
+        part(in_bursts, "burst", format_args!("{}ms", millis(self.burst)))?;
         part(!self.delay.is_zero(), "delay", format_args!("{}ms", millis(self.delay)))?;
         part(!self.jitter.is_zero(), "jitter", format_args!("{}ms", millis(self.jitter)))?;
+        part(!self.tail.is_zero(), "tail", format_args!("{}ms", millis(self.tail)))?;
         part(self.duplicate != 0.0, "duplicate", format_args!("{}", self.duplicate))?;
         part(self.reorder != 0.0, "reorder", format_args!("{}", self.reorder))?;
         if let Some(rate) = self.rate {
             part(true, "rate", format_args!("{}kbit", rate as f64 / 1e3))?;
+            if let Some(queue) = self.queue {
+                part(true, "queue", format_args!("{}ms", millis(queue)))?;
+            }
         }
         part(self.seed != 0, "seed", format_args!("{}", self.seed))
     }
@@ -165,9 +193,28 @@ mod tests {
             jitter: Duration::from_millis(20),
             rate: Some(256_000),
             seed: 7,
+            ..Impairment::default()
         };
         assert_eq!(text.parse(), Ok(expected));
         assert_eq!(expected.to_string(), text);
+    }
+
+    #[test]
+    fn bursts_tail_and_queue_are_parsed() {
+        let text = "loss=5,burst=200ms,tail=50ms,rate=256kbit,queue=100ms";
+        let expected = Impairment {
+            loss: 5.0,
+            burst: Duration::from_millis(200),
+            tail: Duration::from_millis(50),
+            rate: Some(256_000),
+            queue: Some(Duration::from_millis(100)),
+            ..Impairment::default()
+        };
+        assert_eq!(text.parse(), Ok(expected));
+        assert_eq!(expected.to_string(), text);
+        // A script may count the loss up from zero.
+        let lossless: Impairment = "burst=0.2s,loss=0".parse().expect("valid");
+        assert_eq!(lossless.to_string(), "loss=0,burst=200ms");
     }
 
     #[test]
@@ -188,13 +235,24 @@ mod tests {
     fn a_printed_impairment_parses_to_the_same_value() {
         for seed in 0..500 {
             let mut rng = fastrand::Rng::with_seed(seed);
+            let rate = rng.bool().then(|| rng.u64(1_000..=10_000_000_000));
+            let mut length =
+                || rng.bool().then(|| Duration::from_micros(rng.u64(1_000..=60_000_000)));
+            let (burst, queue) = (length().unwrap_or_default(), rate.and_then(|_| length()));
             let impairment = Impairment {
+                burst,
+                queue,
+                tail: if rng.bool() {
+                    Duration::from_micros(rng.u64(..60_000))
+                } else {
+                    Duration::ZERO
+                },
                 loss: if rng.bool() { rng.f32() * 100.0 } else { 0.0 },
                 duplicate: rng.f32() * 100.0,
                 reorder: if rng.bool() { 100.0 } else { 0.0 },
                 delay: Duration::from_micros(rng.u64(..=60_000_000)),
                 jitter: Duration::from_micros(rng.u64(..1_000)),
-                rate: rng.bool().then(|| rng.u64(1_000..=10_000_000_000)),
+                rate,
                 seed: rng.u64(..),
             };
             let text = impairment.to_string();
@@ -229,9 +287,21 @@ mod tests {
             ("loss=1,loss=2", "`loss` is given twice, again as `2`; once is allowed"),
             (
                 "loss",
-                "`loss` is not of the form key=value; keys are loss, duplicate, reorder, delay, \
-                 jitter, rate, seed",
+                "`loss` is not of the form key=value; keys are loss, burst, duplicate, reorder, \
+                 delay, jitter, tail, rate, queue, seed",
             ),
+            (
+                "loss=5,burst=0ms",
+                "burst: `0ms` is not a number followed by ms or s, such as 200ms, from 1ms to 60s",
+            ),
+            (
+                "rate=1mbit,queue=0.9ms",
+                "queue: `0.9ms` is not a number followed by ms or s, such as 200ms, from 1ms to \
+                 60s",
+            ),
+            ("tail=5", "tail: `5` is not a number followed by ms or s, such as 50ms, at most 60s"),
+            ("burst=200ms,delay=5ms", "`burst` has no effect without `loss`, which is missing"),
+            ("queue=200ms", "`queue` has no effect without `rate`, which is missing"),
         ] {
             let error = text.parse::<Impairment>().expect_err(text);
             assert_eq!(error.to_string(), message);
@@ -242,9 +312,7 @@ mod tests {
         }
         let unknown = "los=3".parse::<Impairment>().expect_err("the key is unknown").to_string();
         assert!(
-            unknown.contains("`los`")
-                && unknown.contains("`3`")
-                && unknown.contains("loss, duplicate"),
+            unknown.contains("`los`") && unknown.contains("`3`") && unknown.contains("loss, burst"),
             "{unknown}"
         );
         assert!("loss=1,".parse::<Impairment>().is_err());

@@ -1,4 +1,5 @@
-//! Rates over many packets, bounds for each packet.
+//! Rates over many packets, bounds for each packet. All runs are deterministic: the tolerances are
+//! for the size of the samples.
 
 use super::*;
 
@@ -118,4 +119,200 @@ fn an_idle_link_takes_a_packet_at_any_rate() {
     let mut impairer = Impairer::new(Impairment { rate: Some(1_000), ..Impairment::default() });
     assert_eq!(impairer.send(LocalTime::ZERO, 1_200).next(), Some(millis(9_600)));
     assert_eq!(impairer.send(LocalTime::from_millis(1), 1_200).next(), None);
+}
+
+/// Measurements are compared with earlier ones of the same seed, so these deliveries stay the same
+/// to the microsecond: 40 packets, 100 to 803 bytes long; the delay of each copy, or `-`.
+#[test]
+fn without_bursts_tail_and_queue_the_recorded_deliveries_come_out() {
+    for (text, gap_micros, recorded) in [
+        (
+            "loss=20,delay=50ms,jitter=20ms,duplicate=10,reorder=10,rate=256kbit,seed=7",
+            7_300,
+            "52370 52050+52619 55155 69886 - 73923 - 59323 90671 - 83705 111726 - - 128565 133175 \
+             243761 151087+157364 193964 204701 214550 212132 204832 197532 - 182932 202908 - \
+             212984 - 210889 224948 242686 267285+279909 264123 - 283615 - - -",
+        ),
+        (
+            "loss=5,jitter=1.5ms,rate=80kbit,seed=3",
+            9_100,
+            "11418 14600 23836 34900 50600 70332 93100 119900 150761 184600 223349 - - 253814 - - \
+             - - - 279636 - - - - - - - - 236700 - - - - 249300 - - - - - 275975",
+        ),
+        (
+            "loss=13,delay=10ms,jitter=30ms,duplicate=20",
+            16_667,
+            "0+6058 22876 32927 16260+23817 23534 38916 22249 16722 9972 27767 11100 0+2997 0 - \
+             28798+31767 12131 0+12362 12217 22486 29027+30568 39137 22470 13293 33326 16659 - \
+             34463 23818 7151 0 5461+6161 - - 1004 14135 20735+31734 4068 - 2489 18130",
+        ),
+    ] {
+        let mut impairer = Impairer::new(text.parse().expect("valid"));
+        let deliveries: Vec<String> = (0..40)
+            .map(|number: u64| {
+                let now = LocalTime::from_micros(number * gap_micros);
+                let delays = impairer.send(now, 100 + 37 * (number as usize % 20));
+                let copies: Vec<_> = delays.map(|it| it.as_micros().to_string()).collect();
+                if copies.is_empty() { "-".into() } else { copies.join("+") }
+            })
+            .collect();
+        assert_eq!(deliveries.join(" "), recorded, "{text}");
+    }
+}
+
+#[test]
+fn bursts_have_the_asked_for_loss_and_mean_length() {
+    for (loss, burst_ms, seed) in [(5.0, 200, 1), (20.0, 100, 2), (1.0, 50, 3)] {
+        let bursty = Impairment { loss, burst: millis(burst_ms), seed, ..Impairment::default() };
+        let mut impairer = Impairer::new(bursty);
+        // A packet each 2 ms for more than an hour: 1,000 bursts or more.
+        let gap_ms = 2;
+        let (mut lost, mut bursts, mut before) = (0_u64, 0_u64, false);
+        let packets = 2_000_000;
+        for number in 0..packets {
+            let now = LocalTime::from_millis(gap_ms * number);
+            let is_lost = impairer.send(now, 100).next().is_none();
+            lost += u64::from(is_lost);
+            bursts += u64::from(is_lost && !before);
+            before = is_lost;
+        }
+        let share = lost as f64 / packets as f64 * 100.0 / f64::from(loss);
+        assert!((0.9..1.1).contains(&share), "loss={loss}: {share} times as much is lost");
+        let length = (gap_ms * lost) as f64 / bursts as f64 / burst_ms as f64;
+        assert!((0.9..1.1).contains(&length), "burst={burst_ms}ms: {length} times as long");
+    }
+}
+
+#[test]
+fn bursts_come_at_the_same_times_whatever_is_sent() {
+    let bursty = Impairment { loss: 30.0, burst: millis(100), seed: 4, ..Impairment::default() };
+    let often = arrivals(bursty, 1);
+    let seldom = arrivals(bursty, 40);
+    let lost_often: Vec<bool> = often.iter().step_by(40).map(Vec::is_empty).collect();
+    let lost_seldom: Vec<bool> = seldom.iter().map(Vec::is_empty).take(lost_often.len()).collect();
+    assert_eq!(lost_often, lost_seldom);
+    assert!(lost_often.contains(&true) && lost_often.contains(&false));
+}
+
+#[test]
+fn bursts_of_no_loss_lose_nothing_and_of_all_loss_all() {
+    for (loss, expected) in [(0.0, 0.0), (100.0, 100.0)] {
+        let bursty = Impairment { loss, burst: millis(100), ..Impairment::default() };
+        assert_eq!(per_cent_of(&arrivals(bursty, 5), Vec::is_empty), expected);
+    }
+}
+
+#[test]
+fn a_tail_has_its_mean_and_its_bound_and_is_exponential() {
+    let slow = Impairment { delay: millis(20), tail: millis(50), seed: 6, ..Impairment::default() };
+    // No packet waits for the one before it: the gap is longer than the bound.
+    let packets = arrivals(slow, 1_000);
+    let tails: Vec<f64> = packets
+        .iter()
+        .zip(0..)
+        .map(|(packet, number)| packet[0] - f64::from(number) * 1_000.0 - 20.0)
+        .collect();
+    assert!(tails.iter().all(|tail| (0.0..=500.0).contains(tail)));
+    let mean = tails.iter().sum::<f64>() / tails.len() as f64;
+    assert!((48.5..51.5).contains(&mean), "{mean} ms");
+    for (longer_than, expected) in [(50.0, 36.8), (150.0, 4.98), (250.0, 0.67)] {
+        let longer = tails.iter().filter(|tail| **tail > longer_than).count();
+        let share = longer as f64 * 100.0 / tails.len() as f64;
+        assert!((share - expected).abs() < 0.1 * expected + 0.1, "{share} % > {longer_than} ms");
+    }
+}
+
+#[test]
+fn no_seed_exceeds_the_bound_of_a_tail() {
+    let mut longest = Duration::ZERO;
+    for seed in 0..100_000 {
+        let slow = Impairment { tail: millis(50), seed, ..Impairment::default() };
+        longest = longest.max(Impairer::new(slow).send(LocalTime::ZERO, 100).next().expect("one"));
+    }
+    assert_eq!(longest, millis(500), "one in 22,000 is cut to the bound");
+}
+
+#[test]
+fn a_tail_keeps_the_order() {
+    let slow = Impairment { jitter: millis(5), tail: millis(50), ..Impairment::default() };
+    assert!(arrivals(slow, 5).is_sorted_by(|a, b| a[0] <= b[0]));
+}
+
+/// Sends packets of 10 ms at random times through a queue of 100 ms. Returns, for each tenth of the
+/// queue's length, how many came when it was that full, and how many of these were dropped.
+fn drops_by_fill(seed: u64) -> [(u32, u32); 11] {
+    let narrow =
+        Impairment { rate: Some(80_000), queue: Some(millis(100)), seed, ..Impairment::default() };
+    let mut impairer = Impairer::new(narrow);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let (mut now, mut free_at) = (LocalTime::ZERO, LocalTime::ZERO);
+    let mut tenths = [(0, 0); 11];
+    for number in 0..200_000 {
+        // From a load of 5 to one of 0.6, so that the queue has each length.
+        let most_micros = [4_000, 8_000, 16_000, 32_000][number / 100 % 4];
+        now += Duration::from_micros(rng.u64(0..most_micros));
+        let (sent, dropped) = &mut tenths[free_at.since(now).as_micros() as usize / 10_000];
+        *sent += 1;
+        match impairer.send(now, 100).next() {
+            Some(delay) => free_at = now + delay,
+            None => *dropped += 1,
+        }
+    }
+    tenths
+}
+
+#[test]
+fn a_queue_drops_nothing_up_to_half_and_then_linearly_more() {
+    let tenths = drops_by_fill(8);
+    for ((sent, dropped), tenth) in tenths.into_iter().zip(0..) {
+        // In the middle of the tenth: 10 % for 50 to 60 ms, 30 % for 60 to 70 ms.
+        let expected = (f64::from(tenth) * 0.2 - 0.9).clamp(0.0, 1.0);
+        let share = f64::from(dropped) / f64::from(sent.max(1));
+        assert!((share - expected).abs() < 0.03, "{tenth}: {dropped} of {sent} dropped");
+        assert!(tenth >= 5 || dropped == 0, "{tenth}: {dropped} of {sent} dropped");
+        assert!(tenth == 10 || sent > 1_000, "{tenth}: only {sent} sent");
+    }
+    assert_eq!(tenths, drops_by_fill(8));
+}
+
+#[test]
+fn a_full_queue_drops_all_and_none_is_full_when_idle() {
+    let narrow =
+        Impairment { rate: Some(1_000), queue: Some(millis(100)), ..Impairment::default() };
+    let mut impairer = Impairer::new(narrow);
+    assert_eq!(impairer.send(LocalTime::ZERO, 100).next(), Some(millis(800)));
+    for now in 0..=700 {
+        assert_eq!(impairer.send(LocalTime::from_millis(now), 100).next(), None, "{now} ms");
+    }
+    assert_eq!(impairer.send(LocalTime::from_millis(750), 100).next(), Some(millis(850)));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bursts_tails_and_drops() {
+    let text = "loss=20,burst=50ms,delay=20ms,jitter=5ms,tail=30ms,rate=256kbit,queue=100ms,seed=9";
+    let bad: Impairment = text.parse().expect("valid");
+    assert_eq!(arrivals(bad, 3), arrivals(bad, 3));
+    for other in [
+        Impairment { seed: 1, ..bad },
+        Impairment { burst: millis(60), ..bad },
+        Impairment { tail: millis(31), ..bad },
+        Impairment { queue: None, ..bad },
+    ] {
+        assert_ne!(arrivals(bad, 3), arrivals(other, 3), "{other}");
+    }
+}
+
+#[test]
+fn bursts_tails_and_queues_change_no_other_decision() {
+    let old =
+        Impairment { loss: 20.0, duplicate: 20.0, delay: millis(20), ..Impairment::default() };
+    let copies = |impairment| arrivals(impairment, 5).iter().map(Vec::len).collect::<Vec<_>>();
+    let expected = copies(old);
+    assert_eq!(copies(Impairment { tail: millis(30), ..old }), expected);
+    let wide = Impairment { rate: Some(10_000_000), queue: Some(millis(100)), ..old };
+    assert_eq!(copies(wide), expected);
+    let bursty = copies(Impairment { burst: millis(50), ..old });
+    let arrived_in_both = expected.iter().zip(&bursty).filter(|(a, b)| **a > 0 && **b > 0);
+    assert!(arrived_in_both.clone().count() > 10_000);
+    assert!(arrived_in_both.clone().all(|(a, b)| a == b));
 }

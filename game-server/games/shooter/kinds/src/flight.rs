@@ -2,10 +2,11 @@
 
 use std::f32::consts::TAU;
 
+use ambit::message::TypedKind;
 use ambit::prelude::*;
 
 use crate::tables::TABLES;
-use crate::{Ship, ShipControl};
+use crate::{Missile, Ship, ShipControl};
 
 /// A ship turns, and flies where its nose points. Walls, asteroids and the map's border stop it.
 impl Steer for Ship {
@@ -39,6 +40,18 @@ impl Steer for Ship {
             }
         }
         ship.set_speed(speed);
+    }
+
+    fn shots() -> Option<Shots<ShipControl>> {
+        let table = &TABLES.missile;
+        Some(Shots {
+            kind: <Missile as TypedKind>::NAME,
+            by: ShipControl::Fire,
+            reload: Duration::from_secs_f32(table.reload_s),
+            speed_m_per_s: table.speed_m_per_s,
+            nose_m: table.nose_m,
+            range_m: table.range_m,
+        })
     }
 }
 

@@ -96,7 +96,7 @@ impl World {
         if let Some(controls) = self.controls.get_mut(&player) {
             let mut stay = [false; MAX_AXES];
             for (stays, (_, kind)) in stay.iter_mut().zip(self.schema.axes()) {
-                *stays = kind == AxisKind::Angle;
+                *stays = kind != AxisKind::Linear;
             }
             controls.release_all(stay);
         }
@@ -110,9 +110,10 @@ impl World {
     /// Applies the inputs that have arrived since the previous tick. Appends the players for whom
     /// this makes a difference, in their order.
     pub fn apply_inputs(&mut self, applied: &mut Vec<AppliedInputs>) {
+        let present = self.now.saturating_sub(self.delay);
         for (&player, controls) in &mut self.controls {
             let before = (controls.edges().pressed(), controls.axes());
-            let until = controls.begin_tick();
+            let until = controls.begin_tick(present);
             let after = (controls.edges().pressed(), controls.axes());
             let changed = after != before || !controls.edges().is_unchanged();
             if until.is_some() || changed {

@@ -160,7 +160,9 @@ impl World {
         };
         let format = self.pose_format_of(newborn.kind);
         let here = self.objects.positions[slot_of(object)];
-        self.objects.pose_slots[slot_of(object)] = self.poses.insert(object, format, pose, here);
+        let slot = self.poses.insert(object, format, pose, here);
+        self.objects.pose_slots[slot_of(object)] = slot;
+        self.past.forget(slot);
         self.changes.push(WorldChange::BecameActive { object });
     }
 }
@@ -202,6 +204,11 @@ impl WorldPoses {
     /// The data to save; the rest follows from the objects.
     pub(super) fn to_saved(&self) -> impl Serialize + '_ {
         (self.tick, &self.changed, &self.free)
+    }
+
+    /// The format of the pose in a slot.
+    pub(super) fn format(&self, slot: usize) -> Option<&PoseFormat> {
+        self.formats.get(slot)
     }
 
     /// Restores saved poses; the caller then restores each object's with `restore_slot`.

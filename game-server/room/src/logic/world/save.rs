@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::pose::PoseFormat;
+use ambit_proto::pose::{Pose, PoseFormat};
 use ambit_proto::schema::Component;
 use ambit_proto::time::GameTime;
 use fastrand::Rng;
 
 use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
+use super::past::SavedPast;
 use super::path_segment::PathSegment;
 use super::poses::{SavedPoses, WorldPoses};
 use super::timers::{SavedTimers, Timers};
@@ -29,6 +30,7 @@ impl World {
         saved::put(out, &self.poses.to_saved());
         saved::put(out, &self.timers.to_saved());
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
+        saved::put(out, &self.past.to_saved());
     }
 
     /// Replaces the state of this world, in which the game has started, by the saved one.
@@ -42,6 +44,7 @@ impl World {
             Vec<ObjectId>,
             Vec<ObjectId>,
         ) = saved::take(bytes)?;
+        let past: SavedPast = saved::take(bytes)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
         let any_format = self.schema.kinds.iter().find_map(|kind| kind.pose_format().copied());
@@ -59,6 +62,11 @@ impl World {
         let posed = self.objects.pose_slots.iter().copied().zip(self.objects.occupied_slots());
         let posed = posed.filter(|&(pose, exists)| exists && pose != NO_POSE).map(|(pose, _)| pose);
         if !self.poses.are_slots_complete(posed) {
+            return Err(BadState::Malformed);
+        }
+        let poses = &self.poses;
+        let fits = |slot, pose: &Pose| poses.format(slot).is_some_and(|format| format.fits(pose));
+        if !self.past.restore(past, fits) {
             return Err(BadState::Malformed);
         }
         for index in 0..self.moving.len() {

@@ -1,5 +1,6 @@
 //! The world without a game.
 
+mod past;
 mod poses;
 
 use std::time::Duration;

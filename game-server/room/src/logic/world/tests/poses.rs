@@ -333,17 +333,17 @@ fn schema() -> Schema {
     }
 }
 
-fn garage() -> World {
+pub(super) fn garage() -> World {
     World::new(&config(), schema())
 }
 
-fn car(world: &mut World, position: Position) -> ObjectId {
+pub(super) fn car(world: &mut World, position: Position) -> ObjectId {
     let pose: Pose = FORMAT.pose(position, 0.0, 0.0);
     world.spawn(CAR, vec![Component::Pose(pose), Component::Number(5)])
 }
 
 /// Begins tick `number` of 50 ms each, and clears the changes.
-fn tick(world: &mut World, number: u64) {
+pub(super) fn tick(world: &mut World, number: u64) {
     changes(world);
     world.begin_tick(ms(number * 50));
 }

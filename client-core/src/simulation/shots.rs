@@ -1,0 +1,301 @@
+//! The player's own shots: drawn from the frame in which the key goes down, ahead like the avatar
+//! that fires them.
+//!
+//! The predicted frames of the avatar go in, and the shots that the host announces. Each shot of
+//! the host takes over one that was predicted: the picture stays that of the prediction, and ends
+//! when the host's shot ends. A predicted shot that the host does not announce goes away once it
+//! would have come. What the host announces alone is drawn as any object.
+//!
+//! Invariant: a shot of the host is drawn once. Bound: [`MAX_SHOTS`]; beyond it the oldest go.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_proto::ids::ClientObjectId;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_steering::{ControlState, Movement, ShotRule, Terrain};
+
+/// More are not in the air at a time.
+const MAX_SHOTS: usize = 64;
+/// How long after its time in the room a shot may be announced.
+const MAX_LATE: Duration = Duration::from_millis(300);
+/// How far apart a predicted shot and the host's may be: what a shot of 60 m/s flies in two ticks
+/// of 20 Hz, and a little.
+const MATCH_M: f32 = 7.0;
+/// Ids of predicted shots begin here; those of the host's objects never come so far.
+const FIRST_ID: u32 = 1 << 31;
+
+/// The shots; see the module.
+#[derive(Debug)]
+pub(crate) struct PredictedShots {
+    rule: ShotRule,
+    /// The index of their kind in the schema.
+    kind: u8,
+    shots: VecDeque<PredictedShot>,
+    ready_at: GameTime,
+    /// The newest tick at which it fired.
+    fired_until: GameTime,
+    /// The newest object of the host that was compared.
+    compared: ClientObjectId,
+    numbers: u32,
+}
+
+/// A shot that was predicted.
+#[derive(Clone, Copy, Debug)]
+struct PredictedShot {
+    id: ClientObjectId,
+    /// From when on it is drawn.
+    seen_at: GameTime,
+    /// When it leaves the nose: the horizon of the tick.
+    fired_at: GameTime,
+    from: Position,
+    to: Position,
+    /// The host's object, once it was announced.
+    confirmed: Option<ClientObjectId>,
+}
+
+/// A shot as it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct DrawnShot {
+    /// The host's, or one of its own.
+    pub(crate) id: ClientObjectId,
+    pub(crate) position: Position,
+    pub(crate) velocity: [f32; 3],
+}
+
+impl PredictedShots {
+    pub(crate) fn new(rule: ShotRule, kind: u8) -> Self {
+        Self {
+            rule,
+            kind,
+            shots: VecDeque::new(),
+            ready_at: GameTime::ZERO,
+            fired_until: GameTime::ZERO,
+            compared: ClientObjectId::default(),
+            numbers: 0,
+        }
+    }
+
+    /// The index of their kind.
+    pub(crate) fn kind(&self) -> u8 {
+        self.kind
+    }
+
+    /// The avatar has this movement after a frame, and the player holds this in it. The frame is on
+    /// the way to the tick with the horizon `fires_at`, at which the host will fire: until then, a
+    /// shot stays at the nose. Frames come in order, or again after a correction.
+    pub(crate) fn frame(
+        &mut self,
+        (at, fires_at): (GameTime, GameTime),
+        avatar: &Movement,
+        held: ControlState,
+        terrain: Terrain<'_>,
+    ) {
+        if !held.keys.down(self.rule.by) {
+            return;
+        }
+        if let Some(shot) = self.shots.iter_mut().find(|shot| shot.fired_at == fires_at) {
+            // The nose moves on until the tick.
+            if let Some((from, to)) = self.rule.way(avatar, terrain) {
+                (shot.from, shot.to) = (from, to);
+            }
+            return;
+        }
+        if fires_at < self.ready_at || fires_at <= self.fired_until {
+            return;
+        }
+        (self.fired_until, self.ready_at) = (fires_at, fires_at + self.rule.reload);
+        let Some((from, to)) = self.rule.way(avatar, terrain) else { return };
+        self.numbers = (self.numbers + 1) % FIRST_ID;
+        let id = ClientObjectId(FIRST_ID + self.numbers);
+        if self.shots.len() == MAX_SHOTS {
+            self.shots.pop_front();
+        }
+        let shot = PredictedShot { id, seen_at: at, fired_at: fires_at, from, to, confirmed: None };
+        self.shots.push_back(shot);
+    }
+
+    /// The ids after which objects of the host are new.
+    pub(crate) fn compared(&self) -> ClientObjectId {
+        self.compared
+    }
+
+    /// The host has announced an object of this kind: `at` tells where it is at a time. It may be
+    /// anybody's shot.
+    pub(crate) fn announce(
+        &mut self,
+        id: ClientObjectId,
+        kind: u8,
+        at: impl Fn(GameTime) -> Option<Position>,
+    ) {
+        self.compared = self.compared.max(id);
+        if kind != self.kind {
+            return;
+        }
+        let speed = self.rule.speed_m_per_s;
+        let apart = |shot: &PredictedShot| {
+            // A little later: before it is fired, a path stays at its beginning.
+            let then = shot.fired_at + 2 * Duration::from_millis(50);
+            at(then).map(|there| there.distance(shot.position(then, speed).0))
+        };
+        let free = self.shots.iter_mut().filter(|shot| shot.confirmed.is_none());
+        let nearest = free
+            .filter_map(|shot| Some((apart(shot)?, shot)))
+            .filter(|(metres, _)| *metres <= MATCH_M)
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, shot)) = nearest {
+            shot.confirmed = Some(id);
+        }
+    }
+
+    /// Forgets shots that have ended: `exists` says whether an object of the host is there, and
+    /// `now` is the room's time.
+    pub(crate) fn forget(&mut self, now: GameTime, exists: impl Fn(ClientObjectId) -> bool) {
+        self.shots.retain(|shot| match shot.confirmed {
+            Some(id) => exists(id),
+            None => now.since(shot.fired_at) <= MAX_LATE,
+        });
+    }
+
+    /// Whether an object is one of these, or the host's for one of these.
+    pub(crate) fn has(&self, id: ClientObjectId) -> bool {
+        self.shots.iter().any(|shot| shot.confirmed == Some(id) || shot.id == id)
+    }
+
+    /// The shots in the air at a time, which is that of the avatar's picture; the oldest first.
+    pub(crate) fn drawn(&self, at: GameTime) -> impl Iterator<Item = DrawnShot> {
+        let speed = self.rule.speed_m_per_s;
+        let in_the_air = self.shots.iter().filter(move |shot| shot.seen_at <= at);
+        in_the_air.filter_map(move |shot| {
+            let (position, velocity) = shot.position(at, speed);
+            let id = shot.confirmed.unwrap_or(shot.id);
+            (position != shot.to).then_some(DrawnShot { id, position, velocity })
+        })
+    }
+}
+
+impl PredictedShot {
+    /// Its position and its velocity.
+    fn position(&self, at: GameTime, speed_m_per_s: f32) -> (Position, [f32; 3]) {
+        let whole_m = self.from.distance(self.to);
+        let flown_m = at.since(self.fired_at).as_secs_f32() * speed_m_per_s;
+        if whole_m <= flown_m || whole_m == 0.0 {
+            return (self.to, [0.0; 3]);
+        }
+        let share = speed_m_per_s / whole_m;
+        let (from, to) = (self.from, self.to);
+        let velocity = [to.x - from.x, to.y - from.y, to.z - from.z].map(|way| way * share);
+        (from.lerp(to, flown_m / whole_m), velocity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::keymap::Keymap;
+    use ambit_proto::physics::Arena;
+    use ambit_steering::statics::{Obstacle, Statics};
+
+    use super::*;
+
+    const RULE: ShotRule = ShotRule {
+        kind: "missile",
+        by: 4,
+        reload: Duration::from_millis(300),
+        speed_m_per_s: 60.0,
+        nose_m: 2.0,
+        range_m: 90.0,
+    };
+    const FIRE: Keymap = Keymap(1 << 4);
+
+    /// Frames of 25 ms and ticks of 50 ms from 1 s on, with the key held in the first frames.
+    fn fire(held: u64, frames: u64, statics: &Statics) -> PredictedShots {
+        let mut shots = PredictedShots::new(RULE, 1);
+        let arena = Arena { width_m: 200.0, height_m: 200.0 };
+        let avatar = Movement::at_rest(Position::on_ground(50.0, 50.0), 0.0);
+        for frame in 0..frames {
+            let keys = if frame < held { FIRE } else { Keymap(0) };
+            let at = ms(1_000 + 25 * frame);
+            let fires_at = ms((1_000 + 25 * frame).next_multiple_of(50));
+            let terrain = Terrain { statics, arena };
+            shots.frame((at, fires_at), &avatar, keys.into(), terrain);
+        }
+        shots
+    }
+
+    fn drawn(shots: &PredictedShots, at: u64) -> Vec<(u32, f32)> {
+        shots.drawn(ms(at)).map(|shot| (shot.id.0, shot.position.x)).collect()
+    }
+
+    #[test]
+    fn a_held_key_fires_as_often_as_the_reload_allows() {
+        let shots = fire(26, 40, &Statics::default());
+        let first = FIRST_ID + 1;
+        assert_eq!(drawn(&shots, 999), []);
+        assert_eq!(drawn(&shots, 1_000), [(first, 52.0)]);
+        assert_eq!(drawn(&shots, 1_600), [(first, 88.0), (first + 1, 70.0), (first + 2, 52.0)]);
+        // 90 m at 60 m/s.
+        assert_eq!(drawn(&shots, 2_500).len(), 2);
+    }
+
+    #[test]
+    fn a_shot_waits_at_the_nose_for_the_tick() {
+        let mut shots = PredictedShots::new(RULE, 1);
+        let arena = Arena { width_m: 200.0, height_m: 200.0 };
+        let statics = Statics::default();
+        for (at, x) in [(1_017, 10.0), (1_033, 10.4), (1_050, 10.8), (1_067, 11.2)] {
+            let avatar = Movement::at_rest(Position::on_ground(x, 50.0), 0.0);
+            let terrain = Terrain { statics: &statics, arena };
+            let fires_at = ms(u64::next_multiple_of(at, 50));
+            shots.frame((ms(at), fires_at), &avatar, FIRE.into(), terrain);
+            let nose = x.min(10.8) + 2.0 + 0.06 * at.saturating_sub(1_050) as f32;
+            let drawn = shots.drawn(ms(at)).next().expect("it is drawn").position.x;
+            assert!((drawn - nose).abs() < 1e-3, "{at}: {drawn}");
+        }
+        assert_eq!(shots.drawn(ms(1_067)).count(), 1);
+    }
+
+    #[test]
+    fn an_obstacle_ends_a_shot_and_before_the_nose_there_is_none() {
+        let mut statics = Statics::default();
+        statics.add(Obstacle::on_ground(80.0, 50.0, 1.0, 5.0, 4.0));
+        let shots = fire(1, 3, &statics);
+        assert_eq!(drawn(&shots, 1_440).len(), 1);
+        assert_eq!(drawn(&shots, 1_460).len(), 0);
+        let mut close = Statics::default();
+        close.add(Obstacle::on_ground(52.0, 50.0, 1.0, 5.0, 4.0));
+        assert_eq!(drawn(&fire(1, 3, &close), 1_000).len(), 0);
+    }
+
+    #[test]
+    fn a_shot_of_the_host_takes_over_the_predicted_one_and_ends_it() {
+        let mut shots = fire(1, 3, &Statics::default());
+        // Of somebody else, far away; then ours, a tick later than predicted.
+        shots.announce(ClientObjectId(7), 1, |_| Some(Position::on_ground(9.0, 9.0)));
+        let ours = |t: GameTime| {
+            let flown = t.since(ms(1_050)).as_secs_f32() * 60.0;
+            Some(Position::on_ground(52.0 + flown, 50.0))
+        };
+        shots.announce(ClientObjectId(8), 1, ours);
+        assert_eq!(drawn(&shots, 1_100), [(8, 58.0)]);
+        assert!(shots.has(ClientObjectId(8)) && !shots.has(ClientObjectId(7)));
+        // It hides the host's object as long as that exists, also after its own flight.
+        shots.forget(ms(9_000), |_| true);
+        assert_eq!((drawn(&shots, 9_000).len(), shots.has(ClientObjectId(8))), (0, true));
+        shots.forget(ms(1_200), |_| false);
+        assert_eq!(drawn(&shots, 1_200), []);
+    }
+
+    #[test]
+    fn a_shot_that_the_host_does_not_announce_goes_away() {
+        let mut shots = fire(1, 3, &Statics::default());
+        shots.forget(ms(1_300), |_| false);
+        assert_eq!(drawn(&shots, 1_310).len(), 1);
+        shots.forget(ms(1_301), |_| false);
+        assert_eq!(drawn(&shots, 1_310).len(), 0);
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+}

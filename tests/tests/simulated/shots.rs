@@ -1,0 +1,42 @@
+//! Shots: what a player hits on the screen is what the host says was hit.
+
+use std::time::Duration;
+
+use ambit_shooter_kinds::ShipControl;
+use ambit_tests::shooting::{FRAME, Shooting};
+
+const QUIET: [(&str, &str); 2] = [("asteroids", "0"), ("size", "300x300")];
+
+#[test]
+fn an_own_missile_is_drawn_in_the_next_frame_and_once() {
+    for rtt in [0, 100, 300] {
+        let mut duel = Shooting::new(5, 2, &format!("delay={}ms", rtt / 2), None, &QUIET);
+        duel.run_for(Duration::from_secs(3));
+        duel.hold(0, &[ShipControl::Fire]);
+        duel.run_for(FRAME);
+        assert_eq!(duel.screen(0).missiles().count(), 1, "round trip {rtt} ms");
+        duel.hold(0, &[]);
+        // The host's missile takes its place, and is no second one.
+        for _ in 0..60 {
+            duel.run_for(FRAME);
+            let drawn: Vec<_> = duel.screen(0).missiles().collect();
+            assert!(drawn.len() <= 1, "round trip {rtt} ms: {drawn:?}");
+        }
+        duel.run_for(Duration::from_secs(2));
+        assert_eq!(duel.screen(0).missiles().count(), 0, "round trip {rtt} ms");
+    }
+}
+
+#[test]
+fn what_is_hit_on_the_screen_is_hit_at_the_host() {
+    for (rtt, jitter, loss) in [(0, 0, 0), (100, 5, 2), (200, 5, 0)] {
+        let line = format!("delay={}ms,jitter={jitter}ms,loss={loss}", rtt / 2);
+        let room = [("tick", "60"), ("asteroids", "0"), ("size", "100x100")];
+        let mut fight = Shooting::new(11, 4, &line, None, &room);
+        fight.fight_for(Duration::from_mins(1));
+        let fair = fight.fairness();
+        println!("{line}: {} of {} hits, {} by the host", fair.confirmed, fair.drawn, fair.host);
+        assert!(fair.drawn > 15, "{line}: {} hits on screens", fair.drawn);
+        assert!(fair.confirmed * 100 >= fair.drawn * 95, "{line}: {fair:?}");
+    }
+}
