@@ -32,8 +32,8 @@ pub const FRAME: Duration = Duration::from_micros(16_667);
 const SHIP_M: f32 = 3.0;
 /// A hit on the screen and the host's word of it are at most so far apart.
 const MAX_APART: Duration = Duration::from_millis(900);
-/// A missile that comes into sight so near the own ship is its own.
-const AT_NOSE_M: f32 = 4.0;
+/// How high above the ground one looks.
+const EYE_M: f32 = 1.0;
 /// How long a player remembers where its own ship was.
 const MEMORY: Duration = Duration::from_secs(1);
 
@@ -44,7 +44,6 @@ pub struct Shooting {
     users: Vec<usize>,
     screens: Vec<Screen>,
     rng: fastrand::Rng,
-    predict: Option<bool>,
     now: Duration,
 }
 
@@ -60,8 +59,6 @@ pub struct Screen {
     /// When the host said that a ship was hit.
     said: Vec<(Duration, ClientObjectId)>,
     spent: BTreeSet<ClientObjectId>,
-    /// Missiles that came into sight at the own nose, where shots are not predicted.
-    fired: BTreeSet<ClientObjectId>,
     /// How many events were read.
     events: usize,
     /// Until when the player keeps to what it does.
@@ -171,15 +168,8 @@ impl Screen {
 }
 
 impl Shooting {
-    /// Players on the same line, who predict their ships if the game does or as `predict` says, in
-    /// a room with these parameters.
-    pub fn new(
-        seed: u64,
-        players: usize,
-        line: &str,
-        predict: Option<bool>,
-        parameters: &[(&str, &str)],
-    ) -> Self {
+    /// Players on the same line, in a room with these parameters.
+    pub fn new(seed: u64, players: usize, line: &str, parameters: &[(&str, &str)]) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
         let line: Impairment = line.parse().expect("a valid impairment");
         let users: Vec<usize> = (0..players)
@@ -188,7 +178,6 @@ impl Shooting {
                     name: format!("player{number}"),
                     render: RenderTiming::Adaptive,
                     inputs: InputRate::Hz60,
-                    predict,
                     ..ClientConfig::default()
                 };
                 system.add_user_with(config, &line)
@@ -199,7 +188,7 @@ impl Shooting {
         system.run_for(Duration::from_secs(4));
         let screens = (0..players).map(|_| Screen::default()).collect();
         let rng = fastrand::Rng::with_seed(seed);
-        Self { system, room, users, screens, rng, predict, now: Duration::ZERO }
+        Self { system, room, users, screens, rng, now: Duration::ZERO }
     }
 
     /// What a player sees.
@@ -268,18 +257,7 @@ impl Shooting {
         let client = &self.system.user(user).client;
         let screen = &mut self.screens[player];
         screen.frame = frame;
-        if self.predict == Some(false)
-            && let Some(nose) = screen.frame.avatar().map(|avatar| avatar.position())
-        {
-            let is_new = |id| screen.was(id).is_none();
-            let at_nose = |at: Position| at.distance(nose) < AT_NOSE_M;
-            let new = screen.missiles().filter(|(id, at)| is_new(*id) && at_nose(*at));
-            let new: Vec<_> = new.map(|(id, _)| id).collect();
-            screen.fired.extend(new);
-        }
-        let fired = std::mem::take(&mut screen.fired);
-        screen.find_hits(self.now, |id| client.is_own_shot(id) || fired.contains(&id));
-        screen.fired = fired;
+        screen.find_hits(self.now, |id| client.is_own_shot(id));
         let placed = screen.missiles().chain(screen.targets()).collect();
         let own = screen.frame.avatar().map(|avatar| (avatar.id(), avatar.position()));
         if let Some((id, at)) = own {
@@ -312,8 +290,10 @@ impl Shooting {
             } else if own.is_some() && target == own {
                 // Since when was there something between it and whoever fired?
                 let from = by.map_or(hit.at, |(_, at)| at);
-                let covered =
-                    |(_, at): &&(Duration, Position)| world.statics().is_between(*at, from);
+                let eye = |at: Position| Position { z: EYE_M, ..at };
+                let covered = |(_, at): &&(Duration, Position)| {
+                    world.statics().is_between(eye(*at), eye(from))
+                };
                 let (since, start) = screen
                     .own
                     .iter()

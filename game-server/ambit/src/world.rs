@@ -215,12 +215,7 @@ impl<G> World<G> {
 
     /// Where an object is now; `None` if it is gone or room-wide.
     pub fn position(&self, object: impl Into<ObjectId>) -> Option<Position> {
-        let object = object.into();
-        self.has_place(object).then(|| self.room.position(object))
-    }
-
-    fn has_place(&self, object: ObjectId) -> bool {
-        self.room.contains(object) && !self.room.is_room_wide(object)
+        self.room.find_position(object.into())
     }
 
     /// Sets the pose of an object of any kind, from now on: for a simulation, whose bodies are of
@@ -259,7 +254,7 @@ impl<G> World<G> {
     /// How an object moves, for queries of contact; `None` if it is gone or room-wide.
     pub fn motion(&self, object: impl Into<ObjectId>) -> Option<ObjectMotion<'_>> {
         let object = object.into();
-        self.has_place(object).then(|| self.room.motion(object))
+        self.position(object).map(|_| self.room.motion(object))
     }
 
     /// The number of objects.

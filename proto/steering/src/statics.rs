@@ -1,6 +1,6 @@
 //! Static obstacles: fixed boxes and cylinders, queried by ray cast and sweep.
 //!
-//! The obstacles have a tree of their bounds, of parry3d. Bodies are balls that rest on the ground;
+//! The obstacles have a tree of their bounds. Bodies are balls that rest on the ground;
 //! a [`Position`] is the point where the ball touches the ground.
 //!
 //! Invariants: obstacles are what clients read, rounded as on the wire; the same obstacles in the
@@ -8,6 +8,7 @@
 //! can leave in any free direction ([`SKIN_M`]). Units: metres. Cost of a query: logarithmic in the
 //! number of obstacles, and those whose bounds the line or the ball meets.
 
+mod bounds_tree;
 mod solid;
 
 use std::fmt;
@@ -18,10 +19,10 @@ use ambit_proto::space::Position;
 use bytes::Bytes;
 use parry3d::bounding_volume::{Aabb, BoundingVolume as _};
 use parry3d::math::Vector;
-use parry3d::partitioning::Bvh;
 
 pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 
+use self::bounds_tree::{BoundsTree, Line};
 use self::solid::Solid;
 
 /// The gap that a sweep leaves before an obstacle. It is wider than the rounding of positions on
@@ -40,7 +41,7 @@ pub struct Statics {
     obstacles: Vec<Obstacle>,
     /// The same obstacles for queries, by the index that the tree has for each.
     solids: Vec<Solid>,
-    tree: Bvh,
+    tree: BoundsTree,
 }
 
 /// An upright box or cylinder that never moves, made by [`Obstacle::on_ground`] or
@@ -120,6 +121,7 @@ impl Statics {
         for &StaticObstacle { centre, shape, .. } in &map.obstacles {
             statics.add(Obstacle { centre, shape, look: None });
         }
+        statics.finish();
         statics
     }
 
@@ -143,9 +145,15 @@ impl Statics {
             );
         }
         let solid = Solid::new(&obstacle);
-        self.tree.insert(solid.bounds(), self.solids.len() as u32);
+        self.tree.push(solid.bounds());
         self.solids.push(solid);
         self.obstacles.push(obstacle);
+    }
+
+    /// Makes queries faster, when all or most obstacles are there. Queries give the same answers
+    /// before.
+    pub fn finish(&mut self) {
+        self.tree.build();
     }
 
     /// All obstacles, in the order in which they were added.
@@ -170,13 +178,17 @@ impl Statics {
     /// there is one within `max_m`.
     pub fn cast_ray(&self, from: Position, direction: Position, max_m: f32) -> Option<f32> {
         let (from, direction) = (vector(from), vector(direction).try_normalize()?);
-        let solids = self.near_line(from, direction * max_m.min(FARTHEST_M), 0.0);
-        let hits = solids.filter_map(|solid| {
-            let (enter, exit) = solid.line(from, direction)?;
+        let mut first = None::<f32>;
+        self.for_each_near_line(from, direction * max_m.min(FARTHEST_M), 0.0, |solid| {
+            let Some((enter, exit)) = solid.line(from, direction) else {
+                return;
+            };
             let enter = enter.max(0.0);
-            (enter <= exit.min(max_m)).then_some(enter)
+            if enter <= exit.min(max_m) && first.is_none_or(|first| enter < first) {
+                first = Some(enter);
+            }
         });
-        hits.min_by(f32::total_cmp)
+        first
     }
 
     /// Whether an obstacle is between two points, or contains one of them. Faster than
@@ -184,8 +196,10 @@ impl Statics {
     pub fn is_between(&self, from: Position, to: Position) -> bool {
         let (from, to) = (vector(from), vector(to));
         let meets = |(enter, exit): (f32, f32)| enter.max(0.0) <= exit.min(1.0);
-        self.near_line(from, to - from, 0.0)
-            .any(|solid| solid.line(from, to - from).is_some_and(meets))
+        let is_between =
+            |index: u32| self.solids[index as usize].line(from, to - from).is_some_and(meets);
+        let line = Line::new(from, to - from, 0.0);
+        self.tree.any(|node| node.near_line(&line), is_between)
     }
 
     /// How many metres a ball of `radius_m` that rests on `from` can roll towards `to`: at most the
@@ -200,35 +214,38 @@ impl Statics {
             return 0.0;
         };
         let start = centre(from, radius_m);
-        self.near_line(start, direction * distance_m, radius_m + SKIN_M)
-            .filter_map(|solid| free_way(solid, start, direction, distance_m, radius_m))
-            .fold(distance_m, f32::min)
+        let mut free_m = distance_m;
+        self.for_each_near_line(start, direction * distance_m, radius_m + SKIN_M, |solid| {
+            if let Some(way_m) = free_way(solid, start, direction, distance_m, radius_m) {
+                free_m = free_m.min(way_m);
+            }
+        });
+        free_m
     }
 
     /// Whether a ball of `radius_m` that rests on `position` touches an obstacle.
     pub fn is_blocked(&self, position: Position, radius_m: f32) -> bool {
         let centre = centre(position, radius_m);
         let bounds = Aabb::new(centre, centre).loosened(radius_m.max(0.0));
-        self.tree
-            .leaves(|node| node.aabb().intersects(&bounds))
-            .filter_map(|index| self.solids.get(index as usize))
-            .any(|solid| solid.surface(centre).distance_m <= radius_m)
+        let touches =
+            |index: u32| self.solids[index as usize].surface(centre).distance_m <= radius_m;
+        self.tree.any(|node| node.overlapping(&bounds), touches)
     }
 
     /// The obstacles whose bounds are within `width` of a line, and some more.
-    fn near_line(&self, from: Vector, way: Vector, width: f32) -> impl Iterator<Item = &Solid> {
-        // Never infinite, so that a line within a face has no undefined part.
-        let inverse = |metres: f32| 1.0 / if metres.abs() < 1e-9 { 1e-9 } else { metres };
-        let per_way = Vector::new(inverse(way.x), inverse(way.y), inverse(way.z));
-        let width = Vector::splat(width);
-        let meets = move |low: Vector, high: Vector| {
-            let (one, other) = ((low - width - from) * per_way, (high + width - from) * per_way);
-            let (near, far) = (one.min(other), one.max(other));
-            near.max_element().max(0.0) <= far.min_element().min(1.0)
+    fn for_each_near_line(
+        &self,
+        from: Vector,
+        way: Vector,
+        width: f32,
+        mut visit: impl FnMut(&Solid),
+    ) {
+        let line = Line::new(from, way, width);
+        let visit_each = |index: u32| {
+            visit(&self.solids[index as usize]);
+            false
         };
-        self.tree
-            .leaves(move |node| meets(node.mins(), node.maxs()))
-            .filter_map(|index| self.solids.get(index as usize))
+        self.tree.any(|node| node.near_line(&line), visit_each);
     }
 }
 

@@ -10,7 +10,7 @@ const QUIET: [(&str, &str); 2] = [("asteroids", "0"), ("size", "300x300")];
 #[test]
 fn an_own_missile_is_drawn_in_the_next_frame_and_once() {
     for rtt in [0, 100, 300] {
-        let mut duel = Shooting::new(5, 2, &format!("delay={}ms", rtt / 2), None, &QUIET);
+        let mut duel = Shooting::new(5, 2, &format!("delay={}ms", rtt / 2), &QUIET);
         duel.run_for(Duration::from_secs(3));
         duel.hold(0, &[ShipControl::Fire]);
         duel.run_for(FRAME);
@@ -32,7 +32,7 @@ fn what_is_hit_on_the_screen_is_hit_at_the_host() {
     for (rtt, jitter, loss) in [(0, 0, 0), (100, 5, 2), (200, 5, 0)] {
         let line = format!("delay={}ms,jitter={jitter}ms,loss={loss}", rtt / 2);
         let room = [("tick", "60"), ("asteroids", "0"), ("size", "100x100")];
-        let mut fight = Shooting::new(11, 4, &line, None, &room);
+        let mut fight = Shooting::new(11, 4, &line, &room);
         fight.fight_for(Duration::from_mins(1));
         let fair = fight.fairness();
         println!("{line}: {} of {} hits, {} by the host", fair.confirmed, fair.drawn, fair.host);

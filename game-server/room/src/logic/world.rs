@@ -23,6 +23,7 @@
 
 mod change;
 mod component_access;
+mod headings;
 mod inputs;
 mod motion;
 mod objects;
@@ -51,6 +52,7 @@ use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use fastrand::Rng;
 
+use self::headings::Headings;
 use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
 use self::past::PastPoses;
@@ -89,6 +91,7 @@ pub struct World {
     objects: Objects,
     poses: WorldPoses,
     past: PastPoses,
+    headings: Headings,
     cells: ObjectsByCell,
     timers: Timers,
     /// The players with an avatar. Kept by the room.
@@ -121,6 +124,7 @@ impl World {
         let grid = config.grid();
         Self {
             statics: Statics::new(schema.scenery.obstacles.clone()),
+            headings: Headings::new(&schema),
             schema,
             grid,
             static_map: None,
@@ -160,6 +164,7 @@ impl World {
     /// final.
     pub fn finish_tick(&mut self) {
         if self.static_map.is_none() {
+            self.statics.finish();
             self.static_map = Some(self.statics.encode());
         }
         self.drop_rows_of_nobody();

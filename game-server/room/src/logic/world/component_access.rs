@@ -14,6 +14,7 @@ use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
 
 use super::World;
+use super::objects::NO_POSE;
 
 /// The largest number of points of a timeline: twice as many as commands can set within the longest
 /// delay at the highest tick rate.
@@ -32,6 +33,15 @@ impl World {
     /// [`World::contains`].
     pub fn position(&self, object: ObjectId) -> Position {
         self.objects.positions[self.slot(object)]
+    }
+
+    /// The position of an object now; `None` if it is gone or room-wide.
+    #[inline]
+    pub fn find_position(&self, object: ObjectId) -> Option<Position> {
+        let slot = self.objects.slot(object)?;
+        // What has a pose has a place: that need not be looked up in the schema.
+        let has_place = self.objects.pose_slots[slot] != NO_POSE || !self.is_room_wide(object);
+        has_place.then(|| self.objects.positions[slot])
     }
 
     /// The position of an object at `t`, as far as known now. An object with a pose was at its

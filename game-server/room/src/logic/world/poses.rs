@@ -96,9 +96,8 @@ impl World {
     /// and an object that is gone.
     pub fn facing(&self, object: ObjectId) -> Option<[f32; 2]> {
         let (format, pose) = self.poses.format_and_pose(self.pose_slot_of(object)?);
-        if let Turning::Yaw { .. } = format.turn {
-            let (sin, cos) = format.yaw(&pose).sin_cos();
-            return Some([cos, sin]);
+        if let Turning::Yaw { bits } = format.turn {
+            return Some(self.headings.unit(bits, pose.turn[0]));
         }
         let [x, y, z, w] = format.quaternion(&pose);
         let axis = [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)];
