@@ -131,14 +131,14 @@ fn bots_hit_each_other_by_what_they_see() -> Result<()> {
     let scratch = ScratchFolder::new("shooters");
     let traces = scratch.path().join("traces").display().to_string();
     let server = Server::start(&scratch, &["--trace", &traces])?;
-    let seconds = short_or_long(20, 60).to_string();
-    let arguments = ["--count", "6", "--seconds", &seconds, "--game", "shooter"];
-    let alone = ["--param", "ships=0", "--param", "size=150x150"];
+    let seconds = short_or_long(30, 60).to_string();
+    let arguments = ["--count", "8", "--seconds", &seconds, "--game", "shooter"];
+    let alone = ["--param", "ships=0", "--param", "size=100x100", "--param", "asteroids=0"];
     let impair = ["--impair", "loss=5,delay=30ms,jitter=10ms,seed=1"];
     let arguments = [&arguments[..], &alone, &impair].concat();
     let summary = bots_of("shooter", &scratch, &server, &arguments)?;
-    println!("6 bots in ships for {seconds} s with {impair:?}: {summary}");
-    assert_eq!((&summary["connected"], &summary["errors"]), (&6.into(), &0.into()));
+    println!("8 bots in ships for {seconds} s with {impair:?}: {summary}");
+    assert_eq!((&summary["connected"], &summary["errors"]), (&8.into(), &0.into()));
     let trace = std::fs::read_to_string(format!("{traces}/room-1.jsonl"))?;
     let lines = trace.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let hits = lines.filter_map(|line| {
