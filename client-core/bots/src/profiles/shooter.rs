@@ -80,6 +80,8 @@ impl ShooterView {
             match &**object.kind() {
                 SHIP if object.is_own() => own = Some((flyer, object.yaw(t)?)),
                 SHIP => ships.push(flyer),
+                // The own ship is ahead of its missiles in the room's time: they only seem to come.
+                MISSILE if client.is_own_shot(object.id) => {}
                 MISSILE => missiles.push(flyer),
                 _ => {}
             }
