@@ -17,6 +17,7 @@ use std::time::Duration;
 use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
 use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
+use ambit_proto::pose::quaternion;
 use ambit_proto::schema::{ComponentSpec, Look, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -465,8 +466,7 @@ impl FrameObject<'_> {
 impl Transform {
     /// The direction that it faces, in radians counter-clockwise from the east.
     pub fn heading(&self) -> f32 {
-        let [x, y, z, w] = self.rotation;
-        (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z))
+        quaternion::heading(self.rotation)
     }
 }
 

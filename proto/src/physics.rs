@@ -158,12 +158,6 @@ pub struct GamePhysics {
 }
 
 impl GamePhysics {
-    /// Whether it simulates objects of this kind, with poses in this format.
-    pub fn simulates(&self, kind: u8, format: &PoseFormat) -> bool {
-        self.kind(kind)
-            .is_some_and(|simulated| simulated.format == *format && format.motion.is_some())
-    }
-
     /// The kind with this index in the schema, if it is simulated.
     pub fn kind(&self, kind: u8) -> Option<&'static SimulatedKind> {
         self.kinds.iter().find(|simulated| simulated.kind == kind)

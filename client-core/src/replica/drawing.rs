@@ -8,8 +8,10 @@
 
 use std::time::Duration;
 
+use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_steering::Movement;
 
 use crate::rotation;
 
@@ -97,6 +99,14 @@ impl DrawnFrames {
         );
         DrawnPose { position, quaternion: rotation::rotate(picture.quaternion, angular, seconds) }
     }
+}
+
+/// Velocity and angular velocity of a pose: its own, or the speed along its heading.
+pub(crate) fn velocities_of(format: &PoseFormat, pose: &Pose) -> ([f32; 3], [f32; 3]) {
+    if let Turning::Yaw { .. } = format.turn {
+        return (Movement::of_pose(format, pose).velocity, [0.0; 3]);
+    }
+    format.velocities(pose)
 }
 
 fn interpolate(from: DrawnPose, to: DrawnPose, share: f32) -> DrawnPose {

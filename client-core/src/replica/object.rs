@@ -13,7 +13,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M};
-use super::drawing::{DrawnFrames, DrawnObject, DrawnPose};
+use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, velocities_of};
 use super::error_smoothing::ErrorSmoother;
 use super::received_poses::ReceivedPoses;
 use super::schema_names::PartNames as Names;
@@ -163,7 +163,7 @@ impl<V> ReplicaObject<V> {
     pub fn drawn(&self, t: GameTime, times: RenderTimes) -> Option<DrawnObject> {
         self.simulated(t, times).or_else(|| {
             let (poses, pose) = self.received_pose(t, times)?;
-            let (linear, angular) = poses.format().velocities(&pose);
+            let (linear, angular) = velocities_of(poses.format(), &pose);
             let known = drawn_pose(poses, &pose);
             let DrawnPose { position, quaternion } =
                 self.smoother.map_or(known, |smoother| smoother.apply_to(t, known));
@@ -188,7 +188,7 @@ impl<V> ReplicaObject<V> {
     /// The orientation at `t`, if it has poses.
     pub fn facing(&self, t: GameTime, times: RenderTimes) -> Option<Facing> {
         match self.simulated(t, times) {
-            Some(drawn) => Some(Facing::Free(drawn.quaternion)),
+            Some(drawn) => Some(self.poses.as_ref()?.facing_of(drawn.quaternion)),
             None => self.received_pose(t, times).map(|(poses, pose)| poses.facing(&pose)),
         }
     }

@@ -28,8 +28,10 @@
 //! Units: room time. Cost: a binary search over about ten entries to read. Source: "Optimisation
 //! des echanges de donnees", an article on data exchange in action games.
 
+use std::f32::consts::TAU;
 use std::time::Duration;
 
+use ambit_proto::pose::quaternion::heading;
 use ambit_proto::pose::{self, AckedSet, BaselineHistory, Pose, PoseFormat, ReceivedPose, Turning};
 use ambit_proto::time::GameTime;
 
@@ -113,6 +115,15 @@ impl ReceivedPoses {
             Turning::Fixed => Facing::Fixed,
             Turning::Yaw { .. } => Facing::Yaw(self.format.yaw(pose)),
             Turning::Free { .. } => Facing::Free(self.format.quaternion(pose)),
+        }
+    }
+
+    /// The orientation of an object that is drawn with this quaternion.
+    pub fn facing_of(&self, quaternion: [f32; 4]) -> Facing {
+        match self.format.turn {
+            Turning::Fixed => Facing::Fixed,
+            Turning::Yaw { .. } => Facing::Yaw(heading(quaternion).rem_euclid(TAU)),
+            Turning::Free { .. } => Facing::Free(quaternion),
         }
     }
 

@@ -10,10 +10,9 @@
 //! Synchronization" (visual smoothing).
 
 use ambit_proto::physics::frame_time;
-use ambit_proto::pose::{Pose, PoseFormat, Turning};
-use ambit_steering::Movement;
+use ambit_proto::pose::{Pose, PoseFormat};
 
-use crate::replica::drawing::{DrawnFrames, DrawnPose};
+use crate::replica::drawing::{DrawnFrames, DrawnPose, velocities_of};
 use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
 
 /// The drawing of one body.
@@ -66,19 +65,11 @@ impl SmoothedVisual {
         DrawnFrames {
             previous: (frame_time(self.frame.saturating_sub(1)), self.before),
             last: (frame_time(self.frame), self.last),
-            velocities: velocities(&self.format, pose),
+            velocities: velocities_of(&self.format, pose),
             at_rest: pose.flag && !self.is_smoothing(),
             ahead: std::time::Duration::ZERO,
         }
     }
-}
-
-/// Of a pose with velocities, or with a speed along its heading.
-fn velocities(format: &PoseFormat, pose: &Pose) -> ([f32; 3], [f32; 3]) {
-    if let Turning::Yaw { .. } = format.turn {
-        return (Movement::of_pose(format, pose).velocity, [0.0; 3]);
-    }
-    format.velocities(pose)
 }
 
 fn picture(format: &PoseFormat, pose: &Pose) -> DrawnPose {

@@ -9,7 +9,7 @@ use ambit_room::logic::contact::ObjectMotion;
 use ambit_room::logic::world::World as RoomWorld;
 
 use crate::id::Id;
-use crate::kind::KindOf;
+use crate::kind::{KindOf, find_within};
 
 /// Objects that are at most so far away from where they were may be found: a second at 50 m/s.
 const SLACK_M: f32 = 50.0;
@@ -71,13 +71,8 @@ impl<'w, G> AsSeen<'w, G> {
         radius_m: f32,
         found: &mut Vec<Id<K>>,
     ) {
-        found.clear();
-        self.room.visit_within(centre, radius_m + SLACK_M, |object| {
-            let is_of_kind = self.room.find_kind(object) == Some(K::INDEX);
-            found.extend(is_of_kind.then(|| Id::new(object)));
-        });
+        find_within(self.room, (centre, radius_m + SLACK_M), found);
         found.retain(|&id| self.position(id).is_some_and(|at| at.distance(centre) <= radius_m));
-        found.sort_unstable();
     }
 
     /// The first object of a kind that a ball meets on its straight way, and after how many metres;

@@ -2,8 +2,11 @@
 
 use ambit_proto::message::TypedKind;
 use ambit_proto::schema::{Component, ObjectKind};
+use ambit_proto::space::Position;
+use ambit_room::logic::world::World as RoomWorld;
 use ambit_steering::SteerFunctions;
 
+use crate::id::Id;
 use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
 
 /// A kind of object: a struct of components, with `#[derive(Kind)]`.
@@ -41,6 +44,21 @@ pub trait Kind: TypedKind {
 pub trait KindOf<G>: Kind {
     #[doc(hidden)]
     const INDEX: u8;
+}
+
+/// Replaces `found` by the objects of a kind that are now within `radius_m` of `centre`, oldest
+/// first.
+pub(crate) fn find_within<G, K: KindOf<G>>(
+    room: &RoomWorld,
+    (centre, radius_m): (Position, f32),
+    found: &mut Vec<Id<K>>,
+) {
+    found.clear();
+    room.visit_within(centre, radius_m, |object| {
+        let is_of_kind = room.find_kind(object) == Some(K::INDEX);
+        found.extend(is_of_kind.then(|| Id::new(object)));
+    });
+    found.sort_unstable();
 }
 
 /// A kind of a game, and how clients steer its avatars.

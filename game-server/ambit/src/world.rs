@@ -23,7 +23,7 @@ use crate::declare::{Declare, SavedTimer as _, TimerOf};
 use crate::event::{AboutObject, EventOf};
 use crate::field::Value;
 use crate::id::Id;
-use crate::kind::KindOf;
+use crate::kind::{KindOf, find_within};
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 use crate::placement::RoomWide;
 use crate::sound::SoundOf;
@@ -282,11 +282,7 @@ impl<G> World<G> {
         radius_m: f32,
         found: &mut Vec<Id<K>>,
     ) {
-        found.clear();
-        self.room.visit_within(centre, radius_m, |object| {
-            found.extend(self.cast::<K>(object));
-        });
-        found.sort_unstable();
+        find_within(&self.room, (centre, radius_m), found);
     }
 
     /// Replaces `found` by the objects of all kinds that are now within `radius_m` of `centre`,

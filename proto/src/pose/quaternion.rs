@@ -32,6 +32,12 @@ pub fn unit(a: Quaternion) -> Quaternion {
     }
 }
 
+/// The heading of an orientation, in radians counter-clockwise from x. Other machines may compute
+/// other last bits: for what is shown, and what is rounded.
+pub fn heading([x, y, z, w]: Quaternion) -> f32 {
+    (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z))
+}
+
 /// Rotates for some time at an angular velocity in radians a second: accurate for small rotations.
 pub fn rotate(quaternion: Quaternion, angular: [f32; 3], seconds: f32) -> Quaternion {
     let [x, y, z] = angular.map(|part| part * seconds / 2.0);

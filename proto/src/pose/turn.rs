@@ -6,7 +6,7 @@
 
 use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 
-use super::quaternion::unit;
+use super::quaternion::{heading, unit};
 use super::sine;
 use crate::wire::{Coder, WireError, smallest_three};
 
@@ -94,10 +94,7 @@ impl Turning {
     pub(super) fn of_quaternion(self, quaternion: [f32; 4]) -> [u16; 4] {
         match self {
             Self::Fixed => [0; 4],
-            Self::Yaw { .. } => {
-                let [x, y, z, w] = quaternion;
-                self.of_yaw((2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z)))
-            }
+            Self::Yaw { .. } => self.of_yaw(heading(quaternion)),
             Self::Free { bits } => {
                 let (largest, steps) = smallest_three(quaternion, bits.into());
                 [largest as u16, steps[0] as u16, steps[1] as u16, steps[2] as u16]

@@ -1,5 +1,6 @@
 //! Where an avatar is and how it moves, and the poses that stand for it.
 
+use ambit_proto::pose::quaternion::heading;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use ambit_proto::space::Position;
 
@@ -66,8 +67,7 @@ impl Movement {
             movement.set_speed(format.speed(pose));
             return movement;
         }
-        let [x, y, z, w] = format.quaternion(pose);
-        let yaw = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
+        let yaw = heading(format.quaternion(pose));
         let (velocity, _) = format.velocities(pose);
         Self { at, yaw, velocity }
     }

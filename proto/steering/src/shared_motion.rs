@@ -88,6 +88,9 @@ impl MotionModel {
 impl From<GamePhysics> for MotionModel {
     fn from(physics: GamePhysics) -> Self {
         let GamePhysics { kinds, reach_m, .. } = physics;
-        Self { kinds: kinds.to_vec(), reach_m, source: ModelSource::Physics(physics) }
+        // A simulation continues from velocities.
+        let with_motion = kinds.iter().filter(|kind| kind.format.motion.is_some());
+        let kinds = with_motion.copied().collect();
+        Self { kinds, reach_m, source: ModelSource::Physics(physics) }
     }
 }

@@ -18,8 +18,19 @@ use serde_json::Value;
 const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
 /// Of the tests with real processes, what `--quick` runs.
 const QUICK: [&str; 5] = ["clients::", "consoles::", "server::", "subcommands::", "usage::"];
-/// Of the tests on virtual time, what `--quick` leaves out: as long as all others together.
-const LONG: [&str; 2] = ["dense_crowd::in_one_spot", "host_faults::host_faults_lose"];
+/// The tests that `--quick` leaves out: together they take as long as all others.
+const LONG: [&str; 8] = [
+    "cubes::a_long_run_keeps_memory_bounded",
+    "dense_crowd::in_one_spot",
+    "host_faults::host_faults_lose",
+    "interest::two_hundred_clients_are_simulated",
+    "lobby::tests::random::leaders::a_new_leader_restores_all",
+    "lobby::tests::random::the_invariants_hold",
+    "loss::loss_revives_no_object",
+    "room::tests::budgets::in_a_dense_crowd",
+];
+/// Waits more than it computes, as the tests with real processes do.
+const SOCKETS: &str = "ambit-world-server sockets";
 /// Runs a compiler, which must not see that times of tests are asked for.
 const COMPILES: &str = "ambit-messages messages";
 /// How many tests with real processes run at a time.
@@ -64,22 +75,23 @@ fn main() -> Result<ExitCode> {
     let is_real = |program: &&TestProgram| program.name == "ambit-tests real";
     let real =
         programs.iter().find(is_real).context("the tests with real processes are missing")?;
-    let computing = programs.iter().filter(|program| !is_real(program));
-    let skipped: Vec<&str> = LONG.iter().flat_map(|prefix| ["--skip", prefix]).collect();
-    let computing: Vec<Run> = computing
-        .map(|program| {
-            let is_long = quick && program.name == "ambit-tests simulated";
-            Run::new(program, if is_long { &skipped } else { &[] })
-        })
-        .collect();
+    let is_waiting = |program: &&TestProgram| program.name == SOCKETS;
+    let skipped = LONG.iter().filter(|_| quick).flat_map(|prefix| ["--skip", prefix]);
+    let skipped: Vec<&str> = skipped.collect();
+    let others = programs.iter().filter(|program| !is_real(program));
+    let (sockets, computing): (Vec<_>, Vec<_>) = others.partition(is_waiting);
+    let computing: Vec<Run> =
+        computing.into_iter().map(|program| Run::new(program, &skipped)).collect();
     let at_a_time = format!("--test-threads={REAL_AT_A_TIME}");
-    let mut waiting = vec![at_a_time.as_str()];
+    let mut waiting: Vec<Run> =
+        sockets.into_iter().map(|program| Run::new(program, &[&at_a_time])).collect();
+    let mut arguments = vec![at_a_time.as_str()];
     if quick {
-        waiting.extend(QUICK);
+        arguments.extend(QUICK);
     } else {
-        waiting.extend(BROWSERS.iter().flat_map(|prefix| ["--skip", prefix]));
+        arguments.extend(BROWSERS.iter().flat_map(|prefix| ["--skip", prefix]));
     }
-    let waiting = [Run::new(real, &waiting)];
+    waiting.push(Run::new(real, &arguments));
     let browsers = [Run::new(real, &BROWSERS)];
 
     let results = Mutex::new(Results::default());

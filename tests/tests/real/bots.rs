@@ -133,10 +133,7 @@ fn bots_hit_each_other_by_what_they_see() -> Result<()> {
     let server = Server::start(&scratch, &["--trace", &traces])?;
     let seconds = short_or_long(30, 60).to_string();
     let arguments = ["--count", "8", "--seconds", &seconds, "--game", "shooter"];
-    // They aim by what all see at one time.
     let alone = ["--param", "ships=0", "--param", "size=100x100", "--param", "asteroids=0"];
-    let alone = [&alone[..], &["--param", "delay=150", "--param", "rewind=0"]].concat();
-    let alone = [&alone[..], &["--no-predict"]].concat();
     let impair = ["--impair", "loss=5,delay=30ms,jitter=10ms,seed=1"];
     let arguments = [&arguments[..], &alone, &impair].concat();
     let summary = bots_of("shooter", &scratch, &server, &arguments)?;
@@ -148,6 +145,7 @@ fn bots_hit_each_other_by_what_they_see() -> Result<()> {
         (line["kind"] == "score").then(|| line["components"]["hits"].as_i64().unwrap_or(0))
     });
     let most = hits.max().unwrap_or(0);
+    println!("at most {most} hits a bot");
     assert!(most > 0, "nobody has hit anybody");
     Ok(())
 }

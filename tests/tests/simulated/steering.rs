@@ -7,6 +7,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::frame::{Frame, FrameObject};
+use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::{ObjectId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::Controls as _;
@@ -93,6 +94,43 @@ fn without_prediction_the_own_ship_is_drawn_as_the_others_see_it() {
     pilot.run_for(Duration::from_millis(400));
     let fast = pilot.drawn();
     assert!(slow.position == pilot.start && fast.position != pilot.start, "{slow:?}, {fast:?}");
+}
+
+#[test]
+fn others_see_how_fast_a_ship_flies() {
+    let mut system = System::new(5, &ambit_game_server::standard());
+    let line: Impairment = "delay=30ms".parse().expect("a valid impairment");
+    let [ann, bob] = ["ann", "bob"].map(|name| system.add_user(name, &line));
+    let alone = [("ships", "0"), ("asteroids", "0"), ("size", "80x80")];
+    system.start_room(&[ann, bob], "shooter", &alone);
+    system.run_for(Duration::from_secs(3));
+    let held = Keymap(0).with(ShipControl::Accelerate.index(), true);
+    system.hold_keys(ann, held.with(ShipControl::TurnLeft.index(), true));
+    // One who turns sees whoever flies about now and then.
+    system.hold_keys(bob, held.with(ShipControl::TurnRight.index(), true));
+    let (mut frame, mut fastest) = (Frame::default(), 0.0_f32);
+    for _ in 0..600 {
+        system.run_for(FRAME);
+        let now = system.local_time(bob);
+        system.with_client(bob, |client, _| frame.update(client, now, now));
+        let Some(ship) = frame.objects().find(|ship| ship.kind() == "ship" && !ship.is_own())
+        else {
+            continue;
+        };
+        let ([x, y, _], (sin, cos)) = (ship.velocity(), ship.heading().sin_cos());
+        let (along, across) = (x * cos + y * sin, y * cos - x * sin);
+        // It flies where its nose points; a picture is between two headings.
+        assert!(across.abs() < 4.0 && along > -0.1, "{:?} at {}", ship.velocity(), ship.heading());
+        fastest = fastest.max(along);
+    }
+    assert!(fastest > 8.0, "{fastest} m/s");
+    let now = system.local_time(bob);
+    let client = &system.user(bob).client;
+    let own = client.objects().find(VisibleObject::is_own).expect("an own ship");
+    let (yaw, shown) =
+        (client.room_time(now).and_then(|t| own.yaw(t)), frame.avatar().expect("drawn").heading());
+    let yaw = yaw.expect("a predicted ship has a heading, too");
+    assert!((yaw - shown).sin().abs() < 0.1, "{yaw} beside {shown}");
 }
 
 /// What a screen shows.

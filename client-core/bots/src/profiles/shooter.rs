@@ -30,7 +30,11 @@ const DODGE_S: f32 = 1.2;
 const ROAM: Duration = Duration::from_secs(8);
 const ARRIVED_M: f32 = 10.0;
 /// It turns no finer than that, so that it does not tremble.
-const STEADY_RAD: f32 = 0.08;
+const STEADY_RAD: f32 = 0.06;
+/// Nearer to a ship it brakes, and so stays behind it.
+const CLOSE_M: f32 = 25.0;
+/// Faster than that it brakes then.
+const SLOW_M_PER_S: f32 = 8.0;
 const EDGE_M: f32 = 15.0;
 
 /// The decisions of one bot.
@@ -111,14 +115,16 @@ impl ShooterBot {
         let aim = bearing(own, nearest.map_or(self.place, |ship| lead(own, ship)));
         let dodge = view.missiles.iter().find_map(|missile| dodge(view.own, missile));
         let turn = wrapped(dodge.unwrap_or(aim) - view.yaw);
-        let is_near = nearest.is_some_and(|ship| own.ground_distance(ship.at) < FIRE_M);
+        let is_within = |metres| nearest.is_some_and(|ship| own.ground_distance(ship.at) < metres);
+        let [east, north] = view.own.velocity;
+        let (is_close, is_slow) = (is_within(CLOSE_M), east.hypot(north) < SLOW_M_PER_S);
         let [left, right, accelerate, brake, fire] = view.controls;
         let held = [
             (left, turn > STEADY_RAD),
             (right, turn < -STEADY_RAD),
-            (accelerate, dodge.is_some() || turn.abs() < 1.0),
-            (brake, dodge.is_none() && turn.abs() > 2.0),
-            (fire, is_near && wrapped(aim - view.yaw).abs() < FIRE_RAD),
+            (accelerate, dodge.is_some() || !is_close && turn.abs() < 1.0),
+            (brake, dodge.is_none() && (turn.abs() > 2.0 || is_close && !is_slow)),
+            (fire, is_within(FIRE_M) && wrapped(aim - view.yaw).abs() < FIRE_RAD),
         ];
         let held =
             held.iter().fold(Keymap::default(), |keys, &(bit, is_held)| keys.with(bit, is_held));

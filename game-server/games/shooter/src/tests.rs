@@ -7,7 +7,8 @@ use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
 use crate::{
-    ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, TABLES, WALL,
+    ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, ShooterWorld,
+    TABLES, WALL,
 };
 
 type Room = TestRoom<Shooter>;
@@ -280,4 +281,73 @@ fn a_match_goes_on_at_another_host() {
     room.hold(ann, []);
     room.run(1.secs());
     assert_eq!((score(&room, ann), score(&room, bob)), ((4, 2), (-2, 0)));
+}
+
+#[test]
+fn who_presses_faster_fires_no_faster() {
+    let (mut room, ann, _) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    let player = room.player(ann);
+    for _ in 0..120 {
+        room.hold(ann, [ShipControl::Fire]);
+        room.run(10.millis());
+        room.hold(ann, []);
+        room.run(15.millis());
+    }
+    let mut shots = 0;
+    room.edit(|world, game| {
+        let ship = world.player(player).expect("she is there").avatar();
+        shots = game.crafts[&ship].shots;
+    });
+    // Three seconds, and a shot in 0.35 s, at ticks of 50 ms.
+    assert!((5..=9).contains(&shots), "{shots}");
+}
+
+#[test]
+fn the_past_is_asked_as_it_was_seen() {
+    let (mut room, ann, bob) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 20.0), std::f32::consts::FRAC_PI_2);
+    room.hold(bob, [ShipControl::Accelerate]);
+    room.run(900.millis());
+    let (ann, bob) = (room.player(ann), room.player(bob));
+    let ship_of = |world: &ShooterWorld, player| world.player(player).expect("a player").avatar();
+    let mut then = (GameTime::ZERO, Position::default());
+    room.edit(|world, _| {
+        let bobs = ship_of(world, bob);
+        then = (world.now(), world.position(bobs).expect("a ship"));
+    });
+    room.run(200.millis());
+    room.edit(|world, _| {
+        let (anns, bobs) = (ship_of(world, ann), ship_of(world, bob));
+        let here = world.position(bobs).expect("a ship");
+        assert!(here.distance(then.1) > 1.5, "{here:?}");
+        let seen = world.as_seen_by(ann, then.0);
+        assert_eq!(seen.time(), then.0);
+        let was = seen.position(bobs).expect("a ship");
+        assert!(was.distance(then.1) < 0.01, "{was:?} instead of {:?}", then.1);
+        assert_eq!(seen.position(anns), world.position(anns), "the own ship is where it is");
+        let mut found = Vec::new();
+        seen.find_within(then.1, 0.5, &mut found);
+        assert_eq!(found, [bobs]);
+        seen.find_within(here, 0.5, &mut found);
+        assert_eq!(found, []);
+        // A ray at where it was hits it, and one at where it is does not.
+        let from = world.position(anns).expect("a ship");
+        let ray = |to: Position| {
+            let beyond = from.lerp(to, 1.2);
+            seen.sweep::<Ship>((from, beyond), 0.0, 0.5, |_| true).map(|(ship, _)| ship)
+        };
+        assert_eq!((ray(then.1), ray(here)), (Some(bobs), None));
+        let metres = seen.sweep::<Ship>((from, then.1), 0.0, 0.5, |_| true).expect("a hit").1;
+        assert!((metres - (from.distance(then.1) - 0.5)).abs() < 0.01, "{metres}");
+        assert_eq!(seen.sweep::<Ship>((from, then.1), 0.0, 0.5, |ship| ship != bobs), None);
+    });
+    room.edit(|world, _| {
+        let from = world.position(ship_of(world, ann)).expect("a ship");
+        let middle = from.lerp(then.1, 0.5);
+        world.statics_mut().add(Obstacle::round(middle.x, middle.y, 1.0, 4.0));
+        let seen = world.as_seen_by(ann, then.0);
+        assert_eq!(seen.sweep::<Ship>((from, then.1), 0.0, 0.5, |_| true), None, "a wall");
+    });
 }

@@ -37,7 +37,7 @@ impl SightChecks {
 
     /// Whether the room asks by itself, and not at every tick: then what a viewer follows may be
     /// some ticks old.
-    pub fn lag(self) -> bool {
+    pub fn may_lag(self) -> bool {
         self.every_ticks > 1 || self.every_ticks == 0 && self.turned_cos.is_some()
     }
 

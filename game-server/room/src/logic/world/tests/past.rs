@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use super::poses::{car, garage, tick};
+use ambit_proto::axes::{Axes, AxisKind};
+use ambit_proto::keymap::{KeySample, Keymap};
+use ambit_proto::schema::ControlSpec;
+
+use super::poses::{car, garage, schema, tick};
 use super::*;
 
 /// The local lag of the rooms of these tests.
@@ -68,4 +72,38 @@ fn without_lag_compensation_nothing_is_kept() {
     }
     assert!(world.past.to_saved().is_empty());
     assert_eq!(world.past_position(car, ms(100)), world.position(car));
+}
+
+/// What a client may say of the time that it showed, and of the time of its input.
+#[test]
+fn no_lie_about_the_time_shown_reaches_beyond_the_bound() {
+    let shown_behind = ControlSpec {
+        name: "shown-behind".into(),
+        axis: Some(AxisKind::ShownBehind),
+        ..ControlSpec::default()
+    };
+    let schema = Schema { controls: vec![shown_behind], ..schema() };
+    // The players' clock shows 1.85 s, and the world is a local lag ahead of it.
+    let (now, present) = (2_000, 2_000 - LAG_MS);
+    // Of a sample taken at a time that shows so much before it, in milliseconds.
+    let shown = |at: u64, behind_ms: u64| {
+        let mut world = World::new(&config(), schema.clone());
+        world.keep_past(Duration::from_millis(200));
+        world.begin_tick(ms(now));
+        let step = AxisKind::ShownBehind.step_of(behind_ms as f32 / 1_000.0);
+        let sample = KeySample { at: ms(at), keys: Keymap(1), axes: Some(Axes([step, 0, 0, 0])) };
+        world.receive_sample(ms(present), PlayerId(1), sample);
+        world.apply_inputs(&mut Vec::new());
+        world.shown_to(PlayerId(1)).millis()
+    };
+    assert_eq!(shown(present - 60, 40), present - 100, "the truth counts");
+    let earliest = present - 200;
+    assert_eq!(shown(present - 60, 1_000), earliest, "an older picture");
+    assert_eq!(shown(5, 0), earliest, "an older input");
+    assert_eq!(shown(5, 1_000), earliest, "both");
+    assert_eq!(shown(present + 900, 0), present, "an input of the future");
+    assert_eq!(shown(present + 90_000, 0), present, "of a far one");
+    let mut silent = World::new(&config(), schema.clone());
+    silent.begin_tick(ms(now));
+    assert_eq!(silent.shown_to(PlayerId(7)).millis(), present, "nothing");
 }

@@ -315,7 +315,7 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
     assert_eq!(run(), run());
 }
 
-fn schema() -> Schema {
+pub(super) fn schema() -> Schema {
     let fuel = ComponentSpec::public("fuel", Codec::Number { min: 0, max: 9 });
     let kind = |name: &str, components| ObjectKind {
         name: name.into(),
