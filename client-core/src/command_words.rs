@@ -114,6 +114,18 @@ pub fn from_arguments(
     build(schema, name, values)
 }
 
+/// What is wrong with the first position of a command that is not on a map of this size, in metres.
+pub fn find_off_map(
+    command: &GameCommand<ClientObjectId>,
+    (width, height): (f32, f32),
+) -> Option<String> {
+    command.fields.iter().find_map(|field| {
+        let FieldValue::Position(Position { x, y, .. }) = *field else { return None };
+        let is_on_map = (0.0..=width).contains(&x) && (0.0..=height).contains(&y);
+        (!is_on_map).then(|| format!("{x} {y} is not on the map ({width} x {height} m)"))
+    })
+}
+
 /// The form of a command: `cast SPELL [X Y]`.
 pub fn usage(command: &CommandKind) -> String {
     let forms = command.fields.iter().map(|field| {
@@ -267,6 +279,26 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             let error = parse(&Schema::example(), &words).expect_err(line).to_string();
             assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_place_off_the_map_is_named_with_the_size_of_the_map() {
+        let off_map = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            find_off_map(&parse(&Schema::example(), &words).expect(line), (100.0, 80.0))
+        };
+        for on_map in ["walk-to 0 0", "walk-to 100 80", "walk-to 1 2 3", "rest", "cast heal"] {
+            assert_eq!(off_map(on_map), None);
+        }
+        for (line, place) in [
+            ("walk-to 1000 50", "1000 50"),
+            ("walk-to -1 2", "-1 2"),
+            ("walk-to 1e30 2.5", "1000000000000000000000000000000 2.5"),
+            ("cast bolt 50 80.5", "50 80.5"),
+        ] {
+            let expected = format!("{place} is not on the map (100 x 80 m)");
+            assert_eq!(off_map(line), Some(expected), "{line}");
         }
     }
 

@@ -18,7 +18,7 @@ use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
 use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
 use ambit_proto::pose::quaternion;
-use ambit_proto::schema::{ComponentSpec, Look, ObjectKind, Schema};
+use ambit_proto::schema::{ComponentSpec, Look, ObjectKind, PosePresentation, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::timeline::Gauge;
@@ -26,6 +26,7 @@ use ambit_proto::timeline::Gauge;
 use crate::client::Client;
 use crate::client::event::ComponentValue;
 use crate::client::simulated::SimulatedObjects;
+use crate::perception::PerceptionFilter;
 use crate::replica::VisibleObject;
 use crate::replica::factory::ViewFactory;
 use crate::rotation::IDENTITY;
@@ -51,6 +52,8 @@ pub struct Frame {
     values: Vec<StoredValue>,
     /// All texts, one after the other.
     texts: String,
+    /// When projectiles are drawn.
+    filter: PerceptionFilter,
 }
 
 /// An object in a [`Frame`], wherever it is: what is [room-wide](Frame::room_wide) has no place.
@@ -134,9 +137,33 @@ impl Frame {
         }
         let t = game.room_time(self.shown);
         self.time = Some(t);
+        self.filter.begin(game.shown_time(self.shown));
         for object in game.replica().visible_objects() {
-            let parts = schema.kinds[usize::from(object.kind_index())].components.len();
-            self.add_object(&object, t, game.object_age(&object, t), parts);
+            let kind = &schema.kinds[usize::from(object.kind_index())];
+            if kind.presentation == PosePresentation::Steered
+                && let Some(drawn) = object.drawn(t)
+            {
+                if object.is_own() {
+                    self.filter.set_own(drawn.room_time, drawn.position);
+                } else {
+                    self.filter.add_other(drawn.position);
+                }
+            }
+        }
+        for object in game.replica().visible_objects() {
+            let kind = &schema.kinds[usize::from(object.kind_index())];
+            let drawn_at = if kind.is_projectile {
+                let time = self.filter.time_of(|time| object.position(time));
+                // Near others it is not there yet.
+                if time < object.enters() || object.leaves().is_some_and(|end| time >= end) {
+                    continue;
+                }
+                time
+            } else {
+                t
+            };
+            let age = game.object_age(&object, t);
+            self.add_object(&object, (t, drawn_at), age, kind.components.len());
         }
         self.draw_own_shots(game.simulated_objects(), t);
     }
@@ -144,11 +171,15 @@ impl Frame {
     /// Draws the player's own shots ahead, like the avatar that fires them: those that the host has
     /// announced elsewhere than it says, and others in addition.
     fn draw_own_shots(&mut self, simulated: &SimulatedObjects, t: GameTime) {
+        let Some(kind) = simulated.shot_kind() else { return };
+        let schema = self.schema.as_ref().expect("a game has a schema");
+        let filter = schema.kinds[usize::from(kind)].is_projectile.then_some(&self.filter);
+        let shots: Vec<DrawnShot> = simulated.drawn_shots(t, filter).collect();
         self.objects.retain(|object| {
             let id = object.known.id;
-            !simulated.is_own_shot(id) || simulated.drawn_shots(t).any(|(_, shot)| shot.id == id)
+            !simulated.is_own_shot(id) || shots.iter().any(|shot| shot.id == id)
         });
-        for (kind, shot) in simulated.drawn_shots(t) {
+        for shot in shots {
             let place = self.objects.partition_point(|object| object.known.id < shot.id);
             match self.objects.get_mut(place).filter(|object| object.known.id == shot.id) {
                 Some(object) => object.transform = transform_of(&shot),
@@ -221,7 +252,7 @@ impl Frame {
     fn add_object<V>(
         &mut self,
         object: &VisibleObject<'_, V>,
-        t: GameTime,
+        (t, drawn_at): (GameTime, GameTime),
         age: Option<Duration>,
         parts: usize,
     ) {
@@ -234,7 +265,7 @@ impl Frame {
         if object.is_room_wide() {
             self.room_wide.push(known);
         } else {
-            let Some(transform) = self.transform(object, t) else {
+            let Some(transform) = self.transform(object, drawn_at) else {
                 return;
             };
             self.objects.push(PlacedObject { known, moves: object.moves(t), age, transform });

@@ -22,6 +22,7 @@
 pub mod client;
 pub mod command_words;
 pub mod frame;
+mod perception;
 pub mod replica;
 #[cfg(feature = "shell")]
 pub mod resume_token;

@@ -42,7 +42,7 @@ use std::time::Duration;
 use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::{PlainPose, Record};
 use ambit_proto::pose::{Pose, PoseCoding, ReceivedPose};
-use ambit_proto::schema::{Component, Schema};
+use ambit_proto::schema::{Component, Predictors, Schema};
 use ambit_proto::time::GameTime;
 
 use crate::client::event::{ObjectEntered, ObjectUpdated, ViewEvent};
@@ -124,6 +124,8 @@ pub struct Replica<V> {
     plain_poses: Vec<PlainPose>,
     failed_sections: poses::FailedSections,
     simulation_events: SimulationEvents,
+    /// What the program knows of how kinds are extrapolated.
+    predictors: Predictors,
 }
 
 /// The times that reading a pose depends on.
@@ -181,6 +183,7 @@ impl<V> Replica<V> {
             plain_poses: Vec::new(),
             failed_sections: poses::FailedSections::default(),
             simulation_events: SimulationEvents::default(),
+            predictors: Predictors::new(),
         }
     }
 
@@ -218,6 +221,15 @@ impl<V> Replica<V> {
             }
         }
         true
+    }
+
+    /// Sets by which functions of their own kinds are extrapolated from now on.
+    pub fn set_predictors(&mut self, predictors: Predictors) {
+        for object in self.objects.iter_mut() {
+            let kind = self.schema.kind(object.kind);
+            object.reckon(kind.and_then(|kind| kind.extrapolation(&predictors)));
+        }
+        self.predictors = predictors;
     }
 
     /// The next event for the simulation.
@@ -446,8 +458,10 @@ impl<V> Replica<V> {
         };
         self.last_id.0 += 1;
         let id = self.last_id;
-        let mut object =
-            ReplicaObject::new(id, header.alias, kind, own, context, declared, self.times.tick);
+        let rule = declared.extrapolation(&self.predictors);
+        let tick = self.times.tick;
+        let mut object = ReplicaObject::new(id, header.alias, kind, own, context, declared, tick);
+        object.reckon(rule);
         object.merge(context, components, self.times);
         self.simulation_events.push(kind, SimulationEvent::Enter { id, kind, own });
         self.queue_simulation_poses(id, kind, context, components);

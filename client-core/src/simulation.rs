@@ -54,7 +54,7 @@ use ambit_proto::map::StaticMap;
 use ambit_proto::physics::{
     Arena, BodyId, FRAMES_PER_S, SharedPhysics, SimulatedKind, frame_at, frame_time,
 };
-use ambit_proto::pose::{self, Motion, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, Extrapolation, Motion, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 use ambit_steering::{ControlState, MotionModel};
 
@@ -672,6 +672,7 @@ fn interpolate(format: &PoseFormat, from: (u64, &Pose), to: (u64, &Pose), frame:
     let ((since, reported), (due, next)) = (from, to);
     let at = pose::interpolate(
         format,
+        Extrapolation::First,
         (frame_time(since), reported),
         (frame_time(due), next),
         frame_time(frame),

@@ -135,7 +135,7 @@ fn measure(cells: &str, name: &str, checks: SightChecks, (cell, inner, outer): (
     let mut game = Typed(Sea { checks, ..Sea::default() });
     let schema = game.schema();
     let mut world = RoomWorld::new(&config, schema.clone());
-    let mut network = Network::new(&config, schema);
+    let mut network = Network::new(&config, schema, &Vec::new());
     let (mut stats, mut changes) = (RoomStats::default(), Vec::new());
     game.start(&mut world);
     let mut joining = Vec::new();

@@ -50,8 +50,8 @@ mod tests {
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
-                "budget, cell, coding, delay, grace, inner, map-seats, maps, margin, npcs, \
-                 obstacles, outer, pilots, seed, size, tick"
+                "budget, cell, coding, delay, grace, hold, inner, map-seats, maps, margin, npcs, \
+                 obstacles, outer, pilots, quorum, seed, size, tick"
             ),
             "{unknown}"
         );

@@ -49,6 +49,7 @@ pub mod message;
 pub mod physics;
 pub mod pose;
 pub mod schema;
+pub mod seeded;
 pub mod space;
 pub mod time;
 pub mod timeline;

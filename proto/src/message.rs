@@ -197,6 +197,8 @@
 //! horizon on, as is the one in an `Enter`. Between two of them a client interpolates
 //! ([`crate::pose::interpolate`]), and after the newest it extrapolates for a while
 //! ([`crate::pose::extrapolate`]); where a server knows that this is near enough, it sends nothing.
+//! How a client goes on, `Kind.reckoning` says; a client that knows the first order alone is right
+//! to follow that, and farther off at times than the tolerance.
 //!
 //! How a section is coded, the client chooses at the join (`Join.coding` in `game.proto`);
 //! `Joined.coding` says what it gets. It holds for all sections of the connection.

@@ -27,7 +27,7 @@ use std::fmt::Debug;
 use crate::axes::Axes;
 use crate::keymap::Keys;
 use crate::map::StaticMap;
-use crate::pose::{self, Pose, PoseFormat};
+use crate::pose::{self, Extrapolation, Pose, PoseFormat};
 use crate::time::GameTime;
 
 /// Physics frames a second.
@@ -127,7 +127,7 @@ pub trait SharedPhysics: Debug + Send + Sync {
 /// Moves a pose on at its velocity, for at most a quarter of a second. It does not turn.
 pub fn extrapolate(format: &PoseFormat, pose: &Pose, frames: u64) -> Pose {
     let frames = frames.min(MAX_EXTRAPOLATED_FRAMES);
-    pose::extrapolate(format, (GameTime::ZERO, pose), None, frame_time(frames))
+    pose::extrapolate(format, Extrapolation::First, (GameTime::ZERO, pose), &[], frame_time(frames))
 }
 
 /// A kind of objects that a physics simulates.

@@ -34,6 +34,7 @@ mod coding;
 pub mod fine;
 pub mod motion;
 pub mod quaternion;
+mod reckoning;
 pub mod section;
 pub mod shared;
 pub mod sine;
@@ -46,16 +47,16 @@ pub use self::baseline::{
 pub use self::coding::{PoseCoding, UnknownCoding};
 #[doc(inline)]
 pub use self::motion::{MAX_PER_UNIT, Motion, MotionFormat};
+pub use self::reckoning::{
+    CURVE, EARLIER_POSES, Extrapolation, PosePredictor, StampedPose, extrapolate, interpolate,
+};
 pub use self::section::{
     BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
 };
 pub use self::shared::{CodedPose, code};
 pub use self::turn::Turning;
 
-use std::time::Duration;
-
 use crate::space::Position;
-use crate::time::GameTime;
 use crate::wire::{Coder, WireError};
 
 /// Grid units from zero, at most, on each axis: 32 km at the finest grid.
@@ -245,144 +246,6 @@ fn wire_within(
         .filter(|value| (-most..=most).contains(value))
         .ok_or(WireError::OutOfRange { what })?;
     Ok(())
-}
-
-/// The pose to show at `t`, after the newest of two poses (`before` is the older one): a yaw goes
-/// on along its heading at its speed, an object with velocities at its velocity, and others as from
-/// the older pose to the newer one. The server does the same to know what a client shows.
-pub fn extrapolate(
-    format: &PoseFormat,
-    newest: (GameTime, &Pose),
-    before: Option<(GameTime, &Pose)>,
-    t: GameTime,
-) -> Pose {
-    let (time, pose) = newest;
-    let ahead_ms = t.since(time).as_millis().min(MAX_EXTRAPOLATION_MS) as i64;
-    if ahead_ms == 0 {
-        // Exactly: rounding a turn to steps again may choose another of two equal components.
-        return *pose;
-    }
-    if let Turning::Yaw { .. } = format.turn {
-        return extrapolate_heading(*format, pose, ahead_ms);
-    }
-    let before = before.filter(|(earlier, _)| *earlier < time);
-    if let Some(grid) = format.motion {
-        return extrapolate_velocity(
-            *format,
-            grid,
-            pose,
-            before.map(|(earlier, before)| (time.since(earlier), before)),
-            ahead_ms,
-        );
-    }
-    let Some((earlier, before)) = before else {
-        return *pose;
-    };
-    let span_ms = time.since(earlier).as_millis().clamp(1, MAX_EXTRAPOLATION_MS) as i64;
-    let at = std::array::from_fn(|axis| {
-        let step = i64::from(pose.at[axis]) - i64::from(before.at[axis]);
-        clamp_to_grid(i64::from(pose.at[axis]) + rounded_div(step * ahead_ms, span_ms))
-    });
-    let turn = format.turn.interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms);
-    Pose { at, turn, ..*pose }
-}
-
-/// In a straight line at its velocity, turning as it did since `before`, which is older by the
-/// given time.
-fn extrapolate_velocity(
-    format: PoseFormat,
-    grid: MotionFormat,
-    pose: &Pose,
-    before: Option<(Duration, &Pose)>,
-    ahead_ms: i64,
-) -> Pose {
-    if pose.flag {
-        return *pose;
-    }
-    let per_unit = 1_000 * i64::from(grid.linear);
-    let at = std::array::from_fn(|axis| {
-        let units = i64::from(pose.motion.linear[axis]) * i64::from(format.per_metre);
-        clamp_to_grid(
-            i64::from(pose.at[axis]) + rounded_div(units * ahead_ms.min(MAX_LINEAR_MS), per_unit),
-        )
-    });
-    let turn = before.map_or(pose.turn, |(span, before)| {
-        let span_ms = span.as_millis().clamp(1, MAX_EXTRAPOLATION_MS) as i64;
-        format.turn.interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms)
-    });
-    Pose { at, turn, ..*pose }
-}
-
-/// A minute: longer than any gap between poses of a moving object; no sum overflows.
-const MAX_LINEAR_MS: i64 = 60_000;
-
-/// 24 days: longer than any room lives; no sum overflows.
-const MAX_EXTRAPOLATION_MS: u128 = 1 << 31;
-
-fn extrapolate_heading(format: PoseFormat, pose: &Pose, ahead_ms: i64) -> Pose {
-    let (cos, sin) = sine::direction(format.turn.angle(pose.turn));
-    let units = |part: i32| {
-        rounded_div(i64::from(pose.speed) * ahead_ms * i64::from(part), 1_000 << sine::BITS)
-    };
-    let [x, y, z] = pose.at.map(i64::from);
-    Pose {
-        at: [clamp_to_grid(x + units(cos)), clamp_to_grid(y + units(sin)), clamp_to_grid(z)],
-        ..*pose
-    }
-}
-
-/// The pose at `t` between two poses: on the straight line, or if the format has velocities on the
-/// cubic curve with these at its ends (Hermite); turned the shorter way. Before and after, the
-/// first and the last pose. Flag, speed and motion are those of the earlier pose until the later
-/// one is reached.
-pub fn interpolate(
-    format: &PoseFormat,
-    from: (GameTime, &Pose),
-    to: (GameTime, &Pose),
-    t: GameTime,
-) -> Pose {
-    if t >= to.0 {
-        return *to.1;
-    }
-    if t <= from.0 {
-        return *from.1;
-    }
-    let (part, whole) = (t.since(from.0).as_micros() as i64, to.0.since(from.0).as_micros() as i64);
-    if let Some(grid) = format.motion {
-        let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
-        let units_per_span =
-            f64::from(format.per_metre) / f64::from(grid.linear) * whole as f64 * 1e-6;
-        let at = hermite(from.1, to.1, part as f64 / whole as f64, units_per_span);
-        return Pose { at, turn, ..*from.1 };
-    }
-    let at = std::array::from_fn(|axis| {
-        let (a, b) = (i128::from(from.1.at[axis]), i128::from(to.1.at[axis]));
-        clamp_to_grid((a + (b - a) * i128::from(part) / i128::from(whole)) as i64)
-    });
-    let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
-    Pose { at, turn, ..*from.1 }
-}
-
-/// The position on the cubic curve whose ends have the velocities of the poses, when `fraction` of
-/// the time has passed; a unit of velocity is `span` units of position over all of the time.
-fn hermite(from: &Pose, to: &Pose, fraction: f64, span: f64) -> [i32; 3] {
-    let (f, g) = (fraction, 1.0 - fraction);
-    std::array::from_fn(|axis| {
-        let (a, b) = (f64::from(from.at[axis]), f64::from(to.at[axis]));
-        let (u, v) =
-            (f64::from(from.motion.linear[axis]) * span, f64::from(to.motion.linear[axis]) * span);
-        let offset = (b - a) * (f * f * (3.0 - 2.0 * f)) + u * (f * g * g) - v * (f * f * g);
-        clamp_to_grid((a + offset).round() as i64)
-    })
-}
-
-fn clamp_to_grid(units: i64) -> i32 {
-    units.clamp(-i64::from(MAX_AT), i64::from(MAX_AT)) as i32
-}
-
-/// The nearest whole number to `a / b`, halves away from zero; `b` is above zero.
-fn rounded_div(a: i64, b: i64) -> i64 {
-    (a + a.signum() * (b / 2)) / b
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@
 mod component;
 mod control_spec;
 mod conversion;
+mod dead_reckoning;
 mod field;
 mod freshness;
 mod look;
@@ -44,6 +45,9 @@ pub use self::component::{
     TIMELINE_CAPACITY,
 };
 pub use self::control_spec::{ControlSpec, Controls, Direction, MAX_KEYS};
+pub use self::dead_reckoning::{
+    Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
+};
 pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Shape};
@@ -51,7 +55,7 @@ pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
 pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
 use crate::keymap::{CONTROLS, Keymap};
-use crate::pose::{MAX_PER_METRE, PoseFormat};
+use crate::pose::{MAX_PER_METRE, PoseFormat, Turning};
 
 /// The highest number of object kinds: 6 bits on the wire.
 pub const MAX_KINDS: usize = 64;
@@ -114,6 +118,12 @@ pub struct ObjectKind {
     pub freshness: Freshness,
     /// How clients show its poses.
     pub presentation: PosePresentation,
+    /// Whether it flies from one avatar to another on its path: clients draw it in the time of
+    /// whoever is near.
+    pub is_projectile: bool,
+    /// How poses are extrapolated, if the kind says so. Else at the velocity, as far as poses have
+    /// one; the tolerance is a unit of the grid, and one more for each 8 m beyond `near_m`.
+    pub reckoning: Option<DeadReckoning>,
     /// How a simple viewer draws it.
     pub look: Look,
 }
@@ -268,6 +278,15 @@ pub enum SchemaProblem {
          16,384 m, not {freshness:?}"
     )]
     BadFreshness { freshness: Freshness },
+    /// A kind's dead reckoning is out of range, or its poses have no velocities.
+    #[error(
+        "dead reckoning needs poses with velocities that clients do not simulate, tolerances of 0 \
+         to {MAX_RECKONING_M} m, and at most {MAX_CONVERGENCE_MS} ms to converge, not {reckoning:?}"
+    )]
+    BadReckoning { reckoning: DeadReckoning },
+    /// A projectile without a path.
+    #[error("a projectile flies on a path: component 0 must be a path")]
+    ProjectileWithoutPath,
     /// A gauge's maximum is out of range.
     #[error("a gauge's max must lie between 1/16 and {MAX_GAUGE}, not at {max}")]
     BadGauge { max: f32 },
@@ -483,6 +502,17 @@ impl ObjectKind {
         })?;
         let freshness = self.freshness;
         place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness { freshness })?;
+        let has_path = self.components.first().is_some_and(|first| first.codec == Codec::Path);
+        place.ensure(has_path || !self.is_projectile, || SchemaProblem::ProjectileWithoutPath)?;
+        if let Some(reckoning) = self.reckoning {
+            let has_velocity = self.pose_format().is_some_and(|format| {
+                format.motion.is_some() || matches!(format.turn, Turning::Yaw { .. })
+            });
+            let is_shown = self.presentation != PosePresentation::Simulated;
+            place.ensure(has_velocity && is_shown && reckoning.is_valid(), || {
+                SchemaProblem::BadReckoning { reckoning }
+            })?;
+        }
         if let Some(InterestRadii { inner, outer }) = self.interest_radii {
             let problem =
                 || SchemaProblem::BadInterestRadii { inner: inner.into(), outer: outer.into() };

@@ -1,76 +1,241 @@
-//! How fair `shooter` is, with prediction alone and with lag compensation, over lines of all kinds.
+//! How `shooter` plays over lines of all kinds: how fair shots are, and how others are drawn.
 //!
-//! `cargo bench -p ambit-tests --bench shooter` prints a table; `AMBIT_SHOOTER_SECONDS` sets how
-//! long each fight takes. Eight players, each a program that aims and fires by what its screen
-//! shows, on a map of 150 x 150 m with 30 asteroids; 60 ticks and 60 frames a second. Everything
-//! runs on simulated time, so the figures are the same on every machine. All players of a row have
-//! the same line, both ways; `5 in bursts` loses 5 % in bursts of 200 ms.
-//!
-//! - Confirmed: of the hits on the screen of whoever fired, found on its pictures alone, the share
-//!   that the host counts. Left out are hits on a ship that another missile hit within the 1.5 s of
-//!   its shield. Shots that a client draws and the host does not know count as not confirmed.
-//! - Behind cover: how long whoever is hit was behind an obstacle on its own screen, seen from the
-//!   shooter, when the hit comes, and how many ship lengths (3 m) it had come since. Of all hits.
-//! - Ahead: how much later than the own ship others are shown. By so much whoever comes round a
-//!   corner sees the others before they see it.
+//! `cargo bench -p ambit-tests --bench shooter` prints the tables and writes `docs/shooter.md`;
+//! `AMBIT_SHOOTER_SECONDS` sets how long each fight takes, and then nothing is written. Everything
+//! runs on simulated time, so the figures are the same on every machine.
 
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 
-use ambit_tests::shooting::{Fairness, Shooting};
+use ambit_tests::others_ships::ShipsSeen;
+use ambit_tests::shooting::{Drawing, Fairness, Shooting};
 
 const PLAYERS: usize = 8;
 const SECONDS: u64 = 180;
 const ROUND_TRIPS_MS: [u32; 5] = [0, 50, 100, 200, 300];
 const JITTERS_MS: [u32; 2] = [0, 30];
 const LOSSES: [&str; 4] = ["0", "5", "13", "5 in bursts"];
-const TECHNIQUES: [Technique; 2] = [
-    Technique { name: "prediction", parameters: &[("rewind", "0")] },
-    Technique { name: "prediction and lag compensation", parameters: &[] },
+const TECHNIQUES: [Technique; 4] = [
+    Technique {
+        name: "local lag",
+        drawing: Drawing::LocalLag,
+        parameters: &[("shots", "plain"), ("delay", "150")],
+    },
+    Technique {
+        name: "prediction",
+        drawing: Drawing::Predicted,
+        parameters: &[("shots", "plain")],
+    },
+    Technique {
+        name: "lag compensation",
+        drawing: Drawing::Predicted,
+        parameters: &[("shots", "rewound")],
+    },
+    Technique {
+        name: "perception filter",
+        drawing: Drawing::Predicted,
+        parameters: &[("shots", "filtered")],
+    },
 ];
 /// Many obstacles on a small map, so that cover is never far.
 const ROOM: [(&str, &str); 3] = [("tick", "60"), ("size", "150x150"), ("asteroids", "30")];
+/// Where others are watched.
+const WATCHED: [(&str, &str); 4] =
+    [("tick", "60"), ("size", "300x300"), ("asteroids", "0"), ("ships", "0")];
+const OTHERS_COUNT: usize = 36;
+const WATCHED_LINE: &str = "delay=50ms,loss=5,jitter=5ms";
+const WATCHED_SECONDS: u64 = 60;
+/// Rows at a time.
+const THREADS: usize = 2;
+
+const INTRODUCTION: &str = "# How `shooter` plays
+
+`cargo bench -p ambit-tests --bench shooter` makes this page. Everything runs on the simulated
+network and in simulated time, so the figures are the same on every machine.
+
+## How fair shots are
+
+Eight players, each a program that aims, fires and hides by what its screen shows, on 150 x 150 m
+with 30 asteroids; 60 ticks and 60 frames a second, three minutes a row. They are out for others for
+1.5 to 4 s, and then behind an asteroid for 2 s. All players of a row have the same line, both
+ways: round trip, jitter (of each way), loss; `5 in bursts` loses 5 % in bursts of 200 ms
+(Gilbert-Elliott).
+
+- **Local lag** alone: everything at the room's time, 150 ms after the key; nothing is drawn ahead.
+- **Prediction**: the own ship and its shots are drawn ahead, and a shot hits what is there. Players
+  aim at what they see, and so behind it.
+- **Lag compensation**: a shot hits what was on the screen of whoever fired (`shots=rewound`, at
+  most 200 ms back).
+- **Perception filter**: as with prediction, but shots are drawn in the time of whoever is near
+  (`shots=filtered`, the default).
+
+In each cell: of the hits that the screen of whoever fired shows, the share that the host counts, in
+per cent, and how many there were; of all hits by the host, the share of those who were behind cover
+from that shot on their own screen at the time for which they were hit, in per cent, and for how
+long (99 % are below that). Left out are drawn hits on a ship that another missile has hit within
+the 1.5 s of its shield. Shots that a client draws and the host does not know count as not
+confirmed.
+
+";
+
+const OTHERS: &str = "
+## How others are drawn
+
+One player flies in curves among 36 others who do, too, on 300 x 300 m: round trip 100 ms, 5 % loss,
+5 ms of jitter, 60 ticks a second; a minute a row. With a quorum, poses wait up to 50 ms for so many
+bytes of them. Bytes are all that the player is sent, with IP, UDP and
+QUIC. An error is the distance from where a ship is drawn to where it was at the time that is shown;
+a jump is how much that changes from one frame to the next (at 24 m/s a ship flies 0.4 m in a
+frame). The age is for how long what would be shown has been more than 0.5 m off.
+
+";
 
 /// What makes a fight fair.
 struct Technique {
     name: &'static str,
+    drawing: Drawing,
     /// Of the room.
     parameters: &'static [(&'static str, &'static str)],
 }
 
 fn main() {
-    let seconds = std::env::var("AMBIT_SHOOTER_SECONDS");
-    let seconds = seconds.ok().map(|text| text.parse().expect("a number of seconds"));
-    println!(
-        "| round trip, jitter, loss | technique | hits | confirmed % | behind cover ms p50 / p99 \
-         | ship lengths p50 / p99 | ahead ms |\n| --- | --- | --- | --- | --- | --- | --- |"
-    );
-    for (rtt, jitter) in ROUND_TRIPS_MS.into_iter().flat_map(|rtt| JITTERS_MS.map(|it| (rtt, it))) {
-        for loss in LOSSES {
-            let (percent, burst) = match loss.split_once(' ') {
-                Some((percent, _)) => (percent, ",burst=200ms"),
-                None => (loss, ""),
-            };
-            let line = format!("delay={}ms,jitter={jitter}ms,loss={percent}{burst}", rtt / 2);
-            for Technique { name, parameters } in TECHNIQUES {
-                let room = [&ROOM[..], parameters].concat();
-                let mut fight = Shooting::new(1, PLAYERS, &line, &room);
-                fight.fight_for(Duration::from_secs(seconds.unwrap_or(SECONDS)));
-                println!(
-                    "{}",
-                    row(&format!("{rtt} ms, {jitter} ms, {loss} %"), name, &fight.fairness())
-                );
-            }
-        }
+    let seconds = std::env::var("AMBIT_SHOOTER_SECONDS").ok();
+    let seconds = seconds.map(|text| text.parse::<u64>().expect("a number of seconds"));
+    let mut page = INTRODUCTION.to_owned();
+    let names = TECHNIQUES.map(|technique| technique.name).join(" | ");
+    writeln!(page, "| round trip, jitter, loss | {names} |\n| --- | --- | --- | --- | --- |")
+        .expect("writing to a string cannot fail");
+    print!("{page}");
+    let lines: Vec<(u32, u32, &str)> = ROUND_TRIPS_MS
+        .into_iter()
+        .flat_map(|rtt| JITTERS_MS.map(|jitter| (rtt, jitter)))
+        .flat_map(|(rtt, jitter)| LOSSES.map(|loss| (rtt, jitter, loss)))
+        .collect();
+    let fights = fights(&lines, Duration::from_secs(seconds.unwrap_or(SECONDS)));
+    for ((rtt, jitter, loss), fights) in lines.iter().zip(&fights) {
+        let cells: Vec<String> = fights.iter().map(cell).collect();
+        let row = format!("| {rtt} ms, {jitter} ms, {loss} % | {} |\n", cells.join(" | "));
+        print!("{row}");
+        page.push_str(&row);
+    }
+    let rest = [details(&lines, &fights), others(seconds.unwrap_or(WATCHED_SECONDS))].concat();
+    print!("{rest}");
+    page.push_str(&rest);
+    if seconds.is_none() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("shooter.md");
+        std::fs::write(&path, page).expect("the docs can be written");
     }
 }
 
-fn row(line: &str, technique: &str, fair: &Fairness) -> String {
-    let Fairness { drawn, confirmed, behind_ms, behind_ships, peeker_ms, .. } = fair;
-    let [ms_50, ms_99] = [0.5, 0.99].map(|share| Fairness::quantile(behind_ms, share));
-    let [ships_50, ships_99] = [0.5, 0.99].map(|share| Fairness::quantile(behind_ships, share));
+/// All techniques over each line.
+fn fights(lines: &[(u32, u32, &str)], time: Duration) -> Vec<[Fairness; TECHNIQUES.len()]> {
+    let left = Mutex::new(lines.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().expect("no thread has panicked").next();
+                    let Some((index, (rtt, jitter, loss))) = next else { break };
+                    let (percent, burst) = match loss.split_once(' ') {
+                        Some((percent, _)) => (percent, ",burst=200ms"),
+                        None => (*loss, ""),
+                    };
+                    let line =
+                        format!("delay={}ms,jitter={jitter}ms,loss={percent}{burst}", rtt / 2);
+                    let fights = TECHNIQUES.map(|Technique { drawing, parameters, .. }| {
+                        let room = [&ROOM[..], parameters].concat();
+                        let mut fight = Shooting::with(1, PLAYERS, &line, &room, drawing);
+                        fight.fight_for(time);
+                        fight.fairness()
+                    });
+                    eprintln!("{rtt} ms, {jitter} ms, {loss} % is done");
+                    done.lock().expect("no thread has panicked").push((index, fights));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no thread has panicked");
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, fights)| fights).collect()
+}
+
+fn cell(fair: &Fairness) -> String {
+    let Fairness { drawn, confirmed, behind_ms, .. } = fair;
     let share = 100.0 * *confirmed as f64 / (*drawn).max(1) as f64;
-    format!(
-        "| {line} | {technique} | {drawn} | {share:.1} | {ms_50} / {ms_99} \
-         | {ships_50:.1} / {ships_99:.1} | {peeker_ms} |"
-    )
+    let behind = 100.0 * fair.behind_cover() as f64 / behind_ms.len().max(1) as f64;
+    let ms_99 = Fairness::quantile(behind_ms, 0.99);
+    format!("{share:.1} of {drawn}; {behind:.1}, {ms_99} ms")
+}
+
+/// What the lines have in common, by technique and round trip.
+fn details(lines: &[(u32, u32, &str)], fights: &[[Fairness; TECHNIQUES.len()]]) -> String {
+    let mut text = String::from(
+        "\nThe same, all lines of a round trip together, with how far those who were hit had come \
+         behind cover (in ship lengths of 3 m), how long they had been behind cover when they were \
+         told, and how much later than the own ship others are shown: by so much whoever comes \
+         round a corner is ahead.\n\n| round trip | technique | confirmed % | behind cover % | ms \
+         p50 / p99 | ship lengths p50 / p99 | told ms p50 / p99 | others later ms |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for rtt in ROUND_TRIPS_MS {
+        for (index, technique) in TECHNIQUES.iter().enumerate() {
+            let of_rtt = lines.iter().zip(fights).filter(|((it, ..), _)| *it == rtt);
+            let all = Fairness::of_all(of_rtt.map(|(_, fights)| &fights[index]));
+            let quantiles = |sorted: &[u64]| {
+                [0.5, 0.99].map(|share| Fairness::quantile(sorted, share).to_string()).join(" / ")
+            };
+            let ships = [0.5, 0.99]
+                .map(|share| format!("{:.1}", Fairness::quantile(&all.behind_ships, share)));
+            writeln!(
+                text,
+                "| {rtt} ms | {} | {:.1} | {:.1} | {} | {} | {} | {} |",
+                technique.name,
+                100.0 * all.confirmed as f64 / all.drawn.max(1) as f64,
+                100.0 * all.behind_cover() as f64 / all.behind_ms.len().max(1) as f64,
+                quantiles(&all.behind_ms),
+                ships.join(" / "),
+                quantiles(&all.told_ms),
+                all.peeker_ms
+            )
+            .expect("writing to a string cannot fail");
+        }
+    }
+    text
+}
+
+/// Orders and tolerances of dead reckoning side by side.
+fn others(seconds: u64) -> String {
+    let mut text = format!(
+        "{OTHERS}| order | tolerance | quorum | ships in sight | bytes/s | datagrams/s | poses/s \
+         | error m p50 / p99 | jump m p99 / most | age ms p50 / p99 |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+    );
+    for order in ["first", "second", "automatic"] {
+        for (tolerance, quorum) in [("0", "0"), ("10", "0"), ("30", "0"), ("10", "200")] {
+            let own = [("order", order), ("tolerance", tolerance), ("quorum", quorum)];
+            let room = (OTHERS_COUNT, &[&WATCHED[..], &own].concat()[..]);
+            let seen = ShipsSeen::watch(1, WATCHED_LINE, room, seconds);
+            let age = |share| seen.ages.quantile_ms(share).unwrap_or(0);
+            writeln!(
+                text,
+                "| {order} | {tolerance} cm | {quorum} | {:.1} | {} | {} | {} | {:.3} / {:.3} \
+                 | {:.3} / {:.3} | {} / {} |",
+                seen.in_sight,
+                seen.bytes_per_s,
+                seen.datagrams_per_s,
+                seen.poses_per_s,
+                seen.error_m(0.5),
+                seen.error_m(0.99),
+                seen.jump_m(0.99),
+                seen.jump_m(1.0),
+                age(0.5),
+                age(0.99)
+            )
+            .expect("writing to a string cannot fail");
+        }
+    }
+    text
 }

@@ -1,10 +1,10 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
 //! ([`oracle`]), test games ([`aborting_game`], [`bouncing_balls`], [`counting_game`],
-//! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`rolling_cubes`], [`slow_game`],
-//! [`walking_crowd`]), a room with measurements of its clients ([`measured_room`]), `cubes` with
-//! scripted players ([`cube_players`]), the comparison of schemes that synchronise physics
-//! ([`physics_sync`]), players who shoot at each other ([`shooting`]), fuzz targets ([`fuzz`]) and
-//! real processes ([`real`]).
+//! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`levers_game`], [`rolling_cubes`],
+//! [`slow_game`], [`walking_crowd`]), a room with measurements of its clients
+//! ([`measured_room`]), `cubes` with scripted players ([`cube_players`]), the comparison of schemes
+//! that synchronise physics ([`physics_sync`]), players who shoot at each other ([`shooting`]),
+//! fuzz targets ([`fuzz`]) and real processes ([`real`]).
 
 pub mod aborting_game;
 pub mod bouncing_balls;
@@ -14,8 +14,10 @@ pub mod cube_players;
 pub mod fuzz;
 pub mod greeting_game;
 pub mod hoarding_game;
+pub mod levers_game;
 pub mod measured_room;
 pub mod oracle;
+pub mod others_ships;
 pub mod physics_sync;
 pub mod real;
 pub mod rolling_cubes;

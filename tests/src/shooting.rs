@@ -7,19 +7,21 @@
 //!
 //! Units: simulated time, metres.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::f32::consts::{PI, TAU};
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::event::ViewEvent;
-use ambit_client_core::frame::Frame;
+use ambit_client_core::frame::{Frame, FrameObject};
 use ambit_client_core::replica::jitter_buffer::RenderTiming;
 use ambit_proto::ids::{ClientObjectId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::Controls as _;
 use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_room::logic::statics::{Obstacle, ObstacleShape};
 use ambit_shooter_kinds::tables::TABLES;
 use ambit_shooter_kinds::{Hit, Missile, Ship, ShipControl};
 use ambit_transport::impair::Impairment;
@@ -32,8 +34,18 @@ pub const FRAME: Duration = Duration::from_micros(16_667);
 const SHIP_M: f32 = 3.0;
 /// A hit on the screen and the host's word of it are at most so far apart.
 const MAX_APART: Duration = Duration::from_millis(900);
+/// A shield that is no older may belong to the hit that the screen is about to show.
+const NEW: Duration = Duration::from_millis(400);
 /// How high above the ground one looks.
 const EYE_M: f32 = 1.0;
+/// How long a player stays behind cover, and how long it is out for others, in milliseconds.
+const COVERED: Duration = Duration::from_secs(2);
+const OUT_MS: std::ops::Range<u64> = 1_500..4_000;
+/// So near to where somebody was last seen, a player looks elsewhere; not at the edge of the map.
+const ARRIVED_M: f32 = 12.0;
+const EDGE_M: f32 = 15.0;
+/// How far behind an asteroid a ship hides.
+const BEHIND_M: f32 = 3.0;
 /// How long a player remembers where its own ship was.
 const MEMORY: Duration = Duration::from_secs(1);
 
@@ -53,8 +65,14 @@ pub struct Screen {
     frame: Frame,
     /// Where missiles and ships were in the frame before.
     before: Vec<(ClientObjectId, Position)>,
-    /// Where the own ship was drawn, the newest last.
-    own: VecDeque<(Duration, Position)>,
+    /// Where the own missiles of the frame before are now, if they have flown on.
+    flown: Vec<(ClientObjectId, Position)>,
+    /// Where the own ship was drawn, the newest last: when, and the room's time of the picture.
+    own: VecDeque<(Duration, GameTime, Position)>,
+    /// How long each shielded ship has been so.
+    shields: BTreeMap<ClientObjectId, Duration>,
+    /// Where each missile was first drawn.
+    origins: BTreeMap<ClientObjectId, Position>,
     hits: Vec<DrawnHit>,
     /// When the host said that a ship was hit.
     said: Vec<(Duration, ClientObjectId)>,
@@ -64,11 +82,20 @@ pub struct Screen {
     /// Until when the player keeps to what it does.
     decides_at: Duration,
     keys: Vec<ShipControl>,
+    /// Until when the player is out for others; then it flies behind cover, until they cannot see
+    /// it for a while.
+    hunts_until: Duration,
+    /// Where it last saw somebody.
+    enemy: Option<Position>,
     /// Hits that the host says this player has made.
     made: usize,
-    /// Of each hit that this player took: how long it was behind cover then, and how far it had
-    /// come.
+    /// Those of them that the screen has not shown yet: the host's word may come before.
+    announced: Vec<(Duration, ClientObjectId)>,
+    /// Of each hit that this player took: how long it was behind cover when it was hit, and how far
+    /// it had come.
     taken: Vec<(Duration, f32)>,
+    /// How long it was behind cover when it heard of that.
+    told: Vec<Duration>,
     /// How much later than the own ship the others are, in milliseconds; of all frames.
     age_sum_ms: u64,
     frames: u64,
@@ -82,6 +109,15 @@ struct DrawnHit {
     is_confirmed: bool,
 }
 
+/// How players see the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawing {
+    /// All at the room's time, the own ship too.
+    LocalLag,
+    /// The own ship and its shots ahead, others as late as their poses come.
+    Predicted,
+}
+
 /// How fair a fight was.
 #[derive(Clone, Debug, Default)]
 pub struct Fairness {
@@ -92,8 +128,11 @@ pub struct Fairness {
     pub confirmed: usize,
     /// All hits that the host says.
     pub host: usize,
-    /// How long those who were hit were behind cover on their own screens, in milliseconds; sorted.
+    /// How long those who were hit were behind cover on their own screens, at the time for which
+    /// the host says that they were hit, in milliseconds; sorted.
     pub behind_ms: Vec<u64>,
+    /// The same when the host's word of it arrives.
+    pub told_ms: Vec<u64>,
     /// How far they had flown since then, in ship lengths; sorted.
     pub behind_ships: Vec<f32>,
     /// How much later than the own ship others are shown, in milliseconds: what whoever comes round
@@ -108,11 +147,21 @@ impl Screen {
         missiles.map(|missile| (missile.id(), missile.position()))
     }
 
-    /// The ships of others that can be hit.
+    /// The ships of others that can be hit. A shield is shown at the room's time, and its ship
+    /// later: what has just got one may be hit on the screen now.
     fn targets(&self) -> impl Iterator<Item = (ClientObjectId, Position)> {
-        let ships = self.frame.objects().filter(|object| !object.is_own());
-        let ships = ships.filter(|ship| ship.get::<Ship>().is_some_and(|view| !view.shielded));
+        let ships = self.frame.objects().filter(|object| !object.is_own() && object.is::<Ship>());
+        let ships = ships.filter(|ship| self.shields.get(&ship.id()).is_none_or(|age| *age <= NEW));
         ships.map(|ship| (ship.id(), ship.position()))
+    }
+
+    /// Notes how long each ship has been shielded.
+    fn note_shields(&mut self) {
+        let is_shielded =
+            |ship: &FrameObject<'_>| ship.get::<Ship>().is_some_and(|view| view.shielded);
+        let shielded = self.frame.objects().filter(is_shielded);
+        let age = |id| self.shields.get(&id).map_or(Duration::ZERO, |age| *age + FRAME);
+        self.shields = shielded.map(|ship| (ship.id(), age(ship.id()))).collect();
     }
 
     fn was(&self, id: ClientObjectId) -> Option<Position> {
@@ -120,10 +169,15 @@ impl Screen {
     }
 
     /// Notes which of the player's missiles have met a ship on the screen since the frame before.
+    ///
+    /// A missile that has vanished may have done so because it has hit: it counts as if it had
+    /// flown on.
     fn find_hits(&mut self, now: Duration, is_own: impl Fn(ClientObjectId) -> bool) {
         let mut hits = Vec::new();
-        for (missile, at) in self.missiles().filter(|(id, _)| is_own(*id)) {
+        for &(missile, flown) in &self.flown {
             let Some(from) = self.was(missile) else { continue };
+            let shown = self.missiles().find(|(id, _)| *id == missile);
+            let at = shown.map_or(flown, |(_, at)| at);
             let meets = |&(target, there): &(ClientObjectId, Position)| {
                 let Some(target_from) = self.was(target) else { return false };
                 (0..=8).any(|step| {
@@ -137,9 +191,20 @@ impl Screen {
         }
         for (missile, target) in hits {
             if self.spent.insert(missile) {
-                self.hits.push(DrawnHit { at: now, target, is_confirmed: false });
+                let is_it = |(at, announced): &(Duration, ClientObjectId)| {
+                    *announced == target && now.abs_diff(*at) < MAX_APART
+                };
+                let word = self.announced.iter().position(is_it);
+                word.map(|word| self.announced.remove(word));
+                self.hits.push(DrawnHit { at: now, target, is_confirmed: word.is_some() });
             }
         }
+        // As far on as in this frame.
+        let on = |(id, at): (ClientObjectId, Position)| {
+            let from = self.was(id).unwrap_or(at);
+            (id, from.lerp(at, 2.0))
+        };
+        self.flown = self.missiles().filter(|(id, _)| is_own(*id)).map(on).collect();
     }
 
     /// The host says that this player has hit.
@@ -148,9 +213,27 @@ impl Screen {
         let is_it = |hit: &DrawnHit| {
             !hit.is_confirmed && Some(hit.target) == target && now.abs_diff(hit.at) < MAX_APART
         };
-        if let Some(hit) = self.hits.iter_mut().find(|hit| is_it(hit)) {
-            hit.is_confirmed = true;
+        match self.hits.iter_mut().find(|hit| is_it(hit)) {
+            Some(hit) => hit.is_confirmed = true,
+            None => self.announced.extend(target.map(|target| (now, target))),
         }
+    }
+
+    /// For how long the own ship was behind cover on the picture of this time, or on the newest
+    /// one, and how far it had come since.
+    fn behind_cover(
+        &self,
+        time: Option<GameTime>,
+        is_covered: impl Fn(Position) -> bool,
+    ) -> (Duration, f32) {
+        let pictures = self.own.iter().rev();
+        let pictures = pictures.filter(|(_, drawn, _)| time.is_none_or(|time| *drawn <= time));
+        let mut pictures = pictures.peekable();
+        let Some(&&(last, _, here)) = pictures.peek() else { return Default::default() };
+        let since = pictures.take_while(|(_, _, at)| is_covered(*at)).last();
+        since.map_or_else(Default::default, |(then, _, at)| {
+            (last.saturating_sub(*then), at.distance(here))
+        })
     }
 
     /// Whether the host says that the ship was hit at that time, by something else.
@@ -170,13 +253,28 @@ impl Screen {
 impl Shooting {
     /// Players on the same line, in a room with these parameters.
     pub fn new(seed: u64, players: usize, line: &str, parameters: &[(&str, &str)]) -> Self {
+        Self::with(seed, players, line, parameters, Drawing::Predicted)
+    }
+
+    /// As [`Shooting::new`], with another way to draw.
+    pub fn with(
+        seed: u64,
+        players: usize,
+        line: &str,
+        parameters: &[(&str, &str)],
+        drawing: Drawing,
+    ) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
         let line: Impairment = line.parse().expect("a valid impairment");
         let users: Vec<usize> = (0..players)
             .map(|number| {
                 let config = ClientConfig {
                     name: format!("player{number}"),
-                    render: RenderTiming::Adaptive,
+                    render: match drawing {
+                        Drawing::Predicted => RenderTiming::Adaptive,
+                        Drawing::LocalLag => RenderTiming::RoomTime,
+                    },
+                    predict: (drawing == Drawing::LocalLag).then_some(false),
                     inputs: InputRate::Hz60,
                     ..ClientConfig::default()
                 };
@@ -238,11 +336,13 @@ impl Shooting {
             all.host += screen.made;
             let behind = screen.taken.iter();
             all.behind_ms.extend(behind.clone().map(|(time, _)| time.as_millis() as u64));
+            all.told_ms.extend(screen.told.iter().map(|time| time.as_millis() as u64));
             all.behind_ships.extend(behind.map(|(_, metres)| metres / SHIP_M));
             age_ms += screen.age_sum_ms;
             frames += screen.frames;
         }
         all.behind_ms.sort_unstable();
+        all.told_ms.sort_unstable();
         all.behind_ships.sort_by(f32::total_cmp);
         all.peeker_ms = age_ms / frames.max(1);
         all
@@ -257,19 +357,19 @@ impl Shooting {
         let client = &self.system.user(user).client;
         let screen = &mut self.screens[player];
         screen.frame = frame;
+        screen.note_shields();
         screen.find_hits(self.now, |id| client.is_own_shot(id));
         let placed = screen.missiles().chain(screen.targets()).collect();
         let own = screen.frame.avatar().map(|avatar| (avatar.id(), avatar.position()));
         if let Some((id, at)) = own {
-            screen.own.push_back((self.now, at));
-            while screen
-                .own
-                .front()
-                .is_some_and(|(then, _)| self.now.saturating_sub(*then) > MEMORY)
-            {
+            let drawn = client.drawn(id, now).map(|drawn| drawn.room_time);
+            screen.own.push_back((self.now, drawn.unwrap_or_default(), at));
+            let is_old = |(then, ..): &(Duration, GameTime, Position)| {
+                self.now.saturating_sub(*then) > MEMORY
+            };
+            while screen.own.front().is_some_and(is_old) {
                 screen.own.pop_front();
             }
-            let drawn = client.drawn(id, now).map(|drawn| drawn.room_time);
             if let Some((own, others)) = drawn.zip(client.shown_time(now)) {
                 screen.age_sum_ms += own.since(others).as_millis() as u64;
                 screen.frames += 1;
@@ -288,63 +388,138 @@ impl Shooting {
             if own.is_some() && by.map(|(id, _)| id) == own {
                 screen.confirm(self.now, target);
             } else if own.is_some() && target == own {
-                // Since when was there something between it and whoever fired?
-                let from = by.map_or(hit.at, |(_, at)| at);
+                // Since when was there something between it and where the missile came from?
+                let near = |(_, at): &(ClientObjectId, Position)| at.distance(hit.at);
+                let missiles =
+                    screen.before.iter().filter(|(id, _)| screen.origins.contains_key(id));
+                let missile = missiles.min_by(|a, b| near(a).total_cmp(&near(b)));
+                let origin = missile.and_then(|(id, _)| screen.origins.get(id)).copied();
+                let from = origin.or(by.map(|(_, at)| at)).unwrap_or(hit.at);
                 let eye = |at: Position| Position { z: EYE_M, ..at };
-                let covered = |(_, at): &&(Duration, Position)| {
-                    world.statics().is_between(eye(*at), eye(from))
-                };
-                let (since, start) = screen
-                    .own
-                    .iter()
-                    .rev()
-                    .take_while(covered)
-                    .last()
-                    .copied()
-                    .unwrap_or((self.now, Position::default()));
-                let here = screen.own.back().map_or(start, |(_, at)| *at);
-                let flown_m = if since == self.now { 0.0 } else { start.distance(here) };
-                screen.taken.push((self.now.saturating_sub(since), flown_m));
+                let is_covered = |at: Position| world.statics().is_between(eye(at), eye(from));
+                screen.taken.push(screen.behind_cover(Some(event.effect), is_covered));
+                screen.told.push(screen.behind_cover(None, is_covered).0);
             }
+        }
+        let missiles: Vec<_> = screen.missiles().collect();
+        screen.origins.retain(|id, _| missiles.iter().any(|(missile, _)| missile == id));
+        for (id, at) in missiles {
+            screen.origins.entry(id).or_insert(at);
         }
         screen.before = placed;
     }
 
-    /// Turns to the nearest ship, fires when the nose points ahead of it, and flies on in curves.
+    /// Out for others for a while: turns to the nearest ship, and fires when the nose points ahead
+    /// of it. Then back behind the nearest asteroid, where nobody sees it.
     fn decide(&mut self, player: usize) -> Vec<ShipControl> {
-        let screen = &mut self.screens[player];
+        let screen = &self.screens[player];
         if self.now < screen.decides_at {
             return screen.keys.clone();
         }
-        let reaction = Duration::from_millis(self.rng.u64(30..120));
-        screen.decides_at = self.now + reaction;
-        let side = [ShipControl::TurnLeft, ShipControl::TurnRight][usize::from(self.rng.bool())];
         let Some(own) = screen.frame.avatar() else { return Vec::new() };
         let (from, heading) = (own.position(), own.heading());
-        let nearest =
-            screen.targets().min_by(|a, b| a.1.distance(from).total_cmp(&b.1.distance(from)));
-        let mut keys = vec![ShipControl::Accelerate];
-        if let Some((id, there)) = nearest {
-            let seconds = from.distance(there) / TABLES.missile.speed_m_per_s;
-            let [x, y] = screen.velocity(id, there);
-            let (x, y) = (there.x + x * seconds - from.x, there.y + y * seconds - from.y);
-            let turn = (y.atan2(x) - heading + 9.0 * PI).rem_euclid(TAU) - PI;
-            if turn.abs() > 0.06 {
-                keys.push(if turn > 0.0 { ShipControl::TurnLeft } else { ShipControl::TurnRight });
+        let speed = own.velocity()[0].hypot(own.velocity()[1]);
+        let nearest = screen
+            .targets()
+            .min_by(|a, b| a.1.distance(from).total_cmp(&b.1.distance(from)))
+            .map(|(id, there)| (there, screen.velocity(id, there)));
+        let known = nearest.map(|(there, _)| there).or(screen.enemy);
+        let gone = |there: &Position| nearest.is_none() && from.distance(*there) < ARRIVED_M;
+        let enemy = known.filter(|there| !gone(there)).or_else(|| self.random_place(player));
+        let screen = &self.screens[player];
+        let turn_to = |at: Position| {
+            let turn = (at.y - from.y).atan2(at.x - from.x) - heading;
+            (turn + 9.0 * PI).rem_euclid(TAU) - PI
+        };
+        let mut keys = Vec::new();
+        let is_out = self.now < screen.hunts_until;
+        let cover = enemy.filter(|_| !is_out).and_then(|enemy| self.cover_from(from, enemy));
+        let turn = if let Some(cover) = cover {
+            let (turn, left_m) = (turn_to(cover), from.distance(cover));
+            if left_m < 6.0 && speed > 3.0 {
+                keys.push(ShipControl::Brake);
+            } else if left_m >= 6.0 && turn.abs() < 1.0 {
+                keys.push(ShipControl::Accelerate);
             }
+            turn
+        } else if let Some((there, [x, y])) = nearest {
+            let seconds = from.distance(there) / TABLES.missile.speed_m_per_s;
+            let turn =
+                turn_to(Position::new(there.x + x * seconds, there.y + y * seconds, there.z));
             if turn.abs() < 0.15 && from.distance(there) < 70.0 {
                 keys.push(ShipControl::Fire);
             }
+            keys.push(ShipControl::Accelerate);
+            turn
         } else {
-            keys.push(side);
-            screen.decides_at += Duration::from_millis(300);
+            // It looks round now and then.
+            let looks_round = self.now.as_secs() % 4 < 2;
+            keys.push(if looks_round { ShipControl::Brake } else { ShipControl::Accelerate });
+            enemy.filter(|_| !looks_round).map_or(1.0, turn_to)
+        };
+        if turn.abs() > 0.06 {
+            keys.push(if turn > 0.0 { ShipControl::TurnLeft } else { ShipControl::TurnRight });
         }
+        let screen = &mut self.screens[player];
+        screen.decides_at = self.now + Duration::from_millis(self.rng.u64(30..120));
+        if self.now > screen.hunts_until + COVERED {
+            screen.hunts_until = self.now + Duration::from_millis(self.rng.u64(OUT_MS));
+        }
+        screen.enemy = enemy;
         screen.keys.clone_from(&keys);
         keys
+    }
+
+    /// Where to look for others, if none is in sight.
+    fn random_place(&mut self, player: usize) -> Option<Position> {
+        let map = self.system.user(self.users[player]).client.rules()?.map;
+        let mut place = |metres: f32| EDGE_M + self.rng.f32() * (metres - 2.0 * EDGE_M);
+        Some(Position::on_ground(place(map.width_m), place(map.height_m)))
+    }
+
+    /// The place behind the nearest asteroid, as seen by an enemy.
+    fn cover_from(&self, own: Position, enemy: Position) -> Option<Position> {
+        let statics = self.system.room(self.room)?.world().statics();
+        let round = statics.obstacles().iter().filter_map(|obstacle| match obstacle.shape {
+            ObstacleShape::Cylinder { radius, .. } => Some((obstacle, radius)),
+            ObstacleShape::Box { .. } => None,
+        });
+        let from = |obstacle: &Obstacle| obstacle.ground_distance(own);
+        let (near, radius_m) = round.min_by(|(a, _), (b, _)| from(a).total_cmp(&from(b)))?;
+        let centre = near.centre;
+        let (x, y) = (centre.x - enemy.x, centre.y - enemy.y);
+        let metres = x.hypot(y).max(0.1);
+        let behind = (radius_m + BEHIND_M) / metres;
+        Some(Position::on_ground(centre.x + x * behind, centre.y + y * behind))
     }
 }
 
 impl Fairness {
+    /// Several fights together.
+    pub fn of_all<'f>(fights: impl Iterator<Item = &'f Self>) -> Self {
+        let (mut all, mut count) = (Self::default(), 0);
+        for fight in fights {
+            all.drawn += fight.drawn;
+            all.confirmed += fight.confirmed;
+            all.host += fight.host;
+            all.behind_ms.extend(&fight.behind_ms);
+            all.told_ms.extend(&fight.told_ms);
+            all.behind_ships.extend(&fight.behind_ships);
+            all.peeker_ms += fight.peeker_ms;
+            count += 1;
+        }
+        all.peeker_ms /= count.max(1);
+        all.behind_ms.sort_unstable();
+        all.told_ms.sort_unstable();
+        all.behind_ships.sort_by(f32::total_cmp);
+        all
+    }
+
+    /// How many of those who were hit were behind cover for longer than a frame.
+    pub fn behind_cover(&self) -> usize {
+        self.behind_ms.iter().filter(|ms| u128::from(**ms) > FRAME.as_millis()).count()
+    }
+
     /// The value below which a share of all lies; 0 without any.
     pub fn quantile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
         let last = sorted.len().saturating_sub(1) as f64;

@@ -28,7 +28,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
-use crate::profiles::crowd::{CrowdBot, Surroundings};
+use crate::profiles::crowd::{CommandIds, CrowdBot, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
 use crate::profiles::shooter::{ShooterBot, ShooterView};
@@ -67,7 +67,8 @@ pub(crate) struct BotSettings {
     pub(crate) drawing: DrawingFlags,
     pub(crate) motions: Vec<SharedMotion>,
     pub(crate) dump: Option<EventDump>,
-    pub(crate) profile: Profile,
+    /// `None` for the one that fits the game.
+    pub(crate) profile: Option<Profile>,
     /// Bots with this index or a higher one are light clients.
     pub(crate) full_clients: usize,
     pub(crate) shown: Option<ShownPositions>,
@@ -79,11 +80,8 @@ impl BotSettings {
     }
 
     fn look_interval(&self, index: usize) -> Duration {
-        if matches!(self.profile, Profile::Hold | Profile::Idle) && self.is_light(index) {
-            IDLE_LOOK_INTERVAL
-        } else {
-            LOOK_INTERVAL
-        }
+        let is_idle = matches!(self.profile, Some(Profile::Hold | Profile::Idle));
+        if is_idle && self.is_light(index) { IDLE_LOOK_INTERVAL } else { LOOK_INTERVAL }
     }
 }
 
@@ -119,10 +117,7 @@ impl Bot {
                 index,
                 handle,
                 events,
-                fault_detector: match settings.profile {
-                    Profile::Monkey => FaultDetector::tolerating_refusals(),
-                    _ => FaultDetector::default(),
-                },
+                fault_detector: FaultDetector::default(),
                 settings: settings.clone(),
             };
             while let Some(event) = bot.next().await {
@@ -200,7 +195,8 @@ impl Bot {
 
     /// Plays until the run is over, then quits.
     pub(crate) async fn play(mut self, mut phase: watch::Receiver<RunPhase>) -> BotReport {
-        let mut state = BotState::new(&self.settings, self.index);
+        let profile = self.choose_profile();
+        let mut state = BotState::new(&self.settings, profile, self.index);
         let every = self.settings.look_interval(self.index);
         sleep(every / PHASES as u32 * (self.index % PHASES) as u32).await;
         let mut ticker = interval(every);
@@ -224,6 +220,28 @@ impl Bot {
         self.finish(state).await
     }
 
+    /// What it does in this game, which it has joined.
+    fn choose_profile(&mut self) -> Profile {
+        let by_game =
+            |client: &mut Client, _| client.rules().map(|rules| Profile::for_game(&rules.schema));
+        let can_walk = |client: &mut Client, _| {
+            client.rules().is_none_or(|rules| CommandIds::from_schema(&rules.schema).can_walk())
+        };
+        let chosen = self.settings.profile.or_else(|| self.handle.run(by_game));
+        // Without rules the game is gone again.
+        let chosen = chosen.unwrap_or(Profile::Idle);
+        if chosen == Profile::Crowd && self.index == 0 && !self.handle.run(can_walk) {
+            eprintln!(
+                "warning: the game has no command to walk to a place, so bots of the profile \
+                 `crowd` stand still; --profile monkey plays any game"
+            );
+        }
+        if chosen == Profile::Monkey {
+            self.fault_detector.tolerate_refusals();
+        }
+        chosen
+    }
+
     /// Quits, and waits until the client has ended.
     pub(crate) async fn leave(mut self) {
         self.handle.quit();
@@ -232,7 +250,7 @@ impl Bot {
 
     /// Samples, and perhaps sends a command.
     fn act_once(&mut self, state: &mut BotState) {
-        match self.settings.profile {
+        match state.profile {
             Profile::Crowd => {}
             Profile::Monkey => return self.play_nonsense(state),
             _ => return self.hold_keys(state),
@@ -285,8 +303,8 @@ impl Bot {
 
     /// Samples, and sets the keys to hold.
     fn hold_keys(&mut self, state: &mut BotState) {
-        let mut keys = state.keys_to_hold(self.settings.profile);
-        let flies = self.settings.profile == Profile::Shooter;
+        let mut keys = state.keys_to_hold();
+        let flies = state.profile == Profile::Shooter;
         let shooter = &mut state.shooter;
         let light = self.settings.is_light(self.index);
         let shows = self.settings.shown.is_some() && self.index < WATCHERS;
@@ -381,6 +399,7 @@ impl Bot {
 /// The state of a bot between wake-ups.
 struct BotState {
     seed: u64,
+    profile: Profile,
     crowd: Option<CrowdBot>,
     cubes: Option<CubesBot>,
     monkey: Option<MonkeyBot>,
@@ -392,11 +411,12 @@ struct BotState {
 }
 
 impl BotState {
-    fn new(settings: &BotSettings, index: usize) -> Self {
+    fn new(settings: &BotSettings, profile: Profile, index: usize) -> Self {
         let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
         let (now, ages) = (LocalTime::ZERO, Distribution::default());
         BotState {
             seed,
+            profile,
             crowd: None,
             cubes: None,
             monkey: None,
@@ -411,8 +431,8 @@ impl BotState {
 
 impl BotState {
     /// The keys to hold until the next wake-up.
-    fn keys_to_hold(&mut self, profile: Profile) -> Option<KeyPresses> {
-        match profile {
+    fn keys_to_hold(&mut self) -> Option<KeyPresses> {
+        match self.profile {
             // The shooter looks first.
             Profile::Crowd | Profile::Idle | Profile::Monkey | Profile::Shooter => None,
             Profile::Hold => Some(KeyPresses { held: HELD_KEY, ..KeyPresses::default() }),

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use crate::bot::{Bot, BotSettings, RunPhase};
+use crate::profiles;
 use crate::progress::ProgressDisplay;
 use crate::summary::{BotReport, RunSummary};
 
@@ -38,7 +39,8 @@ pub(crate) struct RunPlan {
     /// Time from the last arrival to the measured time.
     pub(crate) settle: Duration,
     pub(crate) room: String,
-    pub(crate) game: String,
+    /// Of a created room; `None` for the default.
+    pub(crate) game: Option<String>,
     /// Seats of a created room; `None` for enough.
     pub(crate) capacity: Option<u32>,
     pub(crate) parameters: BTreeMap<String, String>,
@@ -51,7 +53,27 @@ pub(crate) struct RunPlan {
 pub(crate) struct RunOutcome {
     pub(crate) summary: RunSummary,
     /// Why the run failed, if it did.
-    pub(crate) failure: Option<String>,
+    pub(crate) failure: Option<RunFailure>,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunFailure {
+    pub(crate) message: String,
+    /// Whether the flags do not fit the game.
+    pub(crate) is_usage: bool,
+}
+
+impl RunFailure {
+    fn usage(message: String) -> Self {
+        Self { message, is_usage: true }
+    }
+}
+
+impl From<String> for RunFailure {
+    fn from(message: String) -> Self {
+        Self { message, is_usage: false }
+    }
 }
 
 /// The room that the first bot found or created.
@@ -95,7 +117,7 @@ pub(crate) async fn run(
         Ok(()) => group.measure().await,
         Err(failure) => {
             let mut report = BotReport::default();
-            report.faults.add("could not run", 1, &failure);
+            report.faults.add("could not run", 1, &failure.message);
             RunOutcome {
                 summary: RunSummary::new(group.plan.count, Duration::ZERO, &[report]),
                 failure: Some(failure),
@@ -106,7 +128,7 @@ pub(crate) async fn run(
 
 impl BotGroup {
     /// The error means that there is no room.
-    async fn gather(&mut self) -> Result<(), String> {
+    async fn gather(&mut self) -> Result<(), RunFailure> {
         let (mut leader, welcome) = Bot::connect(&self.settings, 0).await?;
         let joined_room = self.find_or_create_room(&mut leader, &welcome).await?;
         if joined_room.is_own && joined_room.join_running {
@@ -128,35 +150,45 @@ impl BotGroup {
         &self,
         leader: &mut Bot,
         welcome: &Welcome,
-    ) -> Result<JoinedRoom, String> {
+    ) -> Result<JoinedRoom, RunFailure> {
         let ViewEvent::Rooms { rooms, .. } =
             leader.ask(LobbyRequest::ListRooms { subscribe: false }).await?
         else {
-            return Err("the lobby did not list its rooms".to_owned());
+            return Err("the lobby did not list its rooms".to_owned().into());
         };
         let join_running =
             |game: &str| welcome.games.iter().any(|known| known.name == game && known.join_running);
-        match rooms.iter().find(|room| room.name == self.plan.room) {
+        let room = rooms.iter().find(|room| room.name == self.plan.room);
+        let offered: Vec<_> = welcome.games.iter().map(|game| &*game.name).collect();
+        let (given, profile) = (self.plan.game.as_deref(), self.settings.profile);
+        let game = match room {
+            Some(room) => Ok(&*room.game),
+            None => profiles::game_to_create(given, profile, &offered),
+        };
+        let game = game.map_err(RunFailure::usage)?;
+        let misfit = profiles::misfit(profile, Some(game), self.settings.shown.is_some());
+        misfit.map_or(Ok(()), |misfit| Err(RunFailure::usage(misfit)))?;
+        match room {
             Some(RoomListing { id, game, .. }) => {
                 leader.ask(LobbyRequest::JoinRoom { room: *id, password: String::new() }).await?;
                 Ok(JoinedRoom { room: *id, is_own: false, join_running: join_running(game) })
             }
-            None => match leader.ask(LobbyRequest::CreateRoom(self.new_room())).await? {
+            None => match leader.ask(LobbyRequest::CreateRoom(self.new_room(game))).await? {
                 ViewEvent::Created { room, .. } => Ok(JoinedRoom {
                     room: room.id,
                     is_own: true,
                     join_running: join_running(&room.game),
                 }),
-                _ => Err("the lobby did not make the room".to_owned()),
+                _ => Err("the lobby did not make the room".to_owned().into()),
             },
         }
     }
 
-    fn new_room(&self) -> NewRoom {
+    fn new_room(&self, game: &str) -> NewRoom {
         let plan = &self.plan;
         NewRoom {
             name: plan.room.clone(),
-            game: plan.game.clone(),
+            game: game.to_owned(),
             capacity: plan.capacity.unwrap_or(plan.count.max(MIN_SEATS) as u32),
             parameters: plan.parameters.clone(),
             password: String::new(),
@@ -250,7 +282,7 @@ impl BotGroup {
         }
         RunOutcome {
             summary: RunSummary::new(self.plan.count, measured, &reports),
-            failure: run_failure(&reports),
+            failure: run_failure(&reports).map(RunFailure::from),
         }
     }
 }

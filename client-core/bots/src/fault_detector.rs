@@ -44,10 +44,19 @@ pub(crate) struct FaultDetector {
     lobby_lost: Option<String>,
     /// How often the session was resumed.
     resumes: u64,
-    refusals: u64,
+    refusals: Refusals,
     /// Whether the client sends nonsense, so that each refusal is ordinary.
     tolerates_refusals: bool,
     faults: Faults,
+}
+
+/// Ordinary refusals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refusals {
+    /// For a reason that the game declares.
+    pub(crate) of_game: u64,
+    /// For a general one: a command was malformed, or came too late.
+    pub(crate) general: u64,
 }
 
 /// Faults by name, with an example of each.
@@ -86,9 +95,9 @@ impl Faults {
 }
 
 impl FaultDetector {
-    /// For a client that sends nonsense: no refusal is a fault.
-    pub(crate) fn tolerating_refusals() -> Self {
-        Self { tolerates_refusals: true, ..Self::default() }
+    /// The client sends nonsense: no refusal is a fault.
+    pub(crate) fn tolerate_refusals(&mut self) {
+        self.tolerates_refusals = true;
     }
 
     pub(crate) fn handle_event(&mut self, event: &ViewEvent) {
@@ -127,9 +136,11 @@ impl FaultDetector {
                 }
             }
             ViewEvent::Error(failure) => match failure.subject {
-                ErrorSubject::Command(_) if is_ordinary(&failure.code) => self.refusals += 1,
+                ErrorSubject::Command(_) if is_ordinary(&failure.code) => {
+                    self.refusals.add(&failure.code);
+                }
                 ErrorSubject::Command(_) | ErrorSubject::Game if self.tolerates_refusals => {
-                    self.refusals += 1;
+                    self.refusals.add(&failure.code);
                 }
                 _ => self.faults.add(&failure.code, 1, &failure.message),
             },
@@ -184,8 +195,8 @@ impl FaultDetector {
         self.resumes
     }
 
-    /// The number of ordinary refusals.
-    pub(crate) fn refusals(&self) -> u64 {
+    /// The ordinary refusals.
+    pub(crate) fn refusals(&self) -> Refusals {
         self.refusals
     }
 
@@ -243,8 +254,19 @@ impl FaultDetector {
     }
 }
 
+impl Refusals {
+    fn add(&mut self, code: &str) {
+        let count = if is_general(code) { &mut self.general } else { &mut self.of_game };
+        *count += 1;
+    }
+}
+
+fn is_general(code: &str) -> bool {
+    protocol::from_name(code).is_some()
+}
+
 fn is_ordinary(code: &str) -> bool {
-    protocol::from_name(code).is_none() || ORDINARY_REFUSALS.contains(&code)
+    !is_general(code) || ORDINARY_REFUSALS.contains(&code)
 }
 
 #[cfg(test)]
@@ -293,7 +315,7 @@ mod tests {
             refused("no_such_object"),
             refused("unknown_command"),
         ]);
-        assert_eq!(detector.refusals(), 2);
+        assert_eq!(detector.refusals(), Refusals { of_game: 1, general: 1 });
         assert_eq!(kinds(&detector), ["unknown_command"]);
         assert_eq!(kinds(&after(&[failure(ErrorSubject::Request(1), "dead")])), ["dead"]);
     }

@@ -22,7 +22,6 @@ use ambit_steering::SharedMotion;
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -35,8 +34,6 @@ use crate::progress::ProgressDisplay;
 const THREADS: usize = 2;
 /// Exit status for invalid flags and variables.
 const USAGE_EXIT_STATUS: u8 = 2;
-/// The game of a created room, unless the flag names another one.
-const DEFAULT_GAME: &str = "field";
 /// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -72,12 +69,13 @@ struct BotsOptions {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     room: Option<String>,
 
-    /// The game of a room that is created.
-    #[arg(long, default_value = DEFAULT_GAME, value_parser = NonEmptyStringValueParser::new())]
-    game: String,
+    /// The game of a room that is created. The default is the only game of the server; of several
+    /// ones that of the profile, else `field`.
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    game: Option<String>,
 
-    /// What the bots do; by default `cubes` for `--game cubes`, `shooter` for `--game shooter`, and
-    /// else `crowd`.
+    /// What the bots do. The default is by the game: `cubes` and `shooter` for these two, `crowd`
+    /// for a game with a command to walk to a place, and else `monkey`.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
 
@@ -115,10 +113,6 @@ struct BotsOptions {
 }
 
 impl BotsOptions {
-    fn profile(&self) -> Profile {
-        self.profile.unwrap_or_else(|| Profile::for_game(&self.game))
-    }
-
     /// Reads the command line (the first argument is the program's name) and the environment. The
     /// error may also be a request for help or the version.
     fn from_arguments<A: Into<OsString> + Clone>(
@@ -126,19 +120,15 @@ impl BotsOptions {
     ) -> Result<Self, clap::Error> {
         let matches = Self::command().try_get_matches_from(arguments)?;
         let options = Self::from_arg_matches(&matches)?;
-        let is_game_given = matches.value_source("game") != Some(ValueSource::DefaultValue);
-        match options.contradiction(is_game_given) {
+        match options.contradiction() {
             Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
             None => Ok(options),
         }
     }
 
     /// How flags contradict each other.
-    fn contradiction(&self, is_game_given: bool) -> Option<String> {
-        let Self { count, game, room, .. } = self;
-        if self.shown.is_some() && self.profile() == Profile::Crowd {
-            return Some("bots of the profile `crowd` write no shown positions".to_owned());
-        }
+    fn contradiction(&self) -> Option<String> {
+        let Self { count, game, .. } = self;
         if let Some(full) = self.full.filter(|full| full > count) {
             return Some(format!(
                 "`--full {full}` are more full clients than the `--count {count}` bots; expected \
@@ -151,15 +141,8 @@ impl BotsOptions {
                  expected {count} or more, or no --capacity"
             ));
         }
-        // A room that exists already may run any game.
-        let is_field = game == DEFAULT_GAME && (is_game_given || room.is_none());
-        if let Some(played) = self.profile().game().filter(|_| is_field) {
-            return Some(format!(
-                "`--profile {played}` plays the game `{played}`, and not `--game {game}`; expected \
-                 --game {played}, or another profile"
-            ));
-        }
-        None
+        // Without the flag, the server says which game it is.
+        profiles::misfit(self.profile, game.as_deref(), self.shown.is_some())
     }
 }
 
@@ -207,7 +190,7 @@ fn play(args: &BotsOptions, motions: Vec<SharedMotion>) -> anyhow::Result<ExitCo
         drawing: args.drawing,
         motions,
         dump,
-        profile: args.profile(),
+        profile: args.profile,
         full_clients: args.full.map_or(usize::MAX, |full| full as usize),
         shown,
     };
@@ -239,7 +222,7 @@ fn plan(args: &BotsOptions) -> RunPlan {
 
 fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
     if let Some(failure) = &outcome.failure {
-        eprintln!("error: {failure}");
+        eprintln!("error: {}", failure.message);
     }
     if args.json {
         outcome.summary.fault_lines().for_each(|fault| eprintln!("{fault}"));
@@ -247,7 +230,11 @@ fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
     } else if outcome.failure.is_none() {
         println!("{}", outcome.summary.text());
     }
-    if outcome.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    match &outcome.failure {
+        None => ExitCode::SUCCESS,
+        Some(failure) if failure.is_usage => ExitCode::from(USAGE_EXIT_STATUS),
+        Some(_) => ExitCode::FAILURE,
+    }
 }
 
 /// Parses seconds, from a tenth of a second to a day.
@@ -298,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn cubes_are_not_played_in_the_field() {
-        check(&["--profile=shooter"], "--game shooter");
-        check(&["--profile=cubes"], "--game cubes");
+    fn a_profile_of_one_game_is_refused_for_another() {
+        check(&["--profile=shooter", "--game=duel"], "--game shooter, or --profile monkey");
         check(&["--profile=cubes", "--game=field"], "--game cubes");
         check(&["--profile=cubes", "--game=field", "--room=den"], "--game cubes");
         check(&["--profile=cubes", "--room=den"], "");
         check(&["--profile=cubes", "--game=cubes"], "");
-        check(&["--profile=cubes", "--game=a-game-of-mine"], "");
+        check(&["--profile=monkey", "--game=a-game-of-mine"], "");
+        check(&["--profile=cubes"], "");
     }
 
     #[test]

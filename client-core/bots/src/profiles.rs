@@ -5,12 +5,19 @@ pub(crate) mod cubes;
 pub(crate) mod monkey;
 pub(crate) mod shooter;
 
+use ambit_proto::schema::Schema;
 use clap::ValueEnum;
+
+use self::crowd::CommandIds;
+
+/// The game of a created room, if nothing says which one.
+const DEFAULT_GAME: &str = "field";
 
 /// What bots do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
-    /// Walk between random points of the map, and sometimes cast a spell.
+    /// Walk between random points of the map, and sometimes cast a spell: for games with a command
+    /// whose only field is a position.
     Crowd,
     /// Hold a key and nothing else: 20 or 60 inputs a second (`--input-hz`).
     Hold,
@@ -35,12 +42,101 @@ impl Profile {
         }
     }
 
-    /// The default profile of a game.
-    pub(crate) fn for_game(game: &str) -> Self {
+    /// The default profile of a game, as far as its name says it.
+    fn for_name(game: &str) -> Option<Self> {
         match game {
-            ambit_cubes_physics::GAME => Self::Cubes,
-            shooter::GAME => Self::Shooter,
-            _ => Self::Crowd,
+            ambit_cubes_physics::GAME => Some(Self::Cubes),
+            shooter::GAME => Some(Self::Shooter),
+            DEFAULT_GAME => Some(Self::Crowd),
+            _ => None,
         }
+    }
+
+    /// The default profile of a game.
+    pub(crate) fn for_game(schema: &Schema) -> Self {
+        let can_walk = || CommandIds::from_schema(schema).can_walk();
+        let by_commands = || if can_walk() { Self::Crowd } else { Self::Monkey };
+        Self::for_name(&schema.game).unwrap_or_else(by_commands)
+    }
+}
+
+/// The game of a room that is created, and of which a server has these: that of the flag, or the
+/// only one, or that of the profile.
+pub(crate) fn game_to_create<'g>(
+    given: Option<&'g str>,
+    profile: Option<Profile>,
+    offered: &[&'g str],
+) -> Result<&'g str, String> {
+    let by_default = match (given, offered) {
+        (Some(given), _) => return Ok(given),
+        (None, [only]) => return Ok(only),
+        _ => profile.and_then(Profile::game).unwrap_or(DEFAULT_GAME),
+    };
+    if offered.is_empty() || offered.contains(&by_default) {
+        return Ok(by_default);
+    }
+    let offered = offered.join(", ");
+    Err(format!("the server does not offer `{by_default}`; expected --game, with one of {offered}"))
+}
+
+/// Why bots of a profile cannot play a game, as far as both are known.
+pub(crate) fn misfit(
+    profile: Option<Profile>,
+    game: Option<&str>,
+    writes_positions: bool,
+) -> Option<String> {
+    let by_default = || game.and_then(Profile::for_name);
+    if writes_positions && profile.or_else(by_default) == Some(Profile::Crowd) {
+        return Some("bots of the profile `crowd` write no shown positions".to_owned());
+    }
+    let (played, game) = profile.and_then(Profile::game).zip(game)?;
+    (played != game).then(|| {
+        format!(
+            "the profile `{played}` is for the game `{played}`, and not for `{game}`; expected \
+             --game {played}, or --profile monkey, which plays any game"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_game_of_a_server_is_played_by_default() {
+        let shipped = ["cubes", "field", "shooter"];
+        let shooter = Some(Profile::Shooter);
+        for (given, profile, offered, expected) in [
+            (None, None, &["duel"][..], Ok("duel")),
+            (None, shooter, &["duel"], Ok("duel")),
+            (Some("chess"), None, &["duel"], Ok("chess")),
+            (None, None, &shipped, Ok("field")),
+            (None, shooter, &shipped, Ok("shooter")),
+            (Some("cubes"), shooter, &shipped, Ok("cubes")),
+            (None, None, &["duel", "chess"], Err("one of duel, chess")),
+            (None, None, &[], Ok("field")),
+        ] {
+            match (game_to_create(given, profile, offered), expected) {
+                (Ok(game), Ok(expected)) => assert_eq!(game, expected),
+                (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+                (result, _) => panic!("{result:?} of {offered:?}, not {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_profile_fits_the_commands_of_the_game() {
+        use ambit_proto::schema::{CommandKind, FieldSpec, FieldType};
+        let of = |game: &str, commands: Vec<CommandKind>| {
+            Profile::for_game(&Schema { game: game.into(), commands, ..Schema::default() })
+        };
+        let to = FieldSpec { name: "to".into(), ty: FieldType::Position, optional: false };
+        let walk = CommandKind { fields: vec![to], ..CommandKind::default() };
+        assert_eq!(of("field", Vec::new()), Profile::Crowd);
+        assert_eq!(of("cubes", Vec::new()), Profile::Cubes);
+        assert_eq!(of("shooter", Vec::new()), Profile::Shooter);
+        assert_eq!(of("stroll", vec![walk]), Profile::Crowd);
+        assert_eq!(of("duel", Vec::new()), Profile::Monkey);
+        assert_eq!(of("duel", vec![CommandKind::default()]), Profile::Monkey);
     }
 }

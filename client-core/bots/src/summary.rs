@@ -12,7 +12,7 @@ use ambit_client_core::shell::Traffic;
 use ambit_client_text::json;
 use serde_json::{Value as Json, json};
 
-use crate::fault_detector::Faults;
+use crate::fault_detector::{Faults, Refusals};
 
 /// A client's counters at one time.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ pub(crate) struct BotReport {
     pub(crate) ages: Distribution,
     /// How often the lobby connection broke and the session was resumed.
     pub(crate) resumes: u64,
-    pub(crate) refusals: u64,
+    pub(crate) refusals: Refusals,
     pub(crate) faults: Faults,
     /// Why it was out of the game at the end, if it was.
     pub(crate) lost: Option<String>,
@@ -76,7 +76,7 @@ pub(crate) struct RunSummary {
     confirmed: u64,
     silence_max: Duration,
     resumes: u64,
-    refusals: u64,
+    refusals: Refusals,
     faults: Faults,
 }
 
@@ -140,7 +140,11 @@ impl RunSummary {
         let more_lines = [
             format!("confirmed  {} commands", self.confirmed),
             format!("resumed    {} broken lobby connections", self.resumes),
-            format!("refused    {} commands by the rules of the game", self.refusals),
+            format!(
+                "refused    {} commands for reasons of the game, {} for general ones (malformed, \
+                 too late)",
+                self.refusals.of_game, self.refusals.general
+            ),
             format!("errors     {}", self.faults.count()),
         ];
         lines
@@ -191,7 +195,8 @@ impl RunSummary {
 
     fn add(&mut self, report: &BotReport) {
         self.resumes += report.resumes;
-        self.refusals += report.refusals;
+        self.refusals.of_game += report.refusals.of_game;
+        self.refusals.general += report.refusals.general;
         self.faults.merge(&report.faults);
         self.confirmed += report.confirmed;
         let Some((first, last)) = &report.measured else {

@@ -5,9 +5,10 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_client_core::client::Client;
 use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::client::{Client, CommandError};
+use ambit_client_core::command_words;
 use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_text::json;
@@ -195,7 +196,14 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 }
             },
             ScriptStep::Act(command) => {
-                if let Err(refused) = self.handle.act(&command) {
+                let off_map = self.handle.run(|client, _| {
+                    let map = client.rules().map(|rules| rules.map)?;
+                    command_words::find_off_map(&command, (map.width_m, map.height_m))
+                });
+                if let Some(problem) = off_map {
+                    let code = CommandError::BadPosition.code();
+                    self.print_unless_ended(&json::error(code, &problem))?;
+                } else if let Err(refused) = self.handle.act(&command) {
                     self.print_unless_ended(&json::error(refused.code(), &refused.to_string()))?;
                 }
             }
@@ -271,7 +279,8 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     fn print(&mut self, line: &Json) -> io::Result<()> {
         self.screen.show(line)?;
         // `Script` can wait for a printed line of a kind.
-        self.script.handle_printed(line["ev"].as_str().unwrap_or_default());
+        let kind = line["ev"].as_str().unwrap_or_default();
+        self.script.handle_printed(kind, line["name"].as_str());
         Ok(())
     }
 

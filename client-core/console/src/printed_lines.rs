@@ -20,9 +20,12 @@ pub(crate) struct PrintedLines {
     kinds: VecDeque<u8>,
 }
 
-/// A kind of line: its index in [`json::KINDS`].
+/// A kind of line: its index in [`json::KINDS`], or after these the index of a game's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineKind(u8);
+
+/// The line of any event of a game.
+const ANY_EVENT: &str = "event";
 
 impl LineKind {
     /// The kind called `name`, if there is one.
@@ -30,8 +33,15 @@ impl LineKind {
         json::KINDS.iter().position(|&kind| kind == name).map(|index| LineKind(index as u8))
     }
 
-    pub(crate) fn name(self) -> &'static str {
-        json::KINDS[usize::from(self.0)]
+    /// An event of a game, by its index in the schema, which has at most 64.
+    pub(crate) const fn of_event(index: u8) -> Self {
+        Self(json::KINDS.len() as u8 + index)
+    }
+
+    /// Whether who waits for this kind waits for a line of the other one.
+    fn includes(self, other: u8) -> bool {
+        let is_any_event = json::KINDS.get(usize::from(self.0)) == Some(&ANY_EVENT);
+        self.0 == other || is_any_event && usize::from(other) >= json::KINDS.len()
     }
 }
 
@@ -46,7 +56,7 @@ impl PrintedLines {
     /// Takes the first line of this kind, and drops those before it. If there is none, nothing is
     /// dropped.
     pub(crate) fn take(&mut self, kind: LineKind) -> bool {
-        let Some(index) = self.kinds.iter().position(|&printed| printed == kind.0) else {
+        let Some(index) = self.kinds.iter().position(|&printed| kind.includes(printed)) else {
             return false;
         };
         self.kinds.drain(..=index);
@@ -80,6 +90,18 @@ mod tests {
         }
         assert_eq!(printed.kinds.len(), MAX_LINES);
         assert!(!printed.take(kind("welcome")));
+    }
+
+    #[test]
+    fn an_event_of_a_game_is_an_event_and_no_other_one() {
+        let (fired, hit) = (LineKind::of_event(0), LineKind::of_event(1));
+        let mut printed = PrintedLines::default();
+        printed.note(fired);
+        assert!(!printed.take(hit));
+        assert!(printed.take(fired));
+        printed.note(hit);
+        assert!(!printed.take(kind("enter")));
+        assert!(printed.take(kind("event")));
     }
 
     fn kind(name: &str) -> LineKind {

@@ -113,6 +113,7 @@ enum WaitState {
     },
     Printed {
         kind: LineKind,
+        name: String,
         until: LocalTime,
     },
     /// The number of the request in the last step.
@@ -232,9 +233,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         shown && !private
     }
 
-    /// A line of this kind was printed.
-    pub(crate) fn handle_printed(&mut self, kind: &str) {
-        let Some(kind) = LineKind::named(kind) else {
+    /// A line of this kind was printed: an event of the game has a name, too.
+    pub(crate) fn handle_printed(&mut self, kind: &str, name: Option<&str>) {
+        let event = name.filter(|_| kind == "event").and_then(|name| self.event_of_game(name));
+        let Some(kind) = event.or_else(|| LineKind::named(kind)) else {
             return;
         };
         self.printed.note(kind);
@@ -250,9 +252,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             return;
         }
         match std::mem::replace(&mut self.wait, WaitState::Nothing) {
-            WaitState::Printed { kind, .. } => {
+            WaitState::Printed { name, .. } => {
                 self.printed.forget();
-                self.error("timeout", format!("no '{}' came in time", kind.name()));
+                self.error("timeout", format!("no '{name}' came in time"));
             }
             WaitState::Answer {
                 purpose: AnswerPurpose::FindRoom { .. } | AnswerPurpose::FindPlayer { .. },
@@ -366,7 +368,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 Ok(keys) => ScriptStep::Hold(keys),
                 Err(problem) => ScriptStep::Error("usage", problem),
             },
-            ConsoleCommand::Axis(name, value) => match command::axis(schema, &name) {
+            ConsoleCommand::Axis(name, value) => match command::axis(schema, &name, value) {
                 Ok(control) => ScriptStep::SetAxis(control, value),
                 Err(problem) => ScriptStep::Error("usage", problem),
             },
@@ -387,14 +389,30 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 
     fn wait_for(&mut self, now: LocalTime, kind: &str, time: Duration) {
-        let Some(wanted) = LineKind::named(kind) else {
-            return self.error(
-                "usage",
-                format!("there is no event '{kind}'; there are {}", json::KINDS.join(", ")),
-            );
+        let Some(wanted) = LineKind::named(kind).or_else(|| self.event_of_game(kind)) else {
+            let of_game = match &self.game {
+                GamePresence::Present { schema, .. } => {
+                    let names = schema.events.iter().map(|event| format!(", {}", event.name));
+                    names.collect()
+                }
+                _ => "; and in a game, its events".to_owned(),
+            };
+            let known = json::KINDS.join(", ");
+            let message = format!("there is no event '{kind}'; there are {known}{of_game}");
+            return self.error("usage", message);
         };
         if !self.printed.take(wanted) {
-            self.wait = WaitState::Printed { kind: wanted, until: now + time };
+            let name = kind.to_owned();
+            self.wait = WaitState::Printed { kind: wanted, name, until: now + time };
+        }
+    }
+
+    fn event_of_game(&self, name: &str) -> Option<LineKind> {
+        match &self.game {
+            GamePresence::Present { schema, .. } => {
+                schema.event_index(name).map(LineKind::of_event)
+            }
+            GamePresence::Out | GamePresence::Expected => None,
         }
     }
 

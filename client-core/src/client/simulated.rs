@@ -14,7 +14,7 @@ use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
 use ambit_proto::physics::{Arena, FRAMES_PER_S, SimulatedKind, frame_at, frame_time};
-use ambit_proto::schema::{ObjectKind, PosePresentation};
+use ambit_proto::schema::{ObjectKind, PosePresentation, Predictors};
 use ambit_proto::time::GameTime;
 use ambit_steering::statics::Statics;
 use ambit_steering::{
@@ -25,6 +25,7 @@ use super::own_inputs::PressedKeys;
 use super::rules::Rules;
 use super::simulation_clocks::SimulationClocks;
 use super::stats::SimulationStats;
+use crate::perception::PerceptionFilter;
 use crate::replica::Replica;
 use crate::replica::jitter_buffer::RenderLag;
 use crate::replica::simulation_events::{KindSet, SimulationEvent};
@@ -110,6 +111,12 @@ impl SimulatedObjects {
         let arena = Arena { width_m: map.width_m, height_m: map.height_m };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let is_any_simulated = replica.simulate(simulated);
+        replica.set_predictors(match motion {
+            Some(SharedMotion::Steering(Steering { kind, functions, .. })) => {
+                vec![(kind, functions.reckon)]
+            }
+            _ => Predictors::new(),
+        });
         let model = model.filter(|_| is_any_simulated);
         let rule = match motion {
             Some(SharedMotion::Steering(steering)) if model.is_some() => {
@@ -203,14 +210,22 @@ impl SimulatedObjects {
         for object in replica.objects_after(shots.compared()) {
             shots.announce(object.id, object.kind_index(), |t| object.position(t));
         }
-        shots.forget(now, |id| replica.get(id).is_some());
+        shots.forget(now, |id| replica.get(id).map(|object| object.leaves()));
+    }
+
+    /// The kind of the player's own shots, if they are predicted.
+    pub(crate) fn shot_kind(&self) -> Option<u8> {
+        self.shots.as_ref().map(PredictedShots::kind)
     }
 
     /// The player's own shots, as they are drawn while the room's time is `t`.
-    pub(crate) fn drawn_shots(&self, t: GameTime) -> impl Iterator<Item = (u8, DrawnShot)> {
+    pub(crate) fn drawn_shots(
+        &self,
+        t: GameTime,
+        filter: Option<&PerceptionFilter>,
+    ) -> impl Iterator<Item = DrawnShot> {
         let ahead = self.lead.as_ref().map_or(Duration::ZERO, |lead| lead.at(t));
-        let shots = self.shots.iter();
-        shots.flat_map(move |shots| shots.drawn(t + ahead).map(|shot| (shots.kind(), shot)))
+        self.shots.iter().flat_map(move |shots| shots.drawn(t + ahead, filter))
     }
 
     /// Whether an object is one of these, or the host's for one of these.

@@ -8,6 +8,7 @@
 //! and 0.5 of the dot product).
 
 use ambit_proto::pose::quaternion::{compose, inverse};
+use ambit_proto::schema::Convergence;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -47,6 +48,9 @@ pub struct VisualOffset {
 pub struct ErrorSmoother {
     since: GameTime,
     offset: VisualOffset,
+    /// How fast the offset grows at that time, in metres a second.
+    growth: [f32; 3],
+    convergence: Convergence,
 }
 
 impl VisualOffset {
@@ -72,6 +76,13 @@ impl VisualOffset {
         DrawnPose { position, quaternion: compose(self.turn, known.quaternion) }
     }
 
+    /// A share of the offset, and what is added.
+    fn scaled(&self, share: f32, more: [f32; 3]) -> Self {
+        let metres = std::array::from_fn(|axis| self.metres[axis] * share + more[axis]);
+        let turn = rotation::interpolate(rotation::IDENTITY, self.turn, share);
+        Self { metres, turn }
+    }
+
     /// The offset after this many frames; none when it is invisible.
     #[must_use]
     pub fn decayed(&self, frames: f32) -> Self {
@@ -94,19 +105,47 @@ impl VisualOffset {
 }
 
 impl ErrorSmoother {
-    /// Starts to smooth from the pose drawn at `now` to the known one; `None` if the difference is
-    /// invisible or too large.
-    pub fn start(now: GameTime, drawn: DrawnPose, known: DrawnPose) -> Option<Self> {
+    /// Starts to smooth from the pose drawn at `now`, with its velocity, to the known one; `None`
+    /// if the difference is invisible or too large.
+    pub fn start(
+        now: GameTime,
+        (drawn, shown_velocity): (DrawnPose, [f32; 3]),
+        (known, velocity): (DrawnPose, [f32; 3]),
+        convergence: Convergence,
+    ) -> Option<Self> {
         if !is_visible_difference(drawn, known) {
             return None;
         }
         let offset = VisualOffset::between(drawn, known);
-        (offset != VisualOffset::NONE).then_some(ErrorSmoother { since: now, offset })
+        let growth = std::array::from_fn(|axis| shown_velocity[axis] - velocity[axis]);
+        (offset != VisualOffset::NONE).then_some(Self { since: now, offset, growth, convergence })
     }
 
     /// The drawn pose at `t` of an object whose known pose is `known`.
     pub fn apply_to(&self, t: GameTime, known: DrawnPose) -> DrawnPose {
-        self.offset.decayed(t.since(self.since).as_secs_f32() * FRAMES_PER_S).apply_to(known)
+        self.offset_at(t.since(self.since).as_secs_f32()).apply_to(known)
+    }
+
+    /// How fast the drawn pose moves away from the known one at `t`, in metres a second.
+    pub fn drift(&self, t: GameTime) -> [f32; 3] {
+        const STEP_S: f32 = 0.002;
+        let seconds = t.since(self.since).as_secs_f32();
+        let (now, soon) = (self.offset_at(seconds), self.offset_at(seconds + STEP_S));
+        std::array::from_fn(|axis| (soon.metres[axis] - now.metres[axis]) / STEP_S)
+    }
+
+    fn offset_at(&self, seconds: f32) -> VisualOffset {
+        let share_of = |ms: u32| (seconds * 1e3 / ms.max(1) as f32).min(1.0);
+        match self.convergence {
+            Convergence::Decaying => self.offset.decayed(seconds * FRAMES_PER_S),
+            Convergence::Linear(ms) => self.offset.scaled(1.0 - share_of(ms), [0.0; 3]),
+            Convergence::Cubic(ms) => {
+                let (f, whole_s) = (share_of(ms), ms as f32 / 1e3);
+                let left = 1.0 - f * f * (3.0 - 2.0 * f);
+                let grown = self.growth.map(|part| part * whole_s * f * (1.0 - f) * (1.0 - f));
+                self.offset.scaled(left, grown)
+            }
+        }
     }
 }
 
@@ -134,8 +173,8 @@ mod tests {
     #[test]
     fn smoothing_starts_at_the_drawn_pose_and_ends_at_the_known_one() {
         for metres in [0.05, 0.5, 3.0] {
-            let smoother = ErrorSmoother::start(ms(1_000), picture(metres), picture(0.0))
-                .expect("the difference is visible");
+            let smoother =
+                start(ms(1_000), metres, Convergence::Decaying).expect("the difference is visible");
             let x = |t| smoother.apply_to(ms(t), picture(0.0)).position.x;
             assert!((x(1_000) - metres).abs() < 1e-5);
             assert!(x(1_100) < x(1_050) && x(1_050) < metres, "{metres}");
@@ -144,9 +183,23 @@ mod tests {
     }
 
     #[test]
+    fn convergence_ends_in_time_and_a_cubic_one_has_no_kink() {
+        let linear = start(ms(0), 1.0, Convergence::Linear(200)).expect("visible");
+        let cubic = start(ms(0), 1.0, Convergence::Cubic(200)).expect("visible");
+        let x = |smoother: &ErrorSmoother, t| smoother.apply_to(ms(t), picture(0.0)).position.x;
+        assert!((x(&linear, 50) - 0.75).abs() < 1e-5 && x(&linear, 200) == 0.0);
+        assert!((x(&cubic, 0) - 1.0).abs() < 1e-5 && x(&cubic, 200).abs() < 1e-6);
+        // It goes on at 3 m/s for a moment, and ends without a jump of the velocity.
+        assert!((cubic.drift(ms(0))[0] - 3.0).abs() < 0.4, "{:?}", cubic.drift(ms(0)));
+        assert!(cubic.drift(ms(199))[0].abs() < 0.3, "{:?}", cubic.drift(ms(199)));
+        let at_once = start(ms(0), 1.0, Convergence::Linear(0)).expect("visible");
+        assert_eq!(x(&at_once, 1), 0.0);
+    }
+
+    #[test]
     fn invisible_and_far_corrections_are_not_smoothed() {
-        assert_eq!(ErrorSmoother::start(ms(0), picture(0.001), picture(0.0)), None);
-        assert_eq!(ErrorSmoother::start(ms(0), picture(4.5), picture(0.0)), None);
+        assert_eq!(start(ms(0), 0.001, Convergence::Decaying), None);
+        assert_eq!(start(ms(0), 4.5, Convergence::Decaying), None);
     }
 
     #[test]
@@ -158,6 +211,12 @@ mod tests {
 
     fn picture(x: f32) -> DrawnPose {
         DrawnPose { position: Position::new(x, 0.0, 0.2), quaternion: rotation::IDENTITY }
+    }
+
+    /// Drawn so many metres ahead, and 3 m/s faster.
+    fn start(now: GameTime, metres: f32, convergence: Convergence) -> Option<ErrorSmoother> {
+        let drawn = (picture(metres), [3.0, 0.0, 0.0]);
+        ErrorSmoother::start(now, drawn, (picture(0.0), [0.0; 3]), convergence)
     }
 
     fn ms(ms: u64) -> GameTime {

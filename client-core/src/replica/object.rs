@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use ambit_proto::ids::{Alias, ClientObjectId};
-use ambit_proto::pose::{Pose, ReceivedPose};
-use ambit_proto::schema::{Component, ObjectKind};
+use ambit_proto::pose::{Extrapolation, Pose, ReceivedPose};
+use ambit_proto::schema::{Component, Convergence, ObjectKind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -43,6 +43,7 @@ pub struct ReplicaObject<V> {
     pub drawn_frames: Option<DrawnFrames>,
     /// Smooths the last wrong extrapolation, if it is not simulated.
     smoother: Option<ErrorSmoother>,
+    convergence: Convergence,
     /// By index; `None` for components that were not received.
     components: Vec<Option<KnownComponent>>,
 }
@@ -98,7 +99,15 @@ impl<V> ReplicaObject<V> {
             poses,
             drawn_frames: None,
             smoother: None,
+            convergence: declared.reckoning.unwrap_or_default().convergence,
             components,
+        }
+    }
+
+    /// Sets how its poses are extrapolated, if its kind says so.
+    pub fn reckon(&mut self, rule: Option<Extrapolation>) {
+        if let Some(poses) = &mut self.poses {
+            poses.reckon(rule);
         }
     }
 
@@ -142,7 +151,9 @@ impl<V> ReplicaObject<V> {
             let updated_times =
                 RenderTimes { newest_stamp: times.newest_stamp.max(stamp), ..times };
             self.smoother = self.received_pose(now, updated_times).and_then(|(poses, pose)| {
-                ErrorSmoother::start(now, extrapolated, drawn_pose(poses, &pose))
+                let (velocity, _) = velocities_of(poses.format(), &pose);
+                let known = (drawn_pose(poses, &pose), velocity);
+                ErrorSmoother::start(now, extrapolated, known, self.convergence)
             });
         }
         PoseOutcome { newest, late }
@@ -203,14 +214,21 @@ impl<V> ReplicaObject<V> {
         self.drawn_frames?.at(times.lag.shown_time(t))
     }
 
-    /// The drawn pose, if it is extrapolated and so may be wrong: smoothing starts from it.
-    fn extrapolated_picture(&self, t: GameTime, times: RenderTimes) -> Option<DrawnPose> {
+    /// The drawn pose and its velocity, if it is extrapolated and so may be wrong: smoothing starts
+    /// from it.
+    fn extrapolated_picture(
+        &self,
+        t: GameTime,
+        times: RenderTimes,
+    ) -> Option<(DrawnPose, [f32; 3])> {
         let newest = self.poses.as_ref()?.newest_stamp()?;
         if self.view.is_none() || self.drawn_frames.is_some() || newest >= times.stamp_at(t) {
             return None;
         }
-        let DrawnObject { position, quaternion, .. } = self.drawn(t, times)?;
-        Some(DrawnPose { position, quaternion })
+        let DrawnObject { position, quaternion, linear, .. } = self.drawn(t, times)?;
+        let drift = self.smoother.map_or([0.0; 3], |smoother| smoother.drift(t));
+        let velocity = std::array::from_fn(|axis| linear[axis] + drift[axis]);
+        Some((DrawnPose { position, quaternion }, velocity))
     }
 
     fn received_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {

@@ -32,7 +32,10 @@ use std::f32::consts::TAU;
 use std::time::Duration;
 
 use ambit_proto::pose::quaternion::heading;
-use ambit_proto::pose::{self, AckedSet, BaselineHistory, Pose, PoseFormat, ReceivedPose, Turning};
+use ambit_proto::pose::{
+    self, AckedSet, BaselineHistory, EARLIER_POSES, Extrapolation, Pose, PoseFormat, ReceivedPose,
+    StampedPose, Turning,
+};
 use ambit_proto::time::GameTime;
 
 use crate::client::event::Facing;
@@ -60,6 +63,8 @@ const SPEED_STEPS: usize = 32;
 #[derive(Clone, Debug)]
 pub struct ReceivedPoses {
     format: PoseFormat,
+    /// How they are extrapolated, if the kind says so.
+    reckoned: Option<Extrapolation>,
     /// The time between two ticks of the host.
     tick: Duration,
     history: BaselineHistory,
@@ -72,15 +77,20 @@ enum TimePosition<'t> {
     Before(&'t ReceivedPose),
     /// Between the last of these and the other one.
     Between(&'t [ReceivedPose], &'t ReceivedPose),
-    /// At or beyond the newest entry; the second is the one before it.
-    Beyond(&'t ReceivedPose, Option<&'t ReceivedPose>),
+    /// At or beyond the newest entry; the others are those before it, the newest last.
+    Beyond(&'t ReceivedPose, &'t [ReceivedPose]),
 }
 
 impl ReceivedPoses {
     /// For an object that datagram `number` of a host with this time between two ticks has
     /// announced.
     pub fn new(format: PoseFormat, tick: Duration, number: u64) -> Self {
-        ReceivedPoses { format, tick, history: BaselineHistory::new(number) }
+        ReceivedPoses { format, reckoned: None, tick, history: BaselineHistory::new(number) }
+    }
+
+    /// Sets how they are extrapolated, if the kind says so.
+    pub fn reckon(&mut self, rule: Option<Extrapolation>) {
+        self.reckoned = rule;
     }
 
     /// The grid of the poses, and how objects of the kind turn.
@@ -148,20 +158,24 @@ impl ReceivedPoses {
             TimePosition::Before(first) => first.pose,
             TimePosition::Between(known, to) => {
                 let (start, from) = self.motion_start(known, to);
-                pose::interpolate(&self.format, (start, from), stamped_pose(to), stamp)
+                let (rule, from) = (self.reckoned.unwrap_or_default(), (start, from));
+                pose::interpolate(&self.format, rule, from, stamped_pose(to), stamp)
             }
             TimePosition::Beyond(newest, before) => {
-                match self.extrapolation_end(newest, before, host_stamp) {
-                    Some(end) => pose::extrapolate(
-                        &self.format,
-                        stamped_pose(newest),
-                        before.map(stamped_pose),
-                        stamp.min(end),
-                    ),
+                match self.extrapolation_end(newest, before.last(), host_stamp) {
+                    Some(end) => self.extrapolate(newest, before, stamp.min(end)),
                     None => newest.pose,
                 }
             }
         })
+    }
+
+    fn extrapolate(&self, newest: &ReceivedPose, before: &[ReceivedPose], t: GameTime) -> Pose {
+        let mut earlier: [StampedPose<'_>; EARLIER_POSES] = [stamped_pose(newest); EARLIER_POSES];
+        let recent = before.iter().rev().map(stamped_pose);
+        let known = earlier.iter_mut().zip(recent).map(|(entry, pose)| *entry = pose).count();
+        let rule = self.reckoned.unwrap_or_default();
+        pose::extrapolate(&self.format, rule, stamped_pose(newest), &earlier[..known], t)
     }
 
     /// Whether the object moves then.
@@ -173,7 +187,8 @@ impl ReceivedPoses {
                 stamp >= start && (from.at != to.pose.at || from.turn != to.pose.turn)
             }
             Some(TimePosition::Beyond(newest, before)) => {
-                self.extrapolation_end(newest, before, host_stamp).is_some_and(|end| stamp < end)
+                let end = self.extrapolation_end(newest, before.last(), host_stamp);
+                end.is_some_and(|end| stamp < end)
             }
         }
     }
@@ -266,7 +281,9 @@ impl ReceivedPoses {
             return (newest.pose.speed != 0).then(|| host_stamp + MAX_EXTRAPOLATION);
         }
         if self.format.motion.is_some() {
-            return (!newest.pose.flag).then(|| newest.stamp + MAX_EXTRAPOLATION);
+            // What is reckoned well enough is omitted, too.
+            let from = if self.reckoned.is_some() { host_stamp } else { newest.stamp };
+            return (!newest.pose.flag).then(|| from + MAX_EXTRAPOLATION);
         }
         let before = before.filter(|before| before.pose != newest.pose)?;
         let silent = host_stamp.since(newest.stamp);
@@ -280,10 +297,9 @@ impl ReceivedPoses {
         let Some(index) = after.checked_sub(1) else {
             return entries.first().map(TimePosition::Before);
         };
-        let before = index.checked_sub(1).map(|before| &entries[before]);
         Some(match entries.get(after) {
             Some(to) => TimePosition::Between(&entries[..after], to),
-            None => TimePosition::Beyond(&entries[index], before),
+            None => TimePosition::Beyond(&entries[index], &entries[..index]),
         })
     }
 }

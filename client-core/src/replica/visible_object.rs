@@ -52,6 +52,16 @@ impl<V> VisibleObject<'_, V> {
         self.is_room_wide
     }
 
+    /// Since when it is in sight.
+    pub(crate) fn enters(&self) -> GameTime {
+        self.object.enters
+    }
+
+    /// When it goes out of sight, once that is known.
+    pub(crate) fn leaves(&self) -> Option<GameTime> {
+        self.object.leaves
+    }
+
     /// The position at `t`; `None` while it is unknown, and if it is room-wide.
     pub fn position(&self, t: GameTime) -> Option<Position> {
         self.object.position(t, self.times)

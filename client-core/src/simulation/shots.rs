@@ -16,6 +16,8 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_steering::{ControlState, Movement, ShotRule, Terrain};
 
+use crate::perception::PerceptionFilter;
+
 /// More are not in the air at a time.
 const MAX_SHOTS: usize = 64;
 /// How long after its time in the room a shot may be announced.
@@ -53,6 +55,11 @@ struct PredictedShot {
     to: Position,
     /// The host's object, once it was announced.
     confirmed: Option<ClientObjectId>,
+    /// When the host's object ends, once that is known. Drawn later than the room's time, the shot
+    /// ends later on the screen.
+    ends: Option<GameTime>,
+    /// Whether the host's object has ended in the room's time.
+    is_gone: bool,
 }
 
 /// A shot as it is drawn.
@@ -112,7 +119,17 @@ impl PredictedShots {
         if self.shots.len() == MAX_SHOTS {
             self.shots.pop_front();
         }
-        let shot = PredictedShot { id, seen_at: at, fired_at: fires_at, from, to, confirmed: None };
+        let (confirmed, ends, is_gone) = (None, None, false);
+        let shot = PredictedShot {
+            id,
+            seen_at: at,
+            fired_at: fires_at,
+            from,
+            to,
+            confirmed,
+            ends,
+            is_gone,
+        };
         self.shots.push_back(shot);
     }
 
@@ -149,12 +166,24 @@ impl PredictedShots {
         }
     }
 
-    /// Forgets shots that have ended: `exists` says whether an object of the host is there, and
-    /// `now` is the room's time.
-    pub(crate) fn forget(&mut self, now: GameTime, exists: impl Fn(ClientObjectId) -> bool) {
-        self.shots.retain(|shot| match shot.confirmed {
-            Some(id) => exists(id),
-            None => now.since(shot.fired_at) <= MAX_LATE,
+    /// Forgets shots that have ended: `end_of` says when an object of the host that is there ends,
+    /// as far as known, and `now` is the room's time.
+    pub(crate) fn forget(
+        &mut self,
+        now: GameTime,
+        end_of: impl Fn(ClientObjectId) -> Option<Option<GameTime>>,
+    ) {
+        self.shots.retain_mut(|shot| {
+            let Some(id) = shot.confirmed else {
+                return now.since(shot.fired_at) <= MAX_LATE;
+            };
+            if let Some(end) = end_of(id) {
+                shot.ends = end;
+                return true;
+            }
+            // Others may be drawn at an earlier time.
+            shot.is_gone = true;
+            now.since(*shot.ends.get_or_insert(now)) <= MAX_LATE
         });
     }
 
@@ -163,11 +192,25 @@ impl PredictedShots {
         self.shots.iter().any(|shot| shot.confirmed == Some(id) || shot.id == id)
     }
 
-    /// The shots in the air at a time, which is that of the avatar's picture; the oldest first.
-    pub(crate) fn drawn(&self, at: GameTime) -> impl Iterator<Item = DrawnShot> {
+    /// The shots in the air at a time, which is that of the avatar's picture; the oldest first. A
+    /// filter says at which time each one is drawn.
+    pub(crate) fn drawn(
+        &self,
+        at: GameTime,
+        filter: Option<&PerceptionFilter>,
+    ) -> impl Iterator<Item = DrawnShot> {
         let speed = self.rule.speed_m_per_s;
         let in_the_air = self.shots.iter().filter(move |shot| shot.seen_at <= at);
         in_the_air.filter_map(move |shot| {
+            let place = |time| Some(shot.position(time, speed).0);
+            let at = filter.map_or(at, |filter| filter.time_of(place));
+            let is_over = match filter {
+                Some(_) => shot.ends.is_some_and(|end| at >= end),
+                None => shot.is_gone,
+            };
+            if is_over {
+                return None;
+            }
             let (position, velocity) = shot.position(at, speed);
             let id = shot.confirmed.unwrap_or(shot.id);
             (position != shot.to).then_some(DrawnShot { id, position, velocity })
@@ -224,7 +267,7 @@ mod tests {
     }
 
     fn drawn(shots: &PredictedShots, at: u64) -> Vec<(u32, f32)> {
-        shots.drawn(ms(at)).map(|shot| (shot.id.0, shot.position.x)).collect()
+        shots.drawn(ms(at), None).map(|shot| (shot.id.0, shot.position.x)).collect()
     }
 
     #[test]
@@ -249,10 +292,10 @@ mod tests {
             let fires_at = ms(u64::next_multiple_of(at, 50));
             shots.frame((ms(at), fires_at), &avatar, FIRE.into(), terrain);
             let nose = x.min(10.8) + 2.0 + 0.06 * at.saturating_sub(1_050) as f32;
-            let drawn = shots.drawn(ms(at)).next().expect("it is drawn").position.x;
+            let drawn = shots.drawn(ms(at), None).next().expect("it is drawn").position.x;
             assert!((drawn - nose).abs() < 1e-3, "{at}: {drawn}");
         }
-        assert_eq!(shots.drawn(ms(1_067)).count(), 1);
+        assert_eq!(shots.drawn(ms(1_067), None).count(), 1);
     }
 
     #[test]
@@ -280,18 +323,18 @@ mod tests {
         assert_eq!(drawn(&shots, 1_100), [(8, 58.0)]);
         assert!(shots.has(ClientObjectId(8)) && !shots.has(ClientObjectId(7)));
         // It hides the host's object as long as that exists, also after its own flight.
-        shots.forget(ms(9_000), |_| true);
+        shots.forget(ms(9_000), |_| Some(None));
         assert_eq!((drawn(&shots, 9_000).len(), shots.has(ClientObjectId(8))), (0, true));
-        shots.forget(ms(1_200), |_| false);
+        shots.forget(ms(1_200), |_| None);
         assert_eq!(drawn(&shots, 1_200), []);
     }
 
     #[test]
     fn a_shot_that_the_host_does_not_announce_goes_away() {
         let mut shots = fire(1, 3, &Statics::default());
-        shots.forget(ms(1_300), |_| false);
+        shots.forget(ms(1_300), |_| None);
         assert_eq!(drawn(&shots, 1_310).len(), 1);
-        shots.forget(ms(1_301), |_| false);
+        shots.forget(ms(1_301), |_| None);
         assert_eq!(drawn(&shots, 1_310).len(), 0);
     }
 

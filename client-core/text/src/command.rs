@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit_proto::axes::AxisKind;
 use ambit_proto::ids::RoomId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::Schema;
@@ -116,7 +117,11 @@ pub const HELP: &[(&str, &str)] = &[
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
     ("wait 500ms", "do nothing for a while"),
-    ("wait-for EVENT [5s]", "go on when an event of that kind has come since the last wait-for"),
+    (
+        "wait-for EVENT [5s]",
+        "go on when an event of that kind, or of that name in the game, has come since the last \
+         wait-for",
+    ),
     ("quit", "leave"),
     ("help", "this list"),
 ];
@@ -298,6 +303,9 @@ fn keys(names: &str) -> Vec<String> {
 /// The keymap in which these controls of the game are held; what is wrong otherwise.
 pub fn keymap(schema: &Schema, names: &[String]) -> Result<Keymap, String> {
     schema.keymap(names.iter().map(String::as_str)).map_err(|unknown| {
+        if axis_names(schema).any(|axis| axis == unknown) {
+            return format!("'{unknown}' is an axis: axis {unknown} 0.5");
+        }
         let known: Vec<&str> = key_names(schema).collect();
         if known.is_empty() {
             format!("the game {} has no controls, so there is no '{unknown}'", schema.game)
@@ -310,17 +318,28 @@ pub fn keymap(schema: &Schema, names: &[String]) -> Result<Keymap, String> {
     })
 }
 
-/// The place of the game's axis of this name among the controls; what is wrong otherwise.
-pub fn axis(schema: &Schema, name: &str) -> Result<u8, String> {
+/// The place of the game's axis of this name among the controls, if it can have this value; what is
+/// wrong otherwise.
+pub fn axis(schema: &Schema, name: &str, value: f32) -> Result<u8, String> {
     let control = schema.control_index(name);
-    control.filter(|&control| schema.axis(control).is_some()).ok_or_else(|| {
-        let known: Vec<&str> = axis_names(schema).collect();
-        if known.is_empty() {
-            format!("the game {} has no axes, so there is no '{name}'", schema.game)
-        } else {
-            format!("unknown axis '{name}'; there are {}", known.join(", "))
+    let axis = control.and_then(|control| Some((control, schema.axis(control)?.1)));
+    match axis {
+        Some((_, AxisKind::Linear)) if !(-1.0..=1.0).contains(&value) => {
+            Err(format!("'{name}' is from -1 to 1, and not {value}"))
         }
-    })
+        Some((control, _)) => Ok(control),
+        None if key_names(schema).any(|key| key == name) => {
+            Err(format!("'{name}' is no axis, but held: keys {name}"))
+        }
+        None => {
+            let known: Vec<&str> = axis_names(schema).collect();
+            Err(if known.is_empty() {
+                format!("the game {} has no axes, so there is no '{name}'", schema.game)
+            } else {
+                format!("unknown axis '{name}'; there are {}", known.join(", "))
+            })
+        }
+    }
 }
 
 /// The names of the game's axes.
@@ -342,7 +361,6 @@ pub(crate) fn help_of(verb: &str) -> Option<(&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::axes::AxisKind;
     use ambit_proto::schema::ControlSpec;
 
     use super::*;
@@ -405,18 +423,26 @@ mod tests {
     #[test]
     fn axes_are_those_of_the_game() {
         let mut schema = Schema::example();
-        let none = "the game example has no axes, so there is no 'left'";
-        assert_eq!(axis(&schema, "left"), Err(none.to_owned()));
-        schema.controls.push(ControlSpec {
-            name: "aim".to_owned(),
-            axis: Some(AxisKind::Angle),
-            ..ControlSpec::default()
-        });
-        assert_eq!(axis(&schema, "aim"), Ok(2));
-        let unknown = "unknown axis 'left'; there are aim";
-        assert_eq!(axis(&schema, "left"), Err(unknown.to_owned()));
-        let unknown = "unknown control 'aim'; there are left, jump; 'none' alone lets go";
-        assert_eq!(keymap(&schema, &keys("aim")), Err(unknown.to_owned()));
+        let none = "the game example has no axes, so there is no 'roll'";
+        assert_eq!(axis(&schema, "roll", 0.0), Err(none.to_owned()));
+        for (name, kind) in [("aim", AxisKind::Angle), ("throttle", AxisKind::Linear)] {
+            schema.controls.push(ControlSpec {
+                name: name.to_owned(),
+                axis: Some(kind),
+                ..ControlSpec::default()
+            });
+        }
+        assert_eq!(axis(&schema, "aim", 3.0), Ok(2));
+        assert_eq!(axis(&schema, "throttle", -1.0), Ok(3));
+        for (name, value, problem) in [
+            ("throttle", 3.0, "'throttle' is from -1 to 1, and not 3"),
+            ("left", 1.0, "'left' is no axis, but held: keys left"),
+            ("roll", 1.0, "unknown axis 'roll'; there are aim, throttle"),
+        ] {
+            assert_eq!(axis(&schema, name, value), Err(problem.to_owned()));
+        }
+        let is_axis = "'throttle' is an axis: axis throttle 0.5";
+        assert_eq!(keymap(&schema, &keys("left,throttle")), Err(is_axis.to_owned()));
     }
 
     #[test]

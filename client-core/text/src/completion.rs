@@ -257,7 +257,11 @@ fn console_arguments<'l>(
             Offers::words(rest, names.filter(|name| name.trim() == *name))
         }
         ("say", _) => addressees(rest, known),
-        ("wait-for", []) => Offers::words(word, json::KINDS.iter().copied()).and_more(),
+        ("wait-for", []) => {
+            let of_game = known.schema.as_deref().into_iter().flat_map(|schema| &schema.events);
+            let of_game = of_game.map(|event| event.name.as_str());
+            Offers::words(word, json::KINDS.iter().copied().chain(of_game)).and_more()
+        }
         _ => Offers::none(word),
     })
 }

@@ -14,7 +14,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
-use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Schema};
+use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::BadParameter;
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal as RoomRefusal};
@@ -76,6 +76,11 @@ impl<G: Game> RoomGame for Typed<G> {
 
     fn lag_compensation(&self) -> Duration {
         G::LAG_COMPENSATION
+    }
+
+    fn predictors(&self) -> Predictors {
+        let kinds = G::kinds().into_iter().filter_map(|declared| declared.steering);
+        kinds.map(|(name, functions)| (name, functions.reckon)).collect()
     }
 
     fn planned_objects(&self) -> u64 {

@@ -236,9 +236,10 @@ macro_rules! no_commands {
             &mut self,
             _: &mut $crate::World<Self>,
             _: $crate::Player<'_, Self>,
-            command: $crate::NoCommand,
+            // Not `NoCommand`: beside another `type Command` that would be a second error.
+            _: Self::Command,
         ) -> ::core::result::Result<(), Self::Refusal> {
-            match command {}
+            ::core::unreachable!("a game without commands gets none")
         }
     };
 }

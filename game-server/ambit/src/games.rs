@@ -1,6 +1,14 @@
 //! The games that a server offers.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use ambit_proto::codes;
+use ambit_proto::ids::RoomId;
+use ambit_proto::schema::{Codec, ObjectKind, Schema};
+use ambit_room::config::{
+    BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
+};
 use ambit_room::logic::game::Game as RoomGame;
 use ambit_room::logic::registry::Registry;
 use ambit_steering::{SharedMotion, Steering};
@@ -28,14 +36,26 @@ impl Games {
     ///
     /// # Panics
     /// At the start of the program, if the game cannot be offered: another game has its name, a
-    /// parameter is that of every room, its declaration is too large for the wire, a refusal has
-    /// the name of a general code, or it cannot be read from what it saves. The message says which.
+    /// parameter is that of every room, its defaults make no room, its declaration is too large
+    /// for the wire, two events or sounds have one name, its shots are of no kind or control of
+    /// it, a refusal has the name of a general code, or it cannot be read from what it saves. The
+    /// message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());
-        if let Err(error) = game.schema().check() {
+        let schema = game.schema();
+        check_event_names(&schema);
+        if let Err(error) = schema.check() {
             panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
         }
+        if let Err(error) = default_room(G::Parameters::TABLE) {
+            panic!(
+                "the game {:?} cannot be offered: its defaults of rooms, `#[room(...)]`, make no \
+                 room: {error}",
+                G::INFO.name
+            );
+        }
+        check_shots::<G>(&schema);
         let refusals = G::Refusal::declarations();
         let is_general = |name: &str| codes::from_name(name).is_some();
         if let Some(refusal) = refusals.iter().find(|it| is_general(&it.name)) {
@@ -64,6 +84,65 @@ impl Games {
     #[cfg(feature = "serve")]
     pub(crate) fn motions(&self) -> &[SharedMotion] {
         &self.motions
+    }
+}
+
+/// The room that is created without parameters.
+fn default_room(table: &'static [Parameter]) -> Result<RoomConfig, BadParameter> {
+    let parameters = CheckedParameters::parse(&BTreeMap::new(), &[ROOM_PARAMETERS, table])?;
+    RoomConfig::new(RoomId(0), 0, 1, Duration::ZERO, &parameters)
+}
+
+/// Events and sounds are one list for clients, which no single derive sees.
+fn check_event_names(schema: &Schema) {
+    let names = schema.events.iter().map(|event| &event.name);
+    let twice = names
+        .enumerate()
+        .find(|(index, name)| schema.events[..*index].iter().any(|before| before.name == **name));
+    if let Some((_, name)) = twice {
+        panic!(
+            "the game {:?} cannot be offered: two of its events and sounds, which are one list \
+             for clients, have the name {name:?}; give one another name with \
+             `#[event(name = \"...\")]` or `#[sound(name = \"...\")]`",
+            schema.game
+        );
+    }
+}
+
+/// Without a kind or a control of the game, clients would draw no shots.
+fn check_shots<G: Game>(schema: &Schema) {
+    let quoted = |names: &[&String]| {
+        names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+    };
+    for declared in G::kinds() {
+        let Some((kind, functions)) = declared.steering else { continue };
+        let Some(rule) = (functions.shots)() else { continue };
+        let fails = |problem: String| -> ! {
+            panic!(
+                "the game {:?} cannot be offered: `Steer::shots` of the kind {kind:?} {problem}",
+                G::INFO.name
+            )
+        };
+        let has_path = |kind: &&ObjectKind| {
+            kind.components.first().is_some_and(|first| first.codec == Codec::Path)
+        };
+        let shots: Vec<_> = schema.kinds.iter().filter(has_path).map(|kind| &kind.name).collect();
+        if !shots.iter().any(|known| **known == rule.kind) {
+            fails(format!(
+                "names the kind {:?}, and shots are of a kind with a `Path`, which are here: {}; \
+                 write `kind: <Missile as TypedKind>::NAME`",
+                rule.kind,
+                quoted(&shots)
+            ));
+        }
+        let controls = schema.controls.get(usize::from(rule.by));
+        let Some(by) = controls.filter(|control| control.axis.is_some()) else { continue };
+        let buttons = schema.controls.iter().filter(|control| control.axis.is_none());
+        fails(format!(
+            "fires by {:?}, which is an axis: it takes a control that is held or pressed: {}",
+            by.name,
+            quoted(&buttons.map(|control| &control.name).collect::<Vec<_>>())
+        ));
     }
 }
 

@@ -201,10 +201,12 @@
 //! | derive | attribute | |
 //! | --- | --- | --- |
 //! | [`Kind`] | `#[kind(name = "...", simulated)]` | another name; clients simulate the poses |
+//! | | `#[kind(steered)]`, `#[kind(projectile)]` | clients steer their own; it flies from one avatar to another |
 //! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
 //! | | `#[look(glyph, shape, colour, size, bar, label)]` | how simple viewers draw it |
 //! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
+//! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
@@ -298,6 +300,7 @@ pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::schema;
 pub use ambit_proto::schema::{Camera, Controls, ObstacleLook};
+pub use ambit_proto::seeded::SeededNumbers;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use ambit_steering as steering;
@@ -361,9 +364,9 @@ pub mod prelude {
 pub mod __private {
     pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
-        CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Direction,
-        EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind,
-        PosePresentation, RefusalKind, Shape,
+        CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
+        DeadReckoning, Direction, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
+        ObjectKind, PosePresentation, ReckoningOrder, RefusalKind, Shape,
     };
     pub use serde;
 

@@ -107,6 +107,19 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         about: "bandwidth limit of a client, in kbit/s; with less, distant objects get stale first",
     },
     Parameter {
+        key: "quorum",
+        default: "0",
+        allowed: Allowed::Whole { min: 0, max: 1_000 },
+        about: "bytes of poses that are worth a datagram: with less of them it waits for more; 0 \
+                sends at each tick",
+    },
+    Parameter {
+        key: "hold",
+        default: "50",
+        allowed: Allowed::Whole { min: 0, max: 100 },
+        about: "how long poses wait for the quorum at most, in milliseconds",
+    },
+    Parameter {
         key: "map",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 63 },
@@ -188,6 +201,8 @@ pub struct RoomConfig {
     /// The bandwidth limit of a client, in bytes a second. A game may set another one for a player
     /// (`World::set_budget`).
     pub budget_bytes_per_s: u32,
+    /// When poses leave.
+    pub quorum: Quorum,
     /// How poses are coded for clients that do not choose.
     pub coding: PoseCoding,
     /// Index of this map in its world.
@@ -196,6 +211,16 @@ pub struct RoomConfig {
     pub capacity: u32,
     /// Whether the room writes the ground truth (see `World::drain_trace`).
     pub trace: bool,
+}
+
+/// When the poses that are due for a client leave: as soon as there are so many bytes of them, or
+/// the first of them has waited for so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quorum {
+    /// 0 for at once.
+    pub bytes: u32,
+    /// The longest wait.
+    pub hold: Duration,
 }
 
 impl RoomConfig {
@@ -224,6 +249,10 @@ impl RoomConfig {
             margin_m: parameters.decimal("margin"),
             grace: parameters.whole_if_given("grace").map_or(grace, Duration::from_secs),
             budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_KBIT,
+            quorum: Quorum {
+                bytes: parameters.whole("quorum") as u32,
+                hold: Duration::from_millis(parameters.whole("hold")),
+            },
             coding: parameters.word("coding").parse().unwrap_or_default(),
             map: map as u32,
             capacity,
@@ -347,7 +376,7 @@ mod tests {
         assert_eq!(
             error,
             "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, \
-             grace, inner, map-seats, margin, outer, seed, size, tick"
+             grace, hold, inner, map-seats, margin, outer, quorum, seed, size, tick"
         );
     }
 
@@ -442,7 +471,10 @@ mod tests {
         let unknown =
             Parameters::parse(&[("x".to_owned(), String::new())].into(), &[ROOM_PARAMETERS, OWN])
                 .unwrap_err();
-        assert!(unknown.to_string().ends_with("margin, outer, seed, size, tick"), "{unknown}");
+        assert!(
+            unknown.to_string().ends_with("margin, outer, quorum, seed, size, tick"),
+            "{unknown}"
+        );
     }
 
     fn configure(given: &[(&str, &str)]) -> Result<RoomConfig, BadParameter> {

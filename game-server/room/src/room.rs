@@ -82,7 +82,7 @@ impl Room {
         world.keep_past(game.lag_compensation());
         Room {
             world,
-            network: Network::new(&config, schema),
+            network: Network::new(&config, schema, &game.predictors()),
             loads: LoadMap::new(config.grid()),
             config,
             game,
@@ -179,7 +179,7 @@ impl Room {
                 *client = REPLAY_CLIENT;
             }
         }
-        room.network = Network::new(&room.config, room.game.schema());
+        room.network = Network::new(&room.config, room.game.schema(), &room.game.predictors());
         room.loads = LoadMap::new(room.config.grid());
         room.stats = RoomStats::default();
         Ok(room)

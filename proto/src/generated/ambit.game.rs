@@ -382,6 +382,15 @@ pub struct Kind {
     /// ahead of the received poses. Any other client may interpolate it, too.
     #[prost(bool, tag = "8")]
     pub steered: bool,
+    /// How clients go on after the newest pose; the documentation of `proto::pose` describes it. If
+    /// missing: at the velocity.
+    #[prost(message, optional, tag = "9")]
+    pub reckoning: ::core::option::Option<DeadReckoning>,
+    /// It flies on its path from one avatar to another. A client that draws its own avatar ahead may
+    /// draw it in the time of whoever is near: at the own avatar in the own time, near others in
+    /// theirs.
+    #[prost(bool, tag = "10")]
+    pub projectile: bool,
 }
 /// Nested message and enum types in `Kind`.
 pub mod kind {
@@ -420,6 +429,112 @@ pub mod kind {
             match value {
                 "INTERPOLATED" => Some(Self::Interpolated),
                 "SIMULATED" => Some(Self::Simulated),
+                _ => None,
+            }
+        }
+    }
+}
+/// Dead reckoning of a kind whose poses have velocities. The host sends no pose as long as what a
+/// client extrapolates is near enough to it.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct DeadReckoning {
+    #[prost(enumeration = "dead_reckoning::Order", tag = "1")]
+    pub order: i32,
+    /// Metres: 0 to 10; and what is added for each metre to the viewer's avatar.
+    #[prost(float, tag = "2")]
+    pub tolerance_m: f32,
+    #[prost(float, tag = "3")]
+    pub tolerance_per_m: f32,
+    #[prost(enumeration = "dead_reckoning::Curve", tag = "4")]
+    pub convergence: i32,
+    /// 0 to 500.
+    #[prost(uint32, tag = "5")]
+    pub convergence_ms: u32,
+}
+/// Nested message and enum types in `DeadReckoning`.
+pub mod dead_reckoning {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Order {
+        /// At the velocity.
+        First = 0,
+        /// The velocity changes on as between the two newest poses.
+        Second = 1,
+        /// Second order while the acceleration is steady.
+        Automatic = 2,
+        /// By a function that host and clients share; at the velocity, where a client lacks it.
+        Own = 3,
+    }
+    impl Order {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::First => "FIRST",
+                Self::Second => "SECOND",
+                Self::Automatic => "AUTOMATIC",
+                Self::Own => "OWN",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "FIRST" => Some(Self::First),
+                "SECOND" => Some(Self::Second),
+                "AUTOMATIC" => Some(Self::Automatic),
+                "OWN" => Some(Self::Own),
+                _ => None,
+            }
+        }
+    }
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Curve {
+        /// The greater the difference, the faster it decays.
+        Decaying = 0,
+        Linear = 1,
+        Cubic = 2,
+    }
+    impl Curve {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Decaying => "DECAYING",
+                Self::Linear => "LINEAR",
+                Self::Cubic => "CUBIC",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "DECAYING" => Some(Self::Decaying),
+                "LINEAR" => Some(Self::Linear),
+                "CUBIC" => Some(Self::Cubic),
                 _ => None,
             }
         }

@@ -4,6 +4,7 @@ use std::f32::consts::{PI, TAU};
 
 use super::*;
 use crate::examples::poses::any_pose;
+use crate::time::GameTime;
 use crate::wire::{Measure, Reader, Writer};
 
 const WALKER: PoseFormat =
@@ -11,7 +12,9 @@ const WALKER: PoseFormat =
 const CUBE: PoseFormat =
     PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
 const BALL: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Fixed, motion: None };
-const FORMATS: [PoseFormat; 3] = [WALKER, CUBE, BALL];
+const FORMATS: [PoseFormat; 4] = [WALKER, CUBE, BALL, SHIP];
+const SHIP: PoseFormat =
+    PoseFormat { per_metre: 256, turn: Turning::Yaw { bits: 12 }, motion: None };
 
 #[test]
 fn a_pose_is_off_by_half_a_step_at_most() {
@@ -90,9 +93,9 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
 #[test]
 fn a_walker_is_extrapolated_along_its_heading() {
     let pose = WALKER.pose(Position::on_ground(10.0, 10.0), PI / 2.0, 4.0);
-    let shown = extrapolate(&WALKER, (ms(1_000), &pose), None, ms(1_250));
+    let shown = extrapolate(&WALKER, Extrapolation::First, (ms(1_000), &pose), &[], ms(1_250));
     assert_eq!(shown, Pose { at: [1_000, 1_100, 0], ..pose });
-    assert_eq!(extrapolate(&WALKER, (ms(1_000), &pose), None, ms(900)), pose);
+    assert_eq!(extrapolate(&WALKER, Extrapolation::First, (ms(1_000), &pose), &[], ms(900)), pose);
 }
 
 #[test]
@@ -100,12 +103,22 @@ fn a_tumbling_object_is_extrapolated_from_two_poses() {
     let half = |angle: f32| [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()];
     let before = CUBE.free(Position::new(1.0, 1.0, 1.0), half(0.0));
     let newest = CUBE.free(Position::new(2.0, 1.0, 0.5), half(0.1));
-    let shown = extrapolate(&CUBE, (ms(100), &newest), Some((ms(0), &before)), ms(200));
+    let shown =
+        extrapolate(&CUBE, Extrapolation::First, (ms(100), &newest), &[(ms(0), &before)], ms(200));
     assert_eq!(shown.at, [1_536, 512, 0]);
     let [_, _, z, w] = CUBE.quaternion(&shown);
     assert!((2.0 * z.atan2(w) - 0.2).abs() < 0.02, "{z} {w}");
-    assert_eq!(extrapolate(&CUBE, (ms(100), &newest), None, ms(200)), newest);
-    assert_eq!(extrapolate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)), newest);
+    assert_eq!(extrapolate(&CUBE, Extrapolation::First, (ms(100), &newest), &[], ms(200)), newest);
+    assert_eq!(
+        extrapolate(
+            &CUBE,
+            Extrapolation::First,
+            (ms(100), &newest),
+            &[(ms(100), &before)],
+            ms(200)
+        ),
+        newest
+    );
 }
 
 #[test]
@@ -114,13 +127,20 @@ fn at_its_own_time_a_pose_is_shown_as_it_is() {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..1_000 {
             let (before, newest) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
-            let shown = extrapolate(&format, (ms(100), &newest), Some((ms(50), &before)), ms(100));
+            let shown = extrapolate(
+                &format,
+                Extrapolation::First,
+                (ms(100), &newest),
+                &[(ms(50), &before)],
+                ms(100),
+            );
             assert_eq!(shown, newest, "after {before:?}");
         }
     }
     // The largest component is x or z, by rounding alone.
     let tied = Pose { turn: [0, 102, 459, 408], ..Pose::UNKNOWN };
-    let shown = extrapolate(&CUBE, (ms(100), &tied), Some((ms(50), &tied)), ms(100));
+    let shown =
+        extrapolate(&CUBE, Extrapolation::First, (ms(100), &tied), &[(ms(50), &tied)], ms(100));
     assert_eq!(shown, tied);
 }
 
@@ -129,7 +149,8 @@ fn interpolation_is_straight_and_turns_the_shorter_way() {
     let from =
         Pose { at: [0, -100, 7], turn: [250, 0, 0, 0], speed: 3, flag: true, ..Pose::default() };
     let to = Pose { at: [100, 100, 7], turn: [6, 0, 0, 0], speed: 5, ..Pose::default() };
-    let at = |t| interpolate(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
+    let at =
+        |t| interpolate(&WALKER, Extrapolation::First, (ms(100), &from), (ms(200), &to), ms(t));
     assert_eq!(at(150), Pose { at: [50, 0, 7], turn: [0, 0, 0, 0], ..from });
     assert_eq!(at(125), Pose { at: [25, -50, 7], turn: [253, 0, 0, 0], ..from });
     assert_eq!((at(50), at(100), at(200), at(900)), (from, from, to, to));
@@ -144,8 +165,12 @@ fn nothing_overflows_at_the_ends_of_the_grid() {
             let time =
                 |rng: &mut fastrand::Rng| GameTime::from_micros(rng.u64(..1 << 50) >> rng.u8(..50));
             let (t, from, to) = (time(&mut rng), time(&mut rng), time(&mut rng));
-            assert!(format.fits(&interpolate(&format, (from, &a), (to, &b), t)));
-            assert!(format.fits(&extrapolate(&format, (to, &b), Some((from, &a)), t)));
+            let c = any_pose(&mut rng, format);
+            let earlier = [(from, &a), (time(&mut rng), &c)];
+            for rule in [Extrapolation::First, Extrapolation::Second, Extrapolation::Automatic] {
+                assert!(format.fits(&interpolate(&format, rule, (from, &a), (to, &b), t)));
+                assert!(format.fits(&extrapolate(&format, rule, (to, &b), &earlier, t)));
+            }
         }
     }
 }
@@ -172,6 +197,7 @@ fn interpolation_with_velocities_follows_the_cubic_curve() {
     let at = |ms| {
         interpolate(
             &format,
+            Extrapolation::First,
             (GameTime::ZERO, &up),
             (GameTime::from_millis(200), &down),
             GameTime::from_millis(ms),
@@ -179,7 +205,13 @@ fn interpolation_with_velocities_follows_the_cubic_curve() {
     };
     assert_eq!((at(0), at(200)), (up, down));
     assert!((format.position(&at(100)).z - 0.05).abs() < 0.001, "{:?}", at(100));
-    let ahead = extrapolate(&format, (GameTime::ZERO, &up), None, GameTime::from_millis(100));
+    let ahead = extrapolate(
+        &format,
+        Extrapolation::First,
+        (GameTime::ZERO, &up),
+        &[],
+        GameTime::from_millis(100),
+    );
     assert!((format.position(&ahead).z - 0.1).abs() < 0.001);
 }
 
@@ -220,11 +252,119 @@ fn an_object_at_rest_has_no_velocity_and_stays() {
     let at_rest = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
     assert!(at_rest.flag && format.fits(&at_rest));
     assert_eq!(
-        extrapolate(&format, (GameTime::ZERO, &at_rest), None, GameTime::from_millis(500)),
+        extrapolate(
+            &format,
+            Extrapolation::First,
+            (GameTime::ZERO, &at_rest),
+            &[],
+            GameTime::from_millis(500)
+        ),
         at_rest
     );
     let moving = Pose { motion: Motion { linear: [1, 0, 0], angular: [0; 3] }, ..at_rest };
     assert!(!format.fits(&moving) && format.fits(&Pose { flag: false, ..moving }));
     let without_motion = PoseFormat { motion: None, ..format };
     assert!(without_motion.fits(&at_rest) && !without_motion.fits(&Pose { flag: false, ..moving }));
+}
+
+#[test]
+fn by_the_second_order_a_ship_flies_on_along_its_curve() {
+    // 20 m/s, 2 rad/s: a circle of 10 m.
+    let [before, newest] = [0, 50].map(circling);
+    for ahead in [50, 100, 250] {
+        let off = |rule| {
+            let known = [(ms(0), &before)];
+            let shown = extrapolate(&SHIP, rule, (ms(50), &newest), &known, ms(50 + ahead));
+            let truth = SHIP.position(&circling(50 + ahead));
+            let turned = (SHIP.yaw(&shown) - SHIP.yaw(&circling(50 + ahead))).abs();
+            (SHIP.position(&shown).distance(truth), turned)
+        };
+        let (metres, turned) = off(Extrapolation::Second);
+        assert!(metres < 0.05 && turned < 0.02, "{ahead} ms: {metres} m, {turned} rad");
+        let (straight, _) = off(Extrapolation::First);
+        assert!(straight > 10.0 * metres, "{ahead} ms: {straight} m beside {metres}");
+    }
+}
+
+#[test]
+fn between_two_poses_far_apart_a_ship_flies_a_curve() {
+    let [from, to] = [0, 300].map(circling);
+    let off = |rule| {
+        let shown = interpolate(&SHIP, rule, (ms(0), &from), (ms(300), &to), ms(150));
+        SHIP.position(&shown).distance(SHIP.position(&circling(150)))
+    };
+    assert!(off(Extrapolation::Second) < 0.02, "{}", off(Extrapolation::Second));
+    assert!(off(Extrapolation::First) > 0.4, "{}", off(Extrapolation::First));
+}
+
+#[test]
+fn who_brakes_comes_to_rest_and_does_not_fly_backwards() {
+    let braking = |speed| SHIP.pose(Position::on_ground(100.0, 100.0), 0.0, speed);
+    let (before, newest) = (braking(3.0), braking(2.0));
+    let known = [(ms(0), &before)];
+    let second = Extrapolation::Second;
+    let shown = |t| extrapolate(&SHIP, second, (ms(100), &newest), &known, ms(t));
+    // 10 m/s a second less: at rest after 200 ms, 20 cm on.
+    assert!((SHIP.position(&shown(300)).x - 100.2).abs() < 0.02, "{:?}", shown(300));
+    assert_eq!(shown(600).speed, 0);
+    assert!((SHIP.position(&shown(5_000)).x - 100.2).abs() < 0.03, "{:?}", shown(5_000));
+}
+
+#[test]
+fn a_curve_ends_after_half_a_second() {
+    let [before, newest] = [0, 50].map(circling);
+    let known = [(ms(0), &before)];
+    let shown =
+        |t: u64| extrapolate(&SHIP, Extrapolation::Second, (ms(50), &newest), &known, ms(50 + t));
+    assert_eq!(shown(500).turn, shown(2_000).turn);
+    let [a, b] = [shown(500), shown(1_000)].map(|pose| SHIP.position(&pose));
+    assert!((a.distance(b) - 10.0).abs() < 0.1, "straight on at 20 m/s: {a:?}, {b:?}");
+    // Poses that far apart say nothing about a curve.
+    let old = [(ms(0), &before)];
+    let late = extrapolate(&SHIP, Extrapolation::Second, (ms(600), &newest), &old, ms(700));
+    assert_eq!(late.turn, newest.turn);
+}
+
+#[test]
+fn the_automatic_order_follows_how_steady_the_acceleration_is() {
+    let steady = [0, 50, 100].map(circling);
+    let turned = |yaw| SHIP.pose(Position::on_ground(50.0, 50.0), yaw, 20.0);
+    let wagging = [turned(0.0), turned(0.1), turned(0.0)];
+    for (poses, expected) in [(steady, Extrapolation::Second), (wagging, Extrapolation::First)] {
+        let earlier = [(ms(50), &poses[1]), (ms(0), &poses[0])];
+        let newest = (ms(100), &poses[2]);
+        let shown = |rule| extrapolate(&SHIP, rule, newest, &earlier, ms(250));
+        assert_eq!(shown(Extrapolation::Automatic), shown(expected));
+        assert_ne!(shown(Extrapolation::First), shown(Extrapolation::Second));
+    }
+}
+
+#[test]
+fn by_the_second_order_what_is_thrown_falls() {
+    let grid = MotionFormat { linear: 1_024, angular: 64 };
+    let format = PoseFormat { per_metre: 512, turn: Turning::Fixed, motion: Some(grid) };
+    let thrown = |t: f32| {
+        let at = Position::new(3.0 * t, 0.0, 10.0 + 5.0 * t - 4.905 * t * t);
+        let velocity = [3.0, 0.0, 5.0 - 9.81 * t];
+        format.moving(at, [0.0, 0.0, 0.0, 1.0], Some((velocity, [0.0; 3])))
+    };
+    let (before, newest) = (thrown(0.0), thrown(0.05));
+    let known = [(ms(0), &before)];
+    let shown = extrapolate(&format, Extrapolation::Second, (ms(50), &newest), &known, ms(350));
+    let off = format.position(&shown).distance(format.position(&thrown(0.35)));
+    assert!(off < 0.03, "{off} m");
+}
+
+#[test]
+fn a_kinds_own_function_cannot_leave_the_grid() {
+    let pose = circling(0);
+    let own: PosePredictor = |_, (_, newest), _, _| Pose { at: [i32::MAX; 3], ..*newest };
+    assert_eq!(extrapolate(&SHIP, Extrapolation::Own(own), (ms(0), &pose), &[], ms(50)), pose);
+}
+
+/// On a circle of 10 m at 20 m/s.
+fn circling(millis: u64) -> Pose {
+    let angle = 2.0 * millis as f32 / 1e3;
+    let at = Position::on_ground(100.0 + 10.0 * angle.sin(), 110.0 - 10.0 * angle.cos());
+    SHIP.pose(at, angle, 20.0)
 }

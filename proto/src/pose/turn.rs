@@ -117,6 +117,18 @@ impl Turning {
         }
     }
 
+    /// The nearest turn to an angle of [`sine`], for a yaw.
+    pub(super) fn of_angle(self, angle: i32) -> [u16; 4] {
+        match self {
+            Self::Yaw { bits } => {
+                let (coarser, mask) = (12 - u32::from(bits), (1_i32 << bits) - 1);
+                let half = (1 << coarser) >> 1;
+                [(((angle.rem_euclid(sine::ANGLES) + half) >> coarser) & mask) as u16, 0, 0, 0]
+            }
+            Self::Fixed | Self::Free { .. } => self.upright(),
+        }
+    }
+
     pub(super) fn quaternion(self, turn: [u16; 4]) -> [f32; 4] {
         match self {
             Self::Fixed => [0.0, 0.0, 0.0, 1.0],

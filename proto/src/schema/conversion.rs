@@ -4,11 +4,11 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Camera, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Direction,
-    EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS,
-    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS,
-    ObjectKind, ObstacleLook, PosePresentation, RefusalKind, ScenerySpec, Schema, SchemaError,
-    SchemaPath, SchemaProblem, Shape,
+    Camera, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
+    DeadReckoning, Direction, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
+    MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS,
+    MAX_OBSTACLE_LOOKS, MAX_REFUSALS, ObjectKind, ObstacleLook, PosePresentation, ReckoningOrder,
+    RefusalKind, ScenerySpec, Schema, SchemaError, SchemaPath, SchemaProblem, Shape,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
@@ -84,6 +84,7 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
             return Err(place.error(SchemaProblem::Unknown { what: "presentation of poses" }));
         }
     };
+    let reckoning = message.reckoning.map(|message| read_reckoning(&place, message)).transpose()?;
     let look = read_look(&place, message.look)?;
     Ok(ObjectKind {
         name: message.name,
@@ -91,8 +92,33 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
         interest_radii: sight,
         freshness,
         presentation: sync,
+        is_projectile: message.projectile,
+        reckoning,
         look,
     })
+}
+
+fn read_reckoning(
+    place: &SchemaPath,
+    message: pb::DeadReckoning,
+) -> Result<DeadReckoning, SchemaError> {
+    use pb::dead_reckoning::{Curve, Order};
+    let unknown = |what| place.error(SchemaProblem::Unknown { what });
+    let order = match message.order.try_into() {
+        Ok(Order::First) => ReckoningOrder::First,
+        Ok(Order::Second) => ReckoningOrder::Second,
+        Ok(Order::Automatic) => ReckoningOrder::Automatic,
+        Ok(Order::Own) => ReckoningOrder::Own,
+        Err(_) => return Err(unknown("order of dead reckoning")),
+    };
+    let convergence = match message.convergence.try_into() {
+        Ok(Curve::Decaying) => Convergence::Decaying,
+        Ok(Curve::Linear) => Convergence::Linear(message.convergence_ms),
+        Ok(Curve::Cubic) => Convergence::Cubic(message.convergence_ms),
+        Err(_) => return Err(unknown("curve of dead reckoning")),
+    };
+    let (tolerance_m, tolerance_per_m) = (message.tolerance_m, message.tolerance_per_m);
+    Ok(DeadReckoning { order, tolerance_m, tolerance_per_m, convergence })
 }
 
 fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec, SchemaError> {
@@ -348,7 +374,33 @@ impl From<&ObjectKind> for pb::Kind {
             freshness,
             sync: sync.into(),
             steered: kind.presentation == PosePresentation::Steered,
+            projectile: kind.is_projectile,
+            reckoning: kind.reckoning.map(pb::DeadReckoning::from),
             look: Some((&kind.look).into()),
+        }
+    }
+}
+
+impl From<DeadReckoning> for pb::DeadReckoning {
+    fn from(reckoning: DeadReckoning) -> Self {
+        use pb::dead_reckoning::{Curve, Order};
+        let order = match reckoning.order {
+            ReckoningOrder::First => Order::First,
+            ReckoningOrder::Second => Order::Second,
+            ReckoningOrder::Automatic => Order::Automatic,
+            ReckoningOrder::Own => Order::Own,
+        };
+        let (convergence, convergence_ms) = match reckoning.convergence {
+            Convergence::Decaying => (Curve::Decaying, 0),
+            Convergence::Linear(ms) => (Curve::Linear, ms),
+            Convergence::Cubic(ms) => (Curve::Cubic, ms),
+        };
+        Self {
+            order: order.into(),
+            tolerance_m: reckoning.tolerance_m,
+            tolerance_per_m: reckoning.tolerance_per_m,
+            convergence: convergence.into(),
+            convergence_ms,
         }
     }
 }

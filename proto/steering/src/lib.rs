@@ -25,6 +25,7 @@ pub use self::shared_motion::{MotionModel, SharedMotion};
 pub use self::shots::{ShotRule, Shots};
 pub use self::steered_physics::SteeredPhysics;
 pub use self::steering::{
-    ControlState, Held, Steer, SteerFunction, SteerFunctions, Steering, functions_of, run_frames,
+    ControlState, Held, Steer, SteerFunction, SteerFunctions, SteeredKind, Steering, functions_of,
+    run_frames,
 };
 pub use self::terrain::Terrain;

@@ -130,6 +130,7 @@ impl Statics {
     /// # Panics
     /// If there are more obstacles than clients can receive ([`MAX_OBSTACLES`]), if it is not
     /// finite, or if the game does not declare its look: a bug of the game.
+    #[track_caller]
     pub fn add(&mut self, obstacle: Obstacle) {
         assert!(
             self.obstacles.len() < MAX_OBSTACLES,

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use ambit_proto::axes::Axes;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::physics::{FRAMES_PER_S, frame_at};
+use ambit_proto::pose::{Pose, PoseFormat, PosePredictor, StampedPose};
 use ambit_proto::schema::Controls;
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use crate::movement::Movement;
@@ -33,6 +35,14 @@ pub struct Held<C> {
     of: PhantomData<fn() -> C>,
 }
 
+/// A kind that clients steer: the derive of a kind with `#[kind(steered)]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not declared as steered, so clients would not steer it",
+    label = "not `#[kind(steered)]`",
+    note = "add `#[kind(steered)]` below the derives of `{Self}`"
+)]
+pub trait SteeredKind {}
+
 /// An avatar that its player steers, by a function that clients run as well.
 ///
 /// The function is pure: the same movement, controls and terrain give the same result. It knows no
@@ -44,7 +54,7 @@ pub struct Held<C> {
     note = "write `impl Steer for {Self}`, with the function that moves it, for a kind with \
             `#[kind(steered)]`"
 )]
-pub trait Steer {
+pub trait Steer: SteeredKind {
     /// The controls of the game.
     type SteeredBy: Controls;
 
@@ -57,6 +67,17 @@ pub trait Steer {
     /// know: it takes a shot back that does not come.
     fn shots() -> Option<Shots<Self::SteeredBy>> {
         None
+    }
+
+    /// Where the avatar of another player is `ahead` seconds after the newest pose that is known of
+    /// it, for a kind with `#[reckoning(order = own)]`; `before` is an earlier one, and how many
+    /// seconds earlier. Clients show that until the next pose comes, and the host sends none as
+    /// long as it is near enough. By default on at its velocity.
+    fn reckon(newest: Movement, before: Option<(Movement, f32)>, ahead: f32) -> Movement {
+        let _ = before;
+        let [x, y, z] = newest.velocity.map(|part| part * ahead);
+        let at = newest.at;
+        Movement { at: Position::new(at.x + x, at.y + y, at.z + z), ..newest }
     }
 }
 
@@ -81,6 +102,8 @@ pub struct SteerFunctions {
     pub steer: SteerFunction,
     /// [`Steer::shots`].
     pub shots: fn() -> Option<ShotRule>,
+    /// [`Steer::reckon`].
+    pub reckon: PosePredictor,
 }
 
 impl From<Keymap> for ControlState {
@@ -124,13 +147,15 @@ impl<C: Controls> Held<C> {
     ///
     /// # Panics
     /// If the control is declared neither as `axis` nor as `angle`.
+    #[track_caller]
     pub fn axis(self, axis: C) -> f32 {
         let index = usize::from(axis.index());
         let (before, rest) = C::AXES.split_at(index);
         let kind = rest.first().copied().flatten();
-        let kind = kind.unwrap_or_else(|| {
-            panic!("the control {:?} is not declared as an axis or an angle", C::NAMES[index])
-        });
+        // No closure: the panic names the place of the caller.
+        let Some(kind) = kind else {
+            panic!("the control {:?} is not declared as an axis or an angle", C::NAMES[index]);
+        };
         let place = before.iter().flatten().count();
         kind.value_of(self.controls.axes.0.get(place).copied().unwrap_or_default())
     }
@@ -150,11 +175,29 @@ impl Steering {
 
 /// The functions of a kind, for a caller that does not know the game.
 pub const fn functions_of<S: Steer>() -> SteerFunctions {
-    SteerFunctions { steer: steer_by_controls::<S>, shots: shot_rule::<S> }
+    SteerFunctions {
+        steer: steer_by_controls::<S>,
+        shots: shot_rule::<S>,
+        reckon: reckon_pose::<S>,
+    }
 }
 
 fn shot_rule<S: Steer>() -> Option<ShotRule> {
     S::shots().map(Shots::rule)
+}
+
+fn reckon_pose<S: Steer>(
+    format: &PoseFormat,
+    (time, newest): StampedPose<'_>,
+    earlier: &[StampedPose<'_>],
+    t: GameTime,
+) -> Pose {
+    let movement = |pose| Movement::of_pose(format, pose);
+    let before =
+        earlier.first().map(|(then, pose)| (movement(pose), time.since(*then).as_secs_f32()));
+    let reckoned = S::reckon(movement(newest), before, t.since(time).as_secs_f32());
+    let pose = reckoned.to_pose(format).unwrap_or(*newest);
+    if format.motion.is_some() { pose } else { Pose { flag: newest.flag, ..pose } }
 }
 
 fn steer_by_controls<S: Steer>(

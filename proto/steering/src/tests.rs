@@ -10,7 +10,8 @@ use ambit_proto::time::GameTime;
 
 use crate::statics::{Obstacle, Statics};
 use crate::{
-    ControlState, Held, Movement, Steer, SteeredPhysics, Terrain, functions_of, run_frames,
+    ControlState, Held, Movement, Steer, SteeredKind, SteeredPhysics, Terrain, functions_of,
+    run_frames,
 };
 
 const ARENA: Arena = Arena { width_m: 100.0, height_m: 100.0 };
@@ -41,6 +42,8 @@ impl Controls for CartControl {
     }
 }
 
+impl SteeredKind for Cart {}
+
 impl Steer for Cart {
     type SteeredBy = CartControl;
 
@@ -62,6 +65,8 @@ impl Steer for Cart {
 
 /// What gives no number.
 struct Lost;
+
+impl SteeredKind for Lost {}
 
 impl Steer for Lost {
     type SteeredBy = CartControl;

@@ -75,7 +75,8 @@ fn main() -> Result<ExitCode> {
     let is_real = |program: &&TestProgram| program.name == "ambit-tests real";
     let real =
         programs.iter().find(is_real).context("the tests with real processes are missing")?;
-    let is_waiting = |program: &&TestProgram| program.name == SOCKETS;
+    // In a whole run, the tests with real processes take longer than all others already.
+    let is_waiting = |program: &&TestProgram| quick && program.name == SOCKETS;
     let skipped = LONG.iter().filter(|_| quick).flat_map(|prefix| ["--skip", prefix]);
     let skipped: Vec<&str> = skipped.collect();
     let others = programs.iter().filter(|program| !is_real(program));

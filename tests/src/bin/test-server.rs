@@ -8,6 +8,7 @@ use ambit_tests::aborting_game::AbortingGame;
 use ambit_tests::counting_game::CountingGame;
 use ambit_tests::greeting_game::GreetingGame;
 use ambit_tests::hoarding_game::HoardingGame;
+use ambit_tests::levers_game::LeversGame;
 use ambit_tests::slow_game::SlowGame;
 use ambit_tests::walking_crowd::WalkingCrowd;
 
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         .with(GreetingGame::INFO, Typed::<GreetingGame>::make)
         .with(AbortingGame::INFO, Typed::<AbortingGame>::make)
         .with(HoardingGame::INFO, Typed::<HoardingGame>::make)
+        .with(LeversGame::INFO, Typed::<LeversGame>::make)
         .with(SlowGame::INFO, Typed::<SlowGame>::make);
     ambit::serve_all(registry.into())
 }

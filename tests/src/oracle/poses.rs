@@ -19,7 +19,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::{Alias, ClientId, ClientObjectId, ObjectId};
-use ambit_proto::pose::{self, Pose};
+use ambit_proto::pose::{self, Extrapolation, Pose};
 use ambit_proto::time::GameTime;
 use ambit_room::network::viewer::Viewer;
 use ambit_room::room::Room;
@@ -216,7 +216,8 @@ impl PoseOracle {
         client.objects().filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
     }
 
-    fn true_pose(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
+    /// Where an object is at room time `t`.
+    pub fn true_pose(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
         let stamp = t.saturating_sub(self.delay);
         let after = self.history.partition_point(|tick| tick.stamp <= stamp);
         let from = self.history.get(after.checked_sub(1)?)?;
@@ -227,7 +228,13 @@ impl PoseOracle {
             return Some(before);
         };
         let format = room.world().pose_format(object);
-        Some(pose::interpolate(&format, (from.stamp, &before), (to.0, &to.1), stamp))
+        Some(pose::interpolate(
+            &format,
+            Extrapolation::First,
+            (from.stamp, &before),
+            (to.0, &to.1),
+            stamp,
+        ))
     }
 
     /// Stamp of the newest tick.

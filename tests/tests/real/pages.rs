@@ -458,3 +458,60 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
         ann.close().await
     })
 }
+
+#[test]
+fn a_lever_and_a_pointer_of_a_page_reach_the_game() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-levers");
+    let server = Server::start_with_test_games(&scratch, &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create desk game=levers size=40x40", "created")?;
+    bob.run_command("start", "started")?;
+    bob.type_in("watch on")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join desk").await?;
+        ann.wait_for_avatar().await?;
+        let mut is = |component: &str, value: i64| {
+            let what = format!("{component} {value}");
+            bob.wait_until(&what, |event| {
+                let got = event["components"][component].as_i64();
+                event["ev"] == "update" && got.is_some_and(|got| (got - value).abs() <= 3)
+            })
+        };
+        let lever = "const lever = await until(() => document.querySelector('input.lever'));";
+        let moved = format!(
+            "{lever}
+            lever.value = args.value;
+            lever.dispatchEvent(new Event('input', {{ bubbles: true }}));
+            return lever.ariaLabel;"
+        );
+        assert_eq!(ann.run(&moved, json!({ "value": 0.5 })).await?, "throttle");
+        is("throttle", 50)?;
+        ann.run(&moved, json!({ "value": -0.25 })).await?;
+        is("throttle", -25)?;
+        let released = format!("{lever} lever.dispatchEvent(new Event('change'));");
+        ann.run(&released, json!({})).await?;
+        is("throttle", 0)?;
+        let key = "dispatchEvent(new KeyboardEvent(args.type, { key: 's' }));";
+        ann.run(key, json!({ "type": "keydown" })).await?;
+        is("throttle", -100)?;
+        ann.run(key, json!({ "type": "keyup" })).await?;
+        is("throttle", 0)?;
+
+        // Up on the screen is north, for whoever looks from above.
+        let pointed = "const canvas = document.querySelector('canvas.picture');
+            const { left, top, width, height } = canvas.getBoundingClientRect();
+            const options = {
+                clientX: left + width / 2 + args.x * height / 4,
+                clientY: top + height / 2 - args.y * height / 4,
+                pointerId: 1,
+                bubbles: true,
+            };
+            canvas.dispatchEvent(new PointerEvent('pointermove', options));";
+        for (x, y, degrees) in [(0, 1, 90), (-1, 1, 135), (0, -1, -90), (1, 0, 0)] {
+            ann.run(pointed, json!({ "x": x, "y": y })).await?;
+            is("aim", degrees)?;
+        }
+        ann.close().await
+    })
+}

@@ -1,8 +1,19 @@
 //! The game `shooter`, played by consoles and the server's pilots.
 
-use ambit_tests::real::{Console, ScratchFolder, Server, wait_until};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ambit_tests::real::{
+    BotCrowd, Console, ScratchFolder, Server, outlast_suspicion, server_signal, wait_until,
+};
 use anyhow::{Context, Result};
 use serde_json::Value;
+
+const BOTS: usize = 16;
+/// No ship is faster.
+const TOP_M_PER_S: f64 = 24.0;
+/// Ships that touch are pushed apart: by their diameter, and a little.
+const APART_M: f64 = 3.5;
 
 #[test]
 fn two_consoles_and_pilots_play_a_round_to_its_end_and_the_next() -> Result<()> {
@@ -41,6 +52,97 @@ fn two_consoles_and_pilots_play_a_round_to_its_end_and_the_next() -> Result<()> 
             let state = rows(&table, "match").next().context("the match")?["components"].clone();
             Ok((state["round"].as_i64() > Some(1) && state["winner"] == "").then_some(()))
         })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn sixteen_bots_fight_on_when_their_host_dies_and_the_table_adds_up() -> Result<()> {
+    let scratch = ScratchFolder::new("shooters-host");
+    let traces = scratch.path().join("traces");
+    let flags = ["--hosts", "process:2", "--trace", &traces.display().to_string()];
+    let server = Server::start(&scratch, &flags)?;
+    let game = ["--game", "shooter", "--profile", "shooter"];
+    let room = ["--param", "ships=0", "--param", "asteroids=4", "--param", "size=120x120"];
+    let line = ["--impair", "loss=5,delay=30ms,jitter=10ms,seed=1", "--capacity", "20"];
+    let flags = [&game[..], &room, &line].concat();
+    let mut bots = BotCrowd::start(&scratch, server.world, "arena", BOTS, &flags)?;
+    bots.wait_until_measuring()?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let listed = ann.run_command("rooms", "rooms")?;
+    let id = listed["rooms"][0]["id"].clone();
+    ann.run_command(&format!("join {id}"), "started")?;
+
+    // Each host gets its turn; one of them has the room.
+    let mut before = wait_for_hits(&mut ann, 1)?;
+    for host in server.children() {
+        server_signal(host, "KILL")?;
+        server.wait_for_metrics("all players again", |metrics| {
+            metrics.get("ambit_host_players") == Some(&(BOTS as f64 + 1.0))
+        })?;
+        // What was hit stays hit, unless the next round has begun.
+        let after = wait_for_hits(&mut ann, before.1 + 1)?;
+        assert!(after.0 > before.0 || after.1 > before.1, "{after:?} after {before:?}");
+        before = after;
+        outlast_suspicion();
+    }
+    // Somebody has 50 points at last, and the next round is played.
+    let first = before.0;
+    wait_until("the next round", || Ok((standing(&mut ann)?.0 > first).then_some(())))?;
+    wait_for_hits(&mut ann, 1)?;
+    let summary = bots.finish()?;
+    println!("{BOTS} bots, two hosts killed: {summary}");
+    assert!(summary["moves"].as_u64() >= Some(BOTS as u64), "{summary}");
+    check_ways(&traces)
+}
+
+/// Waits until so many hits were made in the round that is played, or a later one; the table adds
+/// up all the time.
+fn wait_for_hits(console: &mut Console, hits: i64) -> Result<(i64, i64)> {
+    let first = standing(console)?.0;
+    wait_until("hits", || {
+        let now = standing(console)?;
+        Ok((now.1 >= hits || now.0 > first).then_some(now))
+    })
+}
+
+/// The round, and all hits in it.
+fn standing(console: &mut Console) -> Result<(i64, i64)> {
+    let table = console.run_command("table", "table")?;
+    let round = rows(&table, "match").next().context("the match")?["components"]["round"].as_i64();
+    let sum = |column: &str| -> i64 {
+        let of_all = rows(&table, "score").map(|row| row["components"][column].as_i64());
+        of_all.map(Option::unwrap_or_default).sum()
+    };
+    let (points, hits) = (sum("points"), sum("hits"));
+    // Two points for whoever hits, one less for whoever is hit.
+    assert_eq!(points, hits, "{table}");
+    Ok((round.context("a round")?, hits))
+}
+
+/// No ship has jumped, whatever died.
+fn check_ways(traces: &Path) -> Result<()> {
+    let mut ways: BTreeMap<u64, Vec<(f64, f64, f64)>> = BTreeMap::new();
+    for file in std::fs::read_dir(traces)? {
+        for line in std::fs::read_to_string(file?.path())?.lines() {
+            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let [Some(t), Some(x), Some(y)] = ["t", "x", "y"].map(|key| line[key].as_f64()) else {
+                continue;
+            };
+            if let Some(id) = line["id"].as_u64().filter(|_| line["ev"] == "move") {
+                ways.entry(id).or_default().push((t, x, y));
+            }
+        }
+    }
+    assert!(ways.len() >= BOTS, "{} ships have moved", ways.len());
+    for (id, mut way) in ways {
+        way.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for step in way.windows(2) {
+            let [(t, x, y), (then, to_x, to_y)] = [step[0], step[1]];
+            let metres = (to_x - x).hypot(to_y - y);
+            let most = TOP_M_PER_S * (then - t) / 1e3 + APART_M;
+            assert!(metres <= most, "ship {id} moved {metres} m from {t} to {then} ms");
+        }
     }
     Ok(())
 }

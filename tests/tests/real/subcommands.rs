@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use ambit_tests::real::{self, ScratchFolder, Server, binary};
+use ambit_tests::real::{self, Console, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
 
 #[test]
@@ -19,9 +19,20 @@ fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
     let lines = text(&played);
     assert!(lines.contains(r#""kind":"walker""#), "{lines}");
     let bots = ["bots", "--server", &address, "--game", "greeting", "--count", "2"];
-    let bots =
-        run(&scratch, &[&bots[..], &["--seconds", "1", "--profile", "monkey", "--json"]].concat())?;
-    assert!(bots.status.success(), "{}", text(&bots));
+    // By default they do what fits the game.
+    let played = run(&scratch, &[&bots[..], &["--seconds", "1"]].concat())?;
+    assert!(played.status.success(), "{}", text(&played));
+    assert!(text(&played).contains("commands for reasons of the game"), "{}", text(&played));
+    let crowd = run(&scratch, &[&bots[..], &["--seconds", "1", "--profile", "crowd"]].concat())?;
+    assert!(text(&crowd).contains("no command to walk to a place"), "{}", text(&crowd));
+    // The room says which game it is.
+    let mut host = Console::start(&scratch, server.world, "bob", &[])?;
+    host.run_command("create den game=greeting", "created")?;
+    let misfit = ["bots", "--server", &address, "--room", "den", "--profile", "shooter"];
+    let misfit = run(&scratch, &[&misfit[..], &["--count", "2", "--seconds", "1"]].concat())?;
+    assert_eq!(misfit.status.code(), Some(2), "{}", text(&misfit));
+    assert!(text(&misfit).contains("not for `greeting`"), "{}", text(&misfit));
+    drop(host);
     drop(server);
 
     let recordings = std::fs::read_dir(scratch.path())?.flatten().map(|entry| entry.path());

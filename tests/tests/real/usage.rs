@@ -35,7 +35,7 @@ fn usage_errors_end_with_status_2_and_a_reason() -> Result<()> {
         (&["console"], &["--name", ""], "1 to 24 characters"),
         (&BOTS, &["--full", "5"], "--full 5"),
         (&BOTS, &["--capacity", "1"], "--capacity 1"),
-        (&BOTS, &["--profile", "cubes"], "--game cubes"),
+        (&BOTS, &["--profile", "cubes", "--game", "field"], "--game cubes"),
     ] {
         let output = run(&scratch, program, arguments, &[])?;
         expect_usage_error(&output, expected);

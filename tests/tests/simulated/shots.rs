@@ -29,14 +29,23 @@ fn an_own_missile_is_drawn_in_the_next_frame_and_once() {
 
 #[test]
 fn what_is_hit_on_the_screen_is_hit_at_the_host() {
-    for (rtt, jitter, loss) in [(0, 0, 0), (100, 5, 2), (200, 5, 0)] {
+    let lines = [(0, 0, 0), (100, 5, 2), (200, 5, 0)];
+    let timings = ["filtered", "rewound"];
+    let mut unfair = Vec::new();
+    for ((rtt, jitter, loss), shots) in
+        lines.into_iter().flat_map(|line| timings.map(|shots| (line, shots)))
+    {
         let line = format!("delay={}ms,jitter={jitter}ms,loss={loss}", rtt / 2);
-        let room = [("tick", "60"), ("asteroids", "0"), ("size", "100x100")];
+        let room = [("tick", "60"), ("asteroids", "0"), ("size", "140x140"), ("shots", shots)];
         let mut fight = Shooting::new(11, 4, &line, &room);
-        fight.fight_for(Duration::from_mins(1));
+        fight.fight_for(Duration::from_mins(2));
         let fair = fight.fairness();
-        println!("{line}: {} of {} hits, {} by the host", fair.confirmed, fair.drawn, fair.host);
-        assert!(fair.drawn > 15, "{line}: {} hits on screens", fair.drawn);
-        assert!(fair.confirmed * 100 >= fair.drawn * 95, "{line}: {fair:?}");
+        println!(
+            "{line}, {shots}: {} of {} hits, {} by the host",
+            fair.confirmed, fair.drawn, fair.host
+        );
+        let is_fair = fair.drawn > 15 && fair.confirmed * 100 >= fair.drawn * 93;
+        unfair.extend((!is_fair).then_some((line, shots)));
     }
+    assert!(unfair.is_empty(), "{unfair:?}");
 }

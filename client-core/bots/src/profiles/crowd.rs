@@ -89,6 +89,11 @@ impl Surroundings {
 }
 
 impl CommandIds {
+    /// Whether bots can walk, and so do anything at all.
+    pub(crate) const fn can_walk(&self) -> bool {
+        self.walk.is_some()
+    }
+
     /// Those of a game.
     pub(crate) fn from_schema(schema: &Schema) -> Self {
         let only_field = |command: &CommandKind| match &command.fields[..] {

@@ -6,7 +6,7 @@ use ambit_client_core::client::event::{
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
 use ambit_proto::ids::{ClientObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
-use ambit_proto::schema::{AxisKind, ControlSpec};
+use ambit_proto::schema::{AxisKind, ControlSpec, EventKind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -192,9 +192,9 @@ fn waiting_for_an_event_ends_when_it_is_printed() {
     let mut harness = ScriptHarness::new();
     harness.line("wait-for chat");
     assert!(!harness.script.wants_line());
-    harness.script.handle_printed("players");
+    harness.script.handle_printed("players", None);
     assert!(!harness.script.wants_line());
-    harness.script.handle_printed("chat");
+    harness.script.handle_printed("chat", None);
     assert!(harness.script.wants_line());
 }
 
@@ -202,7 +202,7 @@ fn waiting_for_an_event_ends_when_it_is_printed() {
 fn an_event_printed_before_the_wait_counts_once() {
     let mut harness = ScriptHarness::new();
     for kind in ["started", "enter", "enter"] {
-        harness.script.handle_printed(kind);
+        harness.script.handle_printed(kind, None);
     }
     for _ in 0..2 {
         harness.line("wait-for enter");
@@ -224,8 +224,35 @@ fn a_wait_that_times_out_is_an_error_and_the_script_continues() {
 }
 
 #[test]
+fn a_script_waits_for_an_event_of_the_game_by_its_name() {
+    let mut harness = ScriptHarness::in_room();
+    let mut schema = Schema::example();
+    schema.events.push(EventKind { name: "fired".into(), fields: Vec::new() });
+    harness.handle_event(&started(schema));
+    harness.line("wait-for fired");
+    harness.script.handle_printed("event", Some("hit"));
+    harness.script.handle_printed("chat", Some("fired"));
+    assert!(!harness.script.wants_line());
+    harness.script.handle_printed("event", Some("fired"));
+    assert!(harness.script.wants_line());
+    harness.script.handle_printed("event", Some("hit"));
+    harness.line("wait-for event");
+    assert!(harness.script.wants_line());
+}
+
+#[test]
 fn waiting_for_an_unknown_event_is_a_usage_error() {
-    assert_eq!(codes(&ScriptHarness::new().line("wait-for no-such-event")), ["usage"]);
+    let mut harness = ScriptHarness::in_room();
+    let says = |steps: &[ScriptStep], part: &str| match steps {
+        [ScriptStep::Error("usage", message)] => message.contains(part),
+        _ => false,
+    };
+    let steps = harness.line("wait-for no-such-event");
+    assert!(says(&steps, "there is no event 'no-such-event'; there are welcome"), "{steps:?}");
+    assert!(says(&steps, "and in a game, its events"), "{steps:?}");
+    harness.handle_event(&started(Schema::example()));
+    let steps = harness.line("wait-for no-such-event");
+    assert!(says(&steps, ", hit"), "{steps:?}");
 }
 
 #[test]

@@ -61,6 +61,7 @@ fn a_command_of_the_console_is_completed_with_keywords_and_names() {
     check("axis ", &["throttle "]);
     check("axis throttle ", &[]);
     check("wait-for st", &["started ", "stats "]);
+    check("wait-for h", &["help ", "hit "]);
 }
 
 #[test]

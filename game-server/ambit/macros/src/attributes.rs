@@ -152,6 +152,24 @@ pub(crate) fn qualified(ty: &Type, role: &TokenStream, item: &TokenStream) -> To
     quote!(#open #ty #close #(#item)*)
 }
 
+/// Refuses a name that two items of a list have. `what` names them ("controls"), and `remedy` says
+/// what to do.
+pub(crate) fn require_distinct<'n>(
+    what: &str,
+    remedy: &str,
+    names: impl IntoIterator<Item = (&'n String, Span)>,
+) -> Result<()> {
+    let mut before: Vec<&String> = Vec::new();
+    for (name, span) in names {
+        if before.contains(&name) {
+            let message = format!("two {what} have the name `{name}`: {remedy}");
+            return Err(syn::Error::new(span, message));
+        }
+        before.push(name);
+    }
+    Ok(())
+}
+
 /// Refuses a list that is longer than the wire can carry.
 pub(crate) fn require_at_most(
     max: usize,

@@ -5,7 +5,8 @@ use syn::{DeriveInput, Result};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, given_name, require_at_most, require_no_generics, require_unit, variants,
+    checked_name, error, given_name, require_at_most, require_distinct, require_no_generics,
+    require_unit, variants,
 };
 use crate::names;
 
@@ -30,6 +31,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             checked_name(given, names::kebab_case(&variant.ident), variant.ident.span())
         })
         .collect::<Result<Vec<_>>>()?;
+    let named = names.iter().zip(&item.variants);
+    let named = named.map(|(name, variant)| (name, variant.ident.span()));
+    require_distinct("choices", "give one another name with `#[choice(name = \"...\")]`", named)?;
     let idents: Vec<_> = item.variants.iter().map(|variant| &variant.ident).collect();
     let indices: Vec<_> = (0_u8..).take(idents.len()).collect();
     Ok(quote! {

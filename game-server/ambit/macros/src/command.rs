@@ -7,8 +7,8 @@ use syn::{DeriveInput, Fields, FieldsNamed, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, require_at_most, require_no_generics, unknown_option,
-    variants,
+    checked_name, error, first_paragraph, require_at_most, require_distinct, require_no_generics,
+    unknown_option, variants,
 };
 use crate::event::{MAX_FIELDS, field_reading, field_spec};
 use crate::{names, with_rules};
@@ -32,6 +32,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let item = variants(input, "commands", EXAMPLE)?;
     require_at_most(MAX_COMMANDS, item.variants.len(), "commands", &input.ident)?;
     let commands = item.variants.iter().map(CommandVariant::read).collect::<Result<Vec<_>>>()?;
+    let named = commands.iter().map(|command| (&command.name, command.variant.ident.span()));
+    require_distinct("commands", "give one another name with `#[command(name = \"...\")]`", named)?;
     let command = &input.ident;
     let declarations = commands.iter().map(CommandVariant::declaration);
     let arms = commands.iter().zip(0_u8..).map(|(variant, kind)| {

@@ -1,14 +1,14 @@
 //! `#[derive(Controls)]`: what players of a game hold down, press and move.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{DeriveInput, Ident, LitStr, Result, Token, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, require_at_most, require_no_generics, require_unit,
-    unknown_option, variants,
+    checked_name, error, first_paragraph, require_at_most, require_distinct, require_no_generics,
+    require_unit, unknown_option, variants,
 };
 use crate::names;
 
@@ -32,6 +32,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     if let Some(beyond) = read.iter().filter(|control| control.is_axis).nth(MAX_AXES) {
         let message = format!("a game has at most {MAX_AXES} axes and angles");
         return Err(error(&beyond.ident, message));
+    }
+    let named = read.iter().map(|control| (&control.name, control.ident.span()));
+    require_distinct("controls", "give one another name with `#[control(name = \"...\")]`", named)?;
+    for (place, (key, span)) in read.iter().flat_map(|control| &control.keys).enumerate() {
+        let mut before = read.iter().flat_map(|control| &control.keys).take(place);
+        if before.any(|(other, _)| other == key) {
+            let message = format!("the key {key:?} is given twice: a key is of one control");
+            return Err(syn::Error::new(*span, message));
+        }
     }
     let names = read.iter().map(|control| &control.name);
     let declarations = read.iter().map(|control| &control.declaration);
@@ -67,6 +76,7 @@ enum AxisOption {
 struct ReadControl {
     ident: Ident,
     name: String,
+    keys: Vec<(String, Span)>,
     is_axis: bool,
     /// Its kind, as an `Option`.
     axis: TokenStream,
@@ -81,7 +91,7 @@ fn read(variant: &Variant) -> Result<ReadControl> {
         if attribute.path().is_ident("key") {
             let list = attribute.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
             for key in list? {
-                keys.push(checked_key(&key)?);
+                keys.push((checked_key(&key)?, key.span()));
             }
         } else if attribute.path().is_ident("control") {
             attribute.parse_nested_meta(|meta| {
@@ -121,17 +131,18 @@ fn read(variant: &Variant) -> Result<ReadControl> {
             quote!(::core::option::Option::Some(::ambit::__private::AxisKind::Angle))
         }
     };
+    let key_names = keys.iter().map(|(key, _)| key);
     let declaration = quote! {
         ::ambit::__private::ControlSpec {
             name: #name.into(),
             label: #label.into(),
-            keys: ::std::vec![#(#keys.into()),*],
+            keys: ::std::vec![#(#key_names.into()),*],
             is_tapped: #tapped,
             direction: #direction,
             axis: #axis,
         }
     };
-    Ok(ReadControl { ident: variant.ident.clone(), name, is_axis, axis, declaration })
+    Ok(ReadControl { ident: variant.ident.clone(), name, keys, is_axis, axis, declaration })
 }
 
 /// `is_other` says that it has an option of what is held or pressed.
@@ -156,12 +167,13 @@ fn check_axis(control: &Ident, axis: AxisOption, is_other: bool, keys: usize) ->
 
 fn checked_key(key: &LitStr) -> Result<String> {
     let name = key.value();
-    if names::find_problem(&name).is_none() {
+    if names::is_key(&name) {
         return Ok(name);
     }
+    let known = names::KEYS.map(|key| format!("\"{key}\"")).join(", ");
     let message = format!(
-        "there is no key {name:?}: write the key of a browser's `KeyboardEvent` in lower case, \
-         like \"a\", \"arrowleft\" or \"shift\", and \"space\" for the space bar"
+        "there is no key {name:?}: write a letter in lower case or a digit, like \"a\" or \"1\", \
+         \"f1\" to \"f12\", or one of {known}"
     );
     Err(error(key, message))
 }

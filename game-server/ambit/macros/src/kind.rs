@@ -38,8 +38,11 @@ struct KindOptions {
     is_room_wide: bool,
     is_simulated: bool,
     is_steered: bool,
+    is_projectile: bool,
     interest: Option<TokenStream>,
     freshness: Vec<(Ident, Expr)>,
+    /// The fields of the dead reckoning, if it is declared.
+    reckoning: Option<Vec<TokenStream>>,
     look: Vec<(Ident, TokenStream)>,
 }
 
@@ -69,8 +72,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let default_name = names::snake_case(&input.ident);
     let name = checked_name(options.name.take(), default_name, input.ident.span())?;
     let declaration = declaration(input, &name, &options, &components);
+    let nothing = TokenStream::new();
+    let steered = options
+        .is_steered
+        .then(|| stub::implementation(input, &quote!(::ambit::steering::SteeredKind), &nothing));
     let companions = companions(input, &components);
-    Ok(quote!(#declaration #companions))
+    Ok(quote!(#declaration #steered #companions))
 }
 
 /// The companions as far as the fields are known, and an implementation of `Kind`: after an error,
@@ -139,8 +146,9 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
     let nothing = TokenStream::new();
     let placed = stub::implementation(input, &quote!(::ambit::Placed), &nothing);
     let room_wide = stub::implementation(input, &quote!(::ambit::RoomWide), &nothing);
+    let steered = stub::implementation(input, &quote!(::ambit::steering::SteeredKind), &nothing);
     let companions = companions(input, components);
-    quote!(#typed #kind #placed #room_wide #companions)
+    quote!(#typed #kind #placed #room_wide #steered #companions)
 }
 
 impl<'i> ComponentField<'i> {
@@ -250,16 +258,20 @@ impl KindOptions {
                 self.is_simulated = true;
             } else if meta.path.is_ident("steered") {
                 self.is_steered = true;
+            } else if meta.path.is_ident("projectile") {
+                self.is_projectile = true;
             } else if meta.path.is_ident("room_wide") {
                 self.is_room_wide = true;
             } else {
-                let known = "`name = \"...\"`, `simulated`, `steered`, `room_wide`";
+                let known = "`name = \"...\"`, `simulated`, `steered`, `projectile`, \
+                             `room_wide`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())
         })?;
-        if (self.is_simulated || self.is_steered) && self.is_room_wide {
-            let message = "what is room-wide has no place, so clients cannot simulate it";
+        let is_moved = self.is_simulated || self.is_steered || self.is_projectile;
+        if is_moved && self.is_room_wide {
+            let message = "what is room-wide has no place, so it cannot move";
             return Err(error(attribute, message));
         }
         if self.is_simulated && self.is_steered {
@@ -272,9 +284,15 @@ impl KindOptions {
 
     fn read(&mut self, attribute: &Attribute, components: &[ComponentField<'_>]) -> Result<()> {
         let path = attribute.path();
-        if self.is_room_wide && (path.is_ident("interest") || path.is_ident("freshness")) {
+        let is_of_places = ["interest", "freshness", "reckoning"].map(|name| path.is_ident(name));
+        if self.is_room_wide && is_of_places.contains(&true) {
             let message = "what is room-wide has no place: every client of the room has it, \
                            wherever its avatar is";
+            return Err(error(attribute, message));
+        }
+        if self.is_room_wide && path.is_ident("look") {
+            let message = "what is room-wide has no place where viewers could draw it: they list \
+                           it by its components, without a `#[look(...)]`";
             return Err(error(attribute, message));
         }
         if path.is_ident("interest") {
@@ -290,11 +308,91 @@ impl KindOptions {
                     _ => Err(unknown_option(&meta, "`engaged_ms`, `near_m`, `near_ms`, `far_ms`")),
                 }
             })
+        } else if path.is_ident("reckoning") {
+            self.read_reckoning(attribute)
         } else if path.is_ident("look") {
             self.read_look(attribute, components)
         } else {
             Ok(())
         }
+    }
+
+    /// An `Option` of its radii of interest.
+    fn interest(&self) -> TokenStream {
+        self.interest.as_ref().map_or_else(
+            || quote!(::core::option::Option::None),
+            |radii| quote!(::core::option::Option::Some(#radii)),
+        )
+    }
+
+    /// An `Option` of its dead reckoning.
+    fn reckoning(&self) -> TokenStream {
+        self.reckoning.as_ref().map_or_else(
+            || quote!(::core::option::Option::None),
+            |fields| {
+                quote!({
+                    #[allow(unused_mut)]
+                    let mut reckoning = ::ambit::__private::DeadReckoning::default();
+                    #(reckoning.#fields;)*
+                    ::core::option::Option::Some(reckoning)
+                })
+            },
+        )
+    }
+
+    fn read_reckoning(&mut self, attribute: &Attribute) -> Result<()> {
+        const ORDERS: [&str; 4] = ["first", "second", "automatic", "own"];
+        let (mut fields, mut curve, mut ms) = (Vec::new(), None, None);
+        attribute.parse_nested_meta(|meta| {
+            match meta.path.get_ident() {
+                Some(name) if name == "order" => {
+                    let order: Ident = meta.value()?.parse()?;
+                    if !ORDERS.iter().any(|known| order == known) {
+                        let known = "`first`, `second`, `automatic`, `own`";
+                        return Err(meta.error(format!("unknown order; expected one of {known}")));
+                    }
+                    if order == "own" && !self.is_steered {
+                        let message = "`own` is the function `Steer::reckon`, of a kind with \
+                                       `#[kind(steered)]`";
+                        return Err(error(&order, message));
+                    }
+                    let order = capitalised(&order);
+                    fields.push(quote!(order = ::ambit::__private::ReckoningOrder::#order));
+                }
+                Some(name) if name == "tolerance_m" || name == "tolerance_per_m" => {
+                    let value: Expr = meta.value()?.parse()?;
+                    fields.push(quote!(#name = #value));
+                }
+                Some(name) if name == "converge" => {
+                    let shape: Ident = meta.value()?.parse()?;
+                    if shape != "linear" && shape != "cubic" {
+                        let known = "unknown curve; expected one of `linear`, `cubic`";
+                        return Err(meta.error(known));
+                    }
+                    curve = Some(shape);
+                }
+                Some(name) if name == "converge_ms" => ms = Some(meta.value()?.parse::<Expr>()?),
+                _ => {
+                    let known = "`order`, `tolerance_m`, `tolerance_per_m`, `converge`, \
+                                 `converge_ms`";
+                    return Err(unknown_option(&meta, known));
+                }
+            }
+            Ok(())
+        })?;
+        match (curve, ms) {
+            (Some(curve), Some(ms)) => {
+                let curve = capitalised(&curve);
+                fields.push(quote!(convergence = ::ambit::__private::Convergence::#curve(#ms)));
+            }
+            (None, None) => {}
+            _ => {
+                let message = "give both: `converge = cubic, converge_ms = 200`";
+                return Err(error(attribute, message));
+            }
+        }
+        self.reckoning.get_or_insert_default().extend(fields);
+        Ok(())
     }
 
     fn read_interest(&mut self, attribute: &Attribute) -> Result<()> {
@@ -408,10 +506,7 @@ fn declaration(
         let ComponentField { ident, ty, role, .. } = component;
         qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
     });
-    let interest = options.interest.as_ref().map_or_else(
-        || quote!(::core::option::Option::None),
-        |radii| quote!(::core::option::Option::Some(#radii)),
-    );
+    let interest = options.interest();
     let presentation = match (options.is_simulated, options.is_steered) {
         (true, _) => quote!(Simulated),
         (_, true) => quote!(Steered),
@@ -423,6 +518,8 @@ fn declaration(
                 ::core::option::Option::Some(::ambit::steering::functions_of::<#kind>());
         }
     });
+    let reckoning = options.reckoning();
+    let is_projectile = options.is_projectile;
     let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
     let look = options.look.iter().map(|(name, value)| {
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
@@ -485,6 +582,8 @@ fn declaration(
                     interest_radii: #interest,
                     freshness,
                     presentation: ::ambit::__private::PosePresentation::#presentation,
+                    is_projectile: #is_projectile,
+                    reckoning: #reckoning,
                     look,
                 }
             }
@@ -626,4 +725,11 @@ fn view_name(input: &DeriveInput) -> Ident {
 
 fn editor_name(input: &DeriveInput) -> Ident {
     format_ident!("{}Mut", input.ident)
+}
+
+/// `Second` for `second`.
+fn capitalised(name: &Ident) -> Ident {
+    let name_text = name.to_string();
+    let (first, rest) = name_text.split_at(1);
+    Ident::new(&format!("{}{rest}", first.to_ascii_uppercase()), name.span())
 }

@@ -49,7 +49,10 @@ fn expand(
 /// Declares a kind of object by a struct of components; the first one says where its objects are,
 /// unless the kind is `#[kind(room_wide)]`.
 /// The page of the crate `ambit` lists the attributes.
-#[proc_macro_derive(Kind, attributes(kind, look, interest, freshness, audience, pose, component))]
+#[proc_macro_derive(
+    Kind,
+    attributes(kind, look, interest, freshness, reckoning, audience, pose, component)
+)]
 pub fn kind(input: TokenStream) -> TokenStream {
     expand(input, kind::expand, kind::stub)
 }

@@ -6,6 +6,40 @@ use syn::ext::IdentExt as _;
 /// The longest name in a schema (`ambit_proto::schema::MAX_NAME_BYTES`).
 const MAX_NAME_BYTES: usize = 32;
 
+/// The keys without a letter or a digit, but for those from F1 on: as a browser's `KeyboardEvent`
+/// names them, in lower case, and the space bar.
+pub(crate) const KEYS: [&str; 20] = [
+    "space",
+    "arrowleft",
+    "arrowright",
+    "arrowup",
+    "arrowdown",
+    "shift",
+    "control",
+    "alt",
+    "meta",
+    "enter",
+    "escape",
+    "tab",
+    "backspace",
+    "insert",
+    "delete",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+    "capslock",
+];
+/// The last one of the keys from F1 on.
+const FUNCTION_KEYS: u32 = 12;
+
+/// Whether keyboards have a key of this name.
+pub(crate) fn is_key(name: &str) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_function_key = || (1..=FUNCTION_KEYS).any(|number| name == format!("f{number}"));
+    matches!(name.as_bytes(), [byte] if is_plain(byte)) || KEYS.contains(&name) || is_function_key()
+}
+
 /// `WalkTo` as `walk-to`: names that players type.
 pub(crate) fn kebab_case(name: &Ident) -> String {
     split_words(&name.unraw().to_string(), '-')
@@ -70,6 +104,16 @@ mod tests {
         assert_eq!(snake_case(&format_ident!("Npc")), "npc");
         assert_eq!(snake_case(&format_ident!("NPC")), "npc");
         assert_eq!(of_field(&format_ident!("r#type")), "type");
+    }
+
+    #[test]
+    fn a_key_is_a_letter_a_digit_or_known() {
+        for key in ["a", "z", "0", "space", "arrowleft", "f12"] {
+            assert!(is_key(key), "{key}");
+        }
+        for bad in ["", "A", "ab", "Space", "spacebar", "left", "f13", " ", "ä"] {
+            assert!(!is_key(bad), "{bad}");
+        }
     }
 
     #[test]

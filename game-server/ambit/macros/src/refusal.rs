@@ -5,7 +5,8 @@ use syn::{DeriveInput, Ident, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, given_name, require_at_most, require_no_generics, require_unit, variants,
+    checked_name, error, given_name, require_at_most, require_distinct, require_no_generics,
+    require_unit, variants,
 };
 use crate::names;
 
@@ -33,6 +34,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| Ok((variant, read(variant)?)))
         .collect::<Result<Vec<_>>>()?;
+    let named = reasons.iter().filter_map(|(variant, reason)| match reason {
+        Reason::Own { name, .. } => Some((name, variant.ident.span())),
+        Reason::General(_) => None,
+    });
+    require_distinct("refusals", "give one another name with `#[refusal(name = \"...\")]`", named)?;
     let (mut declarations, mut arms) = (Vec::new(), Vec::new());
     for (variant, reason) in reasons {
         let ident = &variant.ident;

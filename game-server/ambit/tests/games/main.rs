@@ -4,6 +4,7 @@ mod avatars;
 mod controls;
 mod extremes;
 mod macro_made;
+mod offered;
 mod parameters;
 mod poses;
 mod room_wide;

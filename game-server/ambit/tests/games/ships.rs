@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::f32::consts::PI;
 
+use ambit::contact::first_contact;
+use ambit::message::TypedKind as _;
 use ambit::prelude::*;
+use ambit::statics::Obstacle;
 use ambit::test::{Line, TestRoom};
 
 const TOP_SPEED: f32 = 20.0;
@@ -12,6 +15,9 @@ const RANGE_M: f32 = 100.0;
 const RADIUS_M: f32 = 1.5;
 /// 200 m, and all that is not behind.
 const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0);
+const WALL: ObstacleLook = ObstacleLook::new('#', 0x60_7080);
+/// The height of a ship that does not fly: below the ground.
+const WAITING_Z: f32 = -2.0;
 
 #[derive(Clone, Copy, Controls)]
 enum Key {
@@ -25,9 +31,8 @@ enum Key {
     #[key("w", "s", "arrowup", "arrowdown")]
     #[control(axis)]
     Throttle,
-    /// Fire a missile.
+    /// Fire missiles.
     #[key("space")]
-    #[control(tapped)]
     Fire,
 }
 
@@ -46,11 +51,29 @@ impl Steer for Ship {
     type SteeredBy = Key;
 
     fn steer(ship: &mut Movement, held: Held<Key>, terrain: Terrain<'_>, dt: f32) {
+        if ship.at.z <= WAITING_Z {
+            return ship.set_speed(0.0);
+        }
         let push = held.axis(Key::Throttle) - 0.2;
         let speed = (ship.speed() + push * 15.0 * dt).clamp(0.0, TOP_SPEED);
         ship.yaw += held.between(Key::TurnLeft, Key::TurnRight) * 2.5 * dt;
-        ship.at = terrain.nearest_on_map(along(ship.at, ship.yaw, speed * dt));
-        ship.set_speed(speed);
+        let to = terrain.end_on_map(ship.at, along(ship.at, ship.yaw, speed * dt));
+        let way = ship.at.ground_distance(to);
+        let free = terrain.statics.sweep(ship.at, to, RADIUS_M).min(way);
+        ship.at = terrain.nearest_on_map(along(ship.at, ship.yaw, free));
+        ship.set_speed(if free < way { 0.0 } else { speed });
+    }
+
+    /// Its player's client draws them at once.
+    fn shots() -> Option<Shots<Key>> {
+        Some(Shots {
+            kind: Missile::NAME,
+            by: Key::Fire,
+            reload: 500.millis(),
+            speed_m_per_s: MISSILE_SPEED,
+            nose_m: 2.0,
+            range_m: RANGE_M,
+        })
     }
 }
 
@@ -85,28 +108,50 @@ enum Timer {
 #[declare(kinds(Ship, Missile, Score), events(Fired), sounds(Bang))]
 #[declare(timer = Timer, controls = Key)]
 struct Ships {
-    movements: BTreeMap<PlayerId, Movement>,
-    /// Missiles in flight, and who fired them.
-    missiles: BTreeMap<Id<Missile>, PlayerId>,
+    crafts: BTreeMap<PlayerId, Craft>,
+    missiles: BTreeMap<Id<Missile>, Shot>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Craft {
+    movement: Movement,
+    /// When it can fire again.
+    ready_at: GameTime,
+}
+
+/// A missile in flight.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Shot {
+    by: PlayerId,
+    /// How old the picture was that its player aimed at.
+    behind: Duration,
 }
 
 impl Game for Ships {
     const INFO: GameInfo = GameInfo::new("ships", "Fly and shoot.");
-    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x20_3850);
+    const SCENERY: Scenery =
+        Scenery::new().camera(Camera::Above).ground(0x20_3850).obstacles(&[WALL]);
+    const LAG_COMPENSATION: Duration = Duration::from_millis(200);
     type Avatar = Ship;
     no_commands!();
     type Refusal = NoRefusal;
+
+    fn start(&mut self, world: &mut World<Self>) {
+        let wall = Obstacle::on_ground(180.0, 100.0, 1.0, 20.0, 4.0);
+        world.statics_mut().add(wall.with_look(WALL));
+    }
 
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Ship> {
         let name: Text<24> = newcomer.name.into();
         world.spawn_row(newcomer.id, Score { name: name.clone(), points: 0.into() });
         let at = Position::on_ground(20.0 + 30.0 * newcomer.id.0 as f32, 100.0);
-        self.movements.insert(newcomer.id, Movement::at_rest(at, 0.0));
+        let craft = Craft { movement: Movement::at_rest(at, 0.0), ready_at: world.now() };
+        self.crafts.insert(newcomer.id, craft);
         world.spawn(Ship { pose: YawPose::at(at), name })
     }
 
     fn leave(&mut self, _: &mut World<Self>, player: Player<'_, Self>) {
-        self.movements.remove(&player.id());
+        self.crafts.remove(&player.id());
     }
 
     fn step(&mut self, world: &mut World<Self>, _: Duration) {
@@ -114,11 +159,11 @@ impl Game for Ships {
         let players: Vec<PlayerId> = world.players().map(Player::id).collect();
         for player in players {
             let Some(ship) = world.player(player).map(Player::avatar) else { continue };
-            let Some(movement) = self.movements.get_mut(&player) else { continue };
-            world.steer(ship, movement, world.held(player));
-            let Movement { at, yaw, .. } = *movement;
-            if world.just_pressed(player, Key::Fire) {
-                self.fire(world, player, ship, at, yaw);
+            let Some(craft) = self.crafts.get_mut(&player) else { continue };
+            let held = world.held(player);
+            world.steer(ship, &mut craft.movement, held);
+            if held.is_down(Key::Fire) {
+                self.fire(world, player, ship);
             }
         }
     }
@@ -139,36 +184,43 @@ impl Game for Ships {
 
 impl Ships {
     /// A missile flies straight on: its path is known when it is fired, and sent once.
-    fn fire(
-        &mut self,
-        world: &mut World<Self>,
-        player: PlayerId,
-        ship: Id<Ship>,
-        at: Position,
-        yaw: f32,
-    ) {
-        let nose = world.end_on_map(at, along(at, yaw, 2.0));
-        let end = world.end_on_map(at, along(nose, yaw, RANGE_M));
+    fn fire(&mut self, world: &mut World<Self>, player: PlayerId, ship: Id<Ship>) {
+        let now = world.now();
+        let Some((rule, craft)) = Ship::shots().zip(self.crafts.get_mut(&player)) else { return };
+        if now < craft.ready_at {
+            return;
+        }
+        craft.ready_at = now + rule.reload;
+        let Some((nose, end)) = rule.way(&craft.movement, world.terrain()) else { return };
         let missile = world.spawn(Missile { path: Path::at(nose) });
         if let Some(mut editor) = world.edit(missile) {
-            let arrival = editor.path().walk_to(end, MISSILE_SPEED);
+            let arrival = editor.path().walk_to(end, rule.speed_m_per_s);
             world.at(arrival, Timer::Vanish(missile));
         }
-        self.missiles.insert(missile, player);
+        let behind = now.since(world.shown_to(player));
+        self.missiles.insert(missile, Shot { by: player, behind });
         world.emit(Fired { ship }).heard::<Bang>(150.0);
     }
 
+    /// A missile hits what it hits on the screen of whoever fired it.
     fn find_hits(&mut self, world: &mut World<Self>) {
+        let span = (world.previous_now(), world.now());
+        let reach_m = MISSILE_SPEED * span.1.since(span.0).as_secs_f32() + RADIUS_M;
         let mut near: Vec<Id<Ship>> = Vec::new();
-        let missiles: Vec<_> = self.missiles.iter().map(|(&id, &by)| (id, by)).collect();
-        for (missile, by) in missiles {
+        for (missile, shot) in self.missiles.clone() {
             let Some(at) = world.position(missile) else { continue };
-            world.find_within(at, RADIUS_M + 1.5, &mut near);
-            let owner = |ship: &Id<Ship>| world.owner(*ship).filter(|owner| *owner != by);
-            let Some(target) = near.iter().find_map(owner) else { continue };
+            let seen = world.as_seen_by(shot.by, span.1.saturating_sub(shot.behind));
+            seen.find_within(at, reach_m, &mut near);
+            let contact = |ship: &Id<Ship>| {
+                let target = world.owner(*ship).filter(|owner| *owner != shot.by)?;
+                let (one, other) = (world.motion(missile)?, seen.motion(*ship)?);
+                Some((first_contact(one, other, span, RADIUS_M)?, target))
+            };
+            let first = near.iter().filter_map(contact).min_by_key(|(time, _)| *time);
+            let Some((time, target)) = first else { continue };
             self.missiles.remove(&missile);
-            world.despawn(missile);
-            if let Some(mut score) = world.edit_row::<Score>(by) {
+            world.despawn_at(missile, time);
+            if let Some(mut score) = world.edit_row::<Score>(shot.by) {
                 score.points().add(2);
             }
             if let Some(mut score) = world.edit_row::<Score>(target) {
@@ -190,6 +242,8 @@ fn a_shot_scores_and_who_looks_away_hears_it() {
     // Both look to the east, and bob is before ann.
     let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
     room.hold(ann, [Key::Fire]);
+    room.run(200.millis());
+    room.hold(ann, []);
     room.run(2.secs());
     let points = |client| {
         let row = room.world().row::<Score>(room.player(client)).expect("a row");
@@ -213,6 +267,25 @@ fn a_lever_that_is_half_way_pushes_half_as_much() {
     let speed = room.world().get(ship).expect("it is there").pose().speed();
     // 15 m/s^2 times 0.5 - 0.2, for about 2 s, on the grid of speeds.
     assert!((7.0..10.0).contains(&speed), "{speed}");
+}
+
+#[test]
+fn a_wall_stops_a_ship_and_one_that_waits_does_not_move() {
+    let mut room = TestRoom::<Ships>::new();
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    let waiting = room.player(bob);
+    room.edit(|_, game| {
+        game.crafts.get_mut(&waiting).expect("he has a ship").movement.at.z = WAITING_Z;
+    });
+    let before = room.avatar(bob).expect("he is in the game").position;
+    for client in [ann, bob] {
+        room.set_axis(client, Key::Throttle, 1.0);
+    }
+    room.run(15.secs());
+    let at = room.avatar(ann).expect("she is in the game").position;
+    assert!((at.x - (179.0 - RADIUS_M)).abs() < 0.1, "before the wall: {at:?}");
+    let after = room.avatar(bob).expect("he is in the game").position;
+    assert_eq!((after.x, after.y), (before.x, before.y));
 }
 
 #[test]

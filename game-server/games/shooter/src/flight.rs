@@ -10,7 +10,7 @@ use ambit::prelude::*;
 use ambit::statics::Obstacle;
 
 use crate::{ASTEROID, Bang, Boom, Fired, Hit, Missile, Ship, ShooterTimer, TABLES, WALL};
-use crate::{Craft, Shooter, ShooterWorld, Shot};
+use crate::{Craft, Shooter, ShooterWorld, Shot, ShotTiming};
 
 /// The height of walls and asteroids: nothing flies over them.
 const HEIGHT_M: f32 = 4.0;
@@ -84,12 +84,8 @@ impl Shooter {
             .edit(missile)
             .map_or(now, |mut missile| missile.path().walk_to(end, rule.speed_m_per_s));
         world.at(arrival, ShooterTimer::Vanish(missile));
-        let player = craft.player.filter(|_| self.rewind > 0);
-        let behind = player.map_or(Duration::ZERO, |player| {
-            let present = now.saturating_sub(world.local_lag());
-            let rewind = Duration::from_millis(self.rewind);
-            now.since(world.shown_to(player).max(present.saturating_sub(rewind)))
-        });
+        let player = craft.player.filter(|_| self.shot_timing == ShotTiming::Rewound);
+        let behind = player.map_or(Duration::ZERO, |player| now.since(world.shown_to(player)));
         self.missiles.insert(missile, Shot { by: ship, player, behind });
         world.emit(Fired { ship }).heard::<Bang>(TABLES.missile.heard_m);
     }
@@ -158,7 +154,9 @@ impl Shooter {
         }
         world.after(Duration::from_secs_f32(TABLES.ship.shield_s), ShooterTimer::Unshield(target));
         let by_ship = Some(by).filter(|&by| world.contains(by));
-        world.emit(Hit { target, by: by_ship, at }).heard::<Boom>(TABLES.missile.heard_m).at(time);
+        let seed = world.rng().u16(..);
+        let hit = Hit { target, by: by_ship, at, seed };
+        world.emit(hit).heard::<Boom>(TABLES.missile.heard_m).at(time);
         self.score_hit(world, by, target);
     }
 }

@@ -16,6 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use ambit::prelude::*;
+use ambit::schema::{ReckoningOrder, Schema};
 
 use ambit_shooter_kinds::tables::TABLES;
 
@@ -62,13 +63,42 @@ pub struct ShooterSettings {
     /// pilots of the server fly until there are so many ships
     #[parameter(default = 4, range = 0..=20)]
     ships: usize,
-    /// how old the picture may be that decides what a shot hits, in milliseconds; 0: what is there
-    /// when the shot is
-    #[parameter(default = 200, range = 0..=200)]
-    rewind: u64,
+    /// how shots and ships of different times meet
+    #[parameter(default = "rewound")]
+    shots: ShotTiming,
+    /// how ships are drawn until the next pose of theirs comes
+    #[parameter(default = "second")]
+    order: ShipOrder,
+    /// how far off that may be beside a ship, in centimetres; the farther away, the more
+    #[parameter(default = 10, range = 0..=100)]
+    tolerance: u16,
     /// asteroids, which stop ships and missiles
     #[parameter(default = 8, range = 0..=100)]
     asteroids: u32,
+}
+
+/// Players see their own ships ahead of those of others: what decides whether a shot hits?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
+pub enum ShotTiming {
+    /// what is there; shots are drawn in the time of whoever is near, so both meet on all screens
+    Filtered,
+    /// the picture of whoever fired, at most 200 ms old
+    #[default]
+    Rewound,
+    /// what is there; shots are drawn in the own time, so players have to aim ahead
+    Plain,
+}
+
+/// What goes on after the newest pose of a ship: its speed, or the change of its speed and heading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
+pub enum ShipOrder {
+    /// the ship flies straight on
+    First,
+    /// it turns on, too
+    #[default]
+    Second,
+    /// it turns on as long as it does so steadily
+    Automatic,
 }
 
 /// The look of asteroids. They stop ships and missiles.
@@ -116,8 +146,10 @@ pub struct Shooter {
     teams: u8,
     ships: usize,
     asteroids: u32,
-    /// In milliseconds.
-    rewind: u64,
+    shot_timing: ShotTiming,
+    order: ShipOrder,
+    /// In centimetres.
+    tolerance: u16,
     crafts: BTreeMap<Id<Ship>, Craft>,
     missiles: BTreeMap<Id<Missile>, Shot>,
     /// The round that is played; 0 as long as there are less than two ships.
@@ -300,11 +332,27 @@ impl Game for Shooter {
     type Refusal = NoRefusal;
 
     fn configure(&mut self, settings: ShooterSettings) -> Result<(), BadParameter> {
-        let ShooterSettings { goal, minutes, rounds, teams, ships, asteroids, rewind } = settings;
+        let ShooterSettings { goal, minutes, rounds, teams, ships, .. } = settings;
+        let ShooterSettings { asteroids, shots, order, tolerance, .. } = settings;
         (self.goal, self.minutes, self.rounds) = (goal, minutes, rounds);
         (self.teams, self.ships, self.asteroids) = (teams, ships, asteroids);
-        self.rewind = rewind;
+        (self.shot_timing, self.order, self.tolerance) = (shots, order, tolerance);
         Ok(())
+    }
+
+    fn schema(&self, schema: &mut Schema) {
+        if let Some(missile) = schema.kinds.get_mut(1) {
+            missile.is_projectile = self.shot_timing == ShotTiming::Filtered;
+        }
+        let ships = schema.kinds.first_mut().and_then(|kind| kind.reckoning.as_mut());
+        if let Some(reckoning) = ships {
+            reckoning.tolerance_m = f32::from(self.tolerance) / 100.0;
+            reckoning.order = match self.order {
+                ShipOrder::First => ReckoningOrder::First,
+                ShipOrder::Second => ReckoningOrder::Second,
+                ShipOrder::Automatic => ReckoningOrder::Automatic,
+            };
+        }
     }
 
     fn planned_objects(&self) -> u64 {

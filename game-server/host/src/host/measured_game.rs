@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::schema::Schema;
+use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_room::logic::game::{Game, GameCommand, Refusal};
 use ambit_room::logic::gate::Gate;
@@ -102,6 +102,10 @@ impl Game for MeasuredGame {
 
     fn lag_compensation(&self) -> Duration {
         self.game.lag_compensation()
+    }
+
+    fn predictors(&self) -> Predictors {
+        self.game.predictors()
     }
 
     fn start(&mut self, world: &mut World) {

@@ -214,7 +214,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 pub use ambit_proto::message::GameCommand;
-use ambit_proto::schema::Schema;
+use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::space::Position;
 
 use super::gate::Gate;
@@ -242,6 +242,11 @@ pub trait Game: Send {
     /// ([`World::past_position`], [`World::shown_to`]); zero for not at all.
     fn lag_compensation(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// The functions by which clients extrapolate kinds of this game, too.
+    fn predictors(&self) -> Predictors {
+        Predictors::default()
     }
 
     /// Starts the room: creates the obstacles and objects of the world. Called once, at the first

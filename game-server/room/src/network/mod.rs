@@ -33,7 +33,7 @@ use ambit_proto::cell::Grid;
 use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
 use ambit_proto::message::{EffectTime, Notice, RefusalReason};
 use ambit_proto::pose::PoseCoding;
-use ambit_proto::schema::{InterestRadii, Schema};
+use ambit_proto::schema::{InterestRadii, Predictors, Schema};
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 
@@ -119,7 +119,7 @@ impl Visibility for GameVisibility<'_> {
 
 impl Network {
     /// A network without clients, for a world without objects.
-    pub fn new(config: &RoomConfig, schema: Schema) -> Self {
+    pub fn new(config: &RoomConfig, schema: Schema, predictors: &Predictors) -> Self {
         let grid = config.grid();
         let (classes, areas) = interest_classes(config, &schema);
         Network {
@@ -134,7 +134,7 @@ impl Network {
             coding: config.coding,
             load_level: LoadLevel::NONE,
             confirm_until: None,
-            shared_state: SharedTickState::new(config, schema),
+            shared_state: SharedTickState::new(config, schema, predictors),
             changes: Vec::new(),
             sounds: Vec::new(),
             buffers: SendBuffers::default(),

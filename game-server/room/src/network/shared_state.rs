@@ -6,20 +6,21 @@
 
 use std::time::Duration;
 
-use ambit_proto::pose::{Level, PoseCoding, PoseFormat, Turning};
-use ambit_proto::schema::Schema;
+use ambit_proto::pose::{Extrapolation, Level, PoseCoding, PoseFormat, Turning};
+use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::time::GameTime;
 use bytes::{Bytes, BytesMut};
 
 use super::load_level::LoadLevel;
-use super::replication::coded_poses::{CodedPoseCache, PoseSource};
+use super::replication::coded_poses::CodedPoseCache;
 use super::replication::freshness::FreshnessRates;
 use super::replication::object_slots::{DueRecord, SentRecord};
 use super::replication::pose_section::SectionBuffers;
+use super::replication::pose_source::PoseSource;
 use super::replication::pose_table::PoseTable;
 use super::replication::records::RecordCache;
 use super::replication::viewer_poses::{PoseCandidate, PoseContext};
-use crate::config::RoomConfig;
+use crate::config::{Quorum, RoomConfig};
 use crate::logic::world::World;
 use crate::stats::RoomStats;
 
@@ -43,9 +44,13 @@ pub struct SharedTickState {
     pub records: RecordCache,
     /// The local lag.
     pub delay: Duration,
+    /// When poses leave.
+    pub quorum: Quorum,
     tick_hz: u64,
     /// By kind; a placeholder for a kind without poses.
     formats: Vec<PoseFormat>,
+    /// By kind: how poses are extrapolated, if the kind says so.
+    reckoned: Vec<Option<Extrapolation>>,
     /// By kind.
     rates: Vec<FreshnessRates>,
     /// Whether any kind turns freely: such poses gain most from the fine level.
@@ -97,7 +102,7 @@ pub struct TickContext<'t> {
 
 impl SharedTickState {
     /// The state of a room without clients.
-    pub fn new(config: &RoomConfig, schema: Schema) -> Self {
+    pub fn new(config: &RoomConfig, schema: Schema, predictors: &Predictors) -> Self {
         const NONE: PoseFormat = PoseFormat { per_metre: 1, turn: Turning::Fixed, motion: None };
         let formats: Vec<_> =
             schema.kinds.iter().map(|kind| kind.pose_format().copied().unwrap_or(NONE)).collect();
@@ -106,10 +111,12 @@ impl SharedTickState {
             coded_poses: CodedPoseCache::default(),
             records: RecordCache::default(),
             delay: config.delay,
+            quorum: config.quorum,
             tick_hz: config.tick_hz.into(),
             has_free_turning: formats
                 .iter()
                 .any(|format| matches!(format.turn, Turning::Free { .. })),
+            reckoned: schema.kinds.iter().map(|kind| kind.extrapolation(predictors)).collect(),
             rates: FreshnessRates::of_schema(&schema),
             formats,
             schema,
@@ -145,6 +152,7 @@ impl SharedTickState {
         let source = PoseSource {
             table: &self.pose_table,
             formats: &self.formats,
+            reckoned: &self.reckoned,
             stamp,
             tick_hz: self.tick_hz,
         };

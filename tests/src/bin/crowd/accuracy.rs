@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::ambit_room::{CrowdRun, Motion, map_edge_m, walked_by_server};
+use crate::ambit_room::{CrowdRun, Motion, NEAR_ONLY, map_edge_m, walked_by_server};
 use crate::pinned_process::{ScratchFolder, WAIT_LIMIT};
 
 /// A small room: accuracy does not depend on the number of clients.
@@ -41,6 +41,8 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     let (trace, shown) = (scratch.0.join("trace"), scratch.0.join("shown"));
     let edge = map_edge_m(motion, CLIENTS);
     let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
+    let near = NEAR_ONLY.map(|(key, value)| (key, value.to_owned()));
+    let room = [&near[..], &room].concat();
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let run = CrowdRun::start(
         &scratch.0,

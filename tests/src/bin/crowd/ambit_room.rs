@@ -21,6 +21,10 @@ use crate::pinned_process::{
 use crate::table::{IdleRoom, Quantiles, Row, ServerCost};
 
 pub(crate) const TICK_HZ: u32 = 20;
+/// Of the ships.
+const SHIPS_HZ: u32 = 60;
+/// Avatars see the 3 x 3 cells around them.
+pub(crate) const NEAR_ONLY: [(&str, &str); 3] = [("inner", "1"), ("outer", "1"), ("margin", "0")];
 
 /// Edge of the map in metres, by the number of avatars. Other numbers get the density of the last
 /// entry.
@@ -69,6 +73,19 @@ pub(crate) fn measure_dense(window: Duration) -> anyhow::Result<Row> {
     Ok(Row { label: "ambit, steered, all on 30 x 30 m".to_owned(), ..row })
 }
 
+/// Ships of `shooter` that bots fly and fire, 60 ticks a second, on a map of 1 km: what a player
+/// steers is predicted, and each ship has its sight.
+pub(crate) fn measure_ships(count: u32, window: Duration) -> anyhow::Result<Row> {
+    let scratch = ScratchFolder::new()?;
+    let room = [("tick", SHIPS_HZ.to_string()), ("size", "1000x1000".to_owned())];
+    let more = [("ships", "0".to_owned()), ("goal", "999".to_owned())];
+    let bots = ["--game", "shooter", "--profile", "shooter", "--full", "20"].map(String::from);
+    let run = CrowdRun::start(&scratch.0, count, window, &[&room[..], &more].concat(), &bots, &[])?;
+    let row = measure_run(&run, "ambit, ships at 60 Hz", count, SHIPS_HZ, window)?;
+    eprintln!("{}", run.callbacks()?);
+    Ok(row)
+}
+
 fn measure_on(
     edge: f64,
     count: u32,
@@ -82,10 +99,22 @@ fn measure_on(
         &scratch.0,
         count,
         window,
-        &room,
+        &[&NEAR_ONLY.map(|(key, value)| (key, value.to_owned()))[..], &room].concat(),
         &[walked_by_server(), vec!["--full".into(), full.min(count).to_string()]].concat(),
         &[],
     )?;
+    let row = measure_run(&run, &format!("ambit, {motion}"), count, TICK_HZ, window)?;
+    let steered = motion == Motion::Steered;
+    Ok(Row { updates_per_s: row.updates_per_s.filter(|_| steered), ..row })
+}
+
+fn measure_run(
+    run: &CrowdRun,
+    label: &str,
+    count: u32,
+    tick_hz: u32,
+    window: Duration,
+) -> anyhow::Result<Row> {
     run.bots.wait_for_line("measuring", WAIT_LIMIT + Duration::from_millis(20) * count)?;
     let before = run.metrics()?;
     let (of_server, of_bots) = pinned_process::measure_cpu(&run.server, &run.bots, window)?;
@@ -101,9 +130,9 @@ fn measure_on(
         });
         if made > 0.0 { used / made } else { 0.0 }
     });
-    let ticks_per_s = f64::from(TICK_HZ) - skipped / window.as_secs_f64();
+    let ticks_per_s = f64::from(tick_hz) - skipped / window.as_secs_f64();
     Ok(Row {
-        label: format!("ambit, {motion}"),
+        label: label.to_owned(),
         count,
         server: ServerCost::new(of_server, rss_mib, count, ticks_per_s),
         bytes_per_s: figure("bytes_down_per_s"),
@@ -111,7 +140,7 @@ fn measure_on(
         datagrams_up_per_s: figure("datagrams_up_per_s"),
         work_ms: Some(after.quantiles("ambit_recent_tick_work_seconds")),
         late_ms: Some(after.quantiles("ambit_recent_tick_lateness_seconds")),
-        updates_per_s: (motion == Motion::Steered).then(|| figure("updates_per_s")),
+        updates_per_s: Some(figure("updates_per_s")),
         in_sight: Some(figure("in_sight") - 1.0),
         age_ms: found["age_ms_p50"].as_u64().zip(found["age_ms_p99"].as_u64()),
         full_clients: found["whole"].as_u64(),
@@ -127,7 +156,11 @@ fn measure_on(
 pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleRoom> {
     let scratch = ScratchFolder::new()?;
     let edge = map_edge_m(Motion::Waypoints, count);
+    let [inner, outer, margin] = NEAR_ONLY.map(|(key, value)| (key, value.to_owned()));
     let room = [
+        inner,
+        outer,
+        margin,
         ("size", format!("{edge:.1}x{edge:.1}")),
         ("obstacles", "0".to_owned()),
         ("npcs", "0".to_owned()),
@@ -193,10 +226,7 @@ impl CrowdRun {
         ]);
         arguments.extend(["--seconds".into(), window.as_secs().to_string()]);
         arguments.extend(["--settle".into(), SETTLE_TIME.as_secs().to_string()]);
-        let fixed = ["inner=1", "outer=1", "margin=0"].map(String::from);
-        for parameter in
-            fixed.into_iter().chain(room.iter().map(|(key, value)| format!("{key}={value}")))
-        {
+        for parameter in room.iter().map(|(key, value)| format!("{key}={value}")) {
             arguments.extend(["--param".into(), parameter]);
         }
         arguments.extend_from_slice(bots);
@@ -207,6 +237,13 @@ impl CrowdRun {
     /// Reads the result line of the bots.
     pub(crate) fn read_result(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.bots.wait_for_line("{", WAIT_LIMIT)?)?)
+    }
+
+    /// What the functions of the game have taken so far.
+    fn callbacks(&self) -> anyhow::Result<String> {
+        let Metrics(text) = self.metrics()?;
+        let of_game = text.lines().filter(|line| line.starts_with("ambit_game_"));
+        Ok(of_game.collect::<Vec<_>>().join("\n"))
     }
 
     fn metrics(&self) -> anyhow::Result<Metrics> {

@@ -51,6 +51,10 @@ struct Args {
     #[arg(long)]
     quick: bool,
 
+    /// Only ships of `shooter`, 60 ticks a second, for each number of clients.
+    #[arg(long)]
+    ships: bool,
+
     /// Bots that decode everything; the others leave poses undecoded. By default all up to 250,
     /// then 50.
     #[arg(long, value_name = "N")]
@@ -104,6 +108,16 @@ fn bench(args: &Args) -> anyhow::Result<()> {
             run_reported(&format!("floor, {count} clients"), || floor::measure(count, window));
         let floor_us = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
         rows.extend(floor.ok());
+        if args.ships {
+            let run = run_reported(&format!("ships, {count} clients"), || {
+                ambit_room::measure_ships(count, window)
+            });
+            rows.extend(run.ok().map(|run| Row {
+                ratio: floor_us.map(|floor_us| run.server.us_per_client_tick / floor_us),
+                ..run
+            }));
+            continue;
+        }
         for motion in motions(args.walk) {
             let full = args.full.unwrap_or(if count <= 250 { count } else { 50 });
             let run = run_reported(&format!("{motion}, {count} clients"), || {
@@ -119,6 +133,10 @@ fn bench(args: &Args) -> anyhow::Result<()> {
         if counts.is_empty() && holds && !args.quick {
             counts.push_back(count + COUNT_STEP);
         }
+    }
+    if args.ships {
+        std::io::stdout().write_all(table::table_of(&rows).as_bytes())?;
+        return Ok(());
     }
     if !args.quick && args.walk != Walk::Waypoints {
         rows.extend(run_reported("600 in one spot", || ambit_room::measure_dense(window)).ok());

@@ -98,16 +98,7 @@ pub(crate) fn render(
 ) -> String {
     let mut text = String::from("# What a crowd costs\n\n");
     push_formatted(&mut text, format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()));
-    text.push_str(
-        "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s \
-         | work ms p50, p99, max | late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz \
-         | age ms p50, p99 | full | in, errors | clients' cores | shared |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- \
-         | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for row in rows {
-        push_formatted(&mut text, format_args!("{}\n", format_row(row)));
-    }
+    text.push_str(&table_of(rows));
     text.push_str(
         "\nWhat clients show, compared with the server's trace \
          (100 clients, of which 10 log what they\nshow 20 times a second):\n\n",
@@ -136,6 +127,21 @@ pub(crate) fn render(
                  {bytes_up_per_s:.0} bytes/s from each, {cores:.3} cores.\n"
             ),
         );
+    }
+    text
+}
+
+/// The rows with their heading.
+pub(crate) fn table_of(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s \
+         | work ms p50, p99, max | late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz \
+         | age ms p50, p99 | full | in, errors | clients' cores | shared |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- \
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for row in rows {
+        push_formatted(&mut text, format_args!("{}\n", format_row(row)));
     }
     text
 }

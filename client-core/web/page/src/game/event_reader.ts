@@ -91,6 +91,8 @@ export class EventReader {
       const value = event[name];
       if (type === "position" && isPlace(value)) {
         this.#markers.pulse(now, value.x, value.y, value.z ?? 0);
+        const seed = event["seed"];
+        if (typeof seed === "number") this.#markers.burst(now, value.x, value.y, seed);
       } else if (type === "object" && typeof value === "number") {
         const index = frame.indexOf(value);
         if (index < 0) continue;

@@ -1,4 +1,4 @@
-//! Looks that name what does not exist, or another type.
+//! Looks that name what does not exist, or another type, and of what has no place.
 use ambit::prelude::*;
 
 #[derive(Kind)]
@@ -17,6 +17,13 @@ struct Tree {
 #[look(bar = name, label = name)]
 struct Walker {
     path: Path,
+    name: Text<24>,
+}
+
+#[derive(Kind)]
+#[kind(room_wide)]
+#[look(glyph = '=')]
+struct Score {
     name: Text<24>,
 }
 

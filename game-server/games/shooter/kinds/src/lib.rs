@@ -18,6 +18,9 @@ pub const STEERING: Steering =
 /// A ship of a player or a pilot.
 #[derive(Kind)]
 #[kind(steered)]
+// Others turn on while they turn; a tenth of a metre is less than one sees at this distance.
+#[reckoning(order = second, tolerance_m = 0.1, tolerance_per_m = 0.003)]
+#[reckoning(converge = cubic, converge_ms = 150)]
 #[look(glyph = 'A', shape = arrow, colour = 0x60_c0ff, size = 3.0, label = name)]
 pub struct Ship {
     /// It flies where its nose points. Fine enough for a client to fly on from it.
@@ -30,6 +33,7 @@ pub struct Ship {
 
 /// A missile flies straight on, at a constant speed.
 #[derive(Kind)]
+#[kind(projectile)]
 #[look(glyph = '*', shape = disc, colour = 0xff_c040, size = 0.7)]
 pub struct Missile {
     /// To where it ends, unless it hits.
@@ -85,6 +89,8 @@ pub struct Hit {
     pub by: Option<Id<Ship>>,
     /// Where.
     pub at: Position,
+    /// Of the particles, which are the same on all screens ([`ambit::SeededNumbers`]).
+    pub seed: u16,
 }
 
 /// A shot that is heard and not seen.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ambit_proto::axes::AxisKind;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::pose::{self, Pose, PoseFormat};
+use ambit_proto::pose::{self, Extrapolation, Pose, PoseFormat};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl PastPoses {
             (Some(only), None) | (None, Some(only)) => Some(only.pose),
             (Some(from), Some(to)) => {
                 let (from, to) = ((to.since.max(from.at), &from.pose), (to.at, &to.pose));
-                Some(pose::interpolate(format, from, to, t))
+                Some(pose::interpolate(format, Extrapolation::First, from, to, t))
             }
         }
     }

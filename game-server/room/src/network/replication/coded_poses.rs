@@ -11,10 +11,11 @@
 //! Bound: [`WAYS`] baselines for each pose; one more replaces an older one, which is then computed
 //! again if needed. Cost: an array look-up; below 200 ns where the pose is computed.
 
-use ambit_proto::pose::{self, CodedPose, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, CodedPose, Extrapolation, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
-use super::pose_table::PoseTable;
+use super::pose_source::PoseSource;
+use super::reckoning::ReckoningCache;
 
 /// Baselines of one pose in one tick. Clients acknowledge within a few ticks of each other; under a
 /// tight budget, the baselines of far objects are older.
@@ -27,6 +28,8 @@ pub struct CodedPoseCache {
     entries: Vec<CachedPose>,
     encoded: u64,
     lookups: u64,
+    /// Of kinds that declare how they are extrapolated.
+    pub reckoned: ReckoningCache,
 }
 
 /// One pose coded against one baseline.
@@ -39,18 +42,6 @@ struct CachedPose {
     /// steps of the heading.
     error: u16,
     coded: CodedPose,
-}
-
-/// The input of the coder at one tick.
-#[derive(Clone, Copy, Debug)]
-pub struct PoseSource<'b> {
-    /// The recent poses of all objects.
-    pub table: &'b PoseTable,
-    /// By kind; a placeholder for a kind without poses.
-    pub formats: &'b [PoseFormat],
-    /// Stamp of this tick.
-    pub stamp: GameTime,
-    pub tick_hz: u64,
 }
 
 /// Index of a coded pose, valid for this tick.
@@ -148,11 +139,6 @@ impl CodedPoseCache {
 }
 
 impl PoseSource<'_> {
-    /// The grid of the poses of `slot`.
-    pub fn format(&self, slot: u32) -> &PoseFormat {
-        &self.formats[usize::from(self.table.kind(slot))]
-    }
-
     fn error_against(&self, slot: u32, baseline: (GameTime, &Pose)) -> u16 {
         extrapolation_error(*self.format(slot), baseline, self.stamp, self.table.latest(slot))
     }
@@ -176,7 +162,7 @@ fn extrapolation_error(
         // unchanged pose counts as extrapolated.
         return if baseline.1 == pose { 0 } else { u16::MAX };
     };
-    let shown = pose::extrapolate(&format, baseline, None, now);
+    let shown = pose::extrapolate(&format, Extrapolation::First, baseline, &[], now);
     if shown.flag != pose.flag || (shown.speed == 0) != (pose.speed == 0) {
         return u16::MAX;
     }
@@ -190,6 +176,7 @@ fn extrapolation_error(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::replication::pose_table::PoseTable;
 
     const YAW: PoseFormat =
         PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
@@ -199,7 +186,13 @@ mod tests {
         let mut table = PoseTable::default();
         table.insert(1, 0, at(0), pose(0), [0.0; 2]);
         (1..40).for_each(|tick| table.update(1, at(tick), pose(tick), [0.0; 2]));
-        let source = PoseSource { table: &table, formats: &[YAW], stamp: at(39), tick_hz: 20 };
+        let source = PoseSource {
+            table: &table,
+            formats: &[YAW],
+            reckoned: &[],
+            stamp: at(39),
+            tick_hz: 20,
+        };
         let mut cache = CodedPoseCache::default();
         for _ in 0..2 {
             for baseline in (10..39).rev() {

@@ -11,7 +11,7 @@
 //! by a factor of four before near ones exceed theirs, and those by a factor of four before the
 //! engaged ones do.
 
-use ambit_proto::schema::{Freshness, ObjectKind, PosePresentation, Schema};
+use ambit_proto::schema::{ObjectKind, PosePresentation, Schema};
 
 /// How important an object is to a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,11 +41,19 @@ pub struct FreshnessRates {
     target_ms: [u32; 3],
     /// Whether clients extrapolate by their own physics, which the host does not reproduce.
     pub simulated: bool,
+    /// The tolerance beside an object that the player does not own, in units of the position grid.
+    tolerance: f32,
+    /// How much each metre beyond `tolerant_from_m` adds.
+    tolerance_per_m: f32,
+    tolerant_from_m: f32,
+    max_tolerance: f32,
 }
 
 impl FreshnessRates {
     /// The rates of one kind.
-    pub fn of(freshness: &Freshness, sync: PosePresentation) -> Self {
+    pub fn of(kind: &ObjectKind) -> Self {
+        let (freshness, sync) = (&kind.freshness, kind.presentation);
+        let per_metre = kind.pose_format().map_or(1.0, |format| f32::from(format.per_metre));
         let target = |ms: u32| 1.0 / ms.max(1) as f32;
         let per_ms = [
             CLASS_RATIO * CLASS_RATIO * target(freshness.engaged_ms),
@@ -53,21 +61,28 @@ impl FreshnessRates {
             target(freshness.far_ms),
         ];
         let target_ms = [freshness.engaged_ms, freshness.near_ms, freshness.far_ms];
-        FreshnessRates {
+        let plain = FreshnessRates {
             near_m: freshness.near_m,
             priority_per_ms: per_ms,
             target_ms,
             simulated: sync == PosePresentation::Simulated,
-        }
+            tolerance: 1.0,
+            tolerance_per_m: 1.0 / METRES_PER_UNIT,
+            tolerant_from_m: freshness.near_m,
+            max_tolerance: MAX_TOLERANCE.into(),
+        };
+        kind.reckoning.map_or(plain, |reckoning| FreshnessRates {
+            tolerance: reckoning.tolerance_m * per_metre,
+            tolerance_per_m: reckoning.tolerance_per_m * per_metre,
+            tolerant_from_m: 0.0,
+            max_tolerance: f32::from(u16::MAX - 1),
+            ..plain
+        })
     }
 
     /// The rates of all kinds of a schema, by kind.
     pub fn of_schema(schema: &Schema) -> Vec<Self> {
-        schema
-            .kinds
-            .iter()
-            .map(|kind: &ObjectKind| FreshnessRates::of(&kind.freshness, kind.presentation))
-            .collect()
+        schema.kinds.iter().map(FreshnessRates::of).collect()
     }
 
     /// The class of an object that the player is not engaged with.
@@ -85,11 +100,14 @@ impl FreshnessRates {
         self.target_ms[class as usize].into()
     }
 
-    /// The accepted error of an object at this distance, in units of the position grid.
-    pub fn tolerance(&self, distance_m: f32) -> u16 {
-        let beyond =
-            ((distance_m - self.near_m) / METRES_PER_UNIT).clamp(0.0, f32::from(MAX_TOLERANCE - 1));
-        1 + beyond as u16
+    /// The accepted error of an object at this distance, in units of the position grid. What a
+    /// player steers is compared with what the client predicts, so that is exact.
+    pub fn tolerance(&self, distance_m: f32, is_ally: bool) -> u16 {
+        if is_ally {
+            return 1;
+        }
+        let beyond = (distance_m - self.tolerant_from_m).max(0.0) * self.tolerance_per_m;
+        (self.tolerance + beyond).min(self.max_tolerance) as u16
     }
 }
 
@@ -105,10 +123,7 @@ mod tests {
 
     #[test]
     fn classes_degrade_in_order() {
-        let rates = FreshnessRates::of(
-            &Freshness { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 },
-            PosePresentation::Interpolated,
-        );
+        let rates = FreshnessRates::of(&ObjectKind::default());
         // A far object at four times its target age has the priority of a near one at its target
         // age.
         assert_eq!(
@@ -128,9 +143,9 @@ mod tests {
 
     #[test]
     fn tolerance_grows_with_distance_up_to_a_bound() {
-        let rates = FreshnessRates::of(&Freshness::default(), PosePresentation::Interpolated);
+        let rates = FreshnessRates::of(&ObjectKind::default());
         assert_eq!(
-            [0.0, 15.0, 22.9, 23.1, 1_000.0].map(|metres| rates.tolerance(metres)),
+            [0.0, 15.0, 22.9, 23.1, 1_000.0].map(|metres| rates.tolerance(metres, false)),
             [1, 1, 1, 2, MAX_TOLERANCE]
         );
         assert_eq!(

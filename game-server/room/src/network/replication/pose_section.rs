@@ -373,14 +373,12 @@ mod tests {
     use ambit_proto::ids::Alias;
     use ambit_proto::message::read_plain_poses;
     use ambit_proto::pose::{Motion, MotionFormat, PoseFormat, Turning};
-    use ambit_proto::schema::{
-        Codec, ComponentSpec, Freshness, ObjectKind, PosePresentation, Schema,
-    };
+    use ambit_proto::schema::{Codec, ComponentSpec, ObjectKind, Schema};
     use ambit_proto::space::Position;
 
     use super::*;
-    use crate::network::replication::coded_poses::PoseSource;
     use crate::network::replication::freshness::{FreshnessClass, FreshnessRates};
+    use crate::network::replication::pose_source::PoseSource;
     use crate::network::replication::pose_table::PoseTable;
     use crate::network::replication::sent_datagrams::tests::TestDatagrams;
     use crate::network::replication::viewer_poses::CollectOptions;
@@ -616,9 +614,14 @@ mod tests {
                 }
                 self.pose_table.update(slot, stamp, pose, [x, 0.0]);
             }
-            let rates = [FreshnessRates::of(&Freshness::default(), PosePresentation::Interpolated)];
-            let source =
-                PoseSource { table: &self.pose_table, formats: &[self.format], stamp, tick_hz: 20 };
+            let rates = [FreshnessRates::of(&ObjectKind::default())];
+            let source = PoseSource {
+                table: &self.pose_table,
+                formats: &[self.format],
+                reckoned: &[],
+                stamp,
+                tick_hz: 20,
+            };
             let context = PoseContext { source, rates: &rates, level: self.level };
             let options = CollectOptions {
                 viewer_position_m: [0.0; 2],

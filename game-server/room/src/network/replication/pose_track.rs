@@ -11,9 +11,11 @@ use ambit_proto::link::DeliveryOutcome;
 use ambit_proto::pose::{Level, Motion};
 use ambit_proto::time::GameTime;
 
-use super::coded_poses::{CodedPoseCache, PoseSource};
+use super::coded_poses::CodedPoseCache;
 use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m};
-use super::sent_datagrams::{DatagramWindow, SentDatagrams};
+use super::pose_source::PoseSource;
+use super::reckoning::KnownPoses;
+use super::sent_datagrams::{DatagramWindow, REMEMBERED_DATAGRAMS, SentDatagrams};
 
 /// A pose at rest that is in flight is sent again after this time, even if the link does not count
 /// it as lost yet.
@@ -204,21 +206,34 @@ impl PoseTrack {
     pub(super) fn is_extrapolated(
         &self,
         context: PoseContext<'_>,
-        cache: &CodedPoseCache,
+        cache: &mut CodedPoseCache,
+        sent_datagrams: SentDatagrams<'_>,
         (baseline, error): (GameTime, u16),
         viewer: [f32; 2],
     ) -> bool {
-        if error > MAX_TOLERANCE {
+        let rule = context.source.rule(self.pose_slot);
+        if rule.is_none() && error > MAX_TOLERANCE {
             return false;
         }
         let (rates, distance_m) = self.rates(context, viewer);
         if rates.simulated {
             return false;
         }
-        let tolerance = rates.tolerance(distance_m);
+        let tolerance = rates.tolerance(distance_m, self.is_ally);
         let is_fresh = self.waited_ms(context.source.stamp)
             < rates.target_ms(self.class_at(rates, distance_m));
-        if error > tolerance || !is_fresh {
+        if !is_fresh {
+            return false;
+        }
+        if let Some(rule) = rule {
+            let slot = self.pose_slot;
+            return self
+                .known_poses(sent_datagrams)
+                .into_iter()
+                .flatten()
+                .all(|known| cache.reckoned.error(context.source, rule, slot, known) <= tolerance);
+        }
+        if error > tolerance {
             return false;
         }
         if baseline == self.sent_at {
@@ -226,6 +241,25 @@ impl PoseTrack {
         }
         let of_last = cache.error_against(context.source, self.pose_slot, self.sent_at);
         of_last.is_some_and(|error| error <= tolerance)
+    }
+
+    /// The newest poses that the client has if all that is in flight arrives, and if the newest of
+    /// that does not: two in a row are rarely lost, and a known loss counts here at once.
+    fn known_poses(&self, sent_datagrams: SentDatagrams<'_>) -> [Option<KnownPoses>; 2] {
+        let remembered = sent_datagrams.next().saturating_sub(REMEMBERED_DATAGRAMS);
+        let is_here = |number: &u64| {
+            *number >= remembered && sent_datagrams.outcome(*number) != DeliveryOutcome::Lost
+        };
+        let carried = self.last_sent().into_iter().flat_map(|last| {
+            let set = (0..64).filter(|bit| self.carried >> bit & 1 == 1);
+            set.filter_map(move |bit| last.checked_sub(bit))
+        });
+        let stamps = carried.filter(is_here).map(|number| sent_datagrams.stamp(number));
+        let is_acked = self.last_acked;
+        [
+            KnownPoses::of(stamps.clone()),
+            if is_acked { None } else { KnownPoses::of(stamps.skip(1)) },
+        ]
     }
 
     /// The priority: the time it has waited, times the rate of its class. Higher for an object that
@@ -420,8 +454,13 @@ mod tests {
 
         fn status(&mut self, now: u64) -> PoseStatus {
             self.now = now;
-            let source =
-                PoseSource { table: &self.table, formats: &[], stamp: at(now), tick_hz: 20 };
+            let source = PoseSource {
+                table: &self.table,
+                formats: &[],
+                reckoned: &[],
+                stamp: at(now),
+                tick_hz: 20,
+            };
             self.track.status(source, self.sent_datagrams.view())
         }
 

@@ -27,8 +27,9 @@ use ambit_proto::message::PlainPose;
 use ambit_proto::pose::{Level, Pose};
 use ambit_proto::time::GameTime;
 
-use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
+use super::coded_poses::{CacheKey, CodedPoseCache};
 use super::freshness::FreshnessClass;
+use super::pose_source::PoseSource;
 use super::pose_table::PoseTable;
 use super::pose_track::{PoseStatus, PoseTrack};
 use super::sent_datagrams::SentDatagrams;
@@ -170,7 +171,9 @@ impl ViewerPoses {
             due.sort_unstable_by_key(|candidate| candidate.slot);
         }
         let changed = due.len();
-        due.retain_mut(|candidate| self.encode_candidate(context, cache, options, candidate));
+        due.retain_mut(|candidate| {
+            self.encode_candidate(context, cache, sent_datagrams, options, candidate)
+        });
         OmittedPoses { extrapolated: changed - due.len(), deferred }
     }
 
@@ -225,11 +228,12 @@ impl ViewerPoses {
         &self,
         context: PoseContext<'_>,
         cache: &mut CodedPoseCache,
+        sent_datagrams: SentDatagrams<'_>,
         options: CollectOptions,
         candidate: &mut PoseCandidate,
     ) -> bool {
         let Some(level) = context.level else {
-            return self.measure_plain(context, cache, options, candidate);
+            return self.measure_plain(context, cache, sent_datagrams, options, candidate);
         };
         let track = &self.tracks[usize::from(candidate.slot)];
         let against = match candidate.baseline {
@@ -241,7 +245,13 @@ impl ViewerPoses {
         if let Some((key, baseline)) = against {
             let known = (baseline, cache.error(key));
             if candidate.changed_now
-                && track.is_extrapolated(context, cache, known, options.viewer_position_m)
+                && track.is_extrapolated(
+                    context,
+                    cache,
+                    sent_datagrams,
+                    known,
+                    options.viewer_position_m,
+                )
             {
                 return false;
             }
@@ -263,7 +273,8 @@ impl ViewerPoses {
     fn measure_plain(
         &self,
         context: PoseContext<'_>,
-        cache: &CodedPoseCache,
+        cache: &mut CodedPoseCache,
+        sent_datagrams: SentDatagrams<'_>,
         options: CollectOptions,
         candidate: &mut PoseCandidate,
     ) -> bool {
@@ -273,7 +284,13 @@ impl ViewerPoses {
         if candidate.changed_now
             && let Baseline::Window(stamp) | Baseline::Old(stamp) = baseline
             && let Some(error) = cache.error_against(source, track.pose_slot, stamp)
-            && track.is_extrapolated(context, cache, (stamp, error), options.viewer_position_m)
+            && track.is_extrapolated(
+                context,
+                cache,
+                sent_datagrams,
+                (stamp, error),
+                options.viewer_position_m,
+            )
         {
             return false;
         }

@@ -64,6 +64,7 @@ impl Viewer {
         }
         self.pacer
             .begin_tick(|| self.link.stats().budget_bytes_per_s, tick.next_tick_at.since(tick.now));
+        self.held_poses.note_sent();
         self.slots.take_due(&mut tick.buffers.due_records);
         compose::sort_by_urgency(
             &mut tick.buffers.due_records,
@@ -175,7 +176,12 @@ impl Viewer {
         (level, deferred)
     }
 
-    fn is_anything_due(&self, tick: &TickContext<'_>) -> bool {
+    fn is_anything_due(&mut self, tick: &TickContext<'_>) -> bool {
+        let bits_x256: u64 =
+            tick.buffers.due_poses.iter().map(|due| u64::from(due.bits_x256)).sum();
+        let bytes = bits_x256.div_ceil(8 * 256) as u32;
+        let (now, next_tick_at) = (tick.now, tick.next_tick_at);
+        let poses_leave = self.held_poses.leave(tick.shared_state.quorum, bytes, now, next_tick_at);
         let cannot_wait =
             self.slots.send_deadline().is_some_and(|deadline| deadline < tick.next_tick_at);
         let sees_motion = || {
@@ -184,7 +190,7 @@ impl Viewer {
         };
         cannot_wait
             || tick.is_final
-            || !tick.buffers.due_poses.is_empty()
+            || poses_leave
             || self.effect_reports.is_due()
             || self.link.wants_to_send(tick.now.into())
             || self.pulse_schedule.is_due(tick.now, sees_motion)
@@ -438,7 +444,7 @@ mod tests {
             now,
             next_tick_at: later,
             world: &world,
-            shared_state: &mut SharedTickState::new(&config, schema),
+            shared_state: &mut SharedTickState::new(&config, schema, &Vec::new()),
             buffers: &mut SendBuffers::default(),
             stats: &mut RoomStats::default(),
             client_count: 1,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::super::*;
 use super::moving_avatars::{FREE, MovingAvatars, YAW};
 use super::simulation::{PERFECT_PATH, PathQuality, RoomSimulation, all_in_sight, simulation_of};
+use crate::config::Quorum;
 
 const BAD_PATH: PathQuality = PathQuality { loss: 20, late: 15, duplicate: 5 };
 
@@ -217,8 +218,9 @@ fn check_rates_of_extrapolated_poses(coding: PoseCoding) {
             let (stamp, known) = simulation.newest_pose(client, object).expect("in sight");
             let shown = ambit_proto::pose::extrapolate(
                 &YAW,
+                ambit_proto::pose::Extrapolation::First,
                 (stamp, &known),
-                None,
+                &[],
                 simulation.now.whole_millis(),
             );
             let actual = simulation.room.world().pose(object);
@@ -271,4 +273,34 @@ fn actions_of_a_hidden_object_change_no_other_client_s_datagrams() {
             );
         }
     }
+}
+
+#[test]
+fn a_quorum_saves_datagrams_and_holds_poses_no_longer_than_it_says() {
+    let run = |bytes| {
+        let quorum = Quorum { bytes, hold: Duration::from_millis(100) };
+        let game = MovingAvatars { numbers_change: false, ..MovingAvatars::new(FREE) };
+        let config = RoomConfig { quorum, ..all_in_sight() };
+        let mut simulation = simulation_of(2, PERFECT_PATH, 5, config, game);
+        simulation.ticks(60);
+        simulation.records_sent = true;
+        for _ in 0..200 {
+            simulation.tick();
+            for (client, other) in [(0, 1), (1, 0)] {
+                let object = simulation.avatar(other);
+                let (stamp, known) = simulation.newest_pose(client, object).expect("in sight");
+                let actual = simulation.room.world().pose(object);
+                // On its way for one tick.
+                let most = Duration::from_millis(if bytes == 0 { 50 } else { 150 });
+                let age = simulation.now.since(stamp);
+                assert!(age <= most || known == actual, "{age:?} old with a quorum of {bytes}");
+            }
+        }
+        let bytes: usize = simulation.sent.iter().map(|(_, _, bytes)| bytes.len()).sum();
+        (simulation.sent.len(), bytes)
+    };
+    let (at_once, waiting) = (run(0), run(1_000));
+    println!("datagrams and bytes: {at_once:?} at each tick, {waiting:?} with a quorum");
+    assert!(waiting.0 * 10 < at_once.0 * 6 && waiting.1 * 10 < at_once.1 * 9);
+    assert_eq!(run(1), at_once, "any pose is worth a datagram");
 }
