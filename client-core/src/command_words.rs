@@ -4,11 +4,13 @@
 //! an error that says what was expected. Any client can so use any game.
 //!
 //! In words, a position is X and Y, in the last field perhaps Z; an object is its id; a choice is
-//! its name; a text is one word, in the last field all the rest. `-` stands for an optional field
-//! without a value; those at the end may be left out.
+//! its name; a text is one word, in the last field all the rest. A half is a decimal number, an
+//! angle one of radians, or of degrees with `°` or `deg`: `1.57`, `90°`. `-` stands for an optional
+//! field without a value; those at the end may be left out.
 //!
 //! [`Client::act`]: crate::client::Client::act
 
+use ambit_proto::decimal::{Decimal, DecimalFormat};
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
@@ -24,6 +26,8 @@ pub enum Argument {
     Position(Position),
     /// A whole number, or the id of an object.
     Number(i64),
+    /// A half float, or an angle in radians.
+    Decimal(f32),
     /// A text, or the name of a choice.
     Text(String),
 }
@@ -147,7 +151,15 @@ fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<ClientO
         (Argument::Position(position), _) => FieldValue::Position(position),
         (Argument::Number(id), Some(FieldType::Object)) => u32::try_from(id)
             .map_or(FieldValue::Number(id), |id| FieldValue::Object(ClientObjectId(id))),
+        (Argument::Number(number), Some(&FieldType::Decimal(format))) => {
+            format.within(number as f32).map_or(FieldValue::Number(number), FieldValue::Decimal)
+        }
         (Argument::Number(number), _) => FieldValue::Number(number),
+        (Argument::Decimal(value), ty) => match ty {
+            Some(FieldType::Decimal(format)) => format.within(value),
+            _ => None,
+        }
+        .map_or_else(|| FieldValue::Text(value.to_string()), FieldValue::Decimal),
         (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => {
             choice.choice_index(&name).map_or(FieldValue::Text(name), FieldValue::Choice)
         }
@@ -181,6 +193,7 @@ fn take_value(
             (id.map(FieldValue::Object), after)
         }
         FieldType::Number { .. } => (word.parse().ok().map(FieldValue::Number), after),
+        FieldType::Decimal(format) => (decimal(*format, word).map(FieldValue::Decimal), after),
         FieldType::Choice(names) => (choice(names, word).map(FieldValue::Choice), after),
         FieldType::Text { .. } if is_last => (Some(FieldValue::Text(rest.join(" "))), &[][..]),
         FieldType::Text { .. } => (Some(FieldValue::Text(word.to_owned())), after),
@@ -207,6 +220,16 @@ fn choice(names: &[String], word: &str) -> Option<u8> {
     u8::try_from(index).ok()
 }
 
+/// A number; an angle may be in degrees.
+fn decimal(format: DecimalFormat, word: &str) -> Option<Decimal> {
+    let degrees = ["°", "deg"].into_iter().find_map(|unit| word.strip_suffix(unit));
+    let value: f32 = match degrees.filter(|_| format == DecimalFormat::Angle) {
+        Some(degrees) => degrees.parse::<f32>().ok()?.to_radians(),
+        None => word.parse().ok()?,
+    };
+    format.within(value)
+}
+
 /// X, Y and perhaps Z. The client checks the range when it sends the command.
 fn position(words: &[&str]) -> Option<Position> {
     let metres = |word: &str| word.parse().ok().filter(|metres: &f32| metres.is_finite());
@@ -229,6 +252,10 @@ pub(crate) fn problem_of(field: &FieldSpec) -> String {
         FieldType::Position => "a position X Y, two numbers of metres".to_owned(),
         FieldType::Number { min: i64::MIN, max: i64::MAX } => "a whole number".to_owned(),
         FieldType::Number { min, max } => format!("a whole number from {min} to {max}"),
+        FieldType::Decimal(DecimalFormat::Half) => "a number from -65504 to 65504".to_owned(),
+        FieldType::Decimal(DecimalFormat::Angle) => {
+            "an angle in radians, or in degrees: 90°".to_owned()
+        }
         FieldType::Choice(names) => format!("one of {}", names.join(", ")),
         FieldType::Text { max_bytes } => format!("a text of at most {max_bytes} bytes"),
     };
@@ -255,6 +282,39 @@ mod tests {
         check("cast heal - 7", &[heal, none, FieldValue::Object(ClientObjectId(7))]);
         let words = FieldValue::Text("good day".into());
         check("shout 9 good day", &[FieldValue::Number(9), words]);
+    }
+
+    #[test]
+    fn decimals_are_typed_as_numbers_and_angles_in_degrees_too() {
+        let schema = Schema::example_with_poses();
+        let of = |format: DecimalFormat, value| FieldValue::Decimal(format.nearest(value));
+        let angle = |degrees: f32| of(DecimalFormat::Angle, degrees.to_radians());
+        let half = |value| of(DecimalFormat::Half, value);
+        for (line, expected) in [
+            ("aim 1.5708", [angle(90.0), FieldValue::None]),
+            ("aim -90° 2.5", [angle(-90.0), half(2.5)]),
+            ("aim 450deg -1e-3", [angle(90.0), half(-0.001)]),
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(parse(&schema, &words).expect(line).fields, expected, "{line}");
+        }
+        for (line, expected) in [
+            ("aim north", "heading is an angle in radians, or in degrees: 90°; expected aim"),
+            ("aim 0 70000", "power is a number from -65504 to 65504"),
+            ("aim 0 90°", "power is a number"),
+            ("aim nan", "heading is an angle"),
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let error = parse(&schema, &words).expect_err(line).to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+        let given = |arguments| from_arguments(&schema, "aim", arguments).map(|aim| aim.fields);
+        let fields = given(vec![Argument::Number(0), Argument::Decimal(0.5)]);
+        assert_eq!(fields, Ok(vec![angle(0.0), half(0.5)]));
+        for beyond in [Argument::Number(70_000), Argument::Decimal(f32::NAN)] {
+            assert!(given(vec![Argument::Number(0), beyond]).is_err());
+        }
+        assert!(from_arguments(&schema, "shout", vec![Argument::Decimal(1.5)]).is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
 use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
@@ -108,6 +109,7 @@ enum StoredValue {
     Gauge(Gauge),
     Flag(bool),
     Number(i64),
+    Decimal(Decimal),
     Text {
         from: usize,
         to: usize,
@@ -275,6 +277,7 @@ impl Frame {
                 Some(ComponentValue::Gauge(gauge)) => StoredValue::Gauge(gauge),
                 Some(ComponentValue::Flag(flag)) => StoredValue::Flag(flag),
                 Some(ComponentValue::Number(number)) => StoredValue::Number(number),
+                Some(ComponentValue::Decimal(decimal)) => StoredValue::Decimal(decimal),
                 Some(ComponentValue::Text(text)) => {
                     let from = self.texts.len();
                     self.texts.push_str(text);
@@ -312,6 +315,7 @@ impl Frame {
             StoredValue::Gauge(gauge) => FrameValue::Gauge(gauge),
             StoredValue::Flag(flag) => FrameValue::Flag(flag),
             StoredValue::Number(number) => FrameValue::Number(number),
+            StoredValue::Decimal(decimal) => FrameValue::Decimal(decimal),
             StoredValue::Text { from, to } => FrameValue::Text(&self.texts[from..to]),
         })
     }
@@ -427,6 +431,14 @@ impl<'f> FrameEntry<'f> {
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.value(name)? {
             FrameValue::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A half float, or an angle in radians, by name.
+    pub fn decimal(&self, name: &str) -> Option<f32> {
+        match self.value(name)? {
+            FrameValue::Decimal(decimal) => Some(decimal.value()),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@
 
 use std::f32::consts::TAU;
 
+use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedEvent, TypedKind, TypedSound};
 use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, Schema};
@@ -154,6 +155,8 @@ fn type_name(component: &ComponentSpec) -> &'static str {
         Codec::Gauge { .. } => "gauge",
         Codec::Flag => "flag",
         Codec::Number { .. } => "number",
+        Codec::Decimal(DecimalFormat::Half) => "half",
+        Codec::Decimal(DecimalFormat::Angle) => "angle",
         Codec::Text { .. } => "text",
         Codec::Pose(_) => "pose",
     }
@@ -162,6 +165,9 @@ fn type_name(component: &ComponentSpec) -> &'static str {
 /// Whether each value of the field `there` can be one of the field `known`, but for ranges and
 /// choices that the client does not know.
 fn can_read(there: &FieldSpec, known: &FieldSpec) -> bool {
-    let is_same_type = std::mem::discriminant(&there.ty) == std::mem::discriminant(&known.ty);
+    let is_same_type = match (&there.ty, &known.ty) {
+        (FieldType::Decimal(there), FieldType::Decimal(known)) => there == known,
+        (there, known) => std::mem::discriminant(there) == std::mem::discriminant(known),
+    };
     is_same_type && (known.optional || !there.optional)
 }

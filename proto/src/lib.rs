@@ -9,6 +9,7 @@
 //! - [`timeline`]: values over time;
 //! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
 //!   [`entropy`];
+//! - [`decimal`]: half floats and angles in few bits;
 //! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`] and
 //!   [`axes`]: a player's controls;
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
@@ -35,6 +36,7 @@ pub mod cell;
 pub mod clock;
 pub mod codes;
 pub mod control;
+pub mod decimal;
 #[cfg(feature = "serde")]
 pub mod dice;
 pub mod entropy;

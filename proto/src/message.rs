@@ -85,6 +85,7 @@
 //! | 3 | number | signed |
 //! | 4 | choice | 8: index in the names of the field |
 //! | 5 | text | bytes 200, UTF-8 |
+//! | 6 | decimal | angle, 1; if so: 8, steps of a turn; if not: 16, a half float |
 //!
 //! They are those of the schema, in its order, one for each; none stands for an optional field
 //! without a value. Numbers, choices and texts are within the range that the schema declares.
@@ -163,8 +164,14 @@
 //! | `Gauge` | points, each with a value, `0..=floor(16 max)`, in 1/16; changes, 1; if so: rate |
 //! | `Flag` | points, each with 1 bit |
 //! | `Number` | `0..=(max - min)`, counted from min |
+//! | `Half` | 16: a half float |
+//! | `Angle` | 8: steps of a turn |
 //! | `Text` | bytes `max_bytes`, UTF-8 |
 //! | `Pose` | x, y, z, each signed; turn; for a yaw: speed, signed; flag, 1; motion, if it has |
+//!
+//! A half float is a binary16 of IEEE 754: of its 16 bits the sign is the highest, then come 5 of
+//! exponent and 10 of fraction. One with an exponent of 31 (an infinity, NaN) is invalid. The steps
+//! of an angle are 256ths of a turn, counter-clockwise from the east.
 //!
 //! x, y and z of a pose are in grid units, `per_metre` to a metre, from -(2^27 - 1) to 2^27 - 1. A
 //! turn has no bits if the format is `fixed`. For a `yaw` it has the format's bits: steps of a turn
@@ -252,8 +259,8 @@
 //!
 //! # Client behaviour
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
-//!   `Enter`, `Leave`, numbers, texts and events apply when that time reaches `at` or `effect`; at
-//!   once if it has passed.
+//!   `Enter`, `Leave`, numbers, decimals, texts and events apply when that time reaches `at` or
+//!   `effect`; at once if it has passed.
 //! - The points of a component replace all earlier information from the first point's time on.
 //!   Datagrams may overtake each other: for each component the client keeps the stamp of its newest
 //!   update, and skips updates with an older stamp.
@@ -537,6 +544,7 @@ mod tests {
             FieldType::Position => FieldValue::Position(Position::default()),
             FieldType::Number { min, .. } => FieldValue::Number(*min),
             FieldType::Choice(_) => FieldValue::Choice(u8::MAX),
+            FieldType::Decimal(format) => FieldValue::Decimal(format.zero()),
             FieldType::Text { max_bytes } => FieldValue::Text("x".repeat(*max_bytes as usize)),
         }
     }

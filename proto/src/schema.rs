@@ -54,6 +54,7 @@ pub use self::look::{Look, Shape};
 pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
 pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
+pub use crate::decimal::{Decimal, DecimalFormat};
 use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat, Turning};
 
@@ -191,6 +192,8 @@ pub enum Codec {
     /// A whole number from `min` to `max`, both included.
     #[expect(missing_docs, reason = "`min` and `max`: above")]
     Number { min: i64, max: i64 },
+    /// A half float or an angle, replaced as a whole.
+    Decimal(DecimalFormat),
     /// A text, replaced as a whole.
     Text {
         /// In UTF-8, at most.
@@ -539,6 +542,7 @@ impl Codec {
             Self::Gauge { .. } => points(37),
             Self::Flag => points(1),
             Self::Number { .. } => 64,
+            Self::Decimal(format) => format.bits(),
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
             Self::Pose(format) => format.max_bits(),
         }

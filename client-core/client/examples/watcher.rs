@@ -47,6 +47,7 @@ fn picture(object: FrameObject<'_>) -> String {
     let others = object.values().filter_map(|(name, value)| match value {
         FrameValue::Flag(true) => Some(format!(" {name}")),
         FrameValue::Number(number) => Some(format!(" {name}={number}")),
+        FrameValue::Decimal(decimal) => Some(format!(" {name}={decimal}")),
         _ => None,
     });
     format!(

@@ -148,6 +148,20 @@ macro_rules! numbers {
 
 numbers!(i8, i16, i32, i64, u8, u16, u32);
 
+/// A half float, or an angle in radians.
+impl IntoArgument for f32 {
+    fn into_argument(self) -> Argument {
+        Argument::Decimal(self)
+    }
+}
+
+/// A half float, or an angle in radians.
+impl IntoArgument for f64 {
+    fn into_argument(self) -> Argument {
+        Argument::Decimal(self as f32)
+    }
+}
+
 impl IntoArgument for ClientObjectId {
     fn into_argument(self) -> Argument {
         self.0.into_argument()

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FieldValue, TypedId};
@@ -358,6 +359,8 @@ pub enum ComponentValue<T = String> {
     Flag(bool),
     /// A component declared as `Codec::Number`.
     Number(i64),
+    /// A component declared as `Codec::Decimal`: a half float or an angle.
+    Decimal(Decimal),
     /// A component declared as `Codec::Text`.
     Text(T),
 }
@@ -373,6 +376,7 @@ impl ComponentValue<&str> {
             ComponentValue::Gauge(gauge) => ComponentValue::Gauge(gauge),
             ComponentValue::Flag(flag) => ComponentValue::Flag(flag),
             ComponentValue::Number(number) => ComponentValue::Number(number),
+            ComponentValue::Decimal(decimal) => ComponentValue::Decimal(decimal),
             ComponentValue::Text(text) => ComponentValue::Text(text.to_owned()),
         }
     }

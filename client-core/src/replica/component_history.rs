@@ -5,9 +5,9 @@
 //! their points, since a sender may cut the same curve at other times. Invisible differences do not
 //! count.
 //!
-//! Paths, gauges and flags contain their points in time. A number or a text holds from the record's
-//! time on and is stored as steps over time, so that all components are read alike. Poses are
-//! stored elsewhere: see [`super::received_poses`].
+//! Paths, gauges and flags contain their points in time. A number, a decimal or a text holds from
+//! the record's time on and is stored as steps over time, so that all components are read alike.
+//! Poses are stored elsewhere: see [`super::received_poses`].
 //!
 //! Source: `proto::message`. Late data is inserted in the past, as in "Architectures de
 //! developpement adaptees aux MMOGs" (Project Deus), section 3.6.
@@ -18,8 +18,8 @@ use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint}
 
 use crate::client::event::ComponentValue;
 
-/// Maximum number of steps of a number or a text: more than a room of 30 Hz can decide within a
-/// local lag of 200 ms.
+/// Maximum number of steps of a number, a decimal or a text: more than a room of 30 Hz can decide
+/// within a local lag of 200 ms.
 const MAX_STEPS: usize = 8;
 /// Invisible distance in metres: what rounding to milliseconds and to the wire's grid can do to a
 /// fast missile.
@@ -45,7 +45,7 @@ pub enum Novelty {
 pub enum ComponentHistory {
     /// With its own points in time: a path, a gauge or a flag.
     Curve(Component),
-    /// A number or a text, with the time from which each value holds.
+    /// A number, a decimal or a text, with the time from which each value holds.
     Steps(Timeline<StepValue<Component>>),
 }
 
@@ -56,9 +56,10 @@ impl ComponentHistory {
             Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => {
                 ComponentHistory::Curve(component.clone())
             }
-            Component::Number(_) | Component::Text(_) => ComponentHistory::Steps(
-                Timeline::starting_with(MAX_STEPS, at, StepValue(component.clone())),
-            ),
+            Component::Number(_) | Component::Decimal(_) | Component::Text(_) => {
+                let first = StepValue(component.clone());
+                ComponentHistory::Steps(Timeline::starting_with(MAX_STEPS, at, first))
+            }
         }
     }
 
@@ -129,6 +130,7 @@ impl ComponentHistory {
 fn step_value(step: &Component) -> Option<ComponentValue<&str>> {
     match step {
         Component::Number(number) => Some(ComponentValue::Number(*number)),
+        Component::Decimal(decimal) => Some(ComponentValue::Decimal(*decimal)),
         Component::Text(text) => Some(ComponentValue::Text(text)),
         Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => None,
     }

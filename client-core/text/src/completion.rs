@@ -355,9 +355,10 @@ fn game_arguments<'l>(
             Offers::words(word, names.filter(|name| is_one_word(name)))
         }
         FieldType::Object => objects(word, known),
-        FieldType::Number { .. } | FieldType::Position | FieldType::Text { .. } => {
-            Offers::none(word)
-        }
+        FieldType::Number { .. }
+        | FieldType::Decimal(_)
+        | FieldType::Position
+        | FieldType::Text { .. } => Offers::none(word),
     };
     if next.field.optional && "-".starts_with(word) {
         offers.candidates.truncate(MAX_CANDIDATES - 1);

@@ -266,6 +266,7 @@ fn game_event(event: &GameEvent) -> Json {
             FieldValue::Object(id) => json!(id.0),
             FieldValue::Position(position) => position_json(*position),
             FieldValue::Number(number) => json!(number),
+            FieldValue::Decimal(decimal) => json!(decimal.rounded()),
             FieldValue::Choice(index) => {
                 field.choice.as_ref().map_or_else(|| json!(index), |name| json!(&**name))
             }
@@ -340,6 +341,7 @@ fn value(value: &ComponentValue) -> Json {
         }
         ComponentValue::Flag(flag) => json!(flag),
         ComponentValue::Number(number) => json!(number),
+        ComponentValue::Decimal(decimal) => json!(decimal.rounded()),
         ComponentValue::Text(text) => json!(text),
     }
 }

@@ -1,10 +1,10 @@
 //! The arguments of a command, as JavaScript gives them: values in the order of the command's
 //! fields, or one object with the fields' names.
 //!
-//! A number is a whole number or the id of an object; a text is a text or the name of a choice;
-//! `true` and `false` are the choices `yes` and `no`; a position is `[x, y]`, `[x, y, z]` or an
-//! object with these keys; `null` is no value. Whether a value fits its field,
-//! [`command_words`](ambit_client_core::command_words) decides.
+//! A number is a decimal (of an angle the radians), a whole number or the id of an object; a text
+//! is a text or the name of a choice; `true` and `false` are the choices `yes` and `no`; a position
+//! is `[x, y]`, `[x, y, z]` or an object with these keys; `null` is no value. Whether a value fits
+//! its field, [`command_words`](ambit_client_core::command_words) decides.
 
 use ambit_client_core::command_words::{Argument, usage};
 use ambit_proto::schema::CommandKind;
@@ -53,11 +53,11 @@ fn argument(json: &Json) -> Result<Argument, String> {
     match json {
         Json::Null => Ok(Argument::None),
         Json::Bool(yes) => Ok(Argument::Text(if *yes { "yes" } else { "no" }.to_owned())),
-        Json::Number(number) => number
-            .as_f64()
-            .filter(|number| number.fract() == 0.0 && number.abs() <= MAX_EXACT)
-            .map(|number| Argument::Number(number as i64))
-            .ok_or_else(|| format!("{number} is not a whole number")),
+        Json::Number(number) => match number.as_f64() {
+            Some(number) if number.fract() != 0.0 => Ok(Argument::Decimal(number as f32)),
+            Some(number) if number.abs() <= MAX_EXACT => Ok(Argument::Number(number as i64)),
+            _ => Err(format!("{number} is not a number for a command")),
+        },
         Json::String(text) => Ok(Argument::Text(text.clone())),
         Json::Array(axes) => {
             let axes: Option<Vec<f32>> = axes.iter().map(metres).collect();
@@ -107,6 +107,7 @@ mod tests {
         // A position alone is no list of names.
         check(r#"[{"x": 1, "y": 2.5}]"#, &[at]);
         check("[]", &[]);
+        check("[-0.5]", &[Argument::Decimal(-0.5)]);
         check("[true]", &[Argument::Text("yes".to_owned())]);
     }
 
@@ -115,7 +116,7 @@ mod tests {
         for (json, expected) in [
             ("7", "not a list"),
             (r#"[{"spel": "bolt"}]"#, "no field 'spel'; expected cast SPELL"),
-            ("[0.5]", "0.5 is not a whole number"),
+            ("[1e300]", "1e+300 is not a number for a command"),
             ("[[1]]", "[1] is no value"),
             (r#"["bolt", {"x": 1}]"#, "a position is [x, y]"),
         ] {

@@ -176,6 +176,7 @@ fn value(value: Option<FrameValue<'_>>, texts: &mut TextTable) -> [f64; VALUE_FL
         Some(FrameValue::Gauge(gauge)) => [gauge.value, gauge.rate, gauge.max].map(f64::from),
         Some(FrameValue::Flag(flag)) => one(f64::from(u8::from(flag))),
         Some(FrameValue::Number(number)) => one(number as f64),
+        Some(FrameValue::Decimal(decimal)) => one(decimal.value().into()),
         Some(FrameValue::Text(text)) => one(texts.number(text).into()),
         None => one(f64::NAN),
     }

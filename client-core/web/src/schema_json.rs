@@ -2,6 +2,7 @@
 
 use ambit_client_core::command_words;
 use ambit_proto::axes::AxisKind;
+use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::pose::Turning;
 use ambit_proto::schema::{
     Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec,
@@ -45,10 +46,18 @@ fn component(component: &ComponentSpec) -> Json {
         Codec::Gauge { max } => json!({ "type": "gauge", "max": max }),
         Codec::Flag => json!({ "type": "flag" }),
         Codec::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),
+        Codec::Decimal(format) => decimal(format),
         Codec::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
     };
     json["name"] = json!(component.name);
     json
+}
+
+fn decimal(format: DecimalFormat) -> Json {
+    match format {
+        DecimalFormat::Half => json!({ "type": "half" }),
+        DecimalFormat::Angle => json!({ "type": "angle" }),
+    }
 }
 
 fn look(look: &Look) -> Json {
@@ -100,6 +109,7 @@ fn field(field: &FieldSpec) -> Json {
         FieldType::Object => json!({ "type": "object" }),
         FieldType::Position => json!({ "type": "position" }),
         FieldType::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),
+        FieldType::Decimal(format) => decimal(*format),
         FieldType::Choice(names) => json!({ "type": "choice", "choices": names }),
         FieldType::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
     };
@@ -204,6 +214,21 @@ mod tests {
         assert_eq!(
             (&controls[1]["tapped"], &controls[1]["direction"]),
             (&json!(true), &Json::Null)
+        );
+    }
+
+    #[test]
+    fn halves_and_angles_have_types_of_their_own() {
+        let json = schema_json(&Schema::example_with_poses());
+        let vane = &json["kinds"][5]["components"];
+        assert_eq!(vane[1], json!({ "name": "heading", "type": "angle" }));
+        assert_eq!(vane[2], json!({ "name": "wind", "type": "half" }));
+        assert_eq!(
+            json["commands"][4]["fields"],
+            json!([
+                { "name": "heading", "type": "angle", "optional": false },
+                { "name": "power", "type": "half", "optional": true },
+            ])
         );
     }
 

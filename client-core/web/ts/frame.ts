@@ -229,7 +229,7 @@ export class Frame {
   }
 
   /**
-   * The value of the component called `name`: a number, also of a gauge; a boolean; a text.
+   * The value of the component called `name`: a number, also of a gauge; radians; a boolean; a text.
    * Undefined if the object has no such component, or one that the player may not know.
    */
   value(index: number, name: string): number | boolean | string | undefined {

@@ -8,8 +8,8 @@ import type { GameQueue } from "./inbox.js";
 import type { Schema } from "./schema.js";
 
 /**
- * A value for a field of a command: a whole number, the id of an object, a text, the name of a
- * choice, a position (`[x, y]`, `[x, y, z]`, `{x, y}`), or null for an optional field.
+ * A value for a field of a command: a number (of an angle the radians), the id of an object, a text,
+ * the name of a choice, a position (`[x, y]`, `[x, y, z]`, `{x, y}`), or null for an optional field.
  */
 export type Value =
   | number

@@ -69,6 +69,10 @@ export type Component = { name: string } & (
   | { type: "gauge"; max: number }
   | { type: "flag" }
   | { type: "number"; min: number; max: number }
+  /** A number of three digits, from -65,504 to 65,504. */
+  | { type: "half" }
+  /** In radians counter-clockwise from the east. */
+  | { type: "angle" }
   | { type: "text"; max_bytes: number }
 );
 
@@ -91,6 +95,10 @@ export type Field = { name: string; optional: boolean } & (
   | { type: "object" }
   | { type: "position" }
   | { type: "number"; min: number; max: number }
+  /** A number of three digits, from -65,504 to 65,504. */
+  | { type: "half" }
+  /** In radians counter-clockwise from the east. */
+  | { type: "angle" }
   | { type: "choice"; choices: string[] }
   | { type: "text"; max_bytes: number }
 );

@@ -13,6 +13,7 @@
 //!   gauges full and constant.
 //! - Finite and beyond a range: the nearest possible value. Gauges end at 0 and their maximum, and
 //!   change by less than 512 a second; numbers end at their range, and additions do not overflow.
+//!   An angle wraps around.
 //! - Positions may lie off the map, since a game may want that: x and y from 0 to 16,384 m, z from
 //!   -64 to 192 m, and the nearest such position otherwise.
 //!   [`World::nearest_on_map`](crate::World::nearest_on_map) keeps objects on the map. Positions
@@ -46,6 +47,7 @@ macro_rules! access_by {
 
 #[cfg(feature = "rules")]
 mod access;
+mod decimal;
 mod flag;
 mod free_pose;
 mod gauge;
@@ -63,6 +65,7 @@ use ambit_proto::schema::Component;
 #[cfg(feature = "rules")]
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
+pub use self::decimal::{Angle, Half};
 pub use self::flag::Flag;
 pub use self::free_pose::FreePose;
 pub use self::gauge::Gauge;
@@ -73,6 +76,7 @@ pub use self::text::Text;
 pub use self::yaw_pose::YawPose;
 #[cfg(feature = "rules")]
 pub use self::{
+    decimal::access::DecimalMut,
     flag::access::{FlagMut, FlagRef},
     free_pose::access::{FreePoseMut, FreePoseRef},
     gauge::access::{GaugeMut, GaugeRef},
@@ -118,9 +122,9 @@ pub trait Place: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a component here",
     label = "not a type of component",
-    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>` or `Text<BYTES>`; `Path`, `YawPose` and \
-            `FreePose` are for the first component of a kind that has a place. What clients need \
-            not know belongs in the game's own struct"
+    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>`, `Half`, `Angle` or `Text<BYTES>`; \
+            `Path`, `YawPose` and `FreePose` are for the first component of a kind that has a \
+            place. What clients need not know belongs in the game's own struct"
 )]
 pub trait Attribute: Sized {
     /// What a client shows.

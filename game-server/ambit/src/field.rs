@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedKind};
-use ambit_proto::schema::{FieldType, MAX_TEXT_BYTES};
+use ambit_proto::schema::{DecimalFormat, FieldType, MAX_TEXT_BYTES};
 use ambit_proto::space::Position;
 #[cfg(feature = "rules")]
 use ambit_room::logic::world::World as RoomWorld;
 
-use crate::component::{Number, Text};
+use crate::component::{Angle, Half, Number, Text};
 use crate::id::Id;
 
 /// The value of a field.
@@ -78,7 +78,7 @@ impl<'c> Fields<'c> {
     message = "`{Self}` cannot be a field of a command or an event",
     label = "not a type of field",
     note = "use `Position`, `Id<...>`, `ObjectId`, a whole number (`i64`, `u8`, ...), \
-            `Number<MIN, MAX>`, `bool`, `Text<BYTES>`, `String`, an enum with \
+            `Number<MIN, MAX>`, `Half`, `Angle`, `bool`, `Text<BYTES>`, `String`, an enum with \
             `#[derive(Choice)]`, or an `Option` of one of these"
 )]
 pub trait MessageField: Sized {
@@ -220,6 +220,29 @@ impl<const MIN: i64, const MAX: i64> MessageField for Number<MIN, MAX> {
         i64::from_value(value, objects).map(Self::new)
     }
 }
+
+macro_rules! decimal_field {
+    ($($decimal:ident),*) => {$(
+        impl MessageField for $decimal {
+            fn field_type() -> FieldType {
+                FieldType::Decimal(DecimalFormat::$decimal)
+            }
+
+            fn into_value(self) -> Value {
+                Value::Decimal(self.into())
+            }
+
+            fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+                match value {
+                    &Value::Decimal(decimal) => Self::of_bits(decimal).ok_or(ErrorCode::Malformed),
+                    _ => Err(ErrorCode::Malformed),
+                }
+            }
+        }
+    )*};
+}
+
+decimal_field!(Half, Angle);
 
 /// The choice between `no` and `yes`.
 impl MessageField for bool {

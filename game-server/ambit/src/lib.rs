@@ -342,7 +342,7 @@ pub mod prelude {
     pub use std::process::ExitCode;
     pub use std::time::Duration;
 
-    pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
+    pub use crate::component::{Angle, Flag, FreePose, Gauge, Half, Number, Path, Text, YawPose};
     #[doc(no_inline)]
     pub use crate::steering::{Held, Movement, Shots, Steer, Steering, Terrain};
     #[cfg(feature = "rules")]

@@ -192,6 +192,14 @@ impl Seen {
         }
     }
 
+    /// A half float, or an angle in radians, if the client knows it.
+    pub fn decimal(&self, name: &str) -> Option<f32> {
+        match self.components.get(name)? {
+            ComponentValue::Decimal(decimal) => Some(decimal.value()),
+            _ => None,
+        }
+    }
+
     /// A text, if the client knows it.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.components.get(name)? {
@@ -207,6 +215,7 @@ impl<'f> ShownComponents<'f> for &'f Seen {
             Some(ComponentValue::Gauge(gauge)) => Some(FrameValue::Gauge(*gauge)),
             Some(ComponentValue::Flag(flag)) => Some(FrameValue::Flag(*flag)),
             Some(ComponentValue::Number(number)) => Some(FrameValue::Number(*number)),
+            Some(ComponentValue::Decimal(decimal)) => Some(FrameValue::Decimal(*decimal)),
             Some(ComponentValue::Text(text)) => Some(FrameValue::Text(text)),
             Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => None,
         })

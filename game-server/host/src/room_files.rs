@@ -234,6 +234,7 @@ fn component_json(component: &Component) -> Value {
             flag.points().map(|(t, at)| json!({ "t": ms(t), "value": at.0 })).collect()
         }
         Component::Number(number) => json!(number),
+        Component::Decimal(decimal) => json!(decimal.rounded()),
         Component::Text(text) => json!(text),
         // Only objects with a place have these; their lines say where they are.
         Component::Path(_) | Component::Pose(_) => Value::Null,

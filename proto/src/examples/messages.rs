@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::poses::any_pose;
 use super::{BASE_TIME, Example};
 use crate::axes::{Axes, MAX_AXES};
+use crate::decimal::{Decimal, DecimalFormat};
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
 use crate::message::{
@@ -166,16 +167,29 @@ fn any_fields(rng: &mut fastrand::Rng) -> Vec<FieldValue<Alias>> {
 }
 
 fn any_field(rng: &mut fastrand::Rng) -> FieldValue<Alias> {
-    match rng.u8(..6) {
+    match rng.u8(..8) {
         0 => FieldValue::None,
         1 => FieldValue::Object(Alias::example(rng)),
         2 => FieldValue::Position(Position::example(rng)),
         3 => FieldValue::Number(rng.i64(..) >> rng.u8(..64)),
         4 => FieldValue::Choice(rng.u8(..)),
+        5 => FieldValue::Decimal(any_decimal(rng, DecimalFormat::Half)),
+        6 => FieldValue::Decimal(any_decimal(rng, DecimalFormat::Angle)),
         _ => {
             let letters = rng.u32(..=MAX_TEXT_BYTES / 4);
             FieldValue::Text((0..letters).map(|_| rng.char(..)).collect())
         }
+    }
+}
+
+/// Of any size, so that the small halves are among them.
+fn any_decimal(rng: &mut fastrand::Rng, format: DecimalFormat) -> Decimal {
+    match format {
+        DecimalFormat::Half => {
+            let half = Decimal::Half(rng.u16(..));
+            if half.is_finite() { half } else { format.zero() }
+        }
+        DecimalFormat::Angle => Decimal::Angle(rng.u8(..)),
     }
 }
 
@@ -231,6 +245,9 @@ pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
     let mut component = Component::unknown(codec);
     match (&mut component, *codec) {
         (Component::Number(number), Codec::Number { min, max }) => *number = rng.i64(min..=max),
+        (Component::Decimal(decimal), Codec::Decimal(format)) => {
+            *decimal = any_decimal(rng, format);
+        }
         (Component::Text(text), Codec::Text { max_bytes }) => {
             let letters = (0..rng.u32(..=max_bytes / 4)).map(|_| rng.char(..));
             text.extend(letters);

@@ -2,16 +2,16 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec,
-    FieldType, Freshness, InterestRadii, Look, ObjectKind, ObstacleLook, RefusalKind, ScenerySpec,
-    Schema, Shape,
+    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, Direction, EventKind,
+    FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind, ObstacleLook, RefusalKind,
+    ScenerySpec, Schema, Shape,
 };
 
 impl Schema {
-    /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,
-    /// followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`, `cast` and
-    /// `shout` (all types of fields), the refusal `tired`, the controls `left` and `jump`, a
-    /// scenery with one look of obstacles.
+    /// Kinds `avatar` (all codecs but poses and decimals; only the owner receives mana) and `stone`
+    /// (a path, followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`,
+    /// `cast` and `shout` (all types of fields but decimals), the refusal `tired`, the controls
+    /// `left` and `jump`, a scenery with one look of obstacles.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -117,7 +117,8 @@ fn avatar() -> ObjectKind {
 impl Schema {
     /// [`Schema::example`] with further kinds that have poses: `walker` (a yaw of 8 bits, 100 units
     /// a metre; a name for its team), `cube` (free, 9 bits, 512 units a metre), `ball` (fixed, 16
-    /// units a metre; lower target ages than the others).
+    /// units a metre; lower target ages than the others); `vane` (an angle and a half), and the
+    /// command `aim` with such fields.
     pub fn example_with_poses() -> Self {
         let mut schema = Self::example();
         let pose = |per_metre, turn| {
@@ -134,9 +135,28 @@ impl Schema {
             kind("walker", vec![pose(100, Turning::Yaw { bits: 8 }), name]),
             kind("cube", vec![pose(512, Turning::Free { bits: 9 })]),
             ObjectKind { freshness: fresher, ..kind("ball", vec![pose(16, Turning::Fixed)]) },
+            vane(),
         ]);
+        schema.commands.push(CommandKind {
+            name: "aim".into(),
+            help: "Aim, with so much power.".into(),
+            fields: vec![
+                FieldSpec::new("heading", FieldType::Decimal(DecimalFormat::Angle)),
+                FieldSpec::new("power", FieldType::Decimal(DecimalFormat::Half)).optional(),
+            ],
+            ..CommandKind::default()
+        });
         schema
     }
+}
+
+fn vane() -> ObjectKind {
+    let components = vec![
+        path(),
+        ComponentSpec::public("heading", Codec::Decimal(DecimalFormat::Angle)),
+        ComponentSpec::public("wind", Codec::Decimal(DecimalFormat::Half)),
+    ];
+    ObjectKind { name: "vane".into(), components, ..ObjectKind::default() }
 }
 
 fn path() -> ComponentSpec {

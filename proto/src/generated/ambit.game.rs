@@ -630,7 +630,7 @@ pub struct Component {
     #[prost(enumeration = "component::Audience", tag = "2")]
     pub audience: i32,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
-    #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
     pub codec: ::core::option::Option<component::Codec>,
 }
 /// Nested message and enum types in `Component`.
@@ -692,6 +692,10 @@ pub mod component {
         /// Component 0 only.
         #[prost(message, tag = "8")]
         Pose(super::Pose),
+        #[prost(message, tag = "9")]
+        Half(super::Half),
+        #[prost(message, tag = "10")]
+        Angle(super::Angle),
     }
 }
 /// Positions over time.
@@ -715,6 +719,12 @@ pub struct Number {
     #[prost(sint64, tag = "2")]
     pub max: i64,
 }
+/// A half float: binary16 of IEEE 754. No infinity, and always a number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Half {}
+/// An angle: a turn in 256 steps, counter-clockwise from the east.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Angle {}
 /// UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Text {
@@ -818,7 +828,7 @@ pub struct Field {
     /// Whether there may be no value.
     #[prost(bool, tag = "8")]
     pub optional: bool,
-    #[prost(oneof = "field::Type", tags = "3, 4, 5, 6, 7")]
+    #[prost(oneof = "field::Type", tags = "3, 4, 5, 6, 7, 9, 10")]
     pub r#type: ::core::option::Option<field::Type>,
 }
 /// Nested message and enum types in `Field`.
@@ -848,6 +858,10 @@ pub mod field {
         /// A text of this length.
         #[prost(message, tag = "7")]
         Text(super::Text),
+        #[prost(message, tag = "9")]
+        Half(super::Half),
+        #[prost(message, tag = "10")]
+        Angle(super::Angle),
     }
 }
 /// How the poses in datagrams are coded. `proto::message` describes the bits.

@@ -1,5 +1,6 @@
 //! The values of the fields of events and commands.
 
+use crate::decimal::{Decimal, DecimalFormat};
 use crate::schema::{FieldSpec, FieldType, MAX_TEXT_BYTES};
 use crate::space::Position;
 use crate::wire::{Coder, Wire, WireError};
@@ -24,6 +25,8 @@ pub enum FieldValue<O> {
     Choice(u8),
     /// At most [`MAX_TEXT_BYTES`].
     Text(String),
+    /// A half float or an angle.
+    Decimal(Decimal),
 }
 
 impl<O> FieldValue<O> {
@@ -35,6 +38,9 @@ impl<O> FieldValue<O> {
             (Self::Number(number), FieldType::Number { min, max }) => (min..=max).contains(&number),
             (Self::Choice(index), FieldType::Choice(names)) => usize::from(*index) < names.len(),
             (Self::Text(text), FieldType::Text { max_bytes }) => text.len() <= *max_bytes as usize,
+            (Self::Decimal(decimal), FieldType::Decimal(format)) => {
+                decimal.format() == *format && decimal.is_finite()
+            }
             _ => false,
         }
     }
@@ -54,6 +60,7 @@ impl<O> FieldValue<O> {
             Self::Number(number) => FieldValue::Number(*number),
             Self::Choice(index) => FieldValue::Choice(*index),
             Self::Text(text) => FieldValue::Text(text.clone()),
+            Self::Decimal(decimal) => FieldValue::Decimal(*decimal),
         })
     }
 
@@ -65,6 +72,7 @@ impl<O> FieldValue<O> {
             Self::Number(_) => 3,
             Self::Choice(_) => 4,
             Self::Text(_) => 5,
+            Self::Decimal(_) => 6,
         }
     }
 }
@@ -78,6 +86,7 @@ impl<O: Default> FieldValue<O> {
             3 => Self::Number(0),
             4 => Self::Choice(0),
             5 => Self::Text(String::new()),
+            6 => Self::Decimal(DecimalFormat::Half.zero()),
             _ => return None,
         })
     }
@@ -93,12 +102,15 @@ impl<O: Wire + Default> Wire for FieldValue<O> {
             Self::Number(number) => coder.signed_varint(number),
             Self::Choice(index) => coder.u8(index),
             Self::Text(text) => coder.text(text, MAX_TEXT_BYTES as usize),
+            Self::Decimal(decimal) => decimal.wire_with_format(coder),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
     use crate::ids::Alias;
 
@@ -126,6 +138,11 @@ mod tests {
             &[Value::Text(String::new()), Value::Text("éé".into())],
             &[Value::Text("ééa".into())],
         );
+        let [half, angle] = [DecimalFormat::Half, DecimalFormat::Angle].map(FieldType::Decimal);
+        let [largest, infinite] = [0x7bff, 0x7c00].map(|bits| Value::Decimal(Decimal::Half(bits)));
+        let turned = Value::Decimal(Decimal::Angle(255));
+        check(&half, slice::from_ref(&largest), &[infinite, turned.clone()]);
+        check(&angle, &[turned], &[largest]);
     }
 
     #[test]
@@ -139,7 +156,7 @@ mod tests {
         assert!(fit(&[at.clone(), Value::Number(1)]));
         assert!(fit(&[at.clone(), Value::None]));
         assert!(!fit(&[Value::None, Value::Number(1)]));
-        assert!(!fit(std::slice::from_ref(&at)));
+        assert!(!fit(slice::from_ref(&at)));
         assert!(!fit(&[Value::Number(1), at.clone()]));
         assert!(!fit(&[at, Value::None, Value::None]));
     }
@@ -156,6 +173,7 @@ mod tests {
             Value::Number(0),
             Value::Choice(0),
             Value::Text(String::new()),
+            Value::Decimal(DecimalFormat::Half.zero()),
         ];
         let others = others.iter().filter(|other| other.variant() != good[0].variant());
         for value in bad.iter().chain(others) {

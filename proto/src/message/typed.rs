@@ -5,6 +5,7 @@
 //! [`TypedId`].
 
 use super::{FieldValue, GameCommand};
+use crate::decimal::Decimal;
 use crate::ids::{ClientObjectId, ObjectId};
 use crate::schema::{CommandKind, EventKind, ObjectKind};
 use crate::timeline::Gauge;
@@ -61,6 +62,8 @@ pub enum FrameValue<'f> {
     Flag(bool),
     /// A whole number.
     Number(i64),
+    /// A half float or an angle.
+    Decimal(Decimal),
     /// A text.
     Text(&'f str),
 }

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use self::timeline_tail::{TimelineTail, merge, wire_timeline};
 use super::Codec;
+use crate::decimal::Decimal;
 use crate::pose::Pose;
 use crate::space::Position;
 use crate::time::GameTime;
@@ -61,6 +62,8 @@ pub enum Component {
     /// Of [`Codec::Pose`]: the one that is valid from the datagram's horizon on. Later ones travel
     /// in pose sections.
     Pose(Pose),
+    /// Of [`Codec::Decimal`].
+    Decimal(Decimal),
 }
 
 impl Component {
@@ -71,6 +74,7 @@ impl Component {
             Codec::Gauge { .. } => Self::Gauge(Timeline::new(TIMELINE_CAPACITY)),
             Codec::Flag => Self::Flag(Timeline::new(TIMELINE_CAPACITY)),
             Codec::Number { .. } => Self::Number(0),
+            Codec::Decimal(format) => Self::Decimal(format.zero()),
             Codec::Text { .. } => Self::Text(String::new()),
             Codec::Pose(_) => Self::Pose(Pose::UNKNOWN),
         }
@@ -88,6 +92,9 @@ impl Component {
             }),
             (Self::Flag(_), Codec::Flag) => true,
             (Self::Number(number), Codec::Number { min, max }) => (min..=max).contains(&number),
+            (Self::Decimal(decimal), Codec::Decimal(format)) => {
+                decimal.format() == *format && decimal.is_finite()
+            }
             (Self::Text(text), Codec::Text { max_bytes }) => text.len() <= *max_bytes as usize,
             (Self::Pose(pose), Codec::Pose(format)) => format.fits(pose),
             _ => false,
@@ -102,7 +109,7 @@ impl Component {
                 Self::Gauge(TimelineTail::from_timeline(gauge, from).to_timeline())
             }
             Self::Flag(flag) => Self::Flag(TimelineTail::from_timeline(flag, from).to_timeline()),
-            Self::Number(_) | Self::Text(_) | Self::Pose(_) => self.clone(),
+            Self::Number(_) | Self::Decimal(_) | Self::Text(_) | Self::Pose(_) => self.clone(),
         }
     }
 
@@ -117,6 +124,7 @@ impl Component {
             (Self::Gauge(gauge), Self::Gauge(update)) => merge(gauge, update),
             (Self::Flag(flag), Self::Flag(update)) => merge(flag, update),
             (Self::Number(number), Self::Number(update)) => *number = *update,
+            (Self::Decimal(decimal), Self::Decimal(update)) => *decimal = *update,
             (Self::Text(text), Self::Text(update)) => text.clone_from(update),
             (Self::Pose(pose), Self::Pose(update)) => *pose = *update,
             _ => {}
@@ -145,6 +153,9 @@ impl Component {
                 wire_timeline(flag, stamp, coder, |held, coder| coder.flag(&mut held.0))
             }
             (Self::Number(number), Codec::Number { min, max }) => coder.bounded(number, *min, *max),
+            (Self::Decimal(decimal), Codec::Decimal(format)) if decimal.format() == *format => {
+                decimal.wire(coder)
+            }
             (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
             (Self::Pose(pose), Codec::Pose(format)) => format.wire(pose, coder),
             (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
@@ -189,6 +200,9 @@ impl Component {
                     .wire(stamp, coder, |held, coder| coder.flag(&mut held.0)),
                 (Self::Number(number), Codec::Number { min, max }) => {
                     coder.bounded(&mut { *number }, *min, *max)
+                }
+                (Self::Decimal(decimal), Codec::Decimal(format)) if decimal.format() == *format => {
+                    { *decimal }.wire(coder)
                 }
                 (Self::Text(text), Codec::Text { max_bytes }) => {
                     coder.write_text(text, *max_bytes as usize)
@@ -267,6 +281,8 @@ impl Component {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decimal::DecimalFormat;
+    use crate::pose::{PoseFormat, Turning};
     use crate::wire::{Measure, Reader, Writer};
 
     const STAMP: GameTime = GameTime::from_millis(10_000);
@@ -288,6 +304,34 @@ mod tests {
             assert_eq!(read.value.to_bits(), stored.value.to_bits());
             assert_eq!(read.rate.to_bits(), stored.rate.to_bits());
         }
+    }
+
+    /// What each takes beside what a game would declare without it.
+    #[test]
+    fn a_half_and_an_angle_take_fewer_bits_than_what_they_replace() {
+        let number = |min, max| bits_of(&Component::Number(min), &Codec::Number { min, max });
+        let decimal = |format: DecimalFormat| {
+            bits_of(&Component::Decimal(format.zero()), &Codec::Decimal(format))
+        };
+        let half = decimal(DecimalFormat::Half);
+        let float = 32;
+        // From -1,000 to 1,000 in hundredths and in thousandths; then all that a half can tell.
+        let hundredths = number(-100_000, 100_000);
+        let thousandths = number(-1_000_000, 1_000_000);
+        let finest = number(-65_504 << 24, 65_504 << 24);
+        println!("half {half}, numbers {hundredths}, {thousandths}, {finest}, float {float}");
+        assert_eq!((half, hundredths, thousandths, finest, float), (16, 18, 21, 41, 32));
+        let angle = decimal(DecimalFormat::Angle);
+        let degrees = number(-180, 180);
+        let pose = |turn| {
+            let format = PoseFormat { per_metre: 100, turn, motion: None };
+            let component = Component::Pose(Pose::default());
+            bits_of(&component, &Codec::Pose(format))
+        };
+        // A heading of 8 bits, and a speed of 0, belong to one another.
+        let heading = pose(Turning::Yaw { bits: 8 }) - pose(Turning::Fixed) - 5;
+        println!("angle {angle}, degrees {degrees}, heading {heading}, float {float}");
+        assert_eq!((angle, degrees, heading), (8, 9, 8));
     }
 
     #[test]

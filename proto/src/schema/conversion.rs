@@ -16,6 +16,7 @@ use crate::control::game::component::Codec as PbCodec;
 use crate::control::game::control::{Axis as PbAxis, Direction as PbDirection};
 use crate::control::game::field::Type as PbType;
 use crate::control::game::pose::Turn as PbTurn;
+use crate::decimal::DecimalFormat;
 use crate::keymap::CONTROLS;
 use crate::pose::{MotionFormat, PoseFormat, Turning};
 
@@ -223,6 +224,8 @@ fn read_component(
         Some(PbCodec::Gauge(pb::Gauge { max })) => Codec::Gauge { max },
         Some(PbCodec::Flag(pb::Flag {})) => Codec::Flag,
         Some(PbCodec::Number(pb::Number { min, max })) => Codec::Number { min, max },
+        Some(PbCodec::Half(pb::Half {})) => Codec::Decimal(DecimalFormat::Half),
+        Some(PbCodec::Angle(pb::Angle {})) => Codec::Decimal(DecimalFormat::Angle),
         Some(PbCodec::Text(pb::Text { max_bytes })) => Codec::Text { max_bytes },
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
@@ -284,6 +287,8 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
             FieldType::Choice(names)
         }
         Some(PbType::Text(pb::Text { max_bytes })) => FieldType::Text { max_bytes },
+        Some(PbType::Half(pb::Half {})) => FieldType::Decimal(DecimalFormat::Half),
+        Some(PbType::Angle(pb::Angle {})) => FieldType::Decimal(DecimalFormat::Angle),
         None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
     };
     Ok(FieldSpec { name: message.name, ty, optional: message.optional })
@@ -436,6 +441,8 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Gauge { max } => PbCodec::Gauge(pb::Gauge { max }),
             Codec::Flag => PbCodec::Flag(pb::Flag {}),
             Codec::Number { min, max } => PbCodec::Number(pb::Number { min, max }),
+            Codec::Decimal(DecimalFormat::Half) => PbCodec::Half(pb::Half {}),
+            Codec::Decimal(DecimalFormat::Angle) => PbCodec::Angle(pb::Angle {}),
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
             Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
@@ -493,6 +500,8 @@ impl From<&FieldSpec> for pb::Field {
             &FieldType::Number { min, max } => PbType::Number(pb::Number { min, max }),
             FieldType::Choice(names) => PbType::Choice(pb::field::Choice { names: names.clone() }),
             &FieldType::Text { max_bytes } => PbType::Text(pb::Text { max_bytes }),
+            FieldType::Decimal(DecimalFormat::Half) => PbType::Half(pb::Half {}),
+            FieldType::Decimal(DecimalFormat::Angle) => PbType::Angle(pb::Angle {}),
         };
         Self { name: field.name.clone(), r#type: Some(ty), optional: field.optional }
     }
@@ -506,9 +515,11 @@ mod tests {
 
     #[test]
     fn a_schema_survives_conversion_and_back() {
-        let bytes = pb::Schema::from(&Schema::example()).encode_to_vec();
-        let message = pb::Schema::decode(bytes.as_slice()).expect("the encoding is valid");
-        assert_eq!(Schema::try_from(message), Ok(Schema::example()));
+        for schema in [Schema::example(), Schema::example_with_poses()] {
+            let bytes = pb::Schema::from(&schema).encode_to_vec();
+            let message = pb::Schema::decode(bytes.as_slice()).expect("the encoding is valid");
+            assert_eq!(Schema::try_from(message), Ok(schema));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! [`crate::message::FieldValue`] has the values, and the check of a value against its field.
 
 use super::{MAX_FIELDS, MAX_FIELDS_BITS, MAX_TEXT_BYTES, SchemaError, SchemaPath, SchemaProblem};
+use crate::decimal::DecimalFormat;
 
 /// The highest number of names of a choice.
 pub const MAX_CHOICES: usize = 64;
@@ -29,6 +30,8 @@ pub enum FieldType {
     /// A whole number from `min` to `max`, both included.
     #[expect(missing_docs, reason = "`min` and `max`: above")]
     Number { min: i64, max: i64 },
+    /// A half float or an angle.
+    Decimal(DecimalFormat),
     /// One of these names: at most [`MAX_CHOICES`]; the order defines their indices.
     Choice(Vec<String>),
     /// A text.
@@ -52,7 +55,7 @@ impl FieldSpec {
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         match &self.ty {
-            FieldType::Object | FieldType::Position => Ok(()),
+            FieldType::Object | FieldType::Position | FieldType::Decimal(_) => Ok(()),
             &FieldType::Number { min, max } => {
                 place.ensure(min <= max, || SchemaProblem::BadNumber { min, max })
             }
@@ -92,6 +95,7 @@ impl FieldType {
             Self::Object => 28,
             Self::Position => 60,
             Self::Number { .. } => 80,
+            Self::Decimal(format) => 1 + format.bits(),
             Self::Choice(_) => 8,
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
         }

@@ -1,11 +1,13 @@
 //! Bodies and messages of a client, and messages of a server.
 
+use std::f32::consts::FRAC_PI_2;
 use std::time::Duration;
 
 use super::json::{Json, object};
 use super::test_vector::TestVector;
 use super::values;
 use crate::axes::{Axes, AxisKind};
+use crate::decimal::DecimalFormat;
 use crate::ids::Alias;
 use crate::keymap::{CONTROLS, KeySample, Keymap};
 use crate::message::{
@@ -89,6 +91,8 @@ fn uplinks() -> Vec<TestVector> {
 fn commands() -> Vec<TestVector> {
     let of = |number, kind, fields| Command { number, kind, fields };
     let at = FieldValue::Position(Position::new(120.25, 90.0, 0.0));
+    let decimal = |format: DecimalFormat, value| FieldValue::Decimal(format.nearest(value));
+    let half = decimal(DecimalFormat::Half, -1.5);
     vec![
         command("command-position", "A position on the ground.", of(8, 0, vec![at.clone()])),
         command(
@@ -110,6 +114,11 @@ fn commands() -> Vec<TestVector> {
             "command-number-and-text",
             "A number and a text, of which a letter takes two bytes.",
             of(11, 3, vec![FieldValue::Number(9), FieldValue::Text("caf\u{e9}".into())]),
+        ),
+        command(
+            "command-angle-and-half",
+            "A quarter of a turn clockwise, and -1.5 as a half float.",
+            of(12, 4, vec![decimal(DecimalFormat::Angle, -FRAC_PI_2), half]),
         ),
     ]
 }
@@ -255,7 +264,7 @@ fn command(name: &'static str, about: &'static str, mut value: Command) -> TestV
     let bytes = encode(&mut value);
     let read: Command = decode(&bytes).expect("the encoding is valid");
     assert_eq!(read, value, "{name}");
-    let schema = Schema::example();
+    let schema = Schema::example_with_poses();
     let kind = schema.command(read.kind).expect("the kind exists");
     assert!(FieldValue::all_fit(&read.fields, &kind.fields), "{name}");
     let command = object! {
@@ -327,6 +336,8 @@ fn field_types(fields: &[FieldSpec]) -> Json {
             FieldType::Number { .. } => "number",
             FieldType::Choice(_) => "choice",
             FieldType::Text { .. } => "text",
+            FieldType::Decimal(DecimalFormat::Half) => "half",
+            FieldType::Decimal(DecimalFormat::Angle) => "angle",
         };
         object! { name: field.name.as_str(), field: ty, optional: field.optional }
     });
@@ -343,6 +354,10 @@ fn field_values(fields: &[FieldValue<Alias>]) -> Json {
         FieldValue::Number(number) => object! { field: "number", number: *number },
         FieldValue::Choice(index) => object! { field: "choice", index: *index },
         FieldValue::Text(text) => object! { field: "text", text: text.as_str() },
+        FieldValue::Decimal(decimal) => match decimal.format() {
+            DecimalFormat::Half => object! { field: "half", half: decimal.value() },
+            DecimalFormat::Angle => object! { field: "angle", angle: decimal.value() },
+        },
     });
     json.collect()
 }

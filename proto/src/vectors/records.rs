@@ -8,6 +8,7 @@ use self::record_values::{kind_value, record_value};
 use super::json::{Json, object};
 use super::test_vector::{TestVector, hex};
 use super::values;
+use crate::decimal::Decimal;
 use crate::examples::messages::context;
 use crate::ids::Alias;
 use crate::message::{DatagramBody, EffectTime, Record, read_body, write_poses};
@@ -29,8 +30,9 @@ const STONE: u8 = 1;
 const WALKER: u8 = 2;
 const CUBE: u8 = 3;
 const BALL: u8 = 4;
-const CRATE: u8 = 5;
-const SCORE: u8 = 6;
+const VANE: u8 = 5;
+const CRATE: u8 = 6;
+const SCORE: u8 = 7;
 
 const ALIAS: Alias = Alias { slot: 1, epoch: 2 };
 
@@ -204,6 +206,21 @@ fn components() -> Vec<TestVector> {
         of("flag", "False, and true from the horizon on.", AVATAR, 3, Component::Flag(flag)),
         of("number", "49 above the least.", AVATAR, 4, Component::Number(50)),
         of("number-below-zero", "It is counted from the least.", CRATE, 1, Component::Number(-100)),
+        of(
+            "angle",
+            "A quarter of a turn clockwise: 192 steps.",
+            VANE,
+            1,
+            Component::Decimal(Decimal::Angle(192)),
+        ),
+        of("half", "-1.5.", VANE, 2, Component::Decimal(Decimal::Half(0xbe00))),
+        of(
+            "half-small",
+            "The smallest above 0: 2^-24.",
+            VANE,
+            2,
+            Component::Decimal(Decimal::Half(1)),
+        ),
         of(
             "text",
             "Its length counts bytes of UTF-8.",

@@ -31,7 +31,7 @@ pub fn impair(data: &[u8]) -> Reached {
 
 /// Lines of the console or of a script. A command of the game fits its schema.
 pub fn console(data: &[u8]) -> Reached {
-    let schema = Schema::example();
+    let schema = Schema::example_with_poses();
     let mut reached = Reached::new();
     for line in text(data).lines() {
         match command::parse(line) {

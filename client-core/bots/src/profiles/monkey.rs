@@ -3,6 +3,7 @@
 //! The schema and the objects in sight go in; valid, absurd and malformed commands, random keys and
 //! random values of axes come out. No clock and no I/O; random decisions follow from the seed.
 
+use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
@@ -109,6 +110,9 @@ impl MonkeyBot {
                 let any = self.rng.i64(min..=max);
                 FieldValue::Number([min, max, any][self.rng.usize(..3)])
             }
+            FieldType::Decimal(format) => {
+                FieldValue::Decimal(format.nearest(100.0 * (self.rng.f32() - 0.5)))
+            }
             FieldType::Choice(names) => FieldValue::Choice(self.rng.u8(..names.len() as u8)),
             FieldType::Text { max_bytes } => {
                 let letters = self.rng.u32(..=max_bytes / 4);
@@ -133,7 +137,7 @@ impl MonkeyBot {
 
     /// Of each type; all together fit into a message.
     fn any_value(&mut self) -> FieldValue<Alias> {
-        match self.rng.u8(..6) {
+        match self.rng.u8(..8) {
             0 => FieldValue::None,
             1 => FieldValue::Object(Alias { slot: self.rng.u16(..32), epoch: self.rng.u8(..4) }),
             2 => {
@@ -142,6 +146,8 @@ impl MonkeyBot {
             }
             3 => FieldValue::Number(self.rng.i64(..)),
             4 => FieldValue::Choice(self.byte()),
+            5 => FieldValue::Decimal(Decimal::Half(self.rng.u16(..0x7c00))),
+            6 => FieldValue::Decimal(Decimal::Angle(self.byte())),
             _ => {
                 let length = self.rng.u32(..=MAX_TEXT_BYTES) as usize / MAX_FIELDS;
                 FieldValue::Text("x".repeat(length))

@@ -27,7 +27,7 @@ fn a_ticket_lets_the_client_join_the_game() {
     assert_eq!((started.room, started.is_rejoin, started.tick_hz), (RoomId(ROOM), false, 20));
     assert_eq!(
         (started.delay, started.map.cell_m, started.schema.commands.len()),
-        (ms(150), 10.0, 4)
+        (ms(150), 10.0, 5)
     );
     assert!(harness.client.is_playing());
 }

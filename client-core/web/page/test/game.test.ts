@@ -58,9 +58,12 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   const secret: Component = { name: "secret", type: "flag" };
   const score = kind("score", [{ name: "name", type: "text", max_bytes: 9 }, points, secret]);
   const left: Component = { name: "time_left", type: "gauge", max: 300 };
-  const kinds = [score, kind("match", [left]), kind("walker", [{ name: "path", type: "path" }])];
+  const wind: Component = { name: "wind", type: "half" };
+  const from: Component = { name: "from", type: "angle" };
+  const match = kind("match", [left, wind, from]);
+  const kinds = [score, match, kind("walker", [{ name: "path", type: "path" }])];
   assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
-  const values = [["<b>ann</b>", 7, undefined], ["bob", 12, undefined], [59.7]];
+  const values = [["<b>ann</b>", 7, undefined], ["bob", 12, undefined], [59.7, 0.0999755859375, -Math.PI / 2]];
   const frame = {
     rows: (name?: string) => (name === "score" ? [0, 1] : [2]),
     isOwn: (index: number) => index === 1,
@@ -75,7 +78,11 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
         { cells: ["<b>ann</b>", "7"], own: false },
       ],
     },
-    { title: "match", columns: ["time left"], rows: [{ cells: ["60"], own: false }] },
+    {
+      title: "match",
+      columns: ["time left", "wind", "from"],
+      rows: [{ cells: ["60", "0.099976", "-90°"], own: false }],
+    },
   ]);
 });
 

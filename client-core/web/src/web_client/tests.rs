@@ -128,7 +128,8 @@ fn a_command_is_sent_by_its_name_and_a_wrong_one_is_explained() {
     for (name, values, code, why) in [
         ("jump", "[]", "unknown_command", "jump"),
         ("walk-to", "[5]", "malformed", "a position"),
-        ("walk-to", "[0.5]", "malformed", "whole number"),
+        ("walk-to", "[0.5]", "malformed", "a position"),
+        ("shout", "[0.5]", "malformed", "a whole number"),
         ("walk-to", "[[1e9, 0]]", "bad_position", ""),
         ("cast", r#"["bolt", null, 77]"#, "no_such_object", ""),
     ] {

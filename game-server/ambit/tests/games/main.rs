@@ -2,6 +2,7 @@
 
 mod avatars;
 mod controls;
+mod decimals;
 mod extremes;
 mod macro_made;
 mod offered;

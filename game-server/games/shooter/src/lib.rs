@@ -64,7 +64,7 @@ pub struct ShooterSettings {
     #[parameter(default = 4, range = 0..=20)]
     ships: usize,
     /// how shots and ships of different times meet
-    #[parameter(default = "rewound")]
+    #[parameter(default = "filtered")]
     shots: ShotTiming,
     /// how ships are drawn until the next pose of theirs comes
     #[parameter(default = "second")]
@@ -81,9 +81,9 @@ pub struct ShooterSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
 pub enum ShotTiming {
     /// what is there; shots are drawn in the time of whoever is near, so both meet on all screens
+    #[default]
     Filtered,
     /// the picture of whoever fired, at most 200 ms old
-    #[default]
     Rewound,
     /// what is there; shots are drawn in the own time, so players have to aim ahead
     Plain,

@@ -1,5 +1,6 @@
 //! Kinds of a schema and records, as JSON.
 
+use crate::decimal::DecimalFormat;
 use crate::message::{EffectTime, Record};
 use crate::schema::{Codec, Component, ComponentAudience, ObjectKind, Schema};
 use crate::space::Position;
@@ -25,6 +26,8 @@ fn codec_value(codec: &Codec) -> Json {
         Codec::Gauge { max } => object! { codec: "Gauge", max: *max },
         Codec::Flag => object! { codec: "Flag" },
         Codec::Number { min, max } => object! { codec: "Number", min: *min, max: *max },
+        Codec::Decimal(DecimalFormat::Half) => object! { codec: "Half" },
+        Codec::Decimal(DecimalFormat::Angle) => object! { codec: "Angle" },
         Codec::Text { max_bytes } => object! { codec: "Text", max_bytes: *max_bytes },
         Codec::Pose(format) => object! { codec: "Pose", format: values::pose_format(format) },
     }
@@ -89,6 +92,7 @@ fn component_value(kind: &ObjectKind, index: u8, component: &Component) -> Json 
             .map(|(time, value)| object! { time: values::time(time), value: value.0 })
             .collect(),
         Component::Number(number) => (*number).into(),
+        Component::Decimal(decimal) => decimal.value().into(),
         Component::Text(text) => text.as_str().into(),
         Component::Pose(pose) => {
             let Codec::Pose(format) = &spec.codec else { panic!("a pose has a format") };

@@ -158,6 +158,12 @@ fn read_components(
             Codec::Number(number) => {
                 reader.up_to(number.max.abs_diff(number.min))?;
             }
+            Codec::Half(_) => {
+                reader.bits(16)?;
+            }
+            Codec::Angle(_) => {
+                reader.bits(8)?;
+            }
             Codec::Text(text) => {
                 for _ in 0..reader.up_to(text.max_bytes.into())? {
                     reader.bits(8)?;

@@ -3,7 +3,7 @@
  * each room-wide kind of the game, a column for each component that this player may know.
  */
 
-import type { Frame, Kind } from "../ambit/ambit.js";
+import type { Component, Frame, Kind } from "../ambit/ambit.js";
 
 export interface ScoreTable {
   title: string;
@@ -45,13 +45,19 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
     rows: indices
       .toSorted((a, b) => points(b) - points(a))
       .map((row) => ({
-        cells: components.map(({ index }) => cellOf(value(row, index))),
+        cells: components.map((component) => cellOf(component, value(row, component.index))),
         own: frame.isOwn(row),
       })),
   };
 }
 
-/** A gauge is rounded to a whole number. */
-function cellOf(value: number | boolean | string | undefined): string {
-  return typeof value === "number" ? String(Math.round(value)) : String(value ?? "");
+/**
+ * A gauge is rounded to a whole number, a half to the digits that tell it from its neighbours. An
+ * angle is in degrees.
+ */
+function cellOf({ type }: Component, value: number | boolean | string | undefined): string {
+  if (typeof value !== "number") return String(value ?? "");
+  if (type === "half") return String(Number(value.toPrecision(5)));
+  if (type === "angle") return `${Math.round((value * 180) / Math.PI)}°`;
+  return String(Math.round(value));
 }

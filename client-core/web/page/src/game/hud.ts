@@ -79,15 +79,17 @@ export class Hud {
     const input =
       field.type === "choice"
         ? el("select", {}, ...field.choices.map((choice) => el("option", {}, choice)))
-        : el("input", field.type === "number" ? { type: "number", step: "1" } : { type: "text" });
-    if (input instanceof HTMLInputElement && field.type === "number") {
-      input.min = String(field.min);
-      input.max = String(field.max);
+        : el("input", inputOf(field));
+    if (input instanceof HTMLInputElement && input.type === "number") {
+      if (field.type === "number") {
+        input.min = String(field.min);
+        input.max = String(field.max);
+      }
       input.required = !field.optional;
     }
-    const isOk = await askInDialog(label, [{ label: field.name, input }]);
+    const isOk = await askInDialog(label, [{ label: field.type === "angle" ? `${field.name} (°)` : field.name, input }]);
     if (!isOk || (input.value === "" && field.optional)) return undefined;
-    return field.type === "number" ? Number(input.value) : input.value;
+    return valueOf(field, input.value);
   }
 
   #commandButton(action: Action): HTMLElement {
@@ -170,4 +172,16 @@ function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLE
     el("h2", {}, texts.help),
     el("ul", {}, ...items),
   );
+}
+
+/** The attributes of a field's input. */
+function inputOf({ type }: Field): Record<string, string> {
+  if (type === "number") return { type: "number", step: "1" };
+  return type === "half" || type === "angle" ? { type: "number", step: "any" } : { type: "text" };
+}
+
+/** What the player has written; an angle is asked for in degrees. */
+function valueOf({ type }: Field, written: string): Value {
+  if (type === "angle") return (Number(written) * Math.PI) / 180;
+  return type === "number" || type === "half" ? Number(written) : written;
 }

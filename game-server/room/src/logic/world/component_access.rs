@@ -206,6 +206,23 @@ impl World {
         self.mark_dirty(object, index);
     }
 
+    /// A half float or an angle as it is now: it has no history.
+    pub fn decimal(&self, object: ObjectId, index: u8) -> f32 {
+        match self.component(object, index) {
+            Component::Decimal(decimal) => decimal.value(),
+            other => panic!("component {index} is a decimal, not {other:?}"),
+        }
+    }
+
+    /// Sets a half float or an angle to the nearest value.
+    pub fn set_decimal(&mut self, object: ObjectId, index: u8, value: f32) {
+        let Codec::Decimal(format) = *self.codec(object, index) else {
+            panic!("component {index} is not a decimal")
+        };
+        *self.component_mut(object, index) = Component::Decimal(format.nearest(value));
+        self.mark_dirty(object, index);
+    }
+
     /// A text as it is now: it has no history.
     pub fn text(&self, object: ObjectId, index: u8) -> &str {
         match self.component(object, index) {
@@ -236,7 +253,10 @@ impl World {
             Component::Path(path) => path.forget_before(horizon),
             Component::Gauge(gauge) => gauge.forget_before(horizon),
             Component::Flag(flag) => flag.forget_before(horizon),
-            Component::Pose(_) | Component::Number(_) | Component::Text(_) => {}
+            Component::Pose(_)
+            | Component::Number(_)
+            | Component::Decimal(_)
+            | Component::Text(_) => {}
         }
         component
     }
@@ -252,7 +272,10 @@ pub(super) fn quantised_component(component: Component) -> Component {
             Component::Gauge(quantise_timeline(&gauge, |gauge| gauge.quantised()))
         }
         Component::Flag(flag) => Component::Flag(quantise_timeline(&flag, |flag| *flag)),
-        plain @ (Component::Pose(_) | Component::Number(_) | Component::Text(_)) => plain,
+        plain @ (Component::Pose(_)
+        | Component::Number(_)
+        | Component::Decimal(_)
+        | Component::Text(_)) => plain,
     }
 }
 
@@ -267,7 +290,7 @@ pub(super) fn points_ahead(component: &Component, from: GameTime, path_until: Ga
         }
         Component::Gauge(gauge) => gauge.tail(from).len(),
         Component::Flag(flag) => flag.tail(from).len(),
-        Component::Pose(_) | Component::Number(_) | Component::Text(_) => 0,
+        Component::Pose(_) | Component::Number(_) | Component::Decimal(_) | Component::Text(_) => 0,
     }
 }
 
@@ -277,7 +300,9 @@ pub(super) fn is_empty_timeline(component: &Component) -> bool {
         Component::Path(path) => path.is_empty(),
         Component::Gauge(gauge) => gauge.is_empty(),
         Component::Flag(flag) => flag.is_empty(),
-        Component::Pose(_) | Component::Number(_) | Component::Text(_) => false,
+        Component::Pose(_) | Component::Number(_) | Component::Decimal(_) | Component::Text(_) => {
+            false
+        }
     }
 }
 
