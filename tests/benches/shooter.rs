@@ -88,7 +88,8 @@ One player flies in curves among 36 others who do, too, on 300 x 300 m: round tr
 bytes of them. Bytes are all that the player is sent, with IP, UDP and
 QUIC. An error is the distance from where a ship is drawn to where it was at the time that is shown;
 a jump is how much that changes from one frame to the next (at 24 m/s a ship flies 0.4 m in a
-frame). The age is for how long what would be shown has been more than 0.5 m off.
+frame). Ships that touch each other or a wall are moved by up to 3 m at once: that is the last per
+cent. The age is for how long what would be shown has been more than 0.5 m off.
 
 ";
 
