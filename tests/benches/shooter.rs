@@ -71,25 +71,25 @@ ways: round trip, jitter (of each way), loss; `5 in bursts` loses 5 % in bursts 
 - **Perception filter**: as with prediction, but shots are drawn in the time of whoever is near
   (`shots=filtered`, the default).
 
-In each cell: of the hits that the screen of whoever fired shows, the share that the host counts, in
-per cent, and how many there were; of all hits by the host, the share of those who were behind cover
-from that shot on their own screen at the time for which they were hit, in per cent, and for how
-long (99 % are below that). Left out are drawn hits on a ship that another missile has hit within
-the 1.5 s of its shield. Shots that a client draws and the host does not know count as not
-confirmed.
+In each cell: of the hits that the screen of whoever fired shows, the share that the host counts,
+in per cent, and how many there were; of all hits by the host, the share of those who saw
+themselves more than a ship's length (3 m) away from where they were hit, on their own screen at
+the time for which they were hit, in per cent, and how far away they were (99 % are below that).
+Left out are drawn hits on a ship that another missile has hit within the 1.5 s of its shield.
+Shots that a client draws and the host does not know count as not confirmed.
 
 ";
 
 const OTHERS: &str = "
 ## How others are drawn
 
-One player flies in curves among 36 others who do, too, on 300 x 300 m: round trip 100 ms, 5 % loss,
-5 ms of jitter, 60 ticks a second; a minute a row. With a quorum, poses wait up to 50 ms for so many
-bytes of them. Bytes are all that the player is sent, with IP, UDP and
-QUIC. An error is the distance from where a ship is drawn to where it was at the time that is shown;
-a jump is how much that changes from one frame to the next (at 24 m/s a ship flies 0.4 m in a
-frame). Ships that touch each other or a wall are moved by up to 3 m at once: that is the last per
-cent. The age is for how long what would be shown has been more than 0.5 m off.
+One player flies in curves among 36 others who do, too, on 300 x 300 m: round trip 100 ms, 5 %
+loss, 5 ms of jitter, 60 ticks a second; a minute a row. With a quorum, poses wait up to 50 ms for
+so many bytes of them. Bytes are all that the player is sent, with IP, UDP and QUIC. An error is
+the distance from where a ship is drawn to where it was at the time that is shown; a jump is how
+much that changes from one frame to the next (at 24 m/s a ship flies 0.4 m in a frame). Ships that
+touch each other or a wall are moved by up to 3 m at once: that is the last per cent. The age is
+for how long what would be shown has been more than 0.5 m off.
 
 ";
 
@@ -164,41 +164,44 @@ fn fights(lines: &[(u32, u32, &str)], time: Duration) -> Vec<[Fairness; TECHNIQU
 }
 
 fn cell(fair: &Fairness) -> String {
-    let Fairness { drawn, confirmed, behind_ms, .. } = fair;
+    let Fairness { drawn, confirmed, away_m, .. } = fair;
     let share = 100.0 * *confirmed as f64 / (*drawn).max(1) as f64;
-    let behind = 100.0 * fair.behind_cover() as f64 / behind_ms.len().max(1) as f64;
-    let ms_99 = Fairness::quantile(behind_ms, 0.99);
-    format!("{share:.1} of {drawn}; {behind:.1}, {ms_99} ms")
+    let away = 100.0 * fair.hit_elsewhere() as f64 / away_m.len().max(1) as f64;
+    let away_99 = Fairness::quantile(away_m, 0.99);
+    format!("{share:.1} of {drawn}; {away:.1}, {away_99:.1} m")
 }
 
 /// What the lines have in common, by technique and round trip.
 fn details(lines: &[(u32, u32, &str)], fights: &[[Fairness; TECHNIQUES.len()]]) -> String {
     let mut text = String::from(
-        "\nThe same, all lines of a round trip together, with how far those who were hit had come \
-         behind cover (in ship lengths of 3 m), how long they had been behind cover when they were \
-         told, and how much later than the own ship others are shown: by so much whoever comes \
-         round a corner is ahead.\n\n| round trip | technique | confirmed % | behind cover % | ms \
-         p50 / p99 | ship lengths p50 / p99 | told ms p50 / p99 | others later ms |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "\n\
+         The same, all lines of a round trip together, with those who were behind cover from\n\
+         that shot on their own screen: how many, for how long and how far (in ship lengths of\n\
+         3 m), at the time for which they were hit, and for how long when they were told. And\n\
+         how much later than the own ship others are shown: by so much whoever comes round a\n\
+         corner is ahead.\n\
+         \n\
+         | round trip | technique | confirmed % | hit elsewhere % | m p50 / p99 | behind cover % \
+         | ms p99 | ship lengths p99 | told ms p99 | others later ms |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for rtt in ROUND_TRIPS_MS {
         for (index, technique) in TECHNIQUES.iter().enumerate() {
             let of_rtt = lines.iter().zip(fights).filter(|((it, ..), _)| *it == rtt);
             let all = Fairness::of_all(of_rtt.map(|(_, fights)| &fights[index]));
-            let quantiles = |sorted: &[u64]| {
-                [0.5, 0.99].map(|share| Fairness::quantile(sorted, share).to_string()).join(" / ")
-            };
-            let ships = [0.5, 0.99]
-                .map(|share| format!("{:.1}", Fairness::quantile(&all.behind_ships, share)));
+            let of_hits = |count: usize| 100.0 * count as f64 / all.away_m.len().max(1) as f64;
             writeln!(
                 text,
-                "| {rtt} ms | {} | {:.1} | {:.1} | {} | {} | {} | {} |",
+                "| {rtt} ms | {} | {:.1} | {:.1} | {:.1} / {:.1} | {:.1} | {} | {:.1} | {} | {} |",
                 technique.name,
                 100.0 * all.confirmed as f64 / all.drawn.max(1) as f64,
-                100.0 * all.behind_cover() as f64 / all.behind_ms.len().max(1) as f64,
-                quantiles(&all.behind_ms),
-                ships.join(" / "),
-                quantiles(&all.told_ms),
+                of_hits(all.hit_elsewhere()),
+                Fairness::quantile(&all.away_m, 0.5),
+                Fairness::quantile(&all.away_m, 0.99),
+                of_hits(all.behind_cover()),
+                Fairness::quantile(&all.behind_ms, 0.99),
+                Fairness::quantile(&all.behind_ships, 0.99),
+                Fairness::quantile(&all.told_ms, 0.99),
                 all.peeker_ms
             )
             .expect("writing to a string cannot fail");

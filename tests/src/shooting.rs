@@ -57,6 +57,7 @@ pub struct Shooting {
     screens: Vec<Screen>,
     rng: fastrand::Rng,
     now: Duration,
+    drawing: Drawing,
 }
 
 /// What a player sees, and what was hit on the screen.
@@ -71,6 +72,8 @@ pub struct Screen {
     own: VecDeque<(Duration, GameTime, Position)>,
     /// How long each shielded ship has been so.
     shields: BTreeMap<ClientObjectId, Duration>,
+    /// Missiles that began at the own ship.
+    mine: BTreeSet<ClientObjectId>,
     /// Where each missile was first drawn.
     origins: BTreeMap<ClientObjectId, Position>,
     hits: Vec<DrawnHit>,
@@ -96,6 +99,8 @@ pub struct Screen {
     taken: Vec<(Duration, f32)>,
     /// How long it was behind cover when it heard of that.
     told: Vec<Duration>,
+    /// How far from the place of the hit its own screen showed it at that time.
+    away_m: Vec<f32>,
     /// How much later than the own ship the others are, in milliseconds; of all frames.
     age_sum_ms: u64,
     frames: u64,
@@ -133,6 +138,9 @@ pub struct Fairness {
     pub behind_ms: Vec<u64>,
     /// The same when the host's word of it arrives.
     pub told_ms: Vec<u64>,
+    /// How far from the place of the hit their own screens showed those who were hit, at the time
+    /// for which the host says it, in metres from the hull; sorted.
+    pub away_m: Vec<f32>,
     /// How far they had flown since then, in ship lengths; sorted.
     pub behind_ships: Vec<f32>,
     /// How much later than the own ship others are shown, in milliseconds: what whoever comes round
@@ -153,6 +161,15 @@ impl Screen {
         let ships = self.frame.objects().filter(|object| !object.is_own() && object.is::<Ship>());
         let ships = ships.filter(|ship| self.shields.get(&ship.id()).is_none_or(|age| *age <= NEW));
         ships.map(|ship| (ship.id(), ship.position()))
+    }
+
+    /// Without prediction, an own missile is one that begins at the own ship.
+    fn note_own_missiles(&mut self) {
+        let Some(own) = self.frame.avatar().map(|own| own.position()) else { return };
+        let is_new = |id: &ClientObjectId| !self.origins.contains_key(id);
+        let missiles = self.missiles().filter(|(id, at)| is_new(id) && at.distance(own) < 5.0);
+        let new: Vec<_> = missiles.map(|(id, _)| id).collect();
+        self.mine.extend(new);
     }
 
     /// Notes how long each ship has been shielded.
@@ -217,6 +234,12 @@ impl Screen {
             Some(hit) => hit.is_confirmed = true,
             None => self.announced.extend(target.map(|target| (now, target))),
         }
+    }
+
+    /// Where the own ship was on the picture of this time.
+    fn own_at(&self, time: GameTime) -> Option<Position> {
+        let picture = self.own.iter().rev().find(|(_, drawn, _)| *drawn <= time);
+        picture.map(|(_, _, at)| *at)
     }
 
     /// For how long the own ship was behind cover on the picture of this time, or on the newest
@@ -286,7 +309,7 @@ impl Shooting {
         system.run_for(Duration::from_secs(4));
         let screens = (0..players).map(|_| Screen::default()).collect();
         let rng = fastrand::Rng::with_seed(seed);
-        Self { system, room, users, screens, rng, now: Duration::ZERO }
+        Self { system, room, users, screens, rng, now: Duration::ZERO, drawing }
     }
 
     /// What a player sees.
@@ -336,6 +359,7 @@ impl Shooting {
             all.host += screen.made;
             let behind = screen.taken.iter();
             all.behind_ms.extend(behind.clone().map(|(time, _)| time.as_millis() as u64));
+            all.away_m.extend(&screen.away_m);
             all.told_ms.extend(screen.told.iter().map(|time| time.as_millis() as u64));
             all.behind_ships.extend(behind.map(|(_, metres)| metres / SHIP_M));
             age_ms += screen.age_sum_ms;
@@ -343,6 +367,7 @@ impl Shooting {
         }
         all.behind_ms.sort_unstable();
         all.told_ms.sort_unstable();
+        all.away_m.sort_by(f32::total_cmp);
         all.behind_ships.sort_by(f32::total_cmp);
         all.peeker_ms = age_ms / frames.max(1);
         all
@@ -358,7 +383,12 @@ impl Shooting {
         let screen = &mut self.screens[player];
         screen.frame = frame;
         screen.note_shields();
-        screen.find_hits(self.now, |id| client.is_own_shot(id));
+        if self.drawing == Drawing::LocalLag {
+            screen.note_own_missiles();
+        }
+        let mine = std::mem::take(&mut screen.mine);
+        screen.find_hits(self.now, |id| client.is_own_shot(id) || mine.contains(&id));
+        screen.mine = mine;
         let placed = screen.missiles().chain(screen.targets()).collect();
         let own = screen.frame.avatar().map(|avatar| (avatar.id(), avatar.position()));
         if let Some((id, at)) = own {
@@ -396,7 +426,13 @@ impl Shooting {
                 let origin = missile.and_then(|(id, _)| screen.origins.get(id)).copied();
                 let from = origin.or(by.map(|(_, at)| at)).unwrap_or(hit.at);
                 let eye = |at: Position| Position { z: EYE_M, ..at };
-                let is_covered = |at: Position| world.statics().is_between(eye(at), eye(from));
+                // Where the missile came, there was no cover.
+                let reach_m = TABLES.ship.radius_m + 0.5;
+                let is_covered = |at: Position| {
+                    at.distance(hit.at) > reach_m && world.statics().is_between(eye(at), eye(from))
+                };
+                let away_m = screen.own_at(event.effect).map(|at| at.distance(hit.at));
+                screen.away_m.extend(away_m.map(|m| (m - TABLES.ship.radius_m).max(0.0)));
                 screen.taken.push(screen.behind_cover(Some(event.effect), is_covered));
                 screen.told.push(screen.behind_cover(None, is_covered).0);
             }
@@ -504,6 +540,7 @@ impl Fairness {
             all.host += fight.host;
             all.behind_ms.extend(&fight.behind_ms);
             all.told_ms.extend(&fight.told_ms);
+            all.away_m.extend(&fight.away_m);
             all.behind_ships.extend(&fight.behind_ships);
             all.peeker_ms += fight.peeker_ms;
             count += 1;
@@ -511,8 +548,14 @@ impl Fairness {
         all.peeker_ms /= count.max(1);
         all.behind_ms.sort_unstable();
         all.told_ms.sort_unstable();
+        all.away_m.sort_by(f32::total_cmp);
         all.behind_ships.sort_by(f32::total_cmp);
         all
+    }
+
+    /// How many of those who were hit saw themselves more than a ship's length away.
+    pub fn hit_elsewhere(&self) -> usize {
+        self.away_m.iter().filter(|metres| **metres > SHIP_M).count()
     }
 
     /// How many of those who were hit were behind cover for longer than a frame.
