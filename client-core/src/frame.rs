@@ -140,7 +140,10 @@ impl Frame {
         let t = game.room_time(self.shown);
         self.time = Some(t);
         self.filter.begin(game.shown_time(self.shown));
-        for object in game.replica().visible_objects() {
+        // Most games have nothing that it would serve.
+        let avatars = schema.kinds.iter().any(|kind| kind.is_projectile);
+        let avatars = avatars.then(|| game.replica().visible_objects());
+        for object in avatars.into_iter().flatten() {
             let kind = &schema.kinds[usize::from(object.kind_index())];
             if kind.presentation == PosePresentation::Steered
                 && let Some(drawn) = object.drawn(t)

@@ -44,7 +44,9 @@ fn what_is_hit_on_the_screen_is_hit_at_the_host() {
             "{line}, {shots}: {} of {} hits, {} by the host",
             fair.confirmed, fair.drawn, fair.host
         );
-        let is_fair = fair.drawn > 15 && fair.confirmed * 100 >= fair.drawn * 93;
+        // A missile that is drawn in between two times may just touch a ship, or just miss it.
+        let least = if shots == "filtered" { 93 } else { 95 };
+        let is_fair = fair.drawn > 15 && fair.confirmed * 100 >= fair.drawn * least;
         unfair.extend((!is_fair).then_some((line, shots)));
     }
     assert!(unfair.is_empty(), "{unfair:?}");

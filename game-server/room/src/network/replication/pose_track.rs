@@ -226,12 +226,12 @@ impl PoseTrack {
             return false;
         }
         if let Some(rule) = rule {
-            let slot = self.pose_slot;
-            return self
-                .known_poses(sent_datagrams)
-                .into_iter()
-                .flatten()
-                .all(|known| cache.reckoned.error(context.source, rule, slot, known) <= tolerance);
+            let [all, without_last] = self.known_poses(sent_datagrams);
+            let mut is_near = |known| {
+                cache.reckoned.error(context.source, rule, self.pose_slot, known) <= tolerance
+            };
+            // What is not remembered any more says nothing.
+            return all.is_some_and(&mut is_near) && without_last.is_none_or(&mut is_near);
         }
         if error > tolerance {
             return false;
