@@ -15,6 +15,9 @@ use crate::space::Position;
 /// The highest seed: 16 bits on the wire.
 pub const MAX_SEED: u16 = u16::MAX;
 
+/// What each step adds.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The numbers of a seed.
 #[derive(Clone, Debug)]
 pub struct SeededNumbers {
@@ -36,11 +39,9 @@ impl SeededNumbers {
 
     /// The next one, of 64 bits.
     pub const fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = self.state;
-        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        let number = mix_bits(self.state);
+        self.state = self.state.wrapping_add(STEP);
+        number
     }
 
     /// From 0 to below 1, in steps of 2^-24.
@@ -52,6 +53,14 @@ impl SeededNumbers {
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + self.unit() * (high - low)
     }
+}
+
+/// The first number of a seed of 64 bits: neighbouring seeds give unrelated ones.
+pub const fn mix_bits(seed: u64) -> u64 {
+    let z = seed.wrapping_add(STEP);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
 }
 
 #[cfg(test)]

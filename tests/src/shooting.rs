@@ -36,6 +36,8 @@ const SHIP_M: f32 = 3.0;
 const MAX_APART: Duration = Duration::from_millis(900);
 /// A shield that is no older may belong to the hit that the screen is about to show.
 const NEW: Duration = Duration::from_millis(400);
+/// So near to one that was drawn ahead, the host's missile takes its place.
+const TAKEN_M: f32 = 8.0;
 /// How high above the ground one looks.
 const EYE_M: f32 = 1.0;
 /// How long a player stays behind cover, and how long it is out for others, in milliseconds.
@@ -185,11 +187,35 @@ impl Screen {
         self.before.iter().find(|(known, _)| *known == id).map(|(_, at)| *at)
     }
 
+    /// The host's missiles take the places of those that were drawn ahead: on the screen they are
+    /// the same.
+    fn follow_missiles(&mut self, is_own: impl Fn(ClientObjectId) -> bool) {
+        let shown: BTreeMap<_, _> = self.missiles().filter(|(id, _)| is_own(*id)).collect();
+        for (&id, at) in &shown {
+            if self.was(id).is_some() {
+                continue;
+            }
+            let gone = |(old, _): &(ClientObjectId, Position)| !shown.contains_key(old);
+            let near = |(_, flown): &(ClientObjectId, Position)| flown.distance(*at);
+            let gone =
+                self.flown.iter_mut().filter(|missile| gone(missile) && near(missile) < TAKEN_M);
+            let Some(missile) = gone.min_by(|a, b| near(a).total_cmp(&near(b))) else { continue };
+            let old = std::mem::replace(&mut missile.0, id);
+            if let Some(before) = self.before.iter_mut().find(|(known, _)| *known == old) {
+                before.0 = id;
+            }
+            if self.spent.contains(&old) {
+                self.spent.insert(id);
+            }
+        }
+    }
+
     /// Notes which of the player's missiles have met a ship on the screen since the frame before.
     ///
     /// A missile that has vanished may have done so because it has hit: it counts as if it had
     /// flown on.
     fn find_hits(&mut self, now: Duration, is_own: impl Fn(ClientObjectId) -> bool) {
+        self.follow_missiles(&is_own);
         let mut hits = Vec::new();
         for &(missile, flown) in &self.flown {
             let Some(from) = self.was(missile) else { continue };
@@ -216,10 +242,12 @@ impl Screen {
                 self.hits.push(DrawnHit { at: now, target, is_confirmed: word.is_some() });
             }
         }
-        // As far on as in this frame.
+        // It is slower on the screen near others, and ends at a time of the host's.
+        let frame_m = TABLES.missile.speed_m_per_s * FRAME.as_secs_f32();
         let on = |(id, at): (ClientObjectId, Position)| {
             let from = self.was(id).unwrap_or(at);
-            (id, from.lerp(at, 2.0))
+            let moved_m = from.distance(at);
+            (id, if moved_m > 0.0 { from.lerp(at, 1.0 + frame_m / moved_m) } else { at })
         };
         self.flown = self.missiles().filter(|(id, _)| is_own(*id)).map(on).collect();
     }

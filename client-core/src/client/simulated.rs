@@ -208,7 +208,7 @@ impl SimulatedObjects {
             shots.frame((frame_time(frame), fires_at), &avatar, held, terrain);
         }
         for object in replica.objects_after(shots.compared()) {
-            shots.announce(object.id, object.kind_index(), |t| object.position(t));
+            shots.announce(object.id, object.kind_index(), now + lead, |t| object.position(t));
         }
         shots.forget(now, |id| replica.get(id).map(|object| object.leaves()));
     }

@@ -17,6 +17,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
+use ambit_proto::seeded::mix_bits;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::{Impairer, Impairment};
 use quinn::udp::{RecvMeta, Transmit};
@@ -69,7 +70,7 @@ impl ImpairedSocket {
     /// Applies `impairment` to `inner`. `number` distinguishes the sockets of one process.
     pub(super) fn new(inner: Arc<dyn AsyncUdpSocket>, impairment: Impairment, number: u64) -> Self {
         let direction = |index: u64| {
-            let seed = mix_seed(impairment.seed, 2 * number + index);
+            let seed = mix_bits(mix_bits(impairment.seed) ^ (2 * number + index));
             ImpairedDirection {
                 impairer: Impairer::new(Impairment { seed, ..impairment }),
                 waiting: BTreeMap::new(),
@@ -251,14 +252,6 @@ impl ImpairedDirection {
         }
         delivered
     }
-}
-
-/// Mixes two numbers into a seed; neighbouring numbers give unrelated seeds (`SplitMix64`).
-fn mix_seed(seed: u64, number: u64) -> u64 {
-    let mut mix = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    mix = (mix ^ (mix >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mix = (mix ^ (mix >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mix ^ (mix >> 31)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the shell reads the clock")]

@@ -2,9 +2,11 @@
 //! that fires them.
 //!
 //! The predicted frames of the avatar go in, and the shots that the host announces. Each shot of
-//! the host takes over one that was predicted: the picture stays that of the prediction, and ends
-//! when the host's shot ends. A predicted shot that the host does not announce goes away once it
-//! would have come. What the host announces alone is drawn as any object.
+//! the host takes over one that was predicted: the picture glides to the host's within
+//! [`CONVERGENCE`], and ends when the host's shot ends. An input that was lost turns the nose a
+//! tick later at the host than here; so a shot may fly another way there, and only that way hits. A
+//! predicted shot that the host does not announce goes away once it would have come. What the host
+//! announces alone is drawn as any object.
 //!
 //! Invariant: a shot of the host is drawn once. Bound: [`MAX_SHOTS`]; beyond it the oldest go.
 
@@ -25,6 +27,10 @@ const MAX_LATE: Duration = Duration::from_millis(300);
 /// How far apart a predicted shot and the host's may be: what a shot of 60 m/s flies in two ticks
 /// of 20 Hz, and a little.
 const MATCH_M: f32 = 7.0;
+/// How long the picture of a shot takes to come to the host's.
+const CONVERGENCE: Duration = Duration::from_millis(100);
+/// Between two looks at where a shot of the host flies.
+const BASE: Duration = Duration::from_millis(100);
 /// Ids of predicted shots begin here; those of the host's objects never come so far.
 const FIRST_ID: u32 = 1 << 31;
 
@@ -49,17 +55,32 @@ struct PredictedShot {
     id: ClientObjectId,
     /// From when on it is drawn.
     seen_at: GameTime,
-    /// When it leaves the nose: the horizon of the tick.
-    fired_at: GameTime,
-    from: Position,
-    to: Position,
+    flight: Flight,
     /// The host's object, once it was announced.
-    confirmed: Option<ClientObjectId>,
+    confirmed: Option<Confirmed>,
     /// When the host's object ends, once that is known. Drawn later than the room's time, the shot
     /// ends later on the screen.
     ends: Option<GameTime>,
     /// Whether the host's object has ended in the room's time.
     is_gone: bool,
+}
+
+/// What the host has announced for a shot.
+#[derive(Clone, Copy, Debug)]
+struct Confirmed {
+    id: ClientObjectId,
+    /// The time of the picture then.
+    at: GameTime,
+    flight: Flight,
+}
+
+/// How a shot flies.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    /// When it leaves the nose: the horizon of a tick.
+    begins: GameTime,
+    from: Position,
+    to: Position,
 }
 
 /// A shot as it is drawn.
@@ -102,10 +123,10 @@ impl PredictedShots {
         if !held.keys.down(self.rule.by) {
             return;
         }
-        if let Some(shot) = self.shots.iter_mut().find(|shot| shot.fired_at == fires_at) {
+        if let Some(shot) = self.shots.iter_mut().find(|shot| shot.flight.begins == fires_at) {
             // The nose moves on until the tick.
             if let Some((from, to)) = self.rule.way(avatar, terrain) {
-                (shot.from, shot.to) = (from, to);
+                (shot.flight.from, shot.flight.to) = (from, to);
             }
             return;
         }
@@ -119,17 +140,9 @@ impl PredictedShots {
         if self.shots.len() == MAX_SHOTS {
             self.shots.pop_front();
         }
+        let flight = Flight { begins: fires_at, from, to };
         let (confirmed, ends, is_gone) = (None, None, false);
-        let shot = PredictedShot {
-            id,
-            seen_at: at,
-            fired_at: fires_at,
-            from,
-            to,
-            confirmed,
-            ends,
-            is_gone,
-        };
+        let shot = PredictedShot { id, seen_at: at, flight, confirmed, ends, is_gone };
         self.shots.push_back(shot);
     }
 
@@ -138,32 +151,44 @@ impl PredictedShots {
         self.compared
     }
 
-    /// The host has announced an object of this kind: `at` tells where it is at a time. It may be
-    /// anybody's shot.
+    /// The host has announced an object of this kind, which may be anybody's shot, while the time
+    /// of the picture is `now`: `place` tells where it is at a time.
     pub(crate) fn announce(
         &mut self,
         id: ClientObjectId,
         kind: u8,
-        at: impl Fn(GameTime) -> Option<Position>,
+        now: GameTime,
+        place: impl Fn(GameTime) -> Option<Position>,
     ) {
         self.compared = self.compared.max(id);
         if kind != self.kind {
             return;
         }
         let speed = self.rule.speed_m_per_s;
+        let Some(from) = place(GameTime::ZERO) else { return };
         let apart = |shot: &PredictedShot| {
-            // A little later: before it is fired, a path stays at its beginning.
-            let then = shot.fired_at + 2 * Duration::from_millis(50);
-            at(then).map(|there| there.distance(shot.position(then, speed).0))
+            // Before it is fired, a path stays at its beginning.
+            let then = shot.flight.begins + 2 * BASE;
+            let nose_m = from.distance(shot.flight.from);
+            let later_m = place(then)?.distance(shot.flight.at(then, speed).0);
+            (nose_m <= MATCH_M && later_m <= MATCH_M).then_some(nose_m + later_m)
         };
         let free = self.shots.iter_mut().filter(|shot| shot.confirmed.is_none());
-        let nearest = free
-            .filter_map(|shot| Some((apart(shot)?, shot)))
-            .filter(|(metres, _)| *metres <= MATCH_M)
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((_, shot)) = nearest {
-            shot.confirmed = Some(id);
-        }
+        let nearest =
+            free.filter_map(|shot| Some((apart(shot)?, shot))).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, shot)) = nearest else { return };
+        let predicted = shot.flight;
+        let whole = Duration::try_from_secs_f32(self.rule.range_m / speed).unwrap_or_default();
+        let Some(to) = place(predicted.begins + whole + 2 * BASE) else { return };
+        // Where it is under way tells when it began.
+        let times = (0..4).map(|step| predicted.begins + BASE * step);
+        let begins =
+            times.filter_map(|then| Some((then, place(then)?))).find_map(|(then, there)| {
+                let flown = Duration::try_from_secs_f32(there.distance(from) / speed).ok()?;
+                (there != from && there != to).then(|| then.saturating_sub(flown))
+            });
+        let flight = Flight { begins: begins.unwrap_or(predicted.begins), from, to };
+        shot.confirmed = Some(Confirmed { id, at: now, flight });
     }
 
     /// Forgets shots that have ended: `end_of` says when an object of the host that is there ends,
@@ -174,10 +199,10 @@ impl PredictedShots {
         end_of: impl Fn(ClientObjectId) -> Option<Option<GameTime>>,
     ) {
         self.shots.retain_mut(|shot| {
-            let Some(id) = shot.confirmed else {
-                return now.since(shot.fired_at) <= MAX_LATE;
+            let Some(host) = shot.confirmed else {
+                return now.since(shot.flight.begins) <= MAX_LATE;
             };
-            if let Some(end) = end_of(id) {
+            if let Some(end) = end_of(host.id) {
                 shot.ends = end;
                 return true;
             }
@@ -189,21 +214,24 @@ impl PredictedShots {
 
     /// Whether an object is one of these, or the host's for one of these.
     pub(crate) fn has(&self, id: ClientObjectId) -> bool {
-        self.shots.iter().any(|shot| shot.confirmed == Some(id) || shot.id == id)
+        let is_it = |shot: &PredictedShot| {
+            shot.id == id || shot.confirmed.is_some_and(|host| host.id == id)
+        };
+        self.shots.iter().any(is_it)
     }
 
     /// The shots in the air at a time, which is that of the avatar's picture; the oldest first. A
     /// filter says at which time each one is drawn.
     pub(crate) fn drawn(
         &self,
-        at: GameTime,
+        now: GameTime,
         filter: Option<&PerceptionFilter>,
     ) -> impl Iterator<Item = DrawnShot> {
         let speed = self.rule.speed_m_per_s;
-        let in_the_air = self.shots.iter().filter(move |shot| shot.seen_at <= at);
+        let in_the_air = self.shots.iter().filter(move |shot| shot.seen_at <= now);
         in_the_air.filter_map(move |shot| {
-            let place = |time| Some(shot.position(time, speed).0);
-            let at = filter.map_or(at, |filter| filter.time_of(place));
+            let place = |time| Some(shot.position(now, time, speed).0);
+            let at = filter.map_or(now, |filter| filter.time_of(place));
             let is_over = match filter {
                 Some(_) => shot.ends.is_some_and(|end| at >= end),
                 None => shot.is_gone,
@@ -211,18 +239,37 @@ impl PredictedShots {
             if is_over {
                 return None;
             }
-            let (position, velocity) = shot.position(at, speed);
-            let id = shot.confirmed.unwrap_or(shot.id);
-            (position != shot.to).then_some(DrawnShot { id, position, velocity })
+            let (position, velocity) = shot.position(now, at, speed);
+            let (id, end) =
+                shot.confirmed.map_or((shot.id, shot.flight.to), |host| (host.id, host.flight.to));
+            (position != end).then_some(DrawnShot { id, position, velocity })
         })
     }
 }
 
 impl PredictedShot {
-    /// Its position and its velocity.
-    fn position(&self, at: GameTime, speed_m_per_s: f32) -> (Position, [f32; 3]) {
+    /// Its position and its velocity at a time, on a picture of the time `now`.
+    fn position(&self, now: GameTime, at: GameTime, speed_m_per_s: f32) -> (Position, [f32; 3]) {
+        let predicted = self.flight.at(at, speed_m_per_s);
+        let Some(host) = self.confirmed else { return predicted };
+        let known = host.flight.at(at, speed_m_per_s);
+        let share = now.since(host.at).div_duration_f32(CONVERGENCE);
+        if share >= 1.0 {
+            return known;
+        }
+        // A way that ends earlier than was predicted has its end at once.
+        if known.0 == host.flight.to {
+            return known;
+        }
+        (predicted.0.lerp(known.0, share), known.1)
+    }
+}
+
+impl Flight {
+    /// The position and the velocity at a time.
+    fn at(&self, time: GameTime, speed_m_per_s: f32) -> (Position, [f32; 3]) {
         let whole_m = self.from.distance(self.to);
-        let flown_m = at.since(self.fired_at).as_secs_f32() * speed_m_per_s;
+        let flown_m = time.since(self.begins).as_secs_f32() * speed_m_per_s;
         if whole_m <= flown_m || whole_m == 0.0 {
             return (self.to, [0.0; 3]);
         }
@@ -314,13 +361,17 @@ mod tests {
     fn a_shot_of_the_host_takes_over_the_predicted_one_and_ends_it() {
         let mut shots = fire(1, 3, &Statics::default());
         // Of somebody else, far away; then ours, a tick later than predicted.
-        shots.announce(ClientObjectId(7), 1, |_| Some(Position::on_ground(9.0, 9.0)));
+        let now = ms(1_100);
+        shots.announce(ClientObjectId(7), 1, now, |_| Some(Position::on_ground(9.0, 9.0)));
         let ours = |t: GameTime| {
-            let flown = t.since(ms(1_050)).as_secs_f32() * 60.0;
+            let flown = (t.since(ms(1_050)).as_secs_f32() * 60.0).min(90.0);
             Some(Position::on_ground(52.0 + flown, 50.0))
         };
-        shots.announce(ClientObjectId(8), 1, ours);
+        shots.announce(ClientObjectId(8), 1, now, ours);
         assert_eq!(drawn(&shots, 1_100), [(8, 58.0)]);
+        // It glides back to where it is at the host.
+        assert_eq!(drawn(&shots, 1_150), [(8, 59.5)]);
+        assert_eq!(drawn(&shots, 1_200), [(8, 61.0)]);
         assert!(shots.has(ClientObjectId(8)) && !shots.has(ClientObjectId(7)));
         // It hides the host's object as long as that exists, also after its own flight.
         shots.forget(ms(9_000), |_| Some(None));

@@ -106,6 +106,8 @@ pub(crate) const ASTEROID: ObstacleLook = ObstacleLook::new('O', 0x90_7860);
 /// The look of walls.
 pub(crate) const WALL: ObstacleLook = ObstacleLook::new('#', 0x4a_6a90);
 
+/// The table's pings are that close.
+const PING_STEP_MS: u64 = 10;
 /// What a ship sees: 200 m, all that is not behind it, and not through walls.
 const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0).blocked_by_walls(1.0);
 
@@ -312,7 +314,8 @@ impl Shooter {
             if score.accuracy().get() != accuracy {
                 score.accuracy().set(accuracy);
             }
-            if score.ping().get() != ping {
+            // Everybody is told, so not of each millisecond.
+            if score.ping().get().abs_diff(ping) >= PING_STEP_MS {
                 score.ping().set(ping);
             }
         }

@@ -47,6 +47,7 @@ use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{Component, MAX_POINTS, Schema};
+use ambit_proto::seeded::mix_bits;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -610,13 +611,4 @@ fn square_around(centre: Position, radius_m: f32) -> [Position; 2] {
 /// A generator that is independent of those of other domains and indices.
 fn rng_stream(seed: u64, domain: u64, index: u64) -> Rng {
     Rng::with_seed(mix_bits(mix_bits(mix_bits(seed) ^ domain) ^ index))
-}
-
-/// The finalizer of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014): consecutive numbers give unrelated results.
-fn mix_bits(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
 }
