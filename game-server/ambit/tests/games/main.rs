@@ -6,6 +6,7 @@ mod decimals;
 mod extremes;
 mod macro_made;
 mod offered;
+mod orbits;
 mod parameters;
 mod poses;
 mod room_wide;

@@ -312,7 +312,8 @@ impl PoseTrack {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::pose::Pose;
+    use ambit_proto::pose::{Extrapolation, Pose, PoseFormat, Turning};
+    use ambit_proto::schema::ObjectKind;
 
     use super::*;
     use crate::network::replication::pose_table::PoseTable;
@@ -432,6 +433,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_client_that_may_have_no_pose_any_more_is_sent_one() {
+        let mut scene = Scene::new();
+        scene.send();
+        assert!(scene.is_reckoned(2));
+        for _ in 0..=REMEMBERED_DATAGRAMS {
+            scene.sent_datagrams.note_sent(at(2), true);
+        }
+        assert!(!scene.is_reckoned(2), "what became of it is not remembered");
+    }
+
     /// One object that is spawned at tick 1.
     struct Scene {
         table: PoseTable,
@@ -462,6 +474,22 @@ mod tests {
                 tick_hz: 20,
             };
             self.track.status(source, self.sent_datagrams.view())
+        }
+
+        /// Whether the client shows an object by dead reckoning that needs no pose at this tick.
+        fn is_reckoned(&self, now: u64) -> bool {
+            let source = PoseSource {
+                table: &self.table,
+                formats: &[PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None }],
+                reckoned: &[Some(Extrapolation::First)],
+                stamp: at(now),
+                tick_hz: 20,
+            };
+            let rates = [FreshnessRates::of(&ObjectKind::default())];
+            let context = PoseContext { source, rates: &rates, level: None };
+            let mut cache = CodedPoseCache::default();
+            let sent = self.sent_datagrams.view();
+            self.track.is_extrapolated(context, &mut cache, sent, (at(1), 0), [0.0; 2])
         }
 
         fn send(&mut self) {
