@@ -461,6 +461,82 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
 }
 
 #[test]
+fn chat_is_seen_in_the_game_and_a_problem_ends_with_its_cause() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-chat");
+    let server = Server::start(&scratch, &[])?;
+    let mut bob = start_den(&scratch, &server, "size=40x40")?;
+    let mut carl = Console::start(&scratch, server.world, "carl", &[])?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        bob.type_in("say who goes there?")?;
+        let unread = "[...document.querySelectorAll('.chat-lines p')]
+            .some(line => line.textContent.includes('who goes there?'))
+            && document.querySelector('.lobby-button').dataset.unread === '1'";
+        ann.wait_for("the line over the picture", unread, json!({})).await?;
+        // Enter writes to those one plays with.
+        let enter = "document.querySelector('canvas.picture').dispatchEvent(
+            new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+            return document.querySelector('.lobby-button').dataset.unread;";
+        assert_eq!(ann.run(enter, json!({})).await?, json!(""), "it was read");
+        ann.fill("Message", "it is me").await?;
+        ann.press("Send").await?;
+        let said = bob.wait_until("ann's answer", |event| event["from"] == "ann")?;
+        assert_eq!((&said["channel"], &said["text"]), (&json!("room"), &json!("it is me")));
+        carl.type_in("say hello")?;
+        let heard = carl.wait_for("chat")?;
+        assert_eq!(heard["from"], "carl", "the room's chat is not for others");
+
+        let only = "[...document.querySelectorAll('.problem')]
+            .filter(problem => problem.offsetParent !== null).length === 1
+            && !document.querySelector('.problem details')?.open";
+        bob.type_in("kick ann")?;
+        ann.wait_for("why she is out", only, json!({})).await?;
+        ann.press("Create a room").await?;
+        let gone = "document.querySelectorAll('#problems .problem').length === 0";
+        ann.wait_for("no problem any more", gone, json!({})).await?;
+        ann.press("Cancel").await?;
+
+        // The server goes: one message, and no list of rooms that are not there any more.
+        server_signal(server.id(), "TERM")?;
+        let alone = "[...document.querySelectorAll('button')]
+            .filter(button => button.textContent === 'Connect again').length === 1
+            && document.querySelectorAll('.rooms li').length === 0
+            && document.querySelector('.empty').textContent === 'Not connected.'";
+        ann.wait_for("the end of the connection", alone, json!({})).await?;
+        ann.wait_for("one message", only, json!({})).await?;
+        ann.close().await
+    })
+}
+
+#[test]
+fn a_room_that_is_refused_keeps_its_form_and_says_why() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-create");
+    let server = Server::start(&scratch, &["--room-limit", "objects=100"])?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Create a room").await?;
+        ann.fill("Name of the room", "den").await?;
+        ann.fill("Game", "field").await?;
+        ann.fill("npcs", "5000").await?;
+        ann.press("Create").await?;
+        let refused = "document.querySelector('dialog .refusal')?.offsetParent !== null
+            && document.querySelector('dialog .refusal').textContent";
+        let why = ann.wait_for("why", refused, json!({})).await?;
+        assert!(why.as_str().is_some_and(|why| why.contains("100")), "{why}");
+        let kept = "return [field('Name of the room').value, field('npcs').value];";
+        assert_eq!(ann.run(kept, json!({})).await?, json!(["den", "5000"]));
+        ann.fill("npcs", "10").await?;
+        ann.press("Create").await?;
+        let made = "!document.querySelector('dialog')
+            && document.body.innerText.includes('Players in this room')";
+        ann.wait_for("the room", made, json!({})).await?;
+        ann.close().await
+    })
+}
+
+#[test]
 fn a_lever_and_a_pointer_of_a_page_reach_the_game() -> Result<()> {
     let scratch = ScratchFolder::new("pages-levers");
     let server = Server::start_with_test_games(&scratch, &[])?;

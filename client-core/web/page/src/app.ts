@@ -15,9 +15,10 @@ import { el, setHidden } from "./dom.js";
 import { GameView } from "./game/game_view.js";
 import type { Addressee } from "./lobby/addressees.js";
 import { askForRoom } from "./lobby/create_dialog.js";
+import { format } from "./lobby/chat_panel.js";
 import { LobbyModel } from "./lobby/lobby_model.js";
 import { LobbyView } from "./lobby/lobby_view.js";
-import { showError, showProblem } from "./problem_banner.js";
+import { endPassingProblem, endProblem, showError, showProblem } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
 /** Where the name is kept for the next visit. */
@@ -39,6 +40,8 @@ export class App {
   readonly #reconnect: () => void;
   #view: GameView | undefined;
   #playing: Room | undefined;
+  /** Lines of chat since the lobby was last beside the game. */
+  #unread = 0;
   /** So many attempts to get into a game are under way; some in rooms that were left since. */
   #entering = 0;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -47,18 +50,22 @@ export class App {
     this.#page = page;
     this.#client = client;
     this.#reconnect = reconnect;
+    const act = (does: () => Promise<unknown>) => {
+      endPassingProblem();
+      this.#try(does);
+    };
     this.#lobby = new LobbyView({
-      rename: (name) => this.#try(() => this.#rename(name)),
-      join: (room) => this.#try(() => this.#join(room)),
-      create: () => this.#try(() => this.#create()),
-      walk: () => this.#try(() => this.#walk()),
+      rename: (name) => act(() => this.#rename(name)),
+      join: (room) => act(() => this.#join(room)),
+      create: () => act(() => this.#create()),
+      walk: () => act(() => this.#walk()),
       back: () => this.#toggleLobby(),
       say: (to, text) => this.#say(to, text),
-      ready: (isReady) => this.#try(async () => client.room?.setReady(isReady)),
-      start: () => this.#try(() => this.#start()),
-      play: () => this.#try(async () => client.room && this.#rejoin(client.room)),
-      leave: () => this.#try(() => this.#leave()),
-      kick: (player) => this.#try(async () => client.room?.kick(player)),
+      ready: (isReady) => act(async () => client.room?.setReady(isReady)),
+      start: () => act(() => this.#start()),
+      play: () => act(async () => client.room && this.#rejoin(client.room)),
+      leave: () => act(() => this.#leave()),
+      kick: (player) => act(async () => client.room?.kick(player)),
     });
     handle.client = client;
     page.replaceChildren(this.#lobby.element);
@@ -107,9 +114,13 @@ export class App {
         return;
       case "error":
         return showProblem(event.code, event.message);
+      case "chat":
+        return this.#showChat();
       case "closed":
+        this.#model.forget();
         return showProblem(event.code || "server_gone", event.message, this.#reconnect);
       case "resumed":
+        endProblem();
         if (event.is_new_session) this.#try(() => this.#client.watchRooms(true));
         return;
     }
@@ -152,6 +163,7 @@ export class App {
       leave: () => this.#try(() => this.#leave()),
       ended: (code, message) => this.#ended(room, code, message),
     });
+    endPassingProblem();
     this.#page.append(this.#view.element);
     this.#page.classList.add("playing");
     // Who is writing something goes on with it, beside the game.
@@ -183,6 +195,7 @@ export class App {
     this.#view?.dispose();
     this.#view = undefined;
     this.#playing = undefined;
+    this.#unread = 0;
     handle.game = undefined;
     this.#page.classList.remove("playing");
     setHidden(this.#lobby.element, false);
@@ -191,8 +204,19 @@ export class App {
   #toggleLobby(): void {
     const { element } = this.#lobby;
     setHidden(element, !element.hidden);
-    if (element.hidden) this.#view?.focus();
-    else this.#lobby.focusChat();
+    if (element.hidden) return this.#view?.focus();
+    this.#view?.showUnread(0);
+    this.#unread = 0;
+    this.#lobby.focusChat();
+  }
+
+  /** Somebody has said something: who plays reads it in the picture. */
+  #showChat(): void {
+    const line = this.#model.chat.at(-1);
+    if (!this.#view || !line || !this.#lobby.element.hidden) return;
+    this.#view.showChat(format(line));
+    this.#unread += 1;
+    this.#view.showUnread(this.#unread);
   }
 
   #settingsOf(
@@ -238,10 +262,11 @@ export class App {
 
   async #create(): Promise<void> {
     const { games, name } = this.#client;
-    const wanted = await askForRoom(games, texts.own_room(name), (game) => this.#describe(game));
-    if (!wanted) return;
-    const { game, settings } = wanted;
-    await this.#enter(await this.#client.createRoom(wanted.name, game, settings));
+    const describe = (game: string) => this.#describe(game);
+    await askForRoom(games, texts.own_room(name), describe, async (wanted) => {
+      const room = await this.#client.createRoom(wanted.name, wanted.game, wanted.settings);
+      void this.#enter(room);
+    });
   }
 
   async #walk(): Promise<void> {

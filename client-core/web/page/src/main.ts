@@ -3,14 +3,14 @@
 import { openSession } from "./ambit/session.js";
 import { App, NAME_KEY } from "./app.js";
 import { el } from "./dom.js";
-import { showError } from "./problem_banner.js";
+import { endProblem, showError } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
 const page = document.getElementById("page") as HTMLElement;
 
 async function start(): Promise<void> {
   page.replaceChildren(el("p", { class: "connecting", role: "status" }, texts.connecting));
-  document.getElementById("problems")?.replaceChildren();
+  endProblem();
   try {
     const client = await openSession(localStorage.getItem(NAME_KEY) ?? "");
     new App(page, client, () => void start());

@@ -1,35 +1,61 @@
-/** Problems: what has happened, in words for players, and what they can do. */
+/**
+ * The problem of the moment: what has happened, in words for players, and what they can do.
+ *
+ * One is shown at a time. That of the connection stays until there is one again, and nothing that
+ * follows from it takes its place. Any other ends with what the player does next, or, if there is
+ * nothing to do about it, after {@link PASSING_MS}.
+ */
 
-import { canRetry, codeOf, problemOf } from "./core/problems.js";
+import { canRetry, codeOf, isOfConnection, type ProblemKind, problemOf } from "./core/problems.js";
 import { button, el } from "./dom.js";
 import { texts } from "./texts.js";
 
-const MAX_SHOWN = 3;
+const PASSING_MS = 10_000;
+
+let shown: ProblemKind | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Shows a code of an error; `retry` is offered where it makes sense. */
 export function showProblem(code: string, message: string, retry?: () => void): void {
-  const place = document.getElementById("problems");
-  if (!place) return;
   const kind = problemOf(code);
+  if (shown && isOfConnection(shown) && !isOfConnection(kind)) return;
+  endProblem();
   const text = texts.problems[kind] || message || code;
   const banner = el("div", { class: "problem" }, el("p", {}, text));
-  // The exact words, for whoever looks into it.
-  if (message && message !== text) banner.append(el("small", {}, `${code}: ${message}`));
+  if (message && message !== text) {
+    // The exact words, for whoever looks into it.
+    const words = el("small", {}, `${code}: ${message}`);
+    banner.append(el("details", {}, el("summary", {}, texts.exact_words), words));
+  }
   const buttons = el("div", { class: "buttons" });
-  if (retry && canRetry(kind)) {
+  const canAct = retry !== undefined && canRetry(kind);
+  if (canAct) {
     const act = () => {
-      banner.remove();
+      endProblem();
       retry();
     };
     buttons.append(button(texts.retry, act, { class: "main" }));
   }
-  buttons.append(button(texts.dismiss, () => banner.remove()));
+  buttons.append(button(texts.dismiss, endProblem));
   banner.append(buttons);
-  place.append(banner);
-  while (place.childElementCount > MAX_SHOWN) place.firstChild?.remove();
+  document.getElementById("problems")?.replaceChildren(banner);
+  shown = kind;
+  if (!canAct && !isOfConnection(kind)) timer = setTimeout(endProblem, PASSING_MS);
 }
 
 export function showError(thrown: unknown, retry?: () => void): void {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   showProblem(codeOf(thrown), message, retry);
+}
+
+/** The cause is gone. */
+export function endProblem(): void {
+  clearTimeout(timer);
+  shown = undefined;
+  document.getElementById("problems")?.replaceChildren();
+}
+
+/** The player does something else: what was not about the connection is over. */
+export function endPassingProblem(): void {
+  if (!shown || !isOfConnection(shown)) endProblem();
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ParameterListing } from "../src/ambit/ambit.js";
-import { changedParameters, findProblem, layOut, parseSize } from "../src/core/create_form.js";
+import { changedParameters, fieldNamed, findProblem, layOut, parseSize } from "../src/core/create_form.js";
 import { parameterOf } from "../src/core/room_settings.js";
 import { texts } from "../src/texts.js";
-import { canRetry, codeOf, problemOf } from "../src/core/problems.js";
+import { canRetry, codeOf, isOfConnection, problemOf } from "../src/core/problems.js";
 
 const PARAMETERS: ParameterListing[] = [
   { key: "size", default: "200x200", about: "", kind: "size", min: 10, max: 10_000 },
@@ -44,6 +44,13 @@ test("only changed parameters are sent", () => {
   assert.deepEqual(changed, { npcs: "5" });
 });
 
+test("a refusal is about the parameter that it names", () => {
+  const about = (message: string) => fieldNamed(message, [...first, ...more])?.key;
+  assert.equal(about("npcs=30000 is not possible: it must be from 0 to 20000"), "npcs");
+  assert.equal(about("cell does not fit: the size is not a multiple of it"), "cell");
+  assert.equal(about("there are too many rooms"), undefined);
+});
+
 test("a size is read", () => {
   assert.deepEqual(parseSize("100x50"), [100, 50]);
   assert.equal(parseSize("large"), undefined);
@@ -64,6 +71,7 @@ test("codes have a meaning for players; unknown ones too", () => {
   assert.ok(canRetry("server_gone") && !canRetry("no_web_transport"));
   assert.equal(codeOf(Object.assign(new Error("x"), { code: "room_full" })), "room_full");
   assert.equal(codeOf("x"), "other");
+  assert.ok(isOfConnection(problemOf("draining")) && !isOfConnection(problemOf("room_full")));
 });
 
 test("a parameter is the chosen one, or the default of the game", () => {

@@ -56,6 +56,15 @@ function fieldOf(parameter: ParameterListing): FormField {
   };
 }
 
+/** The field that a refusal is about: the first one that it names. */
+export function fieldNamed(
+  message: string,
+  fields: readonly FormField[],
+): FormField | undefined {
+  const named = message.split(/[^a-z0-9_-]+/).map((word) => fields.find(({ key }) => key === word));
+  return named.find((field) => field !== undefined);
+}
+
 /** The parameters to send: those that were changed. */
 export function changedParameters(
   fields: readonly FormField[],

@@ -6,7 +6,8 @@ const CODES = {
   no_webgl: ["no_webgl"],
   no_server: ["no_server"],
   could_not_connect: ["could_not_connect"],
-  server_gone: ["connection_lost", "closed", "server_gone", "game_unreachable"],
+  server_gone: ["connection_lost", "closed", "server_gone"],
+  game_gone: ["game_unreachable"],
   kicked: ["kicked"],
   draining: ["draining"],
   taken_over: ["taken_over"],
@@ -31,6 +32,23 @@ const KINDS = new Map<string, ProblemKind>(
 
 export function problemOf(code: string): ProblemKind {
   return KINDS.get(code) ?? "other";
+}
+
+/** Kinds that say why there is no connection. */
+const OF_CONNECTION = new Set<ProblemKind>([
+  "no_web_transport",
+  "no_server",
+  "could_not_connect",
+  "server_gone",
+  "draining",
+  "taken_over",
+  "idle",
+  "outdated_page",
+  "client_failed",
+]);
+
+export function isOfConnection(kind: ProblemKind): boolean {
+  return OF_CONNECTION.has(kind);
 }
 
 /** Whether the page should offer to connect again. */

@@ -42,6 +42,9 @@ export class GameView {
   readonly #commander: Commander;
   readonly #input: PlayerInput;
   readonly #events: EventReader;
+  readonly #lobbyButton = button(texts.lobby, () => this.#hooks.toggleChat(), {
+    class: "lobby-button",
+  });
   #settings: RoomSettings | undefined;
   #frame: Frame;
   #before = 0;
@@ -95,6 +98,17 @@ export class GameView {
     this.#request = requestAnimationFrame(this.#next);
   }
 
+  showChat(text: string): void {
+    this.#hud.showChat(text);
+  }
+
+  /** So many lines of chat were not read in the lobby. */
+  showUnread(count: number): void {
+    const button = this.#lobbyButton;
+    button.dataset["unread"] = count > 0 ? String(count) : "";
+    button.ariaLabel = count > 0 ? texts.lobby_unread(count) : texts.lobby;
+  }
+
   focus(): void {
     this.#picture.canvas.focus();
   }
@@ -107,12 +121,12 @@ export class GameView {
   }
 
   #layOut(): HTMLElement {
-    const { help, interruption, messages, hint, commands, controls } = this.#hud;
+    const { help, interruption, messages, hint, commands, controls, chat } = this.#hud;
     const values = this.#ownValues.element;
     const buttons = el(
       "div",
       { class: "game-buttons" },
-      button(texts.lobby, () => this.#hooks.toggleChat()),
+      this.#lobbyButton,
       button(texts.overlay, () => this.#toggleOverlay()),
       button(texts.help, () => setHidden(help, !help.hidden)),
       button(texts.leave, () => this.#hooks.leave()),
@@ -128,6 +142,7 @@ export class GameView {
       help,
       el("div", { class: "below" }, interruption, messages, hint, values, commands),
       controls,
+      chat,
     );
   }
 

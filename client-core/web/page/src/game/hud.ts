@@ -9,6 +9,8 @@ import { texts } from "../texts.js";
 
 const MAX_MESSAGES = 5;
 const MESSAGE_MS = 5_000;
+/** `style.css` lets it fade in that time. */
+const CHAT_MS = 10_000;
 const CONTROL_SYMBOLS = new Map([
   ["west", "←"],
   ["east", "→"],
@@ -37,6 +39,8 @@ export class Hud {
     texts.interrupted,
   );
   readonly messages = el("div", { class: "messages", role: "log" });
+  /** The last lines of the chat. */
+  readonly chat = el("div", { class: "chat-lines", role: "log", "aria-label": texts.chat });
   readonly help: HTMLElement;
   readonly #hooks: HudHooks;
 
@@ -73,6 +77,13 @@ export class Hud {
     this.messages.append(message);
     while (this.messages.childElementCount > MAX_MESSAGES) this.messages.firstChild?.remove();
     setTimeout(() => message.remove(), MESSAGE_MS);
+  }
+
+  showChat(text: string): void {
+    const line = el("p", {}, text);
+    this.chat.append(line);
+    while (this.chat.childElementCount > MAX_MESSAGES) this.chat.firstChild?.remove();
+    setTimeout(() => line.remove(), CHAT_MS);
   }
 
   async ask(label: string, field: Field): Promise<Value | undefined> {

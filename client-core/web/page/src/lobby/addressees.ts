@@ -14,7 +14,8 @@ export interface AddresseeOption {
 }
 
 const LOBBY = "lobby";
-const ROOM = "room";
+/** The value of the player's room. */
+export const ROOM = "room";
 const PLAYER = "player:";
 
 /**

@@ -3,7 +3,7 @@
 import type { PlayerListing } from "../ambit/ambit.js";
 import { el, labelled } from "../dom.js";
 import { texts } from "../texts.js";
-import { type Addressee, addresseeOf, addresseesOf } from "./addressees.js";
+import { type Addressee, addresseeOf, addresseesOf, ROOM } from "./addressees.js";
 import type { ChatLine } from "./lobby_model.js";
 
 export class ChatPanel {
@@ -13,6 +13,7 @@ export class ChatPanel {
   readonly #text = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
   #shown = new WeakSet<ChatLine>();
   #offered = "";
+  #isInRoom = false;
 
   constructor(say: (to: Addressee, text: string) => Promise<boolean>) {
     this.#lines.setAttribute("aria-label", texts.chat);
@@ -47,6 +48,9 @@ export class ChatPanel {
 
   update(lines: readonly ChatLine[], others: readonly PlayerListing[], isInRoom: boolean): void {
     this.#offer(others, isInRoom);
+    // Who plays with others speaks to them.
+    if (isInRoom && !this.#isInRoom) this.#to.value = ROOM;
+    this.#isInRoom = isInRoom;
     for (const line of lines) {
       if (this.#shown.has(line)) continue;
       this.#shown.add(line);
@@ -78,7 +82,8 @@ export class ChatPanel {
   }
 }
 
-function format({ channel, from, to, text }: ChatLine): string {
+/** A line as it is shown. */
+export function format({ channel, from, to, text }: ChatLine): string {
   if (channel === "notice") return text;
   return texts.said(from, to ? texts.whispered_to(to) : texts.channel[channel], text);
 }

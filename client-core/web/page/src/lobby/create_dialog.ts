@@ -3,12 +3,13 @@
 import type { GameDescription, GameListing, NewRoom } from "../ambit/ambit.js";
 import {
   changedParameters,
+  fieldNamed,
   type FormField,
   findProblem,
   type InputProblem,
   layOut,
 } from "../core/create_form.js";
-import { button, el, labelled, setText } from "../dom.js";
+import { button, el, labelled, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 export interface WantedRoom {
@@ -19,12 +20,13 @@ export interface WantedRoom {
 
 type Input = HTMLInputElement | HTMLSelectElement;
 
-/** Asks for a new room; undefined if the player cancels. */
+/** Asks for a new room, until `create` has made one, or the player cancels. */
 export function askForRoom(
   games: readonly GameListing[],
   suggestedName: string,
   describe: (game: string) => Promise<GameDescription>,
-): Promise<WantedRoom | undefined> {
+  create: (wanted: WantedRoom) => Promise<void>,
+): Promise<void> {
   const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName });
   const options = games.map((game) => el("option", { value: game.name }, game.name));
   const game = el("select", {}, ...options);
@@ -52,6 +54,8 @@ export function askForRoom(
     parameters.replaceChildren(...form.first.map(row), ...(form.more.length > 0 ? [more] : []));
   };
 
+  const refusal = el("p", { class: "refusal", role: "alert", hidden: true });
+  const submit = el("button", { type: "submit", class: "main" }, texts.create);
   const dialog = el("dialog", { class: "create", "aria-label": texts.create_room });
   const form = el(
     "form",
@@ -63,28 +67,56 @@ export function askForRoom(
     parameters,
     labelled(texts.capacity, capacity),
     labelled(texts.password, password, texts.password_hint),
+    refusal,
     el(
       "div",
       { class: "buttons" },
       button(texts.cancel, () => dialog.close("cancel")),
-      el("button", { type: "submit", value: "ok", class: "main" }, texts.create),
+      submit,
     ),
   );
   dialog.append(form);
   document.body.append(dialog);
   game.addEventListener("change", () => void showGame());
   void showGame();
+
+  const wanted = (): WantedRoom => {
+    const settings: NewRoom = {
+      parameters: changedParameters(fields, (key) => inputs.get(key)?.value ?? ""),
+    };
+    if (capacity.value !== "") settings.capacity = Number(capacity.value);
+    if (password.value !== "") settings.password = password.value;
+    return { name: name.value.trim(), game: game.value, settings };
+  };
+  const showRefusal = (message: string) => {
+    setText(refusal, message);
+    setHidden(refusal, message === "");
+    const field = fieldNamed(message, fields);
+    const input = field ? inputs.get(field.key) : undefined;
+    for (const other of inputs.values()) other.removeAttribute("aria-invalid");
+    if (!input) return;
+    input.setAttribute("aria-invalid", "true");
+    input.closest("details")?.setAttribute("open", "");
+    input.closest(".field")?.append(refusal);
+    input.focus();
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit.disabled = true;
+    create(wanted())
+      .then(() => dialog.close())
+      .catch((thrown: unknown) => {
+        showRefusal(thrown instanceof Error ? thrown.message : String(thrown));
+      })
+      .finally(() => {
+        submit.disabled = false;
+      });
+  });
   dialog.showModal();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       dialog.remove();
-      if (dialog.returnValue !== "ok") return resolve(undefined);
-      const settings: NewRoom = {
-        parameters: changedParameters(fields, (key) => inputs.get(key)?.value ?? ""),
-      };
-      if (capacity.value !== "") settings.capacity = Number(capacity.value);
-      if (password.value !== "") settings.password = password.value;
-      resolve({ name: name.value.trim(), game: game.value, settings });
+      resolve();
     });
   });
 }

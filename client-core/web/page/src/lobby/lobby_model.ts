@@ -28,6 +28,13 @@ export class LobbyModel {
     for (const room of rooms) this.rooms.set(room.id, room);
   }
 
+  /** Who told of all this is gone. */
+  forget(): void {
+    this.rooms.clear();
+    this.members = [];
+    this.everybody = [];
+  }
+
   /** Running rooms last, the newest first: those that can be joined before they begin. */
   sortedRooms(): RoomListing[] {
     const rooms = [...this.rooms.values()];

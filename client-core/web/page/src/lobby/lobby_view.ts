@@ -99,8 +99,8 @@ export class LobbyView {
     setHidden(this.#lobby, room !== undefined);
     setHidden(this.#room.element, room === undefined);
     const rooms = model.sortedRooms();
-    this.#rooms.update(rooms);
-    const isEmpty = rooms.length === 0 && room === undefined;
+    this.#rooms.update(rooms, !client.isClosed);
+    const isEmpty = rooms.length === 0 && room === undefined && !client.isClosed;
     setHidden(this.#welcome, !isEmpty || !client.games.some(({ name }) => name === "field"));
     if (room) {
       const listing = model.rooms.get(room.id);

@@ -22,7 +22,8 @@ export class RoomList {
     this.element = el("div", {}, this.#empty, this.#list);
   }
 
-  update(rooms: readonly RoomListing[]): void {
+  update(rooms: readonly RoomListing[], isConnected: boolean): void {
+    setText(this.#empty, isConnected ? texts.no_rooms : texts.no_connection);
     setHidden(this.#empty, rooms.length > 0);
     const present = new Set(rooms.map(({ id }) => id));
     for (const [id, row] of this.#rows) {
