@@ -468,7 +468,13 @@ fn chat_is_seen_in_the_game_and_a_problem_ends_with_its_cause() -> Result<()> {
     let mut carl = Console::start(&scratch, server.world, "carl", &[])?;
     Runtime::new()?.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
-        ann.press("Join den").await?;
+        // By the one button, and by a link.
+        ann.press("Play now").await?;
+        ann.wait_for_avatar().await?;
+        let link = ann.run("return location.hash;", json!({})).await?;
+        ann.press("Leave the room").await?;
+        ann.wait_for("an address without a room", "location.hash === ''", json!({})).await?;
+        ann.run("location.hash = args.link;", json!({ "link": link })).await?;
         ann.wait_for_avatar().await?;
         bob.type_in("say who goes there?")?;
         let unread = "[...document.querySelectorAll('.chat-lines p')]

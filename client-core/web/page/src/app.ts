@@ -75,6 +75,7 @@ export class App {
       if (key === "Escape" && this.#view) this.#toggleLobby();
     });
     this.#timer = setInterval(() => void this.#readPlayers(), PLAYERS_MS);
+    addEventListener("hashchange", this.#follow);
     this.#update();
     void this.#run();
   }
@@ -86,6 +87,7 @@ export class App {
       this.#model.setRooms(await this.#client.watchRooms(true));
       const isRunning = room && this.#model.rooms.get(room.id)?.running;
       if (!isRunning) setHidden(this.#lobby.element, false);
+      await this.#follow();
       await this.#readPlayers();
     });
     for (;;) {
@@ -95,8 +97,18 @@ export class App {
       this.#update();
     }
     clearInterval(this.#timer);
+    removeEventListener("hashchange", this.#follow);
     this.#closeGame();
   }
+
+  /** The address may name a room: who is given the link gets into it. */
+  readonly #follow = async (): Promise<void> => {
+    const id = roomOf(location.hash);
+    if (id === undefined || this.#client.room) return;
+    if (this.#model.rooms.has(id)) return this.#try(() => this.#join(id));
+    showAddress(undefined);
+    showProblem("no_such_room", texts.no_such_room);
+  };
 
   #handle(event: LobbyEvent): void {
     this.#model.handle(event, this.#client.room?.id);
@@ -107,6 +119,7 @@ export class App {
         return;
       case "left":
         this.#closeGame();
+        showAddress(undefined);
         // Without a reason the player has left.
         if (event.reason && event.reason !== "error_unspecified" && event.reason !== "left") {
           showProblem(event.reason, event.message);
@@ -130,6 +143,7 @@ export class App {
   async #enter(room: Room): Promise<void> {
     if (this.#playing?.id === room.id) return;
     this.#playing = room;
+    showAddress(room.id);
     void this.#play(room);
     this.#model.members = await room.players();
     this.#update();
@@ -287,6 +301,7 @@ export class App {
   async #leave(): Promise<void> {
     await this.#client.room?.leave();
     this.#closeGame();
+    showAddress(undefined);
   }
 
   async #say(to: Addressee, text: string): Promise<boolean> {
@@ -330,4 +345,16 @@ export class App {
     if (!(activeElement instanceof HTMLInputElement)) return false;
     return activeElement.value !== "" && activeElement.value !== this.#client.name;
   }
+}
+
+/** The room that an address names. */
+function roomOf(hash: string): number | undefined {
+  const [, id] = /^#room=(\d{1,15})$/.exec(hash) ?? [];
+  return id ? Number(id) : undefined;
+}
+
+/** Puts the link to a room into the address bar. */
+function showAddress(room: number | undefined): void {
+  const { pathname, search } = location;
+  history.replaceState(null, "", `${pathname}${search}${room ? `#room=${room}` : ""}`);
 }

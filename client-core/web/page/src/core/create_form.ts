@@ -30,7 +30,7 @@ export type InputProblem =
 
 /** Parameters of any room, which most players leave as they are: `docs/playing.md`. */
 const ROOM_KEYS = new Set(
-  "seed tick delay cell inner outer margin grace budget map-seats coding".split(" "),
+  "seed tick delay cell inner outer margin grace budget quorum hold map-seats coding".split(" "),
 );
 
 export function layOut(parameters: readonly ParameterListing[]): CreateForm {

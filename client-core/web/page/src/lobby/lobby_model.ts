@@ -41,6 +41,17 @@ export class LobbyModel {
     return rooms.sort((a, b) => Number(a.running) - Number(b.running) || b.id - a.id);
   }
 
+  /** Where a newcomer gets into a game at once: among most others, without a password. */
+  bestRoom(): RoomListing | undefined {
+    const open = this.sortedRooms().filter(
+      ({ running, password, players, capacity }) => running && !password && players < capacity,
+    );
+    return open.reduce<RoomListing | undefined>(
+      (best, room) => (best && best.players >= room.players ? best : room),
+      undefined,
+    );
+  }
+
   addChat(line: ChatLine): void {
     if (this.chat.length >= MAX_CHAT) this.chat.shift();
     this.chat.push(line);

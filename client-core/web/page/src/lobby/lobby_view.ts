@@ -1,6 +1,6 @@
 /** The lobby: name, rooms, the own room, players, chat. */
 
-import type { Client, PlayerListing } from "../ambit/ambit.js";
+import type { Client, PlayerListing, RoomListing } from "../ambit/ambit.js";
 import { button, el, labelled, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 import type { Addressee } from "./addressees.js";
@@ -36,7 +36,12 @@ export class LobbyView {
   readonly #back: HTMLButtonElement;
   readonly #state = el("p", { class: "state", role: "status" });
   readonly #lobby: HTMLElement;
+  /** One way into a world, whatever there is. */
   readonly #welcome: HTMLElement;
+  readonly #welcomeTitle = el("h2");
+  readonly #enter: HTMLButtonElement;
+  readonly #welcomeHint = el("small");
+  #best: RoomListing | undefined;
   readonly #players = el("p", { class: "details players" });
 
   constructor(hooks: LobbyHooks) {
@@ -54,12 +59,14 @@ export class LobbyView {
       hooks.rename(this.#name.value.trim());
     });
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
+    const enter = () => (this.#best ? hooks.join(this.#best.id) : hooks.walk());
+    this.#enter = button(texts.walk_about, enter, { class: "main" });
     this.#welcome = el(
       "section",
-      { class: "panel welcome", "aria-label": texts.walk_about },
-      el("h2", {}, texts.welcome),
-      button(texts.walk_about, () => hooks.walk(), { class: "main" }),
-      el("small", {}, texts.walk_about_hint),
+      { class: "panel welcome", "aria-label": texts.play_now },
+      this.#welcomeTitle,
+      this.#enter,
+      this.#welcomeHint,
     );
     this.#lobby = el(
       "section",
@@ -100,8 +107,7 @@ export class LobbyView {
     setHidden(this.#room.element, room === undefined);
     const rooms = model.sortedRooms();
     this.#rooms.update(rooms, !client.isClosed);
-    const isEmpty = rooms.length === 0 && room === undefined && !client.isClosed;
-    setHidden(this.#welcome, !isEmpty || !client.games.some(({ name }) => name === "field"));
+    this.#showWelcome(client, model);
     if (room) {
       const listing = model.rooms.get(room.id);
       this.#room.update(listing, model.members, client.player, game === "none");
@@ -109,5 +115,19 @@ export class LobbyView {
     const isOther = ({ id }: PlayerListing) => id !== client.player;
     setText(this.#players, model.everybody.map(({ name }) => name).join(", "));
     this.#chat.update(model.chat, model.everybody.filter(isOther), room !== undefined);
+  }
+
+  #showWelcome(client: Client, model: LobbyModel): void {
+    const best = model.bestRoom();
+    this.#best = best;
+    const canWalk = client.games.some(({ name }) => name === "field");
+    const isOut = client.room === undefined && !client.isClosed;
+    setHidden(this.#welcome, !isOut || !(best || canWalk));
+    const isEmpty = model.rooms.size === 0;
+    setText(this.#welcomeTitle, best ? texts.jump_in : isEmpty ? texts.welcome : "");
+    setText(this.#enter, best ? texts.play_now : texts.walk_about);
+    const seats = best ? texts.seats(best.players, best.capacity) : "";
+    const hint = best ? texts.plays(best.name, best.game, seats) : texts.walk_about_hint;
+    setText(this.#welcomeHint, hint);
   }
 }
