@@ -43,6 +43,7 @@ use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::{PlainPose, Record};
 use ambit_proto::pose::{Pose, PoseCoding, ReceivedPose};
 use ambit_proto::schema::{Component, Predictors, Schema};
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use crate::client::event::{ObjectEntered, ObjectUpdated, ViewEvent};
@@ -346,9 +347,20 @@ impl<V> Replica<V> {
         self.objects.iter().filter_map(|(id, object)| self.as_visible(id, object))
     }
 
-    /// The objects in sight whose ids come after this one, by ascending id.
-    pub fn objects_after(&self, id: ClientObjectId) -> impl Iterator<Item = VisibleObject<'_, V>> {
-        self.objects.iter_after(id).filter_map(|(id, object)| self.as_visible(id, object))
+    /// What is known of objects whose ids come after this one, by ascending id: the index of the
+    /// kind, and where it is at a time. Some are not in sight yet: they come into sight in another
+    /// order.
+    pub(crate) fn known_after(
+        &self,
+        id: ClientObjectId,
+    ) -> impl Iterator<Item = (ClientObjectId, u8, impl Fn(GameTime) -> Option<Position>)> {
+        let (known, times) = (self.objects.iter_after(id), self.times);
+        known.map(move |(id, object)| (id, object.kind, move |t| object.position(t, times)))
+    }
+
+    /// One object, whether it is in sight or not.
+    pub(crate) fn known(&self, id: ClientObjectId) -> Option<&ReplicaObject<V>> {
+        self.objects.get(id)
     }
 
     /// One object, if it is in sight.

@@ -207,10 +207,10 @@ impl SimulatedObjects {
             let avatar = Movement::of_pose(&format, &pose);
             shots.frame((frame_time(frame), fires_at), &avatar, held, terrain);
         }
-        for object in replica.objects_after(shots.compared()) {
-            shots.announce(object.id, object.kind_index(), now + lead, |t| object.position(t));
+        for (id, kind, place) in replica.known_after(shots.compared()) {
+            shots.announce(id, kind, now + lead, place);
         }
-        shots.forget(now, |id| replica.get(id).map(|object| object.leaves()));
+        shots.forget(now, |id| replica.known(id).map(|object| object.leaves));
     }
 
     /// The kind of the player's own shots, if they are predicted.

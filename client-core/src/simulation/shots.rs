@@ -29,6 +29,8 @@ const MAX_LATE: Duration = Duration::from_millis(300);
 const MATCH_M: f32 = 7.0;
 /// How long the picture of a shot takes to come to the host's.
 const CONVERGENCE: Duration = Duration::from_millis(100);
+/// So much of a path is told ahead; what follows may be otherwise.
+const TOLD_AHEAD: Duration = Duration::from_millis(1_900);
 /// Between two looks at where a shot of the host flies.
 const BASE: Duration = Duration::from_millis(100);
 /// Ids of predicted shots begin here; those of the host's objects never come so far.
@@ -165,13 +167,13 @@ impl PredictedShots {
             return;
         }
         let speed = self.rule.speed_m_per_s;
+        // Of a shot that is told late, the beginning is not known.
         let Some(from) = place(GameTime::ZERO) else { return };
         let apart = |shot: &PredictedShot| {
-            // Before it is fired, a path stays at its beginning.
-            let then = shot.flight.begins + 2 * BASE;
-            let nose_m = from.distance(shot.flight.from);
-            let later_m = place(then)?.distance(shot.flight.at(then, speed).0);
-            (nose_m <= MATCH_M && later_m <= MATCH_M).then_some(nose_m + later_m)
+            let at = |then: GameTime| Some(place(then)?.distance(shot.flight.at(then, speed).0));
+            let first_m = at(shot.flight.begins + 2 * BASE)?;
+            let then_m = at(shot.flight.begins + 3 * BASE)?;
+            (first_m <= MATCH_M && then_m <= MATCH_M).then_some(first_m + then_m)
         };
         let free = self.shots.iter_mut().filter(|shot| shot.confirmed.is_none());
         let nearest =
@@ -179,9 +181,14 @@ impl PredictedShots {
         let Some((_, shot)) = nearest else { return };
         let predicted = shot.flight;
         let whole = Duration::try_from_secs_f32(self.rule.range_m / speed).unwrap_or_default();
-        let Some(to) = place(predicted.begins + whole + 2 * BASE) else { return };
+        let Some(mut to) = place(predicted.begins + whole + 2 * BASE) else { return };
+        let way_m = from.distance(to);
+        if whole > TOLD_AHEAD && way_m > 0.0 {
+            // Where it ends, the client does not know yet.
+            to = from.lerp(to, predicted.from.distance(predicted.to) / way_m);
+        }
         // Where it is under way tells when it began.
-        let times = (0..4).map(|step| predicted.begins + BASE * step);
+        let times = (0..8).map(|step| predicted.begins + BASE * step);
         let begins =
             times.filter_map(|then| Some((then, place(then)?))).find_map(|(then, there)| {
                 let flown = Duration::try_from_secs_f32(there.distance(from) / speed).ok()?;
@@ -378,6 +385,41 @@ mod tests {
         assert_eq!((drawn(&shots, 9_000).len(), shots.has(ClientObjectId(8))), (0, true));
         shots.forget(ms(1_200), |_| None);
         assert_eq!(drawn(&shots, 1_200), []);
+    }
+
+    #[test]
+    fn a_shot_that_is_told_in_flight_takes_over_the_predicted_one() {
+        for late_ms in [0, 110, 150, 250] {
+            let mut shots = fire(1, 3, &Statics::default());
+            let known_from = ms(1_000 + late_ms);
+            let ours = |t: GameTime| {
+                let flown = t.max(known_from).since(ms(1_000)).as_secs_f32() * 60.0;
+                Some(Position::on_ground(52.0 + flown.min(90.0), 50.0))
+            };
+            shots.announce(ClientObjectId(8), 1, known_from, ours);
+            assert!(shots.has(ClientObjectId(8)), "{late_ms} ms late");
+            let drawn = drawn(&shots, 1_400);
+            assert!((drawn[0].1 - 76.0).abs() < 0.1, "{late_ms} ms late: {drawn:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_way_ends_where_it_was_predicted_to() {
+        let rule = ShotRule { speed_m_per_s: 30.0, range_m: 120.0, ..RULE };
+        let mut statics = Statics::default();
+        statics.add(Obstacle::on_ground(130.0, 50.0, 1.0, 5.0, 4.0));
+        let mut shots = PredictedShots::new(rule, 1);
+        let arena = Arena { width_m: 300.0, height_m: 300.0 };
+        let avatar = Movement::at_rest(Position::on_ground(50.0, 50.0), 0.0);
+        let terrain = Terrain { statics: &statics, arena };
+        shots.frame((ms(1_000), ms(1_000)), &avatar, FIRE.into(), terrain);
+        // What is told of it goes straight on.
+        let told = |t: GameTime| {
+            let flown = t.since(ms(1_000)).as_secs_f32() * 30.0;
+            Some(Position::on_ground(52.0 + flown, 50.0))
+        };
+        shots.announce(ClientObjectId(8), 1, ms(1_100), told);
+        assert_eq!((drawn(&shots, 3_500).len(), drawn(&shots, 3_600).len()), (1, 0));
     }
 
     #[test]

@@ -60,13 +60,18 @@ impl SmoothedVisual {
         self.last = self.offset.apply_to(picture(&self.format, pose));
     }
 
+    /// Whether a pose that cannot say that it rests does.
+    fn has_stopped(&self, pose: &Pose) -> bool {
+        self.format.motion.is_none() && pose.speed == 0 && self.before == self.last
+    }
+
     /// The frames for the view.
     pub(super) fn drawing(&self, pose: &Pose) -> DrawnFrames {
         DrawnFrames {
             previous: (frame_time(self.frame.saturating_sub(1)), self.before),
             last: (frame_time(self.frame), self.last),
             velocities: velocities_of(&self.format, pose),
-            at_rest: pose.flag && !self.is_smoothing(),
+            at_rest: (pose.flag || self.has_stopped(pose)) && !self.is_smoothing(),
             ahead: std::time::Duration::ZERO,
         }
     }

@@ -135,6 +135,14 @@ fn check_shots<G: Game>(schema: &Schema) {
                 quoted(&shots)
             ));
         }
+        let is_length = |metres: f32| metres.is_finite() && metres >= 0.0;
+        if !(is_length(rule.nose_m) && is_length(rule.range_m) && is_length(rule.speed_m_per_s)) {
+            fails(format!(
+                "has a speed of {} m/s, a nose of {} m and a range of {} m: none may be negative \
+                 or without end",
+                rule.speed_m_per_s, rule.nose_m, rule.range_m
+            ));
+        }
         let controls = schema.controls.get(usize::from(rule.by));
         let Some(by) = controls.filter(|control| control.axis.is_some()) else { continue };
         let buttons = schema.controls.iter().filter(|control| control.axis.is_none());

@@ -44,7 +44,8 @@ impl Movement {
     pub fn to_pose(&self, format: &PoseFormat) -> Option<Pose> {
         let is_finite = self.at.is_finite()
             && self.yaw.is_finite()
-            && self.velocity.iter().all(|axis| axis.is_finite());
+            && self.velocity.iter().all(|axis| axis.is_finite())
+            && self.speed().is_finite();
         if !is_finite {
             return None;
         }

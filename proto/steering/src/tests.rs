@@ -166,3 +166,10 @@ fn a_pose_stands_for_a_movement_on_its_grid() {
     let still = start().to_pose(&drifting).expect("finite");
     assert!(still.flag, "at rest");
 }
+
+#[test]
+fn a_speed_beyond_all_numbers_is_no_pose() {
+    let at = Position::on_ground(1.0, 1.0);
+    let movement = Movement { at, yaw: 0.8, velocity: [3e38, 3e38, 0.0] };
+    assert_eq!(movement.to_pose(&YAW), None);
+}

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ambit_proto::ids::ClientObjectId;
+use ambit_proto::space::Position;
 use ambit_shooter_kinds::ShipControl;
 use ambit_tests::shooting::{FRAME, Shooting};
 
@@ -24,6 +26,39 @@ fn an_own_missile_is_drawn_in_the_next_frame_and_once() {
         }
         duel.run_for(Duration::from_secs(2));
         assert_eq!(duel.screen(0).missiles().count(), 0, "round trip {rtt} ms");
+    }
+}
+
+#[test]
+fn on_a_lossy_line_own_missiles_are_drawn_once_too() {
+    for line in
+        ["delay=50ms,loss=5", "delay=50ms,jitter=5ms,loss=13", "delay=100ms,jitter=5ms,loss=5"]
+    {
+        let room = [&QUIET[..], &[("tick", "60")]].concat();
+        let mut fight = Shooting::new(5, 5, line, &room);
+        fight.run_for(Duration::from_secs(3));
+        for other in 1..5 {
+            fight.hold(other, &[ShipControl::Fire]);
+        }
+        for _ in 0..60 {
+            fight.hold(0, &[ShipControl::Fire]);
+            fight.run_for(3 * FRAME);
+            fight.hold(0, &[]);
+            // The next one follows in 33 m.
+            for _ in 0..30 {
+                fight.run_for(FRAME);
+                let drawn: Vec<_> = fight.screen(0).missiles().collect();
+                let is_ahead = |(id, _): &(ClientObjectId, _)| id.0 >= 1 << 31;
+                let beside = |(id, at): &(ClientObjectId, Position)| {
+                    let near = |(other, there): &&(ClientObjectId, Position)| {
+                        other != id && there.distance(*at) < 15.0
+                    };
+                    drawn.iter().find(near).copied()
+                };
+                let doubled = drawn.iter().filter(|shot| is_ahead(shot)).find_map(beside);
+                assert_eq!(doubled, None, "{line}: {drawn:?}");
+            }
+        }
     }
 }
 

@@ -67,6 +67,19 @@ fn the_own_ship_is_drawn_where_the_host_puts_it() {
 }
 
 #[test]
+fn a_ship_moves_until_it_rests() {
+    let mut pilot = Pilot::new(7, "20", "delay=50ms");
+    pilot.run_for(Duration::from_secs(1));
+    assert!(!pilot.drawn().moves);
+    pilot.hold(&[ShipControl::Accelerate]);
+    pilot.run_for(Duration::from_millis(500));
+    assert!(pilot.drawn().moves);
+    pilot.hold(&[ShipControl::Brake]);
+    pilot.run_for(Duration::from_secs(4));
+    assert!(!pilot.drawn().moves);
+}
+
+#[test]
 fn without_local_lag_it_is_the_same() {
     for rtt in [0, 100, 300] {
         let line = format!("delay={}ms,jitter={}ms,loss=5", rtt / 2, rtt / 20);
@@ -139,6 +152,7 @@ struct Drawn {
     time: GameTime,
     position: Position,
     yaw: f32,
+    moves: bool,
 }
 
 /// A player alone in a room of the shooter.
@@ -234,7 +248,7 @@ impl Pilot {
         let own = frame.avatar().expect("the own ship is in sight");
         let time = self.system.user(self.user).client.drawn(own.id(), now).expect("it has a pose");
         let yaw = FrameObject::heading(&own);
-        Drawn { time: time.room_time, position: own.position(), yaw }
+        Drawn { time: time.room_time, position: own.position(), yaw, moves: own.moves() }
     }
 
     /// The errors of drawn positions, between the two ticks around the time that they show.

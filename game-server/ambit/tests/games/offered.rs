@@ -28,6 +28,11 @@ macro_rules! game {
     (
         $game:ident, kind: $kind:expr, by: $by:expr $(, $($declared:tt)*)?
     ) => {
+        game!($game, kind: $kind, by: $by; 60.0 $(, $($declared)*)?);
+    };
+    (
+        $game:ident, kind: $kind:expr, by: $by:expr; $speed:expr $(, $($declared:tt)*)?
+    ) => {
         #[derive(Kind)]
         #[kind(steered)]
         struct Ship {
@@ -44,7 +49,7 @@ macro_rules! game {
                     kind: $kind,
                     by: $by,
                     reload: 250.millis(),
-                    speed_m_per_s: 60.0,
+                    speed_m_per_s: $speed,
                     nose_m: 2.0,
                     range_m: 100.0,
                 })
@@ -66,6 +71,15 @@ macro_rules! game {
             }
         }
     };
+}
+
+#[test]
+#[should_panic(
+    expected = "has a speed of inf m/s, a nose of 2 m and a range of 100 m: none may be"
+)]
+fn shots_without_end_are_not_offered() {
+    game!(Duel, kind: "missile", by: Key::Fire; f32::INFINITY);
+    let _ = Games::new().with::<Duel>();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where objects were a short while ago: for games that answer what a player saw.
 //!
 //! A pose that changes at a tick leaves an entry, the way from the tick before; what rests leaves
-//! none. Paths know their past themselves. Bound: [`MAX_REACH`], so at most some 120 entries an
+//! none. Paths know their past themselves. Bound: [`MAX_REACH`], so at most some 130 entries an
 //! object; nothing is kept for games that do not ask. It is saved with the room, since what a game
 //! decides by it must be the same after a failover.
 
@@ -20,6 +20,8 @@ use crate::logic::contact::ObjectMotion;
 
 /// The past never reaches farther.
 const MAX_REACH: Duration = Duration::from_secs(2);
+/// Of a room with 10 ticks a second. What was seen at the bound came from a tick before.
+const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// How a pose came about: on the way from one tick to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,8 +71,9 @@ impl PastPoses {
         }
         let track = &mut self.tracks[slot];
         track.push_back(PastPose { since, at, pose });
-        // The newest entry before the reach says where the object was then.
-        while track.get(1).is_some_and(|second| at.since(second.at) >= self.reach) {
+        // The newest entry before the reach, and a tick more, says where the object was then.
+        let kept = self.reach + LONGEST_TICK;
+        while track.get(1).is_some_and(|second| at.since(second.at) >= kept) {
             track.pop_front();
         }
     }
@@ -125,7 +128,11 @@ impl World {
 
     /// Where an object was at a time, as far back as the past is kept; later, where it is now.
     pub fn past_position(&self, object: ObjectId, t: GameTime) -> Position {
-        let t = t.max(self.now.saturating_sub(self.past.reach())).min(self.now);
+        self.kept_position(object, t.max(self.now.saturating_sub(self.past.reach())))
+    }
+
+    fn kept_position(&self, object: ObjectId, t: GameTime) -> Position {
+        let t = t.min(self.now);
         let Some(slot) = self.pose_slot_of(object) else {
             return component_access::position_on(self.path(object), t);
         };
@@ -137,10 +144,11 @@ impl World {
     /// How an object moved until `t` from as long before as the last tick took, with the times of
     /// the last tick: for contacts of something now with what it was seen to be.
     pub fn past_motion(&self, object: ObjectId, t: GameTime) -> ObjectMotion<'static> {
-        let before = t.saturating_sub(self.now.since(self.previous_horizon));
+        let t = t.max(self.now.saturating_sub(self.past.reach()));
+        let before = t.saturating_sub(self.now.since(self.previous_horizon).min(LONGEST_TICK));
         ObjectMotion::Straight {
-            from: (self.previous_horizon, self.past_position(object, before)),
-            to: (self.now, self.past_position(object, t)),
+            from: (self.previous_horizon, self.kept_position(object, before)),
+            to: (self.now, self.kept_position(object, t)),
         }
     }
 

@@ -8,6 +8,7 @@ use ambit_proto::schema::ControlSpec;
 
 use super::poses::{car, garage, schema, tick};
 use super::*;
+use crate::logic::contact::ObjectMotion;
 
 /// The local lag of the rooms of these tests.
 const LAG_MS: u64 = 150;
@@ -34,6 +35,24 @@ fn an_object_was_between_the_ticks_around_a_time() {
 }
 
 #[test]
+fn at_the_bound_of_the_past_an_object_moves_as_it_did() {
+    let mut world = garage();
+    world.keep_past(Duration::from_millis(200));
+    let car = car(&mut world, at(5.0, 5.0));
+    for number in 1..=40 {
+        tick(&mut world, number);
+        world.set_pose(car, at(5.0 + number as f32, 5.0), 0.0, 0.0);
+        world.finish_tick();
+    }
+    for t in [1_700, 2_000 - 200 - LAG_MS, 1_000] {
+        let ObjectMotion::Straight { from, to } = world.past_motion(car, ms(t)) else {
+            panic!("it has a pose")
+        };
+        assert_eq!(to.1.x - from.1.x, 1.0, "at {t} ms");
+    }
+}
+
+#[test]
 fn the_past_is_bounded_saved_and_belongs_to_one_object() {
     let mut world = garage();
     world.keep_past(Duration::from_mins(1));
@@ -45,9 +64,9 @@ fn the_past_is_bounded_saved_and_belongs_to_one_object() {
     }
     let mut saved = Vec::new();
     world.save(&mut saved);
-    // Two seconds of 50 ms, and where it was before.
+    // Two seconds and the longest tick, of 50 ms, and where it was before.
     let entries = world.past.to_saved().iter().map(Vec::len).sum::<usize>();
-    assert_eq!(entries, 41);
+    assert_eq!(entries, 43);
     let mut restored = garage();
     restored.keep_past(Duration::from_mins(1));
     restored.restore(&mut &saved[..]).expect("it was just saved");
