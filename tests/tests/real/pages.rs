@@ -469,8 +469,17 @@ fn chat_is_seen_in_the_game_and_a_problem_ends_with_its_cause() -> Result<()> {
     Runtime::new()?.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
         // By the one button, and by a link.
+        let low = "return [...document.querySelectorAll('button, select, input')]
+            .filter(it => isVisible(it) && !['checkbox', 'range'].includes(it.type))
+            .filter(it => it.getBoundingClientRect().height < 44)
+            .map(it => it.textContent);";
+        let name = "const name = field('Your name'); name.focus();
+            return [name.selectionStart, name.selectionEnd, name.value.length];";
+        assert_eq!(ann.run(name, json!({})).await?, json!([0, 3, 3]), "all of it is selected");
+        assert_eq!(ann.run(low, json!({})).await?, json!([]), "too low for a finger");
         ann.press("Play now").await?;
         ann.wait_for_avatar().await?;
+        assert_eq!(ann.run(low, json!({})).await?, json!([]), "too low for a finger");
         let link = ann.run("return location.hash;", json!({})).await?;
         ann.press("Leave the room").await?;
         ann.wait_for("an address without a room", "location.hash === ''", json!({})).await?;

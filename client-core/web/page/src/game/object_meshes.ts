@@ -12,6 +12,8 @@ import { describeMesh, type MeshDescription } from "../core/look.js";
 import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
 
 const FIRST_CAPACITY = 32;
+/** The own avatar is the only one of this colour, whatever its kind. */
+const OWN_COLOUR = 0xffc94d;
 /** At this distance a point has the size that its look declares. */
 const POINT_DISTANCE_M = 25;
 
@@ -79,7 +81,7 @@ export class ObjectMeshes {
   readonly group = new THREE.Group();
   #kinds: KindMesh[] = [];
   readonly #colour = { r: 0, g: 0, b: 0 };
-  readonly #ownColour = new THREE.Color();
+  readonly #ownColour = new THREE.Color(OWN_COLOUR);
 
   setSchema(schema: Schema): void {
     this.dispose();
@@ -115,7 +117,7 @@ export class ObjectMeshes {
         colourByAge(frame.moves(index) ? (ages[index] as number) : NaN, this.#colour);
         kind.setColour(kind.count, this.#colour);
       } else if (frame.isOwn(index)) {
-        kind.setColour(kind.count, this.#ownColour.copy(kind.plain).offsetHSL(0, 0.1, 0.12));
+        kind.setColour(kind.count, this.#ownColour);
       } else {
         kind.setColour(kind.count, kind.plain);
       }

@@ -58,6 +58,8 @@ export class LobbyView {
       event.preventDefault();
       hooks.rename(this.#name.value.trim());
     });
+    // Whoever comes to it wants another name.
+    this.#name.addEventListener("focus", () => this.#name.select());
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
     const enter = () => (this.#best ? hooks.join(this.#best.id) : hooks.walk());
     this.#enter = button(texts.walk_about, enter, { class: "main" });
