@@ -109,7 +109,7 @@ fn main() {
         ("every 2 ticks", never.every_ticks(2)),
         ("every tick", never.every_ticks(1)),
     ];
-    for (cell_m, inner, outer) in [(10.0, 21, 22), (50.0, 5, 5)] {
+    for (cell_m, inner, outer) in [(10.0, 21, 22), (40.0, 6, 6)] {
         for (name, checks) in ways {
             measure(&format!("{cell_m} m"), name, checks, (cell_m, inner, outer));
         }

@@ -7,8 +7,9 @@
 //! New ones are in nodes of their own until then. Which bounds a query finds does not depend on
 //! the tree, as long as what meets some bounds also meets all bounds around them.
 
-use glam::{Vec3, Vec4};
+use glam::Vec3;
 use parry3d::bounding_volume::Aabb;
+use wide::f32x4;
 
 const WIDTH: usize = 4;
 /// Marks a child that is an index of bounds.
@@ -35,17 +36,20 @@ pub(super) struct BoundsTree {
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Node {
-    low: [Vec4; 3],
-    high: [Vec4; 3],
+    /// The low ends on each axis, and the high ones.
+    ends: [[f32x4; 3]; 2],
     children: [u32; WIDTH],
 }
 
 /// A line, as nodes are asked about it.
 pub(super) struct Line {
-    from: Vec3,
+    /// Which ends of bounds it meets first on each axis: the low ones (0) or the high ones.
+    first: [usize; 3],
+    /// Where it begins on each axis, as seen from low and from high ends that are wider by its
+    /// width; the same in all lanes.
+    from: [[f32x4; 3]; 2],
     /// One over its way.
-    per_way: Vec3,
-    width: f32,
+    per_way: [f32x4; 3],
 }
 
 impl BoundsTree {
@@ -152,20 +156,24 @@ impl Line {
     pub(super) fn new(from: Vec3, way: Vec3, width: f32) -> Self {
         // Never infinite, so that a line within a face has no undefined part.
         let inverse = |metres: f32| 1.0 / if metres.abs() < 1e-9 { 1e-9 } else { metres };
-        let per_way = Vec3::new(inverse(way.x), inverse(way.y), inverse(way.z));
-        Self { from, per_way, width }
+        let per_way = way.to_array().map(inverse);
+        let in_all_lanes = |at: Vec3| at.to_array().map(f32x4::splat);
+        Self {
+            first: per_way.map(|per_way| usize::from(per_way < 0.0)),
+            from: [in_all_lanes(from + width), in_all_lanes(from - width)],
+            per_way: per_way.map(f32x4::splat),
+        }
     }
 }
 
 impl Node {
     /// Nothing meets these bounds.
-    const EMPTY: Self =
-        Self { low: [Vec4::INFINITY; 3], high: [Vec4::INFINITY; 3], children: [0; WIDTH] };
+    const EMPTY: Self = Self { ends: [[f32x4::INFINITY; 3]; 2], children: [0; WIDTH] };
 
     fn set(&mut self, lane: usize, bounds: Aabb, child: u32) {
         for axis in 0..3 {
-            self.low[axis][lane] = bounds.mins[axis];
-            self.high[axis][lane] = bounds.maxs[axis];
+            self.ends[0][axis].as_mut_array()[lane] = bounds.mins[axis];
+            self.ends[1][axis].as_mut_array()[lane] = bounds.maxs[axis];
         }
         self.children[lane] = child;
     }
@@ -173,21 +181,22 @@ impl Node {
     /// Those that a line meets.
     #[inline]
     pub(super) fn near_line(&self, line: &Line) -> u32 {
-        let (mut enter, mut exit) = (Vec4::ZERO, Vec4::ONE);
+        let (mut enter, mut exit) = (f32x4::ZERO, f32x4::ONE);
         for axis in 0..3 {
-            let one = (self.low[axis] - line.width - line.from[axis]) * line.per_way[axis];
-            let other = (self.high[axis] + line.width - line.from[axis]) * line.per_way[axis];
-            (enter, exit) = (enter.max(one.min(other)), exit.min(one.max(other)));
+            let first = line.first[axis];
+            let way_to =
+                |end: usize| (self.ends[end][axis] - line.from[end][axis]) * line.per_way[axis];
+            (enter, exit) = (enter.fast_max(way_to(first)), exit.fast_min(way_to(1 - first)));
         }
-        enter.cmple(exit).bitmask()
+        enter.simd_le(exit).to_bitmask()
     }
 
     /// Those that have a point in common with `bounds`.
     pub(super) fn overlapping(&self, bounds: &Aabb) -> u32 {
         let mut mask = u32::MAX;
         for axis in 0..3 {
-            mask &= self.low[axis].cmple(Vec4::splat(bounds.maxs[axis])).bitmask();
-            mask &= self.high[axis].cmpge(Vec4::splat(bounds.mins[axis])).bitmask();
+            mask &= self.ends[0][axis].simd_le(f32x4::splat(bounds.maxs[axis])).to_bitmask();
+            mask &= self.ends[1][axis].simd_ge(f32x4::splat(bounds.mins[axis])).to_bitmask();
         }
         mask
     }

@@ -16,7 +16,8 @@ pub(super) struct OccupiedCells {
 impl OccupiedCells {
     pub(super) fn new(grid: Grid, classes: usize) -> Self {
         let words_per_row = usize::from(grid.columns().div_ceil(WORD_BITS));
-        let words = vec![0; classes * usize::from(grid.rows()) * words_per_row];
+        // One more, since a block reads the word after each of its own.
+        let words = vec![0; classes * usize::from(grid.rows()) * words_per_row + 1];
         Self { grid, words_per_row, words }
     }
 
@@ -39,14 +40,17 @@ impl OccupiedCells {
         let (low, high) = span(centre.column, self.grid.columns());
         let mut block = OccupiedBlock {
             cells: self,
-            row_start: self.word(class, first_row, 0),
+            first_word: self.word(class, first_row, low / WORD_BITS),
             rows: (first_row, last_row),
-            words: (low / WORD_BITS, high / WORD_BITS),
-            word: low / WORD_BITS,
-            masks: (u64::MAX << (low % WORD_BITS), u64::MAX >> (WORD_BITS - 1 - high % WORD_BITS)),
+            low,
+            chunk: 0,
+            last_chunk: (
+                (high - low) / WORD_BITS,
+                u64::MAX >> (WORD_BITS - 1 - (high - low) % WORD_BITS),
+            ),
             bits: 0,
         };
-        block.bits = block.bits_of_word();
+        block.bits = block.bits_of_chunk();
         block
     }
 
@@ -56,33 +60,32 @@ impl OccupiedCells {
     }
 }
 
-/// The cells of a block that have members: plain loops over words, since most are empty.
+/// The cells of a block that have members: plain loops over words, since most are empty. Each row
+/// is taken in chunks of 64 columns from its first one on, so that a block that is not wider has
+/// one a row, wherever it begins.
 pub(super) struct OccupiedBlock<'c> {
     cells: &'c OccupiedCells,
-    /// The index of the first word of the row.
-    row_start: usize,
+    /// The index of the word in which the row begins.
+    first_word: usize,
     /// The row and the last one.
     rows: (u16, u16),
-    /// The first and the last word of each row.
-    words: (u16, u16),
-    /// The word in the row.
-    word: u16,
-    /// Of the first and of the last word.
-    masks: (u64, u64),
-    /// Those of the word that are still to come.
+    /// The first column.
+    low: u16,
+    /// The chunk in the row.
+    chunk: u16,
+    /// The last chunk of a row, and which of its bits are in the block.
+    last_chunk: (u16, u64),
+    /// Those of the chunk that are still to come.
     bits: u64,
 }
 
 impl OccupiedBlock<'_> {
-    fn bits_of_word(&self) -> u64 {
-        let mut bits = self.cells.words[self.row_start + usize::from(self.word)];
-        if self.word == self.words.0 {
-            bits &= self.masks.0;
-        }
-        if self.word == self.words.1 {
-            bits &= self.masks.1;
-        }
-        bits
+    fn bits_of_chunk(&self) -> u64 {
+        let word = self.first_word + usize::from(self.chunk);
+        let (low, high) = (self.cells.words[word], self.cells.words[word + 1]);
+        let shift = self.low % WORD_BITS;
+        let bits = low >> shift | high << 1 << (WORD_BITS - 1 - shift);
+        if self.chunk == self.last_chunk.0 { bits & self.last_chunk.1 } else { bits }
     }
 }
 
@@ -91,18 +94,18 @@ impl Iterator for OccupiedBlock<'_> {
 
     fn next(&mut self) -> Option<Cell> {
         while self.bits == 0 {
-            if self.word < self.words.1 {
-                self.word += 1;
+            if self.chunk < self.last_chunk.0 {
+                self.chunk += 1;
             } else if self.rows.0 < self.rows.1 {
                 self.rows.0 += 1;
-                self.row_start += self.cells.words_per_row;
-                self.word = self.words.0;
+                self.first_word += self.cells.words_per_row;
+                self.chunk = 0;
             } else {
                 return None;
             }
-            self.bits = self.bits_of_word();
+            self.bits = self.bits_of_chunk();
         }
-        let column = self.word * WORD_BITS + self.bits.trailing_zeros() as u16;
+        let column = self.low + self.chunk * WORD_BITS + self.bits.trailing_zeros() as u16;
         self.bits &= self.bits - 1;
         Some(Cell::new(column, self.rows.0))
     }
