@@ -14,6 +14,8 @@ use ambit_tests::shooting::{Drawing, Fairness, Shooting};
 
 const PLAYERS: usize = 8;
 const SECONDS: u64 = 180;
+/// Fights of a row.
+const SEEDS: [u64; 2] = [1, 2];
 const ROUND_TRIPS_MS: [u32; 5] = [0, 50, 100, 200, 300];
 const JITTERS_MS: [u32; 2] = [0, 30];
 const LOSSES: [&str; 4] = ["0", "5", "13", "5 in bursts"];
@@ -45,6 +47,8 @@ const ROOM: [(&str, &str); 3] = [("tick", "60"), ("size", "150x150"), ("asteroid
 const WATCHED: [(&str, &str); 4] =
     [("tick", "60"), ("size", "300x300"), ("asteroids", "0"), ("ships", "0")];
 const OTHERS_COUNT: usize = 36;
+/// So many that 16 are in sight.
+const MANY: usize = 64;
 const WATCHED_LINE: &str = "delay=50ms,loss=5,jitter=5ms";
 const WATCHED_SECONDS: u64 = 60;
 /// Rows at a time.
@@ -58,9 +62,9 @@ network and in simulated time, so the figures are the same on every machine.
 ## How fair shots are
 
 Eight players, each a program that aims, fires and hides by what its screen shows, on 150 x 150 m
-with 30 asteroids; 60 ticks and 60 frames a second, three minutes a row. They are out for others for
-1.5 to 4 s, and then behind an asteroid for 2 s. All players of a row have the same line, both
-ways: round trip, jitter (of each way), loss; `5 in bursts` loses 5 % in bursts of 200 ms
+with 30 asteroids; 60 ticks and 60 frames a second, two fights of three minutes a row. They are out
+for others for 1.5 to 4 s, and then behind an asteroid for 2 s. All players of a row have the same
+line, both ways: round trip, jitter (of each way), loss; `5 in bursts` loses 5 % in bursts of 200 ms
 (Gilbert-Elliott).
 
 - **Local lag** alone: everything at the room's time, 150 ms after the key; nothing is drawn ahead.
@@ -83,13 +87,14 @@ Shots that a client draws and the host does not know count as not confirmed.
 const OTHERS: &str = "
 ## How others are drawn
 
-One player flies in curves among 36 others who do, too, on 300 x 300 m: round trip 100 ms, 5 %
-loss, 5 ms of jitter, 60 ticks a second; a minute a row. With a quorum, poses wait up to 50 ms for
-so many bytes of them. Bytes are all that the player is sent, with IP, UDP and QUIC. An error is
-the distance from where a ship is drawn to where it was at the time that is shown; a jump is how
-much that changes from one frame to the next (at 24 m/s a ship flies 0.4 m in a frame). Ships that
-touch each other or a wall are moved by up to 3 m at once: that is the last per cent. The age is
-for how long what would be shown has been more than 0.5 m off.
+One player flies in curves among 36 or 64 others who do, too, on 300 x 300 m: round trip 100 ms,
+5 % loss, 5 ms of jitter, 60 ticks a second; a minute a row. With a quorum, poses wait for so many
+bytes of them, up to the time beside it, and so do ships that come into sight or leave it. Bytes
+are all that the player is sent, with IP, UDP and QUIC. An error is the distance from where a ship
+is drawn to where it was at the time that is shown; a jump is how much that changes from one frame
+to the next (at 24 m/s a ship flies 0.4 m in a frame). Ships that touch each other or a wall are
+moved by up to 3 m at once, and one that has left sight is drawn until the client hears of it: that
+is the last per cent. The age is for how long what would be shown has been more than 0.5 m off.
 
 ";
 
@@ -148,9 +153,12 @@ fn fights(lines: &[(u32, u32, &str)], time: Duration) -> Vec<[Fairness; TECHNIQU
                         format!("delay={}ms,jitter={jitter}ms,loss={percent}{burst}", rtt / 2);
                     let fights = TECHNIQUES.map(|Technique { drawing, parameters, .. }| {
                         let room = [&ROOM[..], parameters].concat();
-                        let mut fight = Shooting::with(1, PLAYERS, &line, &room, drawing);
-                        fight.fight_for(time);
-                        fight.fairness()
+                        let fights = SEEDS.map(|seed| {
+                            let mut fight = Shooting::with(seed, PLAYERS, &line, &room, drawing);
+                            fight.fight_for(time);
+                            fight.fairness()
+                        });
+                        Fairness::of_all(fights.iter())
                     });
                     eprintln!("{rtt} ms, {jitter} ms, {loss} % is done");
                     done.lock().expect("no thread has panicked").push((index, fights));
@@ -213,20 +221,24 @@ fn details(lines: &[(u32, u32, &str)], fights: &[[Fairness; TECHNIQUES.len()]]) 
 /// Orders and tolerances of dead reckoning side by side.
 fn others(seconds: u64) -> String {
     let mut text = format!(
-        "{OTHERS}| order | tolerance | quorum | ships in sight | bytes/s | datagrams/s | poses/s \
-         | error m p50 / p99 | jump m p99 / most | age ms p50 / p99 |\n\
+        "{OTHERS}| order | tolerance | quorum, hold | ships in sight | bytes/s | datagrams/s \
+         | poses/s | error m p50 / p99 | jump m p99 / most | age ms p50 / p99 |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     );
     for order in ["first", "second", "automatic"] {
-        for (tolerance, quorum) in [("0", "0"), ("10", "0"), ("30", "0"), ("10", "200")] {
-            let own = [("order", order), ("tolerance", tolerance), ("quorum", quorum)];
-            let room = (OTHERS_COUNT, &[&WATCHED[..], &own].concat()[..]);
+        let few = [("0", "0"), ("10", "0"), ("30", "0"), ("10", "200")];
+        let few = few.map(|(tolerance, quorum)| (OTHERS_COUNT, tolerance, quorum, "50"));
+        let many = [(MANY, "10", "0", "50"), (MANY, "10", "200", "100")];
+        for (count, tolerance, quorum, hold) in [&few[..], &many].concat() {
+            let own =
+                [("order", order), ("tolerance", tolerance), ("quorum", quorum), ("hold", hold)];
+            let room = (count, &[&WATCHED[..], &own].concat()[..]);
             let seen = ShipsSeen::watch(1, WATCHED_LINE, room, seconds);
             let age = |share| seen.ages.quantile_ms(share).unwrap_or(0);
             writeln!(
                 text,
-                "| {order} | {tolerance} cm | {quorum} | {:.1} | {} | {} | {} | {:.3} / {:.3} \
-                 | {:.3} / {:.3} | {} / {} |",
+                "| {order} | {tolerance} cm | {quorum}, {hold} ms | {:.1} | {} | {} | {} \
+                 | {:.3} / {:.3} | {:.3} / {:.3} | {} / {} |",
                 seen.in_sight,
                 seen.bytes_per_s,
                 seen.datagrams_per_s,

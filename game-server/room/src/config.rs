@@ -110,14 +110,14 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         key: "quorum",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 1_000 },
-        about: "bytes of poses that are worth a datagram: with less of them it waits for more; 0 \
-                sends at each tick",
+        about: "bytes of poses that are worth a datagram: with less of them it waits for more, and \
+                so does what comes into sight or leaves it with a pose; 0 sends at each tick",
     },
     Parameter {
         key: "hold",
         default: "50",
         allowed: Allowed::Whole { min: 0, max: 100 },
-        about: "how long poses wait for the quorum at most, in milliseconds",
+        about: "how long that waits for the quorum at most, in milliseconds",
     },
     Parameter {
         key: "map",
@@ -213,8 +213,8 @@ pub struct RoomConfig {
     pub trace: bool,
 }
 
-/// When the poses that are due for a client leave: as soon as there are so many bytes of them, or
-/// the first of them has waited for so long.
+/// When what may wait leaves for a client, poses and the coming and going of what has them: as soon
+/// as there are so many bytes of poses, or the first of it has waited for so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorum {
     /// 0 for at once.

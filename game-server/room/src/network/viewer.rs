@@ -28,7 +28,7 @@ use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
-use self::aggregation::HeldPoses;
+use self::aggregation::HeldContents;
 use self::confirmations::Confirmations;
 use self::effects::EffectReports;
 use self::sent_records::SentRecordLists;
@@ -109,7 +109,7 @@ pub struct Viewer {
     effect_reports: EffectReports,
     confirmations: Confirmations,
     pulse_schedule: PulseSchedule,
-    held_poses: HeldPoses,
+    held: HeldContents,
     pacer: Pacer,
     /// When the client last acknowledged a datagram.
     last_ack_at: GameTime,
@@ -175,7 +175,7 @@ impl Viewer {
             effect_reports: EffectReports::default(),
             confirmations: Confirmations::default(),
             pulse_schedule: PulseSchedule::new(now),
-            held_poses: HeldPoses::default(),
+            held: HeldContents::default(),
             pacer: Pacer::default(),
             last_ack_at: now,
             typical_pose_bits_x256: INITIAL_POSE_BITS_X256,

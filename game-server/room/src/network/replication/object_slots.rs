@@ -142,6 +142,9 @@ pub struct ObjectSlots {
     queue: Vec<u16>,
     /// When the first of them has to be sent; `None` if there is none.
     send_deadline: Option<GameTime>,
+    /// The same of those that may wait as long as poses do: what moves by poses comes into sight or
+    /// leaves it.
+    posed_deadline: Option<GameTime>,
     /// The poses of the objects, and the active set.
     poses: ViewerPoses,
     /// Objects that the player is engaged with and that are not in sight yet, and until when.
@@ -295,9 +298,16 @@ impl ObjectSlots {
         &mut self.poses
     }
 
-    /// When the first due record has to be sent.
+    /// When the first due record has to be sent, but for those of
+    /// [`ObjectSlots::posed_deadline`].
     pub fn send_deadline(&self) -> Option<GameTime> {
         self.send_deadline
+    }
+
+    /// When the first due record has to be sent that may wait as long as poses do: what moves by
+    /// poses comes into sight or leaves it.
+    pub fn posed_deadline(&self) -> Option<GameTime> {
+        self.posed_deadline
     }
 
     /// Whether the client is told that an object is its own; `None` if it does not follow it.
@@ -339,7 +349,7 @@ impl ObjectSlots {
     /// `note_sent`, or back with `defer`.
     pub fn take_due(&mut self, due: &mut Vec<DueRecord>) {
         due.clear();
-        self.send_deadline = None;
+        (self.send_deadline, self.posed_deadline) = (None, None);
         for index in self.queue.drain(..) {
             let slot = &mut self.entries[usize::from(index)];
             slot.is_queued = false;
@@ -454,8 +464,9 @@ impl ObjectSlots {
             self.queue.push(index);
         }
         let deadline = slot.send_deadline();
-        self.send_deadline =
-            Some(self.send_deadline.map_or(deadline, |before| before.min(deadline)));
+        let may_wait = slot.has_pose && !slot.is_own && slot.phase != SlotPhase::Live;
+        let first = if may_wait { &mut self.posed_deadline } else { &mut self.send_deadline };
+        *first = Some(first.map_or(deadline, |before| before.min(deadline)));
     }
 
     /// `None` when all 65,536 slots are in use, including those of leaving objects: the client then

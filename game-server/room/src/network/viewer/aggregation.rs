@@ -1,9 +1,10 @@
-//! Aggregation by quorum: when the poses that are due are worth a datagram.
+//! Aggregation by quorum: when what may wait is worth a datagram.
 //!
-//! Their size goes in at each tick; out comes whether they leave now. They leave when there are
-//! enough bytes of them, or when the first of them has waited for as long as the room allows. A
-//! datagram that is sent for another reason takes them along. The newest pose is sent, whatever was
-//! due before, so waiting costs age and not bytes.
+//! What may wait are poses, the coming and going of what has them, and reports of when inputs took
+//! effect. The size of the poses goes in at each tick; out comes whether all that leaves now: when
+//! there are enough bytes of poses, or when the first of it has waited for as long as the room
+//! allows. A datagram that is sent for another reason takes it along. The newest pose is sent,
+//! whatever was due before, so waiting costs age and not bytes.
 //!
 //! Units: bytes; room time. Source: "Optimisation des échanges de données" (aggregation of messages
 //! by deadline and by quorum).
@@ -12,31 +13,32 @@ use ambit_proto::time::GameTime;
 
 use crate::config::Quorum;
 
-/// Poses of one client that wait.
+/// What waits for one client.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HeldPoses {
-    /// When the first of them was due.
+pub(super) struct HeldContents {
+    /// When the first of it was due.
     since: Option<GameTime>,
 }
 
-impl HeldPoses {
-    /// Whether poses of so many bytes leave at this tick.
+impl HeldContents {
+    /// Whether what waits leaves at this tick, with poses of so many bytes; `None` if nothing
+    /// waits.
     pub(super) fn leave(
         &mut self,
         quorum: Quorum,
-        bytes: u32,
+        pose_bytes: Option<u32>,
         now: GameTime,
         next_tick_at: GameTime,
     ) -> bool {
-        if bytes == 0 {
+        let Some(bytes) = pose_bytes else {
             self.since = None;
             return false;
-        }
+        };
         let since = *self.since.get_or_insert(now);
         bytes >= quorum.bytes || next_tick_at.since(since) > quorum.hold
     }
 
-    /// A datagram took them along.
+    /// A datagram took it along.
     pub(super) fn note_sent(&mut self) {
         self.since = None;
     }
@@ -49,10 +51,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn poses_leave_when_they_are_many_or_have_waited() {
+    fn what_waits_leaves_when_it_is_much_or_has_waited() {
         let quorum = Quorum { bytes: 60, hold: Duration::from_millis(50) };
-        let mut held = HeldPoses::default();
-        let mut leave = |tick: u64, bytes| {
+        let mut held = HeldContents::default();
+        let mut leave = |tick: u64, bytes: Option<u32>| {
             let at = |tick: u64| GameTime::from_micros(tick * 1_000_000 / 60);
             let leaves = held.leave(quorum, bytes, at(tick), at(tick + 1));
             if leaves {
@@ -60,18 +62,19 @@ mod tests {
             }
             leaves
         };
-        assert!(leave(1, 60), "enough");
-        assert!(!leave(2, 10) && !leave(3, 20) && !leave(4, 20), "the next tick is in time");
-        assert!(leave(5, 30), "the next tick would be too late");
-        assert!(!leave(6, 10) && !leave(7, 0) && !leave(8, 10), "nothing was due in between");
-        assert!(!leave(9, 10) && !leave(10, 10) && leave(11, 10));
+        assert!(leave(1, Some(60)), "enough");
+        assert!(!leave(2, Some(10)) && !leave(3, Some(20)) && !leave(4, Some(0)), "in time");
+        assert!(leave(5, Some(30)), "the next tick would be too late");
+        assert!(!leave(6, Some(10)) && !leave(7, None) && !leave(8, Some(10)), "nothing was due");
+        assert!(!leave(9, Some(0)) && !leave(10, Some(10)) && leave(11, Some(10)));
     }
 
     #[test]
-    fn without_a_quorum_poses_leave_at_once() {
+    fn without_a_quorum_nothing_waits() {
         let quorum = Quorum { bytes: 0, hold: Duration::from_millis(50) };
         let now = GameTime::from_millis(100);
-        let leaves = HeldPoses::default().leave(quorum, 1, now, now + Duration::from_millis(50));
-        assert!(leaves);
+        let next = now + Duration::from_millis(50);
+        assert!(HeldContents::default().leave(quorum, Some(0), now, next));
+        assert!(!HeldContents::default().leave(quorum, None, now, next));
     }
 }

@@ -64,7 +64,7 @@ impl Viewer {
         }
         self.pacer
             .begin_tick(|| self.link.stats().budget_bytes_per_s, tick.next_tick_at.since(tick.now));
-        self.held_poses.note_sent();
+        self.held.note_sent();
         self.slots.take_due(&mut tick.buffers.due_records);
         compose::sort_by_urgency(
             &mut tick.buffers.due_records,
@@ -181,17 +181,19 @@ impl Viewer {
             tick.buffers.due_poses.iter().map(|due| u64::from(due.bits_x256)).sum();
         let bytes = bits_x256.div_ceil(8 * 256) as u32;
         let (now, next_tick_at) = (tick.now, tick.next_tick_at);
-        let poses_leave = self.held_poses.leave(tick.shared_state.quorum, bytes, now, next_tick_at);
-        let cannot_wait =
-            self.slots.send_deadline().is_some_and(|deadline| deadline < tick.next_tick_at);
+        let is_soon = |deadline: Option<GameTime>| deadline.is_some_and(|at| at < next_tick_at);
+        let may_wait =
+            bytes > 0 || self.effect_reports.is_due() || is_soon(self.slots.posed_deadline());
+        let quorum = tick.shared_state.quorum;
+        let held_leaves = self.held.leave(quorum, may_wait.then_some(bytes), now, next_tick_at);
+        let cannot_wait = is_soon(self.slots.send_deadline());
         let sees_motion = || {
             self.slots.poses().active_count() > 0
                 || self.slots.any_followed(|object| tick.world.is_moving(object))
         };
         cannot_wait
             || tick.is_final
-            || poses_leave
-            || self.effect_reports.is_due()
+            || held_leaves
             || self.link.wants_to_send(tick.now.into())
             || self.pulse_schedule.is_due(tick.now, sees_motion)
     }
