@@ -33,6 +33,7 @@ pub mod request;
 mod rules;
 pub mod running_game;
 mod sent_commands;
+pub(crate) mod silence;
 pub(crate) mod simulated;
 mod simulation_clocks;
 pub mod stats;

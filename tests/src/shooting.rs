@@ -21,7 +21,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::Controls as _;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::logic::statics::{Obstacle, ObstacleShape};
+use ambit_room::logic::statics::{Obstacle, ObstacleShape, Statics};
 use ambit_shooter_kinds::tables::TABLES;
 use ambit_shooter_kinds::{Hit, Missile, Ship, ShipControl};
 use ambit_transport::impair::Impairment;
@@ -109,10 +109,11 @@ pub struct Screen {
 }
 
 /// A hit on the screen of whoever fired.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct DrawnHit {
     at: Duration,
-    target: ClientObjectId,
+    /// Ships that overlap are hit alike: which one the host takes, the screen does not show.
+    targets: Vec<ClientObjectId>,
     is_confirmed: bool,
 }
 
@@ -213,14 +214,19 @@ impl Screen {
     /// Notes which of the player's missiles have met a ship on the screen since the frame before.
     ///
     /// A missile that has vanished may have done so because it has hit: it counts as if it had
-    /// flown on.
-    fn find_hits(&mut self, now: Duration, is_own: impl Fn(ClientObjectId) -> bool) {
+    /// flown on, up to an obstacle.
+    fn find_hits(
+        &mut self,
+        now: Duration,
+        statics: &Statics,
+        is_own: impl Fn(ClientObjectId) -> bool,
+    ) {
         self.follow_missiles(&is_own);
         let mut hits = Vec::new();
         for &(missile, flown) in &self.flown {
             let Some(from) = self.was(missile) else { continue };
             let shown = self.missiles().find(|(id, _)| *id == missile);
-            let at = shown.map_or(flown, |(_, at)| at);
+            let at = shown.map_or_else(|| first_stop(statics, from, flown), |(_, at)| at);
             let meets = |&(target, there): &(ClientObjectId, Position)| {
                 let Some(target_from) = self.was(target) else { return false };
                 (0..=8).any(|step| {
@@ -229,17 +235,17 @@ impl Screen {
                     apart <= TABLES.ship.radius_m
                 })
             };
-            let met = self.targets().find(meets);
-            hits.extend(met.map(|(target, _)| (missile, target)));
+            let met: Vec<_> = self.targets().filter(meets).map(|(target, _)| target).collect();
+            hits.extend((!met.is_empty()).then_some((missile, met)));
         }
-        for (missile, target) in hits {
+        for (missile, targets) in hits {
             if self.spent.insert(missile) {
                 let is_it = |(at, announced): &(Duration, ClientObjectId)| {
-                    *announced == target && now.abs_diff(*at) < MAX_APART
+                    targets.contains(announced) && now.abs_diff(*at) < MAX_APART
                 };
                 let word = self.announced.iter().position(is_it);
                 word.map(|word| self.announced.remove(word));
-                self.hits.push(DrawnHit { at: now, target, is_confirmed: word.is_some() });
+                self.hits.push(DrawnHit { at: now, targets, is_confirmed: word.is_some() });
             }
         }
         // It is slower on the screen near others, and ends at a time of the host's.
@@ -256,7 +262,8 @@ impl Screen {
     fn confirm(&mut self, now: Duration, target: Option<ClientObjectId>) {
         self.made += 1;
         let is_it = |hit: &DrawnHit| {
-            !hit.is_confirmed && Some(hit.target) == target && now.abs_diff(hit.at) < MAX_APART
+            let is_there = target.is_some_and(|target| hit.targets.contains(&target));
+            !hit.is_confirmed && is_there && now.abs_diff(hit.at) < MAX_APART
         };
         match self.hits.iter_mut().find(|hit| is_it(hit)) {
             Some(hit) => hit.is_confirmed = true,
@@ -290,7 +297,7 @@ impl Screen {
     /// Whether the host says that the ship was hit at that time, by something else.
     fn is_contested(&self, hit: &DrawnHit) -> bool {
         let shield = Duration::from_secs_f32(TABLES.ship.shield_s) + MAX_APART / 2;
-        let of_it = self.said.iter().filter(|(_, target)| *target == hit.target);
+        let of_it = self.said.iter().filter(|(_, target)| hit.targets.contains(target));
         !hit.is_confirmed && of_it.into_iter().any(|(at, _)| hit.at.abs_diff(*at) < shield)
     }
 
@@ -415,7 +422,9 @@ impl Shooting {
             screen.note_own_missiles();
         }
         let mine = std::mem::take(&mut screen.mine);
-        screen.find_hits(self.now, |id| client.is_own_shot(id) || mine.contains(&id));
+        let world = self.system.room(self.room).expect("the room runs").world();
+        let is_own = |id| client.is_own_shot(id) || mine.contains(&id);
+        screen.find_hits(self.now, world.statics(), is_own);
         screen.mine = mine;
         let placed = screen.missiles().chain(screen.targets()).collect();
         let own = screen.frame.avatar().map(|avatar| (avatar.id(), avatar.position()));
@@ -433,7 +442,6 @@ impl Shooting {
                 screen.frames += 1;
             }
         }
-        let world = self.system.room(self.room).expect("the room runs").world();
         let events = &self.system.user(user).events;
         for event in &events[std::mem::replace(&mut screen.events, events.len())..] {
             let ViewEvent::Event(event) = event else { continue };
@@ -556,6 +564,14 @@ impl Shooting {
         let behind = (radius_m + BEHIND_M) / metres;
         Some(Position::on_ground(centre.x + x * behind, centre.y + y * behind))
     }
+}
+
+/// Where a missile stops on its way: at its end, or at an obstacle before it.
+fn first_stop(statics: &Statics, from: Position, to: Position) -> Position {
+    let raised = Position { z: from.z + EYE_M, ..from };
+    let way = Position::new(to.x - from.x, to.y - from.y, to.z - from.z);
+    let way_m = from.distance(to);
+    statics.cast_ray(raised, way, way_m).map_or(to, |free_m| from.lerp(to, free_m / way_m))
 }
 
 impl Fairness {

@@ -10,6 +10,7 @@
 mod asked_host;
 pub(crate) mod listener;
 mod metrics;
+pub(crate) mod page_code;
 pub(crate) mod page_files;
 pub(crate) mod snapshot;
 pub(crate) mod status;
@@ -26,7 +27,7 @@ use ambit_host::web_certificates::WebCertificates;
 use ambit_transport::accept::AcceptanceCounters;
 use ambit_transport::quic;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
@@ -78,6 +79,8 @@ pub(crate) struct AdminState {
     pub(crate) status: NewestStatus,
     /// Where players connect.
     pub(crate) player_address: String,
+    /// The page for players on other machines, if there is one.
+    pub(crate) page_with_tls: Option<Arc<str>>,
     /// Names of the port of `--http`.
     pub(crate) http_hosts: Arc<[HostName]>,
     pub(crate) web_certificates: Arc<WebCertificates>,
@@ -132,7 +135,20 @@ pub(crate) async fn serve_with_tls(
 
 /// What everybody may see.
 fn for_players(admin: &AdminState, connect: MethodRouter<AdminState>) -> Router<AdminState> {
-    admin.page.clone().routes().route("/connect.json", connect)
+    let routes = admin.page.clone().routes().route("/connect.json", connect);
+    routes.route("/page.svg", get(show_page_code))
+}
+
+/// The address of the page with TLS as a QR code; with `?room=N` the link to that room.
+async fn show_page_code(
+    State(admin): State<AdminState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, StatusCode> {
+    let page = admin.page_with_tls.ok_or(StatusCode::NOT_FOUND)?;
+    let room = query.and_then(|query| query.strip_prefix("room=")?.parse::<u64>().ok());
+    let link = room.map_or_else(|| page.to_string(), |room| format!("{page}#room={room}"));
+    let picture = page_code::as_svg(&link).ok_or(StatusCode::NOT_FOUND)?;
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], picture).into_response())
 }
 
 fn text_file(content_type: &'static str, text: &'static str) -> MethodRouter<AdminState> {
@@ -222,6 +238,7 @@ async fn show_connect(State(admin): State<AdminState>) -> Response {
     let connect = serde_json::json!({
         "address": admin.player_address,
         "certificates_sha256": fingerprints,
+        "page": admin.page_with_tls.as_deref(),
     });
     ([(header::CONTENT_TYPE, "application/json")], connect.to_string()).into_response()
 }

@@ -13,6 +13,7 @@ mod hosts_start;
 mod lobby_start;
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -28,6 +29,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use self::components::ServerComponents;
+use crate::admin::page_code;
 use crate::config::{Config, ConfigError, HostingMode};
 use crate::hosts::process;
 
@@ -81,6 +83,11 @@ impl std::fmt::Display for Addresses {
 }
 
 impl Addresses {
+    /// The address of the page for players on other machines.
+    pub(crate) fn page_with_tls(&self) -> Option<String> {
+        self.https.and_then(|_| self.page())
+    }
+
     /// The address of the page for players: with TLS if there is `--https`. Without it browsers
     /// take it from this machine alone.
     fn page(&self) -> Option<String> {
@@ -214,6 +221,12 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
         Err(error) => return fail(&error),
     };
     println!("ready {}", server.addresses());
+    if std::io::stderr().is_terminal()
+        && let Some(page) = server.addresses().page_with_tls()
+        && let Some(code) = page_code::for_terminal(&page)
+    {
+        eprintln!("{code}\nPlayers on other devices open {page}");
+    }
     match server.wait() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),

@@ -210,7 +210,10 @@ impl FaultDetector {
 
     fn handle_connection(&mut self, connection: &ConnectionStatus) {
         match connection {
-            ConnectionStatus::Connecting { .. } => {}
+            // The data that do not come in that time are counted.
+            ConnectionStatus::Connecting { .. }
+            | ConnectionStatus::GameSilent { .. }
+            | ConnectionStatus::GameHeard => {}
             ConnectionStatus::Broken { reason, .. } => {
                 if self.has_arrived {
                     self.lobby_lost.get_or_insert_with(|| reason.clone());

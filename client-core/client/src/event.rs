@@ -156,6 +156,14 @@ pub enum GameEvent {
         /// The pause before the next attempt.
         retry_in: Duration,
     },
+    /// The game's host was asked and has not answered for a second: the line may be dead, and what
+    /// is shown is as old. After 3 s of silence the client dials anew.
+    Silent {
+        /// How long nothing has arrived.
+        silence: Duration,
+    },
+    /// The game's host is heard again.
+    Heard,
     /// The game goes on after an interruption, at another host, or on another map. All objects have
     /// left and enter again, with new ids.
     Resumed {

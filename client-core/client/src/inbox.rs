@@ -236,6 +236,10 @@ impl Inbox {
             ConnectionStatus::GameBroken { reason, retry_in } => {
                 state.push_game(GameEvent::Interrupted { reason, retry_in });
             }
+            ConnectionStatus::GameSilent { silence } => {
+                state.push_game(GameEvent::Silent { silence });
+            }
+            ConnectionStatus::GameHeard => state.push_game(GameEvent::Heard),
             ConnectionStatus::GameClosed { code, message } => {
                 state.end_game(&code, &message);
                 state.out = Some((code, message));

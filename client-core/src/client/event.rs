@@ -186,6 +186,14 @@ pub enum ConnectionStatus {
         /// The pause before the next attempt.
         retry_in: Duration,
     },
+    /// The game's host was asked and has not answered for a second: the line may be dead. What is
+    /// shown is as old. After 3 s of silence the client dials anew.
+    GameSilent {
+        /// How long nothing has arrived.
+        silence: Duration,
+    },
+    /// The game's host is heard again.
+    GameHeard,
     /// The game's connection is closed for good. Joining the room again opens a new one.
     GameClosed {
         /// A stable code.

@@ -17,7 +17,9 @@
 //! 5. While the player is in the room, each accepted command is confirmed, given up as outdated,
 //!    or reported as refused. What the client can neither confirm nor resend is refused with
 //!    `try_again`: it may have been executed.
-//! 6. The end of a game is final unless the lobby sends another ticket: an `Out` for a reason that
+//! 6. A host that is silent is redialled with another ticket ([`silence`]). The connection stays
+//!    until a second after that: if it is heard again first, it goes on.
+//! 7. The end of a game is final unless the lobby sends another ticket: an `Out` for a reason that
 //!    concerns the connection alone is a break.
 //!
 //! Source: `proto/ambit/game.proto`.
@@ -45,6 +47,7 @@ use super::lobby::CloseReason;
 use super::model::GameTicket;
 use super::rules::Rules;
 use super::running_game::{GameSettings, RunningGame};
+use super::silence::{self, Silence, SilenceStep};
 use super::stats::{ClientStats, RoomLateness};
 use crate::replica::PoseDecoding;
 use crate::replica::factory::ViewFactory;
@@ -59,9 +62,6 @@ const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Maximum number of commands that wait for another host.
 const MAX_PENDING_COMMANDS: usize = 64;
-/// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a
-/// ping at least every 3 s.
-const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why commands are refused that can neither be confirmed nor resent.
 const CONNECTION_BROKE: &str = "the game's connection broke; it may or may not have been executed";
@@ -100,6 +100,11 @@ pub(crate) struct GameClient<F: ViewFactory> {
     previous_game: Option<Box<RunningGame<F::View>>>,
     /// Commands given meanwhile.
     pending_commands: Vec<Command>,
+    /// Of the host of the game that runs.
+    silence: Silence,
+    /// With which a silent host is redialled, and when: where a lobby answers again, its hosts
+    /// mostly do, too.
+    spare_ticket: Option<(LocalTime, GameTicket)>,
     out: GameResults,
 }
 
@@ -148,6 +153,8 @@ impl<F: ViewFactory> GameClient<F> {
             changes_map: false,
             previous_game: None,
             pending_commands: Vec::new(),
+            silence: Silence::default(),
+            spare_ticket: None,
             out: GameResults::default(),
         }
     }
@@ -188,11 +195,10 @@ impl<F: ViewFactory> GameClient<F> {
                 self.push_output(GameOutput::Close);
                 self.connect_to_host(ticket);
             }
-            GameState::Playing(game) if now.since(game.last_received_at()) > SILENCE_LIMIT => {
-                self.refuse_unconfirmed(now, CONNECTION_BROKE);
-                self.close_running_game(now);
-                self.push_output(GameOutput::Close);
-                self.connect_to_host(ticket);
+            GameState::Playing(game)
+                if now.since(game.last_received_at()) >= silence::REDIALLED_AFTER =>
+            {
+                self.spare_ticket = Some((now + silence::HEARD_WITHIN, ticket));
             }
             // Keep the present connection.
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
@@ -414,6 +420,30 @@ impl<F: ViewFactory> GameClient<F> {
     pub(crate) fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
         if let GameState::Playing(game) = &mut self.state {
             game.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
+            self.watch_silence(now);
+        }
+    }
+
+    /// Tells views when the host falls silent and when it is heard again, and asks for a ticket.
+    fn watch_silence(&mut self, now: LocalTime) {
+        let GameState::Playing(game) = &self.state else { return };
+        let is_silent = now.since(game.last_received_at()) >= silence::REDIALLED_AFTER;
+        if let Some((_, ticket)) =
+            self.spare_ticket.take_if(|(redial_at, _)| !is_silent || *redial_at <= now)
+            && is_silent
+        {
+            self.refuse_unconfirmed(now, CONNECTION_BROKE);
+            self.close_running_game(now);
+            self.push_output(GameOutput::Close);
+            return self.connect_to_host(ticket);
+        }
+        let Some(step) = self.silence.step(now, game.last_received_at()) else { return };
+        match step {
+            SilenceStep::Show(silence) => {
+                self.emit(ViewEvent::Connection(ConnectionStatus::GameSilent { silence }));
+            }
+            SilenceStep::Hide => self.emit(ViewEvent::Connection(ConnectionStatus::GameHeard)),
+            SilenceStep::Redial => self.push_output(GameOutput::RequestTicket),
         }
     }
 
@@ -429,7 +459,10 @@ impl<F: ViewFactory> GameClient<F> {
                 let seconds = JOIN_TIMEOUT.as_secs();
                 self.fail(now, format!("the game host did not answer within {seconds} s"));
             }
-            GameState::Playing(game) => game.handle_timeout(now, &mut self.factory, &mut self.out),
+            GameState::Playing(game) => {
+                game.handle_timeout(now, &mut self.factory, &mut self.out);
+                self.watch_silence(now);
+            }
             _ => {}
         }
     }
@@ -440,7 +473,11 @@ impl<F: ViewFactory> GameClient<F> {
             GameState::NoGame | GameState::Connecting(_) => None,
             GameState::AwaitingTicket { ask_at } => Some(*ask_at),
             GameState::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
-            GameState::Playing(game) => game.next_deadline(),
+            GameState::Playing(game) => {
+                let silence = self.silence.next_deadline(game.last_received_at());
+                let redial = self.spare_ticket.as_ref().map(|(redial_at, _)| *redial_at);
+                game.next_deadline().into_iter().chain(redial).chain([silence]).min()
+            }
         }
     }
 
@@ -573,6 +610,7 @@ impl<F: ViewFactory> GameClient<F> {
         }
         // Send the first ping at once, so that the clock is known before the first object arrives.
         game.handle_timeout(now, &mut self.factory, &mut self.out);
+        (self.silence, self.spare_ticket) = (Silence::default(), None);
         self.state = GameState::Playing(game);
     }
 

@@ -19,9 +19,13 @@
 //!
 //! A client that sends more often than the host ticks does not wait for ticks.
 //!
+//! While the line loses datagrams, one with a change of keys is followed by another one
+//! [`REPEATED_AFTER`] later, which says the same: mostly one of the two is in time for the tick, so
+//! what the client predicts happens.
+//!
 //! Invariant: at 20 Hz, two datagrams that these rules cause are [`MAX_EARLY`] to 50 ms plus
-//! [`MAX_LATE`] apart, except that a change of keys is sent at once. That makes 20 a second for a
-//! host of 20 ticks a second, and up to 30 for a faster one.
+//! [`MAX_LATE`] apart, except that a change of keys is sent at once, and perhaps again. That makes
+//! 20 a second for a host of 20 ticks a second, and up to 30 for a faster one.
 
 use std::time::Duration;
 
@@ -44,6 +48,8 @@ const ACK_DELAY: Duration = Duration::from_millis(24);
 /// How much later a datagram may leave to meet the next tick: the usual jitter of ticks and
 /// network.
 const MAX_LATE: Duration = Duration::from_millis(10);
+/// Long enough that whatever lost a datagram is over, and short for a tick of 60 Hz.
+const REPEATED_AFTER: Duration = Duration::from_millis(3);
 /// A host that sent something within this many ticks is taken to send in each tick.
 const ACTIVE_HOST_TICKS: u32 = 2;
 
@@ -59,6 +65,10 @@ pub(crate) struct InputSender {
     own_inputs: OwnInputHistory,
     /// When a datagram last carried the keys, or was scheduled to.
     last_sent_at: Option<LocalTime>,
+    /// Whether the next datagram has the first word of a change.
+    has_change: bool,
+    /// When such a datagram is repeated.
+    repeat_at: Option<LocalTime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +88,8 @@ pub(crate) struct LinkActivity {
     pub(crate) owes_ack: bool,
     /// When a datagram of the host last arrived.
     pub(crate) last_received_at: LocalTime,
+    /// Whether datagrams to the host were lost of late.
+    pub(crate) is_lossy: bool,
 }
 
 impl InputSender {
@@ -92,6 +104,8 @@ impl InputSender {
             sampler: samples,
             own_inputs: own,
             last_sent_at: None,
+            has_change: false,
+            repeat_at: None,
         }
     }
 
@@ -133,6 +147,7 @@ impl InputSender {
         if let Some(axes) = new_axes {
             self.own_inputs.add_axes(room_now, axes);
         }
+        self.has_change = change.is_some();
         if let Some(sample) = change {
             self.own_inputs.add_sample(sample);
         }
@@ -144,21 +159,30 @@ impl InputSender {
         if self.state == SendState::Idle {
             return None;
         }
+        let planned = self.planned_deadline(activity);
+        Some(self.repeat_at.map_or(planned, |repeat_at| planned.min(repeat_at)))
+    }
+
+    /// When the datagram before is repeated, if it is.
+    pub(crate) fn repeat_at(&self) -> Option<LocalTime> {
+        self.repeat_at
+    }
+
+    /// When a datagram is due that repeats nothing.
+    fn planned_deadline(&self, activity: LinkActivity) -> LocalTime {
         let Some(sent) = self.last_sent_at.filter(|_| !self.sampler.is_due()) else {
-            return Some(LocalTime::ZERO);
+            return LocalTime::ZERO;
         };
         let slack = if self.interval >= self.tick { MAX_LATE } else { Duration::ZERO };
         if activity.owes_ack {
             // If the host ticks faster than this client sends, follow every other tick at most.
             let earliest = sent + self.interval.saturating_sub(MAX_EARLY.min(self.tick / 2));
-            return Some(
-                earliest
-                    .max(activity.last_received_at + ACK_DELAY.min(self.tick / 2))
-                    .min(sent + self.interval + slack),
-            );
+            return earliest
+                .max(activity.last_received_at + ACK_DELAY.min(self.tick / 2))
+                .min(sent + self.interval + slack);
         }
         let steady = sent.since(activity.last_received_at) < self.tick * ACTIVE_HOST_TICKS;
-        Some(sent + if steady { self.interval + slack } else { self.interval })
+        sent + if steady { self.interval + slack } else { self.interval }
     }
 
     /// Whether a datagram is due.
@@ -169,13 +193,20 @@ impl InputSender {
     /// A datagram has left with the input of [`InputSender::next_input`]; `activity` is the state
     /// before.
     pub(crate) fn note_sent(&mut self, now: LocalTime, seq: Seq, activity: LinkActivity) {
+        let is_repeat = self.repeat_at.take().is_some() && !self.has_change;
+        if self.has_change && activity.is_lossy {
+            self.repeat_at = Some(now + REPEATED_AFTER);
+        }
+        self.sampler.note_sent(seq);
+        if is_repeat && now < self.planned_deadline(activity) {
+            return;
+        }
         // A datagram that waited for a tick in vain does not delay later ones.
         let planned =
             self.last_sent_at.filter(|_| !activity.owes_ack).map(|sent| sent + self.interval);
         self.last_sent_at = Some(
             planned.filter(|&planned| planned <= now && now <= planned + MAX_LATE).unwrap_or(now),
         );
-        self.sampler.note_sent(seq);
     }
 
     /// The host has received that datagram.
@@ -243,6 +274,23 @@ mod tests {
             harness.inputs.hold(UP);
             let sent = harness.run_for(10_000, phase).len();
             assert!((560..=640).contains(&sent), "{sent} at {hz} Hz, {phase:?}");
+        }
+    }
+
+    #[test]
+    fn on_a_lossy_line_a_change_is_said_twice_and_nothing_else_is() {
+        for (rate, every) in [(InputRate::Hz20, 50), (InputRate::Hz60, 16)] {
+            let mut harness = InputHarness::new(60);
+            harness.inputs = InputSender::new(60, rate);
+            harness.activity.is_lossy = true;
+            harness.inputs.hold(UP);
+            let sent = harness.run_for(200, None);
+            assert_eq!(sent[..2], [0, 3], "{rate:?}");
+            // The rest is as without losses.
+            assert!((every..=every + 11).contains(&sent[2]), "{sent:?}");
+            assert!(sent.len() as u64 <= 200 / every + 2, "{sent:?}");
+            harness.inputs.hold(Keymap(1));
+            assert_eq!(harness.run_for(4, None), [200, 203], "{rate:?}");
         }
     }
 
@@ -365,7 +413,11 @@ mod tests {
 
     impl InputHarness {
         fn new(hz: u32) -> Self {
-            let activity = LinkActivity { owes_ack: false, last_received_at: LocalTime::ZERO };
+            let activity = LinkActivity {
+                owes_ack: false,
+                last_received_at: LocalTime::ZERO,
+                is_lossy: false,
+            };
             let inputs = InputSender::new(hz, InputRate::Hz20);
             InputHarness { inputs, hz, now: 0, activity, last: Seq(0), requests_ack: false }
         }
@@ -381,7 +433,7 @@ mod tests {
                         / 1_000
                 };
                 if phase.is_some() && now > 0 && ticks(now) != ticks(now - 1) {
-                    self.activity = LinkActivity { owes_ack: true, last_received_at: at };
+                    (self.activity.owes_ack, self.activity.last_received_at) = (true, at);
                 }
                 if self.inputs.is_due(at, self.activity) {
                     sent.push(now);

@@ -47,8 +47,10 @@ use crate::replica::jitter_buffer::{JitterBuffer, RenderTiming};
 use crate::replica::{PoseDecoding, Replica};
 
 /// Minimum time between two datagrams, so that inputs that change often (by mouse) cause at most 60
-/// a second.
+/// a second, and as many that repeat a change.
 const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
+/// A line is taken to lose more for so long after a loss.
+const LOSSY_FOR: Duration = Duration::from_secs(5);
 /// Minimum time to the next deadline: a clock that is being slewed may reach a room time slightly
 /// later than expected.
 const MIN_DEADLINE: Duration = Duration::from_millis(1);
@@ -85,6 +87,8 @@ pub struct RunningGame<V> {
     held_events: HeldEvents,
     joined_at: LocalTime,
     last_received_at: LocalTime,
+    /// How many datagrams to the host are known to be lost, and since when so many.
+    uplink_losses: Option<(u64, LocalTime)>,
     arrivals: Arrivals,
     last_sent_at: Option<LocalTime>,
     /// Of the newest datagram: everything that happened in the room until then is known.
@@ -127,6 +131,7 @@ impl<V> RunningGame<V> {
             held_events: HeldEvents::default(),
             joined_at: now,
             last_received_at: now,
+            uplink_losses: None,
             arrivals: Arrivals::default(),
             last_sent_at: None,
             newest_stamp: None,
@@ -293,6 +298,7 @@ impl<V> RunningGame<V> {
             .chain(self.uplinks.next_deadline(self.link_activity()))
             .min();
         let link = link.map(|deadline| deadline.max(earliest_send));
+        let link = link.into_iter().chain(self.uplinks.inputs.repeat_at()).min();
         // In shown time, which lags behind room time.
         let simulated =
             self.simulated_objects.next_due().map(|shown| shown + self.replica.lag().at(room_now));
@@ -470,13 +476,21 @@ impl<V> RunningGame<V> {
         LinkActivity {
             owes_ack: self.link.is_ack_pending(),
             last_received_at: self.last_received_at,
+            is_lossy: self
+                .uplink_losses
+                .is_some_and(|(_, at)| self.last_call.0.since(at) < LOSSY_FOR),
         }
     }
 
     fn flush(&mut self, now: LocalTime, out: &mut GameResults) {
         let room_now = self.clock.room_time(now);
         self.last_call = (now, room_now);
-        let may_send = self.last_sent_at.is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL);
+        let lost = self.link.stats().lost;
+        if lost != self.uplink_losses.map_or(0, |(lost, _)| lost) {
+            self.uplink_losses = Some((lost, now));
+        }
+        let may_send = self.last_sent_at.is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL)
+            || self.uplinks.inputs.repeat_at().is_some_and(|at| at <= now);
         let activity = self.link_activity();
         if !may_send || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
             return;

@@ -217,7 +217,7 @@ mod tests {
     }
 
     const ACTIVITY: LinkActivity =
-        LinkActivity { owes_ack: false, last_received_at: LocalTime::ZERO };
+        LinkActivity { owes_ack: false, last_received_at: LocalTime::ZERO, is_lossy: false };
 
     fn uplinks() -> UplinkBuilder {
         UplinkBuilder::new(ms(0), 20, InputRate::Hz20)

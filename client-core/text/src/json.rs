@@ -294,6 +294,14 @@ fn connection(connection: &ConnectionStatus) -> Option<Json> {
         | ConnectionStatus::GameClosed { code, message } => Some(error(code, message)),
         ConnectionStatus::Broken { reason, .. } => Some(error(codes::CONNECTION_LOST, reason)),
         ConnectionStatus::GameBroken { reason, .. } => Some(error("game_connection_lost", reason)),
+        ConnectionStatus::GameSilent { silence } => Some(json!({
+            "ev": "notice", "code": "silent", "silent_ms": silence.as_millis() as u64,
+            "message": "the game's host does not answer: the line may be dead; what is shown is as \
+                        old; the client dials anew after 3 s",
+        })),
+        ConnectionStatus::GameHeard => Some(json!({
+            "ev": "notice", "code": "heard", "message": "the game's host is heard again",
+        })),
         ConnectionStatus::Connecting { .. } => None,
     }
 }

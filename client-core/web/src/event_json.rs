@@ -44,7 +44,10 @@ fn is_of_game(event: &ViewEvent) -> bool {
         | ViewEvent::Leave { .. }
         | ViewEvent::Event(_)
         | ViewEvent::Connection(
-            ConnectionStatus::GameBroken { .. } | ConnectionStatus::GameClosed { .. },
+            ConnectionStatus::GameBroken { .. }
+            | ConnectionStatus::GameSilent { .. }
+            | ConnectionStatus::GameHeard
+            | ConnectionStatus::GameClosed { .. },
         ) => true,
         ViewEvent::Error(failure) => {
             matches!(failure.subject, ErrorSubject::Command(_) | ErrorSubject::Game)
@@ -89,6 +92,10 @@ fn connection(status: &ConnectionStatus) -> Json {
         | ConnectionStatus::GameBroken { reason, retry_in } => json!({
             "ev": "interrupted", "reason": reason, "retry_in_ms": retry_in.as_millis() as u64,
         }),
+        ConnectionStatus::GameSilent { silence } => {
+            json!({ "ev": "silent", "silent_ms": silence.as_millis() as u64 })
+        }
+        ConnectionStatus::GameHeard => json!({ "ev": "heard" }),
         ConnectionStatus::Closed { code, message } => {
             json!({ "ev": "closed", "code": code, "message": message })
         }

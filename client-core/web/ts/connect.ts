@@ -92,9 +92,11 @@ function core(options: ConnectOptions, token: Uint8Array): WebClient {
 
 function checkBrowser(): void {
   if (typeof WebTransport === "function") return;
-  const why = globalThis.isSecureContext
-    ? "this browser has no WebTransport: use a current Chromium, Chrome, Edge or Firefox"
-    : "a browser has WebTransport only for pages from https:// or from localhost";
+  if (!globalThis.isSecureContext) {
+    const why = "a browser has WebTransport only for pages from https:// or from localhost";
+    throw new AmbitError("insecure_page", why);
+  }
+  const why = "this browser has no WebTransport: use a current Chromium, Chrome, Edge or Firefox";
   throw new AmbitError("no_web_transport", why);
 }
 

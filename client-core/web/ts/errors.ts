@@ -3,7 +3,7 @@
 /**
  * An error of the client or of the server. `message` says what happened and what to do; `code` is
  * stable: a code of the server (`"room_full"`), or one of the client: `"no_web_transport"`,
- * `"no_server"`, `"could_not_connect"`, `"connection_lost"`, `"closed"`, `"not_in_room"`,
+ * `"insecure_page"`, `"no_server"`, `"could_not_connect"`, `"connection_lost"`, `"closed"`, `"not_in_room"`,
  * `"not_playing"`, `"too_many_requests"`, `"bad_message"`, `"bad_option"`, `"client_failed"`.
  */
 export class AmbitError extends Error {

@@ -137,6 +137,13 @@ export type GameEvent =
   | { ev: "map_progress"; t: number; received: number; total: number }
   /** The game's connection broke. The client restores it. */
   | { ev: "interrupted"; reason: string; retry_in_ms: number }
+  /**
+   * The host was asked and has not answered for a second: the line may be dead, and what is shown is
+   * as old. After 3 s of silence the client dials anew.
+   */
+  | { ev: "silent"; silent_ms: number }
+  /** The host is heard again. */
+  | { ev: "heard" }
   /** The game goes on. All objects have left and enter again, with new ids. */
   | { ev: "resumed"; map: number }
   | { ev: "error"; code: string; message: string }

@@ -51,6 +51,16 @@ export interface GameRules {
    */
   inner: number;
   outer: number;
+  /** Where the map leads to others. */
+  gates: GateArea[];
+}
+
+/** An area on the ground that leads to another map: two corners, in metres. */
+export interface GateArea {
+  low: [number, number];
+  high: [number, number];
+  /** Index of that map. */
+  map: number;
 }
 
 /**

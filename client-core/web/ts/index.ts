@@ -33,7 +33,7 @@ export {
   TRANSFORM_FLOATS,
   VALUE_FLOATS,
 } from "./frame.js";
-export type { Game, GameRules, StaticObstacle, Value } from "./game.js";
+export type { Game, GameRules, GateArea, StaticObstacle, Value } from "./game.js";
 export type { PhysicsSource } from "./physics.js";
 export type { Room } from "./room.js";
 export type {

@@ -688,6 +688,7 @@ impl<G: Game> TestRoom<G> {
                     outer: config.outer.into(),
                     schema: Some(self.room.world().schema().into()),
                     coding: game_pb::PoseCoding::from(config.coding).into(),
+                    gates: self.room.gates().iter().map(Into::into).collect(),
                 };
                 let body = Some(game_pb::game_to_client::Body::Joined(joined));
                 self.with_client(to, |client, now| {

@@ -41,6 +41,7 @@ use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
 use crate::logic::controls::SampleOutcome;
 use crate::logic::game::{Game, GameCommand, Refusal};
+use crate::logic::gate::Gate;
 use crate::logic::sight::Sight;
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
 use crate::network::loads::LoadMap;
@@ -225,6 +226,11 @@ impl Room {
     /// The configuration that the room was made with.
     pub fn config(&self) -> &RoomConfig {
         &self.config
+    }
+
+    /// Where this map leads to others.
+    pub fn gates(&self) -> &[Gate] {
+        self.gates.all()
     }
 
     /// Counters since the room began.

@@ -92,6 +92,24 @@ pub struct Joined {
     /// not `PLAIN`, the first bit says which of the other two they are.
     #[prost(enumeration = "PoseCoding", tag = "11")]
     pub coding: i32,
+    /// Where this map leads to others.
+    #[prost(message, repeated, tag = "12")]
+    pub gates: ::prost::alloc::vec::Vec<Gate>,
+}
+/// An area on the ground that leads an avatar to another map, in metres.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Gate {
+    #[prost(float, tag = "1")]
+    pub low_x: f32,
+    #[prost(float, tag = "2")]
+    pub low_y: f32,
+    #[prost(float, tag = "3")]
+    pub high_x: f32,
+    #[prost(float, tag = "4")]
+    pub high_y: f32,
+    /// Index of that map.
+    #[prost(uint32, tag = "5")]
+    pub map: u32,
 }
 /// This connection is out of the game; `reason` says why. Whether the player is out is decided by
 /// the lobby, which then sends `RoomLeft`. Until it does, a client may come back with a new ticket:

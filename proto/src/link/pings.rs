@@ -15,11 +15,11 @@ pub struct PingSchedule {
     pub settling_interval: Duration,
     /// See `settling_interval`.
     pub settling_answers: u32,
-    /// Between pings after that, while there is traffic.
+    /// Between pings after that, for the clock: its samples expire after 10 s.
     pub interval: Duration,
-    /// Between pings without traffic, once they are answered: each costs a datagram both ways and
-    /// QUIC's acknowledgement of it. A clock's samples expire after 10 s.
-    pub quiet_interval: Duration,
+    /// The peer is asked when it was not heard for so long, and again while it does not answer: so
+    /// a dead line is told from a quiet one.
+    pub silence: Duration,
 }
 
 impl Default for PingSchedule {
@@ -28,7 +28,7 @@ impl Default for PingSchedule {
             settling_interval: Duration::from_millis(100),
             settling_answers: 10,
             interval: Duration::from_secs(1),
-            quiet_interval: Duration::from_secs(3),
+            silence: Duration::from_millis(500),
         }
     }
 }
@@ -38,8 +38,8 @@ pub(super) struct Pings {
     schedule: Option<PingSchedule>,
     /// When the last one left, if any.
     last_sent: LocalTime,
-    /// Whether there was traffic since, or the ping has no answer yet.
-    is_busy: bool,
+    /// When the peer was last heard.
+    last_heard: LocalTime,
     sent: u32,
     answered: u32,
     /// Smoothed; `None` before the first answer.
@@ -53,7 +53,7 @@ impl Pings {
         Self {
             schedule,
             last_sent: LocalTime::ZERO,
-            is_busy: false,
+            last_heard: LocalTime::ZERO,
             sent: 0,
             answered: 0,
             round_trip: None,
@@ -65,17 +65,17 @@ impl Pings {
         let schedule = self.schedule?;
         let settling =
             self.answered < schedule.settling_answers && self.sent / 4 < schedule.settling_answers;
-        let interval = match self.is_busy {
-            _ if settling => schedule.settling_interval,
-            true => schedule.interval,
-            false => schedule.quiet_interval,
-        };
-        Some(if self.sent == 0 { LocalTime::ZERO } else { self.last_sent + interval })
+        Some(match self.sent {
+            0 => LocalTime::ZERO,
+            _ if settling => self.last_sent + schedule.settling_interval,
+            _ => (self.last_sent + schedule.interval)
+                .min(self.last_sent.max(self.last_heard) + schedule.silence),
+        })
     }
 
-    /// Either side has sent data.
-    pub(super) fn note_busy(&mut self) {
-        self.is_busy = true;
+    /// A datagram of the peer has arrived.
+    pub(super) fn note_heard(&mut self, now: LocalTime) {
+        self.last_heard = self.last_heard.max(now);
     }
 
     pub(super) fn is_due(&self, now: LocalTime) -> bool {
@@ -101,7 +101,6 @@ impl Pings {
 
     pub(super) fn handle_pong(&mut self, round_trip: Duration) {
         self.answered = self.answered.saturating_add(1);
-        self.is_busy = false;
         self.round_trip = Some(match self.round_trip {
             None => round_trip,
             Some(smoothed) => (smoothed * 7 + round_trip) / 8,
@@ -113,7 +112,7 @@ impl Pings {
         self.unanswered = None;
         if with_ping {
             self.sent = self.sent.saturating_add(1);
-            (self.last_sent, self.is_busy) = (now, true);
+            self.last_sent = now;
         }
     }
 
@@ -126,43 +125,38 @@ impl Pings {
 mod tests {
     use super::*;
 
-    /// The number of pings in 10 s, all answered or none, with or without traffic.
+    /// The number of pings in 10 s, all answered after 50 ms or none, with other datagrams of the
+    /// peer at any time or without.
     fn pings_in_ten_seconds(answered: bool, busy: bool) -> usize {
         let mut pings = Pings::new(Some(PingSchedule::default()));
-        let times = (0..10_000).map(LocalTime::from_millis);
-        let sent = times.filter(|&now| {
+        let (mut sent, mut answer_at) = (0, None);
+        for now in (0..10_000).map(LocalTime::from_millis) {
+            if answer_at.is_some_and(|at| at <= now) {
+                answer_at = None;
+                pings.note_heard(now);
+                pings.handle_pong(Duration::from_millis(50));
+            }
             if busy {
-                pings.note_busy();
+                pings.note_heard(now);
             }
-            let due = pings.is_due(now);
-            if due {
+            if pings.is_due(now) {
+                sent += 1;
                 pings.note_sent(now, true);
-                if answered {
-                    pings.handle_pong(Duration::from_millis(50));
-                }
+                answer_at = answered.then(|| now + Duration::from_millis(50));
             }
-            due
-        });
-        sent.count()
+        }
+        sent
     }
 
     #[test]
-    fn pings_are_frequent_only_until_the_clock_has_settled() {
+    fn pings_are_frequent_until_the_clock_settles_and_in_silence() {
+        // 10 in the first second, then one a second.
         assert_eq!(pings_in_ten_seconds(true, true), 10 + 9);
+        // One 500 ms after each answer.
+        assert_eq!(pings_in_ten_seconds(true, false), 10 + 16);
+        // 40 in 4 s, then two a second.
+        assert_eq!(pings_in_ten_seconds(false, false), 40 + 12);
         assert_eq!(pings_in_ten_seconds(false, true), 40 + 6);
-        assert_eq!(pings_in_ten_seconds(true, false), 10 + 3);
-    }
-
-    #[test]
-    fn a_peer_that_sends_again_after_silence_is_pinged_at_once() {
-        let mut pings =
-            Pings::new(Some(PingSchedule { settling_answers: 0, ..PingSchedule::default() }));
-        let at = LocalTime::from_millis;
-        pings.note_sent(at(0), true);
-        pings.handle_pong(Duration::ZERO);
-        assert!(!pings.is_due(at(2_500)));
-        pings.note_busy();
-        assert!(pings.is_due(at(2_500)));
     }
 
     #[test]

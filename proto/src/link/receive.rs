@@ -48,9 +48,7 @@ impl<P: Copy + Default> Link<P> {
             self.finish_block(now);
         }
         let extras = parts.header.extras.unwrap_or_default();
-        if parts.header.asks_for_ack && !extras.ping {
-            self.pings.note_busy();
-        }
+        self.pings.note_heard(now);
         self.handle_pings(now, parts.number, extras);
         self.deliver_messages();
         if let Some(status) = parts.slice {

@@ -276,8 +276,10 @@ fn an_idle_link_sends_only_pings() {
     let sent = |pair: &Pair| pair.ends.each_ref().map(|end| end.sent.len());
     let before = sent(&pair);
     pair.run(ms(60_000));
-    assert_eq!(sent(&pair), before.map(|before| before + 20));
-    assert!(pair.ends[0].pongs.len() >= 30);
+    // A ping 500 ms after each answer, and the answers.
+    for (before, after) in before.into_iter().zip(sent(&pair)) {
+        assert!((96..=108).contains(&(after - before)), "{}", after - before);
+    }
 }
 
 #[test]

@@ -195,9 +195,6 @@ impl<P: Copy + Default> Link<P> {
         self.messages.0.clear();
         self.received_numbers.note_acknowledged();
         self.pings.note_sent(now, contents.ping);
-        if contents.asks_for_ack && !contents.ping {
-            self.pings.note_busy();
-        }
         self.sent_packets.push(now, contents, payload, bytes);
         if let Some(budget) = self.budget.as_mut().filter(|_| contents.asks_for_ack) {
             budget.rate_controller.handle_sent(now);

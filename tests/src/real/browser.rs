@@ -35,6 +35,8 @@ pub struct BrowserKind<'a> {
     pub is_dark: bool,
     /// The size and the touch screen of a phone.
     pub is_phone: bool,
+    /// A name of this machine, whose pages are not of a secure context.
+    pub name: Option<&'a str>,
 }
 
 /// A browser with one window.
@@ -69,6 +71,8 @@ impl Browser {
         } else {
             "--window-size=820,520"
         });
+        let rules = kind.name.map(|name| format!("--host-resolver-rules=MAP {name} 127.0.0.1"));
+        arguments.extend(rules.as_deref());
         if kind.is_dark {
             arguments.push("--blink-settings=preferredColorScheme=0");
         }

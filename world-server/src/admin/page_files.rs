@@ -1,5 +1,6 @@
-//! The page for players. Its files are a part of this program, so a server needs neither Node.js
-//! nor a network to serve it; an operator may give a folder with another page instead.
+//! The page for players, and the client for pages of others. Their files are a part of this
+//! program, so a server needs neither Node.js nor a network to serve them; an operator may give a
+//! folder with another page instead.
 //!
 //! `client-core/web/build` makes the files, compressed. They are served as they are, whatever a
 //! client accepts: each browser that has WebTransport accepts gzip. A browser asks each time
@@ -17,6 +18,9 @@ use axum::routing::get;
 use ring::digest::{SHA256, digest};
 
 const INDEX: &str = "index.html";
+/// Files of the client for other pages begin so; they are served in the folder [`CLIENT_FOLDER`].
+const CLIENT_PREFIX: &str = "client-";
+const CLIENT_FOLDER: &str = "/client/";
 
 /// The files of a page.
 #[derive(Clone, Debug)]
@@ -41,13 +45,26 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 6] = contained![
+const CONTAINED: [(&str, &[u8]); 19] = contained![
     "index.html",
     "style.css",
     "page.js",
     "icon.svg",
     "ambit.wasm",
-    "ambit-cubes-physics.wasm"
+    "ambit-cubes-physics.wasm",
+    "client-ambit.js",
+    "client-client.d.ts",
+    "client-connect.d.ts",
+    "client-connection.d.ts",
+    "client-errors.d.ts",
+    "client-events.d.ts",
+    "client-frame.d.ts",
+    "client-game.d.ts",
+    "client-index.d.ts",
+    "client-physics.d.ts",
+    "client-queue.d.ts",
+    "client-room.d.ts",
+    "client-schema.d.ts"
 ];
 
 impl Page {
@@ -83,16 +100,24 @@ impl Page {
             "{shown} has no `{INDEX}.gz`; expected the files of a page, as `client-core/web/build` \
              makes them"
         );
+        // A page of one's own may use the client, whether it was built with it or not.
+        for file in Self::contained().0 {
+            if file.is_of_client() && files.iter().all(|own| own.name != file.name) {
+                files.push(file);
+            }
+        }
         Ok(Self(files))
     }
 
-    /// The page at `/`, and its files.
+    /// The page at `/`, its files, and the client at `/client/`.
     pub(super) fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
         let mut router = Router::new();
         for file in self.0 {
-            let path = if file.name == INDEX { "/".to_owned() } else { format!("/{}", file.name) };
-            router =
-                router.route(&path, get(async move |headers: HeaderMap| file.answer(&headers)));
+            for path in file.paths() {
+                let file = file.clone();
+                router =
+                    router.route(&path, get(async move |headers: HeaderMap| file.answer(&headers)));
+            }
         }
         router
     }
@@ -104,6 +129,7 @@ fn content_type(name: &str) -> Option<&'static str> {
         "css" => "text/css; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",
         "svg" => "image/svg+xml",
+        "ts" => "text/plain; charset=utf-8",
         "wasm" => "application/wasm",
         _ => return None,
     })
@@ -121,8 +147,32 @@ impl PageFile {
         Self { name, content_type, compressed, tag }
     }
 
+    fn is_of_client(&self) -> bool {
+        self.name.starts_with(CLIENT_PREFIX) || self.name.rsplit_once('.').unzip().1 == Some("wasm")
+    }
+
+    /// The client looks for its modules beside itself.
+    fn paths(&self) -> Vec<String> {
+        let name = &*self.name;
+        if name == INDEX {
+            return vec!["/".to_owned()];
+        }
+        match name.strip_prefix(CLIENT_PREFIX) {
+            Some(name) => vec![format!("{CLIENT_FOLDER}{name}")],
+            None if self.is_of_client() => {
+                vec![format!("/{name}"), format!("{CLIENT_FOLDER}{name}")]
+            }
+            None => vec![format!("/{name}")],
+        }
+    }
+
     fn answer(&self, request: &HeaderMap) -> Response {
-        let cached = [(header::ETAG, &*self.tag), (header::CACHE_CONTROL, "no-cache")];
+        // Pages of other origins may use the client: it is no secret.
+        let cached = [
+            (header::ETAG, &*self.tag),
+            (header::CACHE_CONTROL, "no-cache"),
+            (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        ];
         if knows(request, &self.tag) {
             return (StatusCode::NOT_MODIFIED, cached).into_response();
         }
@@ -176,6 +226,23 @@ mod tests {
         let again = index.answer(&request(tag));
         assert_eq!(again.headers()[header::ETAG], **tag);
         assert!(!again.headers().contains_key(header::CONTENT_ENCODING));
+    }
+
+    #[test]
+    fn the_client_is_in_a_folder_of_its_own_with_its_modules() {
+        let paths: Vec<String> = Page::contained().0.iter().flat_map(PageFile::paths).collect();
+        for path in [
+            "/",
+            "/page.js",
+            "/ambit.wasm",
+            "/client/ambit.js",
+            "/client/index.d.ts",
+            "/client/ambit.wasm",
+            "/client/ambit-cubes-physics.wasm",
+        ] {
+            assert_eq!(paths.iter().filter(|known| *known == path).count(), 1, "{path}: {paths:?}");
+        }
+        assert!(!paths.iter().any(|path| path == "/client/page.js" || path == "/client-ambit.js"));
     }
 
     #[test]

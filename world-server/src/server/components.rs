@@ -141,6 +141,7 @@ impl ServerComponents {
             sessions,
             peers: door.counters(),
             player_address: advertised_address(config, &addresses),
+            page_with_tls: addresses.page_with_tls().map(Into::into),
             http_hosts: config.http_host.clone().into(),
             web_certificates: certificates,
             http: Arc::default(),

@@ -169,6 +169,7 @@ impl ClientHarness {
             outer: 2,
             schema: Some((&schema()).into()),
             coding: join.coding,
+            gates: Vec::new(),
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
         self.client.handle_game_message(self.now, GameToClient { body });

@@ -148,15 +148,66 @@ fn a_game_continues_while_the_lobby_connection_is_broken() {
     assert!(harness.client.is_playing());
 }
 
+/// Plays, and hears nothing for 3 s: views know after 1.5 s, and a ticket is asked for. Returns the
+/// number of that request.
+fn silent() -> (ClientHarness, u64) {
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(0, now, 5.0)]);
+    harness.events();
+    harness.advance(ms(1_400));
+    harness.discard_outputs();
+    let silent = |event: &ViewEvent| {
+        matches!(event, ViewEvent::Connection(ConnectionStatus::GameSilent { .. }))
+    };
+    assert!(!harness.events().iter().any(silent));
+    harness.advance(ms(200));
+    assert!(harness.events().iter().any(silent));
+    harness.discard_outputs();
+    harness.advance(ms(1_500));
+    let mut requests = std::iter::from_fn(|| harness.next_output()).filter_map(|out| match out {
+        ClientOutput::World(message) => Some((message.request, message.body)),
+        _ => None,
+    });
+    let Some((number, Some(LobbyRequestBody::RequestTicket(_)))) = requests.next() else {
+        panic!("expected a request for a ticket")
+    };
+    drop(requests);
+    assert!(harness.client.is_playing());
+    (harness, number)
+}
+
 #[test]
 fn a_silent_game_connection_is_replaced_with_a_new_ticket() {
-    let mut harness = ClientHarness::playing();
-    harness.advance(ms(6_000));
-    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    let (mut harness, number) = silent();
+    harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.advance(ms(900));
+    assert!(harness.client.is_playing() && harness.outputs.is_empty());
+    harness.advance(ms(200));
     assert!(matches!(
         harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
+}
+
+#[test]
+fn a_silent_game_connection_that_is_heard_again_goes_on() {
+    let (mut harness, number) = silent();
+    let now = harness.room_time();
+    harness.send(&[enter(1, now, 6.0)]);
+    let heard = ViewEvent::Connection(ConnectionStatus::GameHeard);
+    assert!(harness.events().contains(&heard));
+    harness.discard_outputs();
+    harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+    assert!(harness.outputs.is_empty() && harness.client.is_playing());
+
+    // It may be heard after the ticket, too.
+    let (mut harness, number) = silent();
+    harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+    let now = harness.room_time();
+    harness.send(&[enter(1, now, 6.0)]);
+    harness.advance(ms(1_400));
+    assert!(harness.outputs.is_empty() && harness.client.is_playing());
 }
 
 #[test]
@@ -302,6 +353,7 @@ fn a_silent_connection_that_is_replaced_has_lost_its_commands() {
     let lost = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.events();
     harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.advance(ms(1_000));
     assert_eq!(refused(&harness.events()), [lost]);
 }
 

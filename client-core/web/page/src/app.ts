@@ -12,6 +12,7 @@ import { handle } from "./ambit/handle.js";
 import { parameterOf, type RoomSettings, settingsOf } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
 import { el, setHidden } from "./dom.js";
+import { invite } from "./invitation.js";
 import { GameView } from "./game/game_view.js";
 import type { Addressee } from "./lobby/addressees.js";
 import { askForRoom } from "./lobby/create_dialog.js";
@@ -59,6 +60,7 @@ export class App {
       join: (room) => act(() => this.#join(room)),
       create: () => act(() => this.#create()),
       walk: () => act(() => this.#walk()),
+      invite: () => act(() => invite(client.room?.id)),
       back: () => this.#toggleLobby(),
       say: (to, text) => this.#say(to, text),
       ready: (isReady) => act(async () => client.room?.setReady(isReady)),

@@ -2,7 +2,9 @@
 
 import { openSession } from "./ambit/session.js";
 import { App, NAME_KEY } from "./app.js";
+import { codeOf } from "./core/problems.js";
 import { el } from "./dom.js";
+import { showWayOut } from "./invitation.js";
 import { endProblem, showError } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
@@ -16,6 +18,7 @@ async function start(): Promise<void> {
     new App(page, client, () => void start());
   } catch (thrown) {
     page.replaceChildren();
+    if (codeOf(thrown) === "insecure_page") return showWayOut();
     showError(thrown, () => void start());
   }
 }

@@ -6,6 +6,9 @@ const problems: Record<ProblemKind, string> = {
   no_web_transport:
     "This browser cannot play: it has no WebTransport. Use a current Chrome, Edge, Chromium or " +
     "Firefox. Safari and older versions of Firefox do not work yet.",
+  insecure_page:
+    "A browser lets one play only on pages from https:// (or on the server's own machine). This " +
+    "page came over http://.",
   no_webgl:
     "The game cannot be drawn: this browser has no WebGL. Turn on hardware acceleration in its " +
     "settings, or use another one.",
@@ -133,8 +136,26 @@ export const texts = {
     `${name}: choose an object. Left and right arrow select, Space confirms.`,
   again_without: "Press the button again to do it without.",
   refused: (label: string, message: string) => `${label}: ${message}`,
+  gate_to: (map: number) => `To map ${map + 1}`,
   map_number: (map: number) => `Map ${map + 1}`,
   resumed: "The game goes on.",
+  invite: "Invite others",
+  invite_how: "Scan the code with a phone, or send the link. Who opens it gets in here.",
+  code_of: (link: string) => `QR code of ${link}`,
+  own_certificate:
+    "A server at home has its own certificate, of which the browser warns once.",
+  no_https:
+    "Other devices cannot play here yet: browsers want a page from https:// for that. Whoever runs " +
+    "the server starts it with:",
+  https_flags: "--listen 0.0.0.0:7777 --https 0.0.0.0:7443 --advertise ADDRESS",
+  open_instead: "Open instead: ",
+  close: "Close",
+  line: {
+    good: (_: number, rttMs: number | null) => rttMs === null ? "Good line" : `Good line, ${Math.round(rttMs)} ms`,
+    weak: (_: number, rttMs: number | null) => rttMs === null ? "Weak line" : `Weak line, ${Math.round(rttMs)} ms`,
+    silent: (seconds: number) => `Nothing heard for ${seconds} s`,
+    broken: (seconds: number) => `Connecting again for ${seconds} s`,
+  },
   interrupted: "The game's connection broke. Connecting again…",
   help_click: [
     "Click or tap the ground: go there. Hold: keep going.",

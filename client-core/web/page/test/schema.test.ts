@@ -18,8 +18,9 @@ test("what walks stands on the ground, what is posed is centred", () => {
 
 test("each shape has its mesh", () => {
   const form = (shape: Look["shape"]) => describeMesh(kind("path", { shape }));
-  assert.equal(form("disc").form, "cylinder");
-  assert.equal(form("arrow").form, "arrow");
+  assert.equal(form("disc").form, "creature");
+  assert.equal(form("arrow").form, "figure");
+  assert.equal(describeMesh(kind("pose", { shape: "arrow" })).form, "ship");
   assert.equal(form("point").form, "ball");
   assert.ok(form("point").keepsScreenSize && !form("disc").keepsScreenSize);
 });

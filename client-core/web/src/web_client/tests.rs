@@ -170,7 +170,7 @@ fn the_rules_and_the_line_are_readable() {
     let rules: Json = serde_json::from_str(&client.rules().expect("in a game")).expect("an object");
     let expected = json!({
         "delay_ms": 150, "tick_hz": 20, "width": 200.0, "height": 200.0, "cell": 10.0, "inner": 1,
-        "outer": 2,
+        "outer": 2, "gates": [{ "low": [198.0, 95.0], "high": [200.0, 105.0], "map": 1 }],
     });
     assert_eq!(rules, expected);
     // The second of three is lost.
@@ -246,6 +246,13 @@ fn playing_with_host() -> (WebClient, Link) {
         outer: 2,
         schema: Some((&schema).into()),
         coding: 0,
+        gates: vec![game_pb::Gate {
+            low_x: 198.0,
+            low_y: 95.0,
+            high_x: 200.0,
+            high_y: 105.0,
+            map: 1,
+        }],
     };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
     let joined = encode_frame(&GameToClient { body });

@@ -27,11 +27,14 @@ pub(super) enum CreatureRole {
     Npc { walks_at: GameTime },
 }
 
-/// The effects of earlier casts: the end of the veil, and the end of the cooldown.
+/// The effects of earlier commands: the end of the veil, that of the cooldown, and from when on a
+/// way round obstacles is searched again.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CastState {
     pub(super) veiled_until: GameTime,
     pub(super) blink_ready_at: GameTime,
+    #[serde(default)]
+    pub(super) search_ready_at: GameTime,
 }
 
 /// All creatures. See the module.

@@ -27,6 +27,7 @@ mod steered;
 #[cfg(test)]
 mod tests;
 mod vitals;
+mod way;
 
 use ambit::prelude::*;
 

@@ -11,6 +11,9 @@ pub(super) const STROLL_M_PER_S: f32 = 2.5;
 /// The highest speed of any target of a bolt.
 pub(super) const FASTEST_M_PER_S: f32 = WALK_M_PER_S;
 
+/// Between two searches of a player for a way: a page with a held button asks every 150 ms.
+pub(super) const SEARCH_PAUSE: Duration = Duration::from_millis(140);
+
 pub(super) const AVATAR_HEALTH: f32 = 100.0;
 pub(super) const NPC_HEALTH: f32 = 50.0;
 pub(super) const HEALTH_PER_S: f32 = 1.0;

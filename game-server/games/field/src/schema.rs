@@ -89,7 +89,7 @@ pub enum Spell {
 /// What players can do.
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum FieldCommand {
-    /// Walk to a point on the ground, up to the first obstacle.
+    /// Walk to a point on the ground, round obstacles.
     #[command(newest_only, key = "click")]
     Move {
         /// The point.

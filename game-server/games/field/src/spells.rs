@@ -7,14 +7,15 @@
 use ambit::prelude::*;
 
 use super::rules::{
-    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA,
-    MANA_PER_S, VEIL_DURATION, VEIL_MANA, WALK_M_PER_S,
+    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA, MANA_PER_S,
+    SEARCH_PAUSE, VEIL_DURATION, VEIL_MANA, WALK_M_PER_S,
 };
 use super::schema::{FieldRefusal, FieldTimer, Spell, SpellCast};
-use super::{FieldGame, FieldWorld, bolts, map};
+use super::{FieldGame, FieldWorld, bolts, map, way};
 
 impl FieldGame {
-    /// Walks in a straight line up to the first obstacle.
+    /// Walks there, round obstacles; up to them if there is no way, or only a long one, or if a way
+    /// was searched just now.
     pub(super) fn walk(
         &mut self,
         world: &mut FieldWorld,
@@ -24,10 +25,17 @@ impl FieldGame {
         self.require_alive(player)?;
         let target = on_ground(to);
         let from = world.avatar(player).position();
-        let distance_m = from.distance(target);
-        let free = world.statics().sweep(from, target, BODY_RADIUS_M);
-        let end = if free < distance_m { from.lerp(target, free / distance_m) } else { target };
-        world.avatar(player).path().walk_to(end, WALK_M_PER_S);
+        let target = world.nearest_on_map(target);
+        let mut corners = vec![way::first_stop(world.statics(), from, target)];
+        let avatar = player.avatar().object();
+        let now = world.now();
+        if corners[0] != target && now >= self.creatures.cast_state(avatar).search_ready_at {
+            corners = way::round_obstacles(world, from, target).unwrap_or(corners);
+            if let Some(state) = self.creatures.cast_state_mut(avatar) {
+                state.search_ready_at = now + SEARCH_PAUSE;
+            }
+        }
+        world.avatar(player).path().walk_along(corners, WALK_M_PER_S);
         Ok(())
     }
 

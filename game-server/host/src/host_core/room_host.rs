@@ -418,6 +418,7 @@ impl RoomHost {
             outer: u32::from(config.outer),
             schema: Some(self.room.world().schema().into()),
             coding: CodingField::from(coding.or(config.coding)).into(),
+            gates: self.room.gates().iter().map(Into::into).collect(),
         }
     }
 

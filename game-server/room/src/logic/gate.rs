@@ -22,6 +22,18 @@ pub struct Gate {
     pub at: Position,
 }
 
+impl From<&Gate> for ambit_proto::control::game::Gate {
+    fn from(gate: &Gate) -> Self {
+        Self {
+            low_x: gate.low.x,
+            low_y: gate.low.y,
+            high_x: gate.high.x,
+            high_y: gate.high.y,
+            map: gate.map,
+        }
+    }
+}
+
 impl Gate {
     /// Whether a position is in the area.
     pub fn contains(&self, place: Position) -> bool {

@@ -53,6 +53,10 @@ pub(super) struct Departure {
 }
 
 impl Gates {
+    pub(super) fn all(&self) -> &[Gate] {
+        &self.gates
+    }
+
     /// The gates of the game's map.
     pub(super) fn put_up(&mut self, gates: Vec<Gate>) {
         self.gates = gates;

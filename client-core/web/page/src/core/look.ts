@@ -3,7 +3,8 @@
 import type { Kind } from "../ambit/ambit.js";
 
 export interface MeshDescription {
-  form: "cylinder" | "cube" | "arrow" | "ball";
+  /** What walks and points is a figure, what flies and points a ship. */
+  form: "creature" | "cube" | "figure" | "ship" | "ball";
   /** Extents in metres, along the axes of the object. */
   scale: readonly [x: number, y: number, z: number];
   /** From the object's position to the middle of its mesh, upwards. */
@@ -18,9 +19,10 @@ export interface MeshDescription {
   walks: boolean;
 }
 
-/** A disc and an arrow are flat, so that they look from above as declared. */
-const DISC_HEIGHT = 0.8;
-const ARROW_HEIGHT = 0.5;
+/** Heights in widths. */
+const CREATURE_HEIGHT = 0.95;
+const FIGURE_HEIGHT = 1.3;
+const SHIP_HEIGHT = 0.45;
 
 export function describeMesh(kind: Kind): MeshDescription {
   const { size, shape } = kind.look;
@@ -35,16 +37,17 @@ export function describeMesh(kind: Kind): MeshDescription {
     case "box":
       return { ...common, form: "cube", scale: [size, size, size], ...standing(size) };
     case "arrow": {
-      const height = size * ARROW_HEIGHT;
-      return { ...common, form: "arrow", scale: [size, size, height], ...standing(height) };
+      const height = size * (walks ? FIGURE_HEIGHT : SHIP_HEIGHT);
+      const form = walks ? "figure" : "ship";
+      return { ...common, form, scale: [size, size, height], ...standing(height) };
     }
     case "point": {
       const scale = [size, size, size] as const;
       return { ...common, form: "ball", scale, ...standing(size), keepsScreenSize: true };
     }
     default: {
-      const height = size * DISC_HEIGHT;
-      return { ...common, form: "cylinder", scale: [size, size, height], ...standing(height) };
+      const height = size * CREATURE_HEIGHT;
+      return { ...common, form: "creature", scale: [size, size, height], ...standing(height) };
     }
   }
 }

@@ -3,6 +3,7 @@
 /** Codes that mean the same for a player. All other codes are `other`. */
 const CODES = {
   no_web_transport: ["no_web_transport"],
+  insecure_page: ["insecure_page"],
   no_webgl: ["no_webgl"],
   no_server: ["no_server"],
   could_not_connect: ["could_not_connect"],
@@ -37,6 +38,7 @@ export function problemOf(code: string): ProblemKind {
 /** Kinds that say why there is no connection. */
 const OF_CONNECTION = new Set<ProblemKind>([
   "no_web_transport",
+  "insecure_page",
   "no_server",
   "could_not_connect",
   "server_gone",
@@ -51,9 +53,17 @@ export function isOfConnection(kind: ProblemKind): boolean {
   return OF_CONNECTION.has(kind);
 }
 
+/** Another attempt would end in the same way. */
+const HOPELESS = new Set<ProblemKind>([
+  "no_web_transport",
+  "insecure_page",
+  "no_webgl",
+  "outdated_page",
+]);
+
 /** Whether the page should offer to connect again. */
 export function canRetry(kind: ProblemKind): boolean {
-  return kind !== "no_web_transport" && kind !== "no_webgl" && kind !== "outdated_page";
+  return !HOPELESS.has(kind);
 }
 
 /** The code of an error, `other` if it is not one of the client's. */

@@ -5,6 +5,7 @@
  */
 
 import type { Field, Game, Value } from "../ambit/ambit.js";
+import { forPlayers } from "../core/words.js";
 import { type Action, CommandDraft } from "../core/actions.js";
 import type { Point } from "../core/camera.js";
 import type { PendingCommands } from "../core/pending_commands.js";
@@ -90,7 +91,7 @@ export class Commander {
       if (this.#place) Object.assign(pending, this.#place);
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#hooks.onError(action.name, message);
+      this.#hooks.onError(forPlayers(action.name), message);
     }
   }
 }

@@ -12,6 +12,10 @@ const PAUSE_MS = 40;
 export interface EventHooks {
   /** There is another static map, or other rules. */
   onMap(): void;
+  /** The host does not answer; it was heard so long ago. */
+  onSilent(silentMs: number): void;
+  /** The host is heard again. */
+  onHeard(): void;
   /** The game's connection broke. */
   onInterrupted(): void;
   /** The game goes on, perhaps on another map. */
@@ -71,6 +75,10 @@ export class EventReader {
         return say(event.message, true);
       case "event":
         return this.#mark(now, event, frame);
+      case "silent":
+        return this.#hooks.onSilent(event.silent_ms);
+      case "heard":
+        return this.#hooks.onHeard();
       case "interrupted":
         return this.#hooks.onInterrupted();
       case "missed":

@@ -11,6 +11,7 @@ import { texts } from "../texts.js";
 import { Commander } from "./commander.js";
 import { EventReader } from "./event_reader.js";
 import { Hud } from "./hud.js";
+import { LineMark } from "./line_mark.js";
 import { OwnValues } from "./own_values.js";
 import { Picture } from "./picture.js";
 import { PlayerInput } from "./player_input.js";
@@ -37,6 +38,7 @@ export class GameView {
   readonly #ownValues = new OwnValues();
   readonly #score: ScoreBoard;
   readonly #overlay: Overlay;
+  readonly #line: LineMark;
   readonly #pending = new PendingCommands();
   readonly #paths = new PlannedPaths();
   readonly #commander: Commander;
@@ -56,6 +58,7 @@ export class GameView {
     this.#hooks = hooks;
     this.#frame = game.frame();
     this.#overlay = new Overlay(client);
+    this.#line = new LineMark(client);
     this.#map = new SmallMap(schema.scenery);
     this.#score = new ScoreBoard(schema);
     const picture = new Picture(schema);
@@ -84,8 +87,18 @@ export class GameView {
     });
     this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.markers, {
       onMap: () => this.#readMap(),
-      onInterrupted: () => setHidden(this.#hud.interruption, false),
+      onSilent: (silentMs) => {
+        this.#line.state.fallSilent(performance.now(), silentMs);
+        this.#showLine();
+      },
+      onHeard: () => this.#recover(),
+      onInterrupted: () => {
+        this.#line.state.break(performance.now());
+        this.#showLine();
+        setHidden(this.#hud.interruption, false);
+      },
       onResumed: () => {
+        this.#recover();
         setHidden(this.#hud.interruption, true);
         this.#readMap();
         this.#input.tellHeldAgain();
@@ -126,6 +139,7 @@ export class GameView {
     const buttons = el(
       "div",
       { class: "game-buttons" },
+      this.#line.element,
       this.#lobbyButton,
       button(texts.overlay, () => this.#toggleOverlay()),
       button(texts.help, () => setHidden(help, !help.hidden)),
@@ -161,12 +175,25 @@ export class GameView {
     this.#pending.expire(time);
     const { aim, isAiming } = this.#input;
     picture.markers.update(time, this.#pending.list, aim.place, isAiming, picture.ringSize);
-    picture.draw(frame, this.#paths, this.#overlay.showsAges);
+    picture.draw(time, frame, this.#paths, this.#overlay.showsAges);
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
     this.#score.update(time, frame);
+    this.#line.update(time);
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
+
+  /** The host is heard again. */
+  #recover(): void {
+    this.#line.state.recover();
+    this.#showLine();
+  }
+
+  /** What is shown without a line is old: it looks so. */
+  #showLine(): void {
+    this.element.classList.toggle("dead-line", this.#line.state.isDead);
+    this.#line.refresh(performance.now());
+  }
 
   /** The map and the rules of the room. Obstacles come some time after the start. */
   #readMap(): void {
@@ -175,8 +202,8 @@ export class GameView {
     const obstacles = this.#game.map() ?? [];
     const extent = extentOf(rules);
     this.#settings = this.#hooks.settingsOf(rules);
-    this.#picture.setMap(extent, obstacles, this.#settings);
-    this.#map.setMap(extent, obstacles);
+    this.#picture.setMap(extent, obstacles, rules.gates, this.#settings);
+    this.#map.setMap(extent, obstacles, rules.gates);
     this.#input.aim.setExtent(extent);
   }
 

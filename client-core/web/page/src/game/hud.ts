@@ -3,6 +3,7 @@
 import type { Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
 import { hasDirections } from "../core/controls.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
@@ -67,7 +68,7 @@ export class Hud {
       element.setAttribute("aria-pressed", String(isChosen));
     }
     if (!draft || !field) return;
-    const { name } = draft.action;
+    const name = forPlayers(draft.action.name);
     const choose = field.type === "object" ? texts.choose_object : texts.choose_place;
     setText(this.hint, `${choose(name)} ${field.optional ? texts.again_without : ""}`);
   }
@@ -104,7 +105,8 @@ export class Hud {
   }
 
   #commandButton(action: Action): HTMLElement {
-    const label = action.key ? `${action.name} [${texts.key(action.key)}]` : action.name;
+    const name = forPlayers(action.name);
+    const label = action.key ? `${name} [${texts.key(action.key)}]` : name;
     const element = button(label, () => this.#hooks.begin(action), {
       "data-name": action.name,
       "aria-pressed": "false",
@@ -120,10 +122,11 @@ export class Hud {
     const element = el("button", {
       type: "button",
       class: `control ${direction ?? ""}`,
-      "aria-label": name,
+      "data-name": name,
+      "aria-label": forPlayers(name),
       title: helpOfControl(control),
     });
-    setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? name);
+    setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? forPlayers(name));
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
       this.#hooks.hold(control, isHeld);
@@ -145,7 +148,7 @@ export class Hud {
       max: "1",
       step: "any",
       value: "0",
-      "aria-label": control.name,
+      "aria-label": forPlayers(control.name),
       title: helpOfControl(control),
     });
     element.addEventListener("input", () => {
@@ -163,7 +166,7 @@ export class Hud {
 function helpOfControl({ axis, keys, name, label }: Control): string {
   const keyNames =
     axis === "angle" ? texts.pointer : keys.map((key) => texts.key(key)).join(", ");
-  return [keyNames, name, label].filter(Boolean).join(" – ");
+  return [keyNames, forPlayers(name), label].filter(Boolean).join(" – ");
 }
 
 function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLElement {
@@ -173,7 +176,7 @@ function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLE
     ...(controls.length === 0 ? texts.help_click : []),
     ...texts.help_view,
     ...actions.map(({ key, name, command }) =>
-      [key ? texts.key(key) : "", name, command.help].filter(Boolean).join(" – "),
+      [key ? texts.key(key) : "", forPlayers(name), command.help].filter(Boolean).join(" – "),
     ),
   ];
   const items = lines.map((line) => el("li", {}, line));

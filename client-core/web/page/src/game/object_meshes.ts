@@ -10,6 +10,7 @@ import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
 import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
+import { geometryOf, hasParts } from "./shapes.js";
 
 const FIRST_CAPACITY = 32;
 /** The own avatar is the only one of this colour, whatever its kind. */
@@ -29,7 +30,14 @@ class KindMesh {
     this.description = describeMesh(kind);
     this.geometry = geometryOf(this.description.form);
     this.plain = new THREE.Color(this.description.colour);
-    this.material = new THREE.MeshStandardMaterial({ roughness: 0.75 });
+    const { form, keepsScreenSize } = this.description;
+    this.material = new THREE.MeshStandardMaterial({
+      roughness: 0.55,
+      metalness: form === "ship" ? 0.35 : 0,
+      vertexColors: hasParts(form),
+    });
+    // What is small on any screen glows.
+    if (keepsScreenSize) this.material.emissive.copy(this.plain).multiplyScalar(0.7);
     this.mesh = this.#make(FIRST_CAPACITY);
   }
 
@@ -141,26 +149,5 @@ export class ObjectMeshes {
     const dy = (transforms[from + 1] as number) - eye.y;
     const dz = (transforms[from + 2] as number) - eye.z;
     return Math.sqrt(dx * dx + dy * dy + dz * dz) / POINT_DISTANCE_M;
-  }
-}
-
-/** Of extent 1 along each axis; an arrow points along x. */
-function geometryOf(form: MeshDescription["form"]): THREE.BufferGeometry {
-  switch (form) {
-    case "cube":
-      return new THREE.BoxGeometry(1, 1, 1);
-    case "ball":
-      return new THREE.SphereGeometry(0.5, 12, 8);
-    case "cylinder":
-      return new THREE.CylinderGeometry(0.5, 0.5, 1, 24).rotateX(Math.PI / 2);
-    case "arrow": {
-      const shape = new THREE.Shape();
-      shape.moveTo(0.6, 0);
-      shape.lineTo(-0.5, 0.5);
-      shape.lineTo(-0.25, 0);
-      shape.lineTo(-0.5, -0.5);
-      const solid = new THREE.ExtrudeGeometry(shape, { depth: 1, bevelEnabled: false });
-      return solid.translate(0, 0, -0.5);
-    }
   }
 }

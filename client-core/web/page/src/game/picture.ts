@@ -1,14 +1,18 @@
 /** All that is drawn on the canvas: what a frame shows, where objects go, rings on the ground. */
 
-import type { Frame, Schema, StaticObstacle } from "../ambit/ambit.js";
+import type { Frame, GateArea, Schema, StaticObstacle } from "../ambit/ambit.js";
 import { type Point, ViewCamera } from "../core/camera.js";
 import type { InterestSettings } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
+import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
+import { LabelLayout } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
+import { Trails } from "../core/trails.js";
 import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
 import { texts } from "../texts.js";
 import { Billboards } from "./billboards.js";
+import { GateMeshes, topOf } from "./gate_meshes.js";
 import { LineSet } from "./line_set.js";
 import { Markers } from "./markers.js";
 import { ObjectMeshes } from "./object_meshes.js";
@@ -16,6 +20,12 @@ import { Scene } from "./scene.js";
 
 /** Lines in the ground would flicker. */
 const PATH_HEIGHT_M = 0.1;
+/** How far a number rises while it is shown. */
+const RISE_M = 1.6;
+/** The height of a trail, above its object's place. */
+const TRAIL_M = 0.25;
+/** The room that names take on the screen. */
+const NAME_PX = { wide: 14, letter: 9, high: 24 };
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
 
@@ -32,7 +42,14 @@ export class Picture {
   readonly #scene: Scene;
   readonly #objects = new ObjectMeshes();
   readonly #billboards = new Billboards();
+  readonly #gates = new GateMeshes();
+  #gateNames: readonly (Point & { name: string })[] = [];
   readonly #pathLines = new LineSet(0xffe08a, 0.7);
+  readonly #trails = new Trails();
+  readonly #trailLines = new LineSet(0xffd9a0, 0.55);
+  readonly #changes = new GaugeChanges();
+  readonly #labels = new LabelLayout();
+  readonly #onScreen: Point = { x: 0, y: 0, z: 0 };
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #resizes = new ResizeObserver(() => this.#resize());
   #hasMap = false;
@@ -46,8 +63,10 @@ export class Picture {
     this.#scene.scene.add(
       this.#objects.group,
       this.#billboards.group,
+      this.#gates.group,
       this.markers.mesh,
       this.#pathLines.lines,
+      this.#trailLines.lines,
       this.interest.group,
     );
     this.#resizes.observe(this.canvas);
@@ -61,8 +80,12 @@ export class Picture {
   setMap(
     extent: Extent,
     obstacles: readonly StaticObstacle[],
+    gates: readonly GateArea[],
     settings: InterestSettings,
   ): void {
+    const nameOf = (gate: GateArea) => ({ ...topOf(gate), name: texts.gate_to(gate.map) });
+    this.#gateNames = gates.map(nameOf);
+    this.#gates.show(gates);
     if (!this.#hasMap) this.camera.startFor(settings.inner * settings.cellM);
     this.#hasMap = true;
     this.#scene.setExtent(extent);
@@ -80,9 +103,10 @@ export class Picture {
     this.camera.update();
   }
 
-  draw(frame: Frame, paths: PlannedPaths, showsAges: boolean): void {
+  draw(now: number, frame: Frame, paths: PlannedPaths, showsAges: boolean): void {
     this.#objects.update(frame, this.camera, showsAges);
-    this.#drawBillboards(frame);
+    this.#drawBillboards(now, frame);
+    this.#drawTrails(frame);
     this.#drawPaths(frame, paths);
     this.#scene.render(this.camera);
   }
@@ -91,27 +115,74 @@ export class Picture {
     this.#resizes.disconnect();
     this.interest.dispose();
     this.#pathLines.dispose();
+    this.#trailLines.dispose();
     this.markers.dispose();
     this.#billboards.dispose();
+    this.#gates.dispose();
     this.#objects.dispose();
     this.#scene.dispose();
   }
 
-  #drawBillboards(frame: Frame): void {
-    const { kinds } = frame;
+  /** The own name is shown first, so it is never left out. */
+  #drawBillboards(now: number, frame: Frame): void {
     this.#billboards.begin();
+    this.#changes.begin(now);
+    this.#labels.begin();
+    if (frame.avatar >= 0) this.#drawBillboard(now, frame, frame.avatar);
     for (let index = 0; index < frame.count; index += 1) {
-      const bar = frame.bar(index);
-      const label = frame.label(index);
-      if (bar === undefined && label === undefined) continue;
-      const z = frame.z(index) + this.#objects.topOf(kinds[index] as number);
-      const x = frame.x(index);
-      const y = frame.y(index);
-      if (bar !== undefined) this.#billboards.addBar(x, y, z, bar);
-      if (label !== undefined) this.#billboards.addName(x, y, z, label);
+      if (index !== frame.avatar) this.#drawBillboard(now, frame, index);
     }
+    this.#changes.end();
+    for (const { text, x, y, z, at } of this.#changes.numbers) {
+      this.#billboards.addName(x, y, z + (RISE_M * (now - at)) / SHOWN_MS, text);
+    }
+    for (const { x, y, z, name } of this.#gateNames) this.#addName(x, y, z, name);
     this.#billboards.end();
   }
+
+  #drawBillboard(now: number, frame: Frame, index: number): void {
+    const bar = frame.bar(index);
+    const label = frame.label(index);
+    if (bar === undefined && label === undefined) return;
+    const x = frame.x(index);
+    const y = frame.y(index);
+    const z = frame.z(index) + this.#objects.topOf(frame.kinds[index] as number);
+    if (bar !== undefined) {
+      this.#billboards.addBar(x, y, z, bar);
+      const value = frame.component(index, frame.kind(index).look.bar ?? -1);
+      if (typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
+    }
+    if (label !== undefined) this.#addName(x, y, z, label);
+  }
+
+  #addName(x: number, y: number, z: number, name: string): void {
+    const { camera, canvas } = this;
+    const at = this.#onScreen;
+    if (!camera.project(x, y, z, at)) return;
+    const width = NAME_PX.wide + NAME_PX.letter * name.length;
+    const [across, down] = [(at.x * canvas.clientWidth) / 2, (at.y * canvas.clientHeight) / 2];
+    if (this.#labels.takes(across, down, width, NAME_PX.high)) {
+      this.#billboards.addName(x, y, z, name);
+    }
+  }
+
+  /** Behind what is small and fast: shots. */
+  #drawTrails(frame: Frame): void {
+    this.#trails.begin();
+    for (let index = 0; index < frame.count; index += 1) {
+      if (frame.kind(index).look.shape !== "point") continue;
+      this.#trails.note(frame.id(index), frame.x(index), frame.y(index), frame.z(index));
+    }
+    this.#trailLines.begin();
+    this.#trails.end(this.#addTrail);
+    this.#trailLines.end();
+  }
+
+  readonly #addTrail = (places: Float32Array, from: number): void => {
+    const [x, y, z] = [places[from] as number, places[from + 1] as number, places[from + 2] as number];
+    const [toX, toY] = [places[from + 3] as number, places[from + 4] as number];
+    this.#trailLines.add(x, y, z + TRAIL_M, toX, toY, (places[from + 5] as number) + TRAIL_M);
+  };
 
   #drawPaths(frame: Frame, paths: PlannedPaths): void {
     this.#pathLines.begin();

@@ -5,23 +5,47 @@ import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
 import { parseColour } from "../core/look.js";
+import { seededUnits } from "../core/seeded.js";
 import { lineColour, obstacleColour } from "../core/scenery.js";
+import { Backdrop, type SkyColours } from "./backdrop.js";
 import { isCheap } from "./graphics.js";
 import { LineSet } from "./line_set.js";
 
-interface Palette {
-  sky: number;
+interface Palette extends SkyColours {
   ground: number;
   grid: number;
   obstacle: number;
 }
 
-const LIGHT: Palette = { sky: 0xdfe7ee, ground: 0xc9d3c2, grid: 0x8b9a86, obstacle: 0x9aa3ad };
-const DARK: Palette = { sky: 0x14181d, ground: 0x23292a, grid: 0x3c4846, obstacle: 0x55606b };
+const LIGHT: Palette = {
+  horizon: 0xe8eff2,
+  zenith: 0x6fa8dc,
+  land: 0xa9bb98,
+  hasStars: false,
+  ground: 0x9dbb7d,
+  grid: 0x7d9a66,
+  obstacle: 0xa79c8c,
+};
+const DARK: Palette = {
+  horizon: 0x2b3a4a,
+  zenith: 0x0a1018,
+  land: 0x1a2420,
+  hasStars: false,
+  ground: 0x2e3d33,
+  grid: 0x40524a,
+  obstacle: 0x6b7480,
+};
+/** Around a map whose game declares a dark ground. */
+const SPACE: SkyColours = { horizon: 0x141a30, zenith: 0x05070f, land: 0, hasStars: true };
+/** Of a colour from 0 to 1. */
+const DARK_GROUND = 0.12;
+/** The pattern of the ground repeats after so much. */
+const PATTERN_M = 9;
+const PATTERN_PIXELS = 128;
 /** A finer grid on a larger map would be a grey surface. */
 const MAX_GRID_LINES = 120;
-/** Half of the extent in which there are shadows around the target. */
-const SHADOW_M = 24;
+/** Half of the extent in which there are shadows around the target, and their pixels. */
+const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_048 } };
 /** Of the screen's pixels in CSS, where each one is drawn by the processor. */
 const CHEAP_PIXEL_RATIO = 0.5;
 
@@ -31,6 +55,8 @@ export class Scene {
   readonly #camera = new THREE.PerspectiveCamera((FIELD_OF_VIEW * 180) / Math.PI, 1, 0.5, 2_000);
   readonly #sun = new THREE.DirectionalLight(0xffffff, 2.2);
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
+  readonly #pattern = patternOfGround();
+  readonly #backdrop = new Backdrop();
   readonly #scenery: Scenery;
   readonly #obstacles = [
     new ObstacleMeshes("box", new THREE.BoxGeometry(2, 2, 2)),
@@ -43,18 +69,19 @@ export class Scene {
 
   constructor(canvas: HTMLCanvasElement, scenery: Scenery) {
     this.#scenery = scenery;
-    // Seen from above, shadows say little.
-    const shadows = scenery.camera === "around" && !this.#isCheap;
+    const shadows = !this.#isCheap;
     try {
       this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
     } catch (thrown) {
       throw Object.assign(new Error(String(thrown)), { code: "no_webgl" });
     }
+    this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.renderer.shadowMap.enabled = shadows;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     // Lines on the ground are drawn over it, whatever the depth buffer's precision.
     const material = new THREE.MeshStandardMaterial({
       roughness: 1,
+      map: this.#pattern,
       polygonOffset: true,
       polygonOffsetFactor: 2,
       polygonOffsetUnits: 8,
@@ -63,16 +90,17 @@ export class Scene {
     this.#ground.receiveShadow = true;
     this.#sun.castShadow = shadows;
     const { camera, mapSize } = this.#sun.shadow;
-    mapSize.set(1_024, 1_024);
-    camera.left = camera.bottom = -SHADOW_M;
-    camera.right = camera.top = SHADOW_M;
+    const { m, pixels } = SHADOWS[scenery.camera];
+    mapSize.set(pixels, pixels);
+    camera.left = camera.bottom = -m;
+    camera.right = camera.top = m;
     camera.near = 1;
-    camera.far = 120;
+    camera.far = 200;
     this.#sun.shadow.normalBias = 0.02;
     const sky = new THREE.HemisphereLight(0xffffff, 0x887766, 1.4);
     // The hemisphere's axis is the light's position.
     sky.position.set(0, 0, 1);
-    this.scene.add(this.#ground, this.#sun, this.#sun.target, sky);
+    this.scene.add(this.#backdrop.group, this.#ground, this.#sun, this.#sun.target, sky);
     this.#dark.addEventListener("change", this.#paint);
     this.setExtent({ west: 0, south: 0, width: 50, height: 50 });
   }
@@ -86,6 +114,7 @@ export class Scene {
   setExtent(extent: Extent): void {
     const { west, south, width, height } = extent;
     this.#ground.scale.set(width, height, 1);
+    this.#pattern.repeat.set(width / PATTERN_M, height / PATTERN_M);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
     if (this.#scenery.grid) this.#layGrid(extent);
     this.#paint();
@@ -120,27 +149,66 @@ export class Scene {
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
     this.#camera.lookAt(target.x, target.y, target.z);
+    this.#backdrop.follow(eye.x, eye.y, eye.z);
     this.#sun.target.position.set(target.x, target.y, target.z);
-    this.#sun.position.set(target.x - 18, target.y - 26, target.z + 48);
+    this.#sun.position.set(target.x - 36, target.y - 52, target.z + 96);
     this.renderer.render(this.scene, this.#camera);
   }
 
   dispose(): void {
     this.#dark.removeEventListener("change", this.#paint);
     this.#grid?.dispose();
+    this.#pattern.dispose();
+    this.#backdrop.dispose();
     for (const meshes of this.#obstacles) meshes.dispose();
     this.renderer.dispose();
   }
 
   readonly #paint = (): void => {
     const palette = this.#dark.matches ? DARK : LIGHT;
-    this.scene.background = new THREE.Color(palette.sky);
     const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
+    const isSpace = declared !== undefined && luminance(declared) < DARK_GROUND;
+    this.#backdrop.paint(isSpace ? SPACE : palette);
     this.#ground.material.color.set(declared ?? palette.ground);
     const grid = declared === undefined ? palette.grid : lineColour(declared);
     this.#grid?.lines.material.color.set(grid);
     for (const meshes of this.#obstacles) meshes.paint(this.#scenery, palette.obstacle);
   };
+}
+
+/** From 0 to 1. */
+function luminance(colour: number): number {
+  const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
+  return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}
+
+/** Soft patches of light and shade, the same everywhere: what moves over them is seen to move. */
+function patternOfGround(): THREE.CanvasTexture {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = PATTERN_PIXELS;
+  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  context.fillStyle = "#e9e9e9";
+  context.fillRect(0, 0, PATTERN_PIXELS, PATTERN_PIXELS);
+  const unit = seededUnits(7);
+  for (let patch = 0; patch < 240; patch += 1) {
+    const [x, y] = [unit() * PATTERN_PIXELS, unit() * PATTERN_PIXELS];
+    const radius = 1 + 6 * unit() * unit();
+    const isLight = unit() < 0.5;
+    context.fillStyle = isLight ? "rgba(255, 255, 255, 0.12)" : "rgba(130, 130, 130, 0.07)";
+    // It repeats, so what goes over an edge comes in at the other one.
+    for (const dx of [-PATTERN_PIXELS, 0, PATTERN_PIXELS]) {
+      for (const dy of [-PATTERN_PIXELS, 0, PATTERN_PIXELS]) {
+        context.beginPath();
+        context.ellipse(x + dx, y + dy, radius, 0.6 * radius, 0, 0, 2 * Math.PI);
+        context.fill();
+      }
+    }
+  }
+  const texture = new THREE.CanvasTexture(canvas);
+  texture.colorSpace = THREE.SRGBColorSpace;
+  texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
+  texture.anisotropy = 4;
+  return texture;
 }
 
 /** All obstacles of a shape, in one draw call. */

@@ -1,6 +1,6 @@
 /** The small map: the static map, the objects in sight, and what the camera looks at. */
 
-import type { Frame, Scenery, StaticObstacle } from "../ambit/ambit.js";
+import type { Frame, GateArea, Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { parseColour } from "../core/look.js";
 import { type Extent, MapView } from "../core/map_view.js";
 import { corners, obstacleColour } from "../core/scenery.js";
@@ -11,6 +11,7 @@ const PIXELS = 168;
 const PAUSE_MS = 150;
 const GROUND = 0x2c3a33;
 const OBSTACLE = 0x7d8a96;
+const GATE = 0x63c7ff;
 
 export class SmallMap {
   readonly element: HTMLCanvasElement;
@@ -18,6 +19,7 @@ export class SmallMap {
   readonly #view = new MapView();
   readonly #scenery: Scenery;
   #obstacles: readonly StaticObstacle[] = [];
+  #gates: readonly GateArea[] = [];
   #extent: Extent = { west: 0, south: 0, width: 1, height: 1 };
   #drawnAt = -Infinity;
 
@@ -30,8 +32,13 @@ export class SmallMap {
     this.#context.scale(ratio, ratio);
   }
 
-  setMap(extent: Extent, obstacles: readonly StaticObstacle[]): void {
+  setMap(
+    extent: Extent,
+    obstacles: readonly StaticObstacle[],
+    gates: readonly GateArea[],
+  ): void {
     this.#extent = extent;
+    this.#gates = gates;
     this.#obstacles = obstacles;
   }
 
@@ -49,6 +56,10 @@ export class SmallMap {
     for (const obstacle of this.#obstacles) {
       context.fillStyle = css(obstacleColour(this.#scenery, obstacle) ?? OBSTACLE);
       this.#fillObstacle(obstacle);
+    }
+    context.fillStyle = css(GATE);
+    for (const { low, high } of this.#gates) {
+      this.#fill(low[0], low[1], high[0] - low[0], high[1] - low[1]);
     }
     for (let index = 0; index < frame.count; index += 1) {
       const isOwn = index === frame.avatar;

@@ -14,6 +14,8 @@ export interface LobbyHooks extends RoomHooks {
   join(room: number): void;
   create(): void;
   walk(): void;
+  /** Shows how others get here. */
+  invite(): void;
   back(): void;
   say(to: Addressee, text: string): Promise<boolean>;
 }
@@ -87,7 +89,14 @@ export class LobbyView {
       "div",
       { class: "lobby" },
       this.#back,
-      el("header", {}, el("h1", {}, texts.title), this.#state, form),
+      el(
+        "header",
+        {},
+        el("h1", {}, texts.title),
+        this.#state,
+        button(texts.invite, () => hooks.invite()),
+        form,
+      ),
       this.#welcome,
       el("main", {}, this.#lobby, this.#room.element, this.#chat.element),
     );

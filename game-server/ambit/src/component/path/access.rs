@@ -1,5 +1,7 @@
 //! Reading and editing a path in a room.
 
+use std::time::Duration;
+
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -61,6 +63,28 @@ impl PathMut<'_> {
             Some(target) => world.walk_to(*id, target, speed_m_per_s),
             None => world.now(),
         }
+    }
+
+    /// Walks from here to one point after the other, in straight lines. Returns the time of
+    /// arrival. As for [`PathMut::walk_to`]; without points it stops.
+    pub fn walk_along(
+        &mut self,
+        points: impl IntoIterator<Item = Position>,
+        speed_m_per_s: f32,
+    ) -> GameTime {
+        let now = self.0.world.now();
+        let (mut at, mut here) = (now, self.position());
+        let seconds = |metres: f32| Duration::try_from_secs_f32(metres / speed_m_per_s).ok();
+        let mut timed = vec![(now, here)];
+        for point in points {
+            let Some(way) = seconds(here.distance(point)).filter(|_| speed_m_per_s > 0.0) else {
+                break;
+            };
+            (at, here) = (at + way, point);
+            timed.push((at, here));
+        }
+        self.replace_from(now, timed);
+        at
     }
 
     /// Stops where it is now.

@@ -41,19 +41,83 @@ fn a_new_click_replaces_only_the_rest_of_the_path() {
 }
 
 #[test]
-fn a_walk_ends_at_the_first_obstacle() {
+fn a_walk_goes_round_an_obstacle() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.world.statics_mut().add(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
-    scene.walk(ANN, 150.0, 100.0).unwrap();
+    let start = scene.world.now();
+    scene.walk(ANN, 120.0, 100.0).unwrap();
+    // Two corners, and little more than the shortest way.
+    let ends: Vec<_> = scene.world.path(scene.avatar(ANN)).tail(start).collect();
+    assert!((4..=5).contains(&ends.len()), "{ends:?}");
+    let seconds = ends.last().expect("a way has an end").0.since(start).as_secs_f32();
+    assert!((4.5..5.3).contains(&seconds), "{seconds}");
+    scene.run(6_000);
+    assert_eq!(scene.position(ANN), Position::on_ground(120.0, 100.0));
+}
+
+#[test]
+fn a_walk_to_where_nobody_gets_ends_before_it() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene.world.statics_mut().add(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+    scene.walk(ANN, 112.0, 100.0).unwrap();
     scene.run(15_000);
     assert!((scene.position(ANN).x - 109.58).abs() < 0.01, "{:?}", scene.position(ANN));
-    // An avatar at the wall can walk back and along the wall, but not through it.
-    scene.walk(ANN, 120.0, 100.0).unwrap();
-    scene.run(1_000);
-    assert!(scene.position(ANN).x < 109.6);
-    scene.walk(ANN, 109.0, 120.0).unwrap();
-    scene.run(10_000);
-    assert_eq!(scene.position(ANN), Position::on_ground(109.0, 120.0));
+    // A yard without a door.
+    for (x, y, half_x, half_y) in [
+        (90.0, 95.0, 5.25, 0.25),
+        (90.0, 105.0, 5.25, 0.25),
+        (85.0, 100.0, 0.25, 5.25),
+        (95.0, 100.0, 0.25, 5.25),
+    ] {
+        scene.world.statics_mut().add(Obstacle::on_ground(x, y, half_x, half_y, 3.0));
+    }
+    scene.walk(ANN, 90.0, 100.0).unwrap();
+    scene.run(15_000);
+    let away_m = scene.position(ANN).distance(Position::on_ground(90.0, 100.0));
+    assert!((5.0..6.5).contains(&away_m), "{away_m}");
+}
+
+#[test]
+fn a_flood_of_walks_searches_once_in_a_while() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene.world.statics_mut().add(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+    let mut corners = || {
+        scene.walk(ANN, 120.0, 100.0).unwrap();
+        let now = scene.world.now();
+        let corners = scene.world.path(scene.avatar(ANN)).tail(now).count();
+        scene.run(50);
+        corners
+    };
+    let [first, second, third, fourth] = std::array::from_fn(|_| corners());
+    assert!(first > 3 && second == 2 && third == 2 && fourth > 3, "{first} {second} {third}");
+}
+
+#[test]
+fn walks_between_many_obstacles_touch_none_and_mostly_arrive() {
+    let config = RoomConfig { width: 60.0, height: 60.0, ..RoomConfig::default() };
+    let (mut walks, mut arrived) = (0, 0);
+    for seed in 0..6 {
+        let config = RoomConfig { seed, ..config.clone() };
+        let mut scene = Scene::with(FieldGame::new(100, 0), &config);
+        scene.join(ANN, "ann");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..10 {
+            let target = Position::on_ground(rng.f32() * 60.0, rng.f32() * 60.0);
+            if scene.world.statics().is_blocked(target, 0.5) {
+                continue;
+            }
+            scene.walk(ANN, target.x, target.y).unwrap();
+            for _ in 0..600 {
+                scene.tick();
+                let at = scene.position(ANN);
+                assert!(!scene.world.statics().is_blocked(at, 0.39), "seed {seed}: {at:?}");
+            }
+            walks += 1;
+            arrived += u32::from(scene.position(ANN).distance(target) < 0.01);
+        }
+    }
+    // To some there is no way, or only a long one.
+    assert!(arrived * 10 > walks * 6, "{arrived} of {walks}");
 }
 
 #[test]

@@ -1,0 +1,53 @@
+/** Where small, fast objects have just been: the trail behind each. */
+
+/** Places of a trail; with one a frame a sixth of a second. */
+export const TRAIL_PLACES = 10;
+const FLOATS = 3 * TRAIL_PLACES;
+/** A longer way in one frame is a jump, and not a flight. */
+const JUMP_M = 8;
+
+interface Trail {
+  /** The newest place first. */
+  places: Float32Array;
+  count: number;
+  seenAt: number;
+}
+
+export class Trails {
+  readonly #trails = new Map<number, Trail>();
+  #frame = 0;
+
+  /** A frame begins. */
+  begin(): void {
+    this.#frame += 1;
+  }
+
+  /** An object is here in this frame. */
+  note(id: number, x: number, y: number, z: number): void {
+    let trail = this.#trails.get(id);
+    if (!trail) {
+      trail = { places: new Float32Array(FLOATS), count: 0, seenAt: 0 };
+      this.#trails.set(id, trail);
+    }
+    const { places } = trail;
+    const [dx, dy] = [x - (places[0] as number), y - (places[1] as number)];
+    if (trail.count > 0 && dx * dx + dy * dy > JUMP_M * JUMP_M) trail.count = 0;
+    places.copyWithin(3, 0, FLOATS - 3);
+    places[0] = x;
+    places[1] = y;
+    places[2] = z;
+    trail.count = Math.min(trail.count + 1, TRAIL_PLACES);
+    trail.seenAt = this.#frame;
+  }
+
+  /** A frame ends: forgets what is gone, and calls `draw` for each piece of the others. */
+  end(draw: (places: Float32Array, from: number) => void): void {
+    for (const [id, trail] of this.#trails) {
+      if (trail.seenAt !== this.#frame) {
+        this.#trails.delete(id);
+        continue;
+      }
+      for (let place = 0; place + 1 < trail.count; place += 1) draw(trail.places, 3 * place);
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { GaugeChanges, SHOWN_MS } from "../src/core/gauge_changes.js";
+import { LabelLayout } from "../src/core/label_layout.js";
+import { forPlayers } from "../src/core/words.js";
+import { TRAIL_PLACES, Trails } from "../src/core/trails.js";
+
+function pieces(trails: Trails): number[][] {
+  const all: number[][] = [];
+  trails.end((places, from) => all.push([...places.subarray(from, from + 6)]));
+  return all;
+}
+
+test("a trail is behind an object, as long as that is in sight, and not over a jump", () => {
+  const trails = new Trails();
+  const fly = (x: number) => {
+    trails.begin();
+    trails.note(7, x, 1, 0);
+    return pieces(trails);
+  };
+  assert.deepEqual(fly(0), []);
+  assert.deepEqual(fly(2), [[2, 1, 0, 0, 1, 0]]);
+  for (let x = 3; x < 20; x += 1) fly(x);
+  assert.equal(fly(20).length, TRAIL_PLACES - 1);
+  assert.deepEqual(fly(60), []);
+  assert.equal(fly(61).length, 1);
+  trails.begin();
+  assert.deepEqual(pieces(trails), []);
+  // It comes again without its past.
+  assert.deepEqual(fly(62), []);
+});
+
+test("a number rises where a bar changes at once, and not while it fills", () => {
+  const changes = new GaugeChanges();
+  const show = (now: number, value: number) => {
+    changes.begin(now);
+    changes.note(now, 3, value, 5, 6, 2);
+    changes.end();
+    return changes.numbers.map(({ text }) => text);
+  };
+  assert.deepEqual(show(0, 80), []);
+  assert.deepEqual(show(16, 80.4), []);
+  assert.deepEqual(show(33, 55.4), ["−25"]);
+  assert.deepEqual(show(50, 95.4), ["−25", "+40"]);
+  assert.deepEqual(show(34 + SHOWN_MS, 95.4), ["+40"]);
+  assert.deepEqual(show(51 + SHOWN_MS, 95.4), []);
+  // Out of sight; then it is another one.
+  changes.begin(2_000);
+  changes.end();
+  assert.deepEqual(show(2_016, 10), []);
+});
+
+test("of names that would overlap the first one is shown", () => {
+  const labels = new LabelLayout();
+  labels.begin();
+  assert.equal(labels.takes(0, 0, 80, 20), true);
+  assert.equal(labels.takes(50, 10, 80, 20), false);
+  assert.equal(labels.takes(50, 20, 80, 20), true);
+  assert.equal(labels.takes(-80, 0, 80, 20), true);
+  labels.begin();
+  assert.equal(labels.takes(50, 10, 80, 20), true);
+});
+
+test("names of the schema are words for players", () => {
+  assert.deepEqual(["turn-left", "cast bolt", "time_left", "", "x"].map(forPlayers), [
+    "Turn left",
+    "Cast bolt",
+    "Time left",
+    "",
+    "X",
+  ]);
+});

@@ -1,0 +1,171 @@
+//! The way round obstacles.
+//!
+//! Two points go in; out come the corners of a walk between them that a body can take: the shortest
+//! way over a grid of [`STEP_M`], pulled tight. A search looks at no more than [`MAX_LOOKS`] points
+//! of the grid, so that a command costs a bounded time; a walk whose end it does not find goes as
+//! near to it as it has come.
+//!
+//! Units: metres. Deterministic.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use ambit::Position;
+use ambit::statics::Statics;
+use pathfinding::directed::astar::astar;
+
+use super::FieldWorld;
+use super::rules::BODY_RADIUS_M;
+
+/// No wall is thinner than this less the width of a body, so that no step leads through one.
+const STEP_M: f32 = 1.0;
+/// Enough for a detour of some 20 m.
+const MAX_LOOKS: usize = 600;
+/// Corners of a walk.
+const MAX_CORNERS: usize = 16;
+/// Costs of a step along an axis and of one across.
+const COSTS: [u32; 2] = [10, 14];
+
+/// A point of the grid, counted from where the walk begins.
+type GridPoint = (i16, i16);
+
+/// The corners of a walk, without its beginning; `None` if it comes no nearer than in a straight
+/// line.
+pub(super) fn round_obstacles(
+    world: &FieldWorld,
+    from: Position,
+    target: Position,
+) -> Option<Vec<Position>> {
+    let statics = world.statics();
+    if statics.is_blocked(target, BODY_RADIUS_M) {
+        return None;
+    }
+    let search = Search { world, from, known: RefCell::default() };
+    let (points, is_whole) = search.points_to(target);
+    let end = if is_whole { target } else { *points.last()? };
+    let direct = first_stop(statics, from, target);
+    let is_nearer = is_whole || end.distance(target) < direct.distance(target);
+    is_nearer.then(|| pulled_tight(statics, from, &points, end))
+}
+
+/// The target, or where a body stops before it.
+pub(super) fn first_stop(statics: &Statics, from: Position, target: Position) -> Position {
+    let distance_m = from.distance(target);
+    let free_m = statics.sweep(from, target, BODY_RADIUS_M);
+    if free_m < distance_m { from.lerp(target, free_m / distance_m) } else { target }
+}
+
+/// The same way with as few corners as can be seen from one another.
+fn pulled_tight(
+    statics: &Statics,
+    from: Position,
+    points: &[Position],
+    end: Position,
+) -> Vec<Position> {
+    let is_free = |from, to| first_stop(statics, from, to) == to;
+    let (mut corners, mut here, mut last) = (Vec::new(), from, from);
+    for &next in points.iter().chain([&end]) {
+        if !is_free(here, next) && last != here {
+            corners.push(last);
+            here = last;
+        }
+        last = next;
+    }
+    corners.push(last);
+    corners.truncate(MAX_CORNERS);
+    corners
+}
+
+struct Search<'w> {
+    world: &'w FieldWorld,
+    from: Position,
+    /// Whether the points are free that were asked about.
+    known: RefCell<BTreeMap<GridPoint, bool>>,
+}
+
+impl Search<'_> {
+    /// The points of the grid on the way, and whether it leads to the target.
+    fn points_to(&self, target: Position) -> (Vec<Position>, bool) {
+        let is_near = |point: &GridPoint| {
+            let here = self.place(*point);
+            here.distance(target) <= 2.0 * STEP_M
+                && first_stop(self.world.statics(), here, target) == target
+        };
+        let mut nearest = (f32::MAX, (0, 0));
+        let whole = self.way(target, is_near, |point, to_go_m| {
+            if to_go_m < nearest.0 {
+                nearest = (to_go_m, point);
+            }
+        });
+        if let Some(way) = whole {
+            return (way, true);
+        }
+        let (_, reached) = nearest;
+        let end = self.place(reached);
+        let part = self.way(end, |point| *point == reached, |_, _| ());
+        (part.unwrap_or_default(), false)
+    }
+
+    /// The cheapest way to a place, without its beginning. `look` gets each point that is looked
+    /// at, and how far it is from there.
+    fn way(
+        &self,
+        end: Position,
+        is_end: impl Fn(&GridPoint) -> bool,
+        mut look: impl FnMut(GridPoint, f32),
+    ) -> Option<Vec<Position>> {
+        let mut looks = 0;
+        let steps = |point: &GridPoint| {
+            look(*point, self.place(*point).distance(end));
+            looks += 1;
+            if looks > MAX_LOOKS { Vec::new() } else { self.steps_from(*point) }
+        };
+        let to_go = |point: &GridPoint| {
+            let here = self.place(*point);
+            octile((end.x - here.x).abs(), (end.y - here.y).abs())
+        };
+        let (way, _) = astar(&(0, 0), steps, to_go, is_end)?;
+        Some(way.into_iter().skip(1).map(|point| self.place(point)).collect())
+    }
+
+    fn place(&self, (x, y): GridPoint) -> Position {
+        let at = |from: f32, steps: i16| from + f32::from(steps) * STEP_M;
+        Position { x: at(self.from.x, x), y: at(self.from.y, y), ..self.from }
+    }
+
+    fn is_free(&self, point: GridPoint) -> bool {
+        *self.known.borrow_mut().entry(point).or_insert_with(|| {
+            let place = self.place(point);
+            self.world.nearest_on_map(place) == place
+                && !self.world.statics().is_blocked(place, BODY_RADIUS_M)
+        })
+    }
+
+    /// The free points beside one, and what a step there costs. A step across needs both points
+    /// beside it: so it cuts no corner.
+    fn steps_from(&self, (x, y): GridPoint) -> Vec<(GridPoint, u32)> {
+        let sides = [(1, 0), (0, 1), (-1, 0), (0, -1)];
+        let are_free = sides.map(|(dx, dy)| self.is_free((x + dx, y + dy)));
+        let mut steps = Vec::with_capacity(8);
+        for (side, &(dx, dy)) in sides.iter().enumerate() {
+            if !are_free[side] {
+                continue;
+            }
+            steps.push(((x + dx, y + dy), COSTS[0]));
+            let next = (side + 1) % sides.len();
+            let across = (x + dx + sides[next].0, y + dy + sides[next].1);
+            if are_free[next] && self.is_free(across) {
+                steps.push((across, COSTS[1]));
+            }
+        }
+        steps
+    }
+}
+
+/// What a way over a free grid costs at least.
+fn octile(x_m: f32, y_m: f32) -> u32 {
+    let (long, short) = (x_m.max(y_m) / STEP_M, x_m.min(y_m) / STEP_M);
+    let [along, across] = COSTS.map(|cost| cost as f32);
+    // Rounded down, and the end may be two steps before the target.
+    ((long - short) * along + short * across - 2.0 * across).max(0.0) as u32
+}
