@@ -48,7 +48,7 @@ const WATCHED: [(&str, &str); 4] =
     [("tick", "60"), ("size", "300x300"), ("asteroids", "0"), ("ships", "0")];
 const OTHERS_COUNT: usize = 36;
 /// So many that 16 are in sight.
-const MANY: usize = 64;
+const MANY: usize = 96;
 const WATCHED_LINE: &str = "delay=50ms,loss=5,jitter=5ms";
 const WATCHED_SECONDS: u64 = 60;
 /// Rows at a time.
@@ -87,7 +87,7 @@ Shots that a client draws and the host does not know count as not confirmed.
 const OTHERS: &str = "
 ## How others are drawn
 
-One player flies in curves among 36 or 64 others who do, too, on 300 x 300 m: round trip 100 ms,
+One player flies in curves among 36 or 96 others who do, too, on 300 x 300 m: round trip 100 ms,
 5 % loss, 5 ms of jitter, 60 ticks a second; a minute a row. With a quorum, poses wait for so many
 bytes of them, up to the time beside it, and so do ships that come into sight or leave it. Bytes
 are all that the player is sent, with IP, UDP and QUIC. An error is the distance from where a ship
