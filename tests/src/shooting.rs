@@ -38,6 +38,9 @@ const MAX_APART: Duration = Duration::from_millis(900);
 const NEW: Duration = Duration::from_millis(400);
 /// So near to one that was drawn ahead, the host's missile takes its place.
 const TAKEN_M: f32 = 8.0;
+/// A missile that moves less from frame to frame has not left yet: it waits at the nose of a ship,
+/// which flies up to 0.4 m, and hits nothing.
+const WAITING_M: f32 = 0.45;
 /// How high above the ground one looks.
 const EYE_M: f32 = 1.0;
 /// How long a player stays behind cover, and how long it is out for others, in milliseconds.
@@ -227,6 +230,9 @@ impl Screen {
             let Some(from) = self.was(missile) else { continue };
             let shown = self.missiles().find(|(id, _)| *id == missile);
             let at = shown.map_or_else(|| first_stop(statics, from, flown), |(_, at)| at);
+            if from.distance(at) < WAITING_M {
+                continue;
+            }
             let meets = |&(target, there): &(ClientObjectId, Position)| {
                 let Some(target_from) = self.was(target) else { return false };
                 (0..=8).any(|step| {

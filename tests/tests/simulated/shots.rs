@@ -5,7 +5,7 @@ use std::time::Duration;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::space::Position;
 use ambit_shooter_kinds::ShipControl;
-use ambit_tests::shooting::{FRAME, Shooting};
+use ambit_tests::shooting::{FRAME, Fairness, Shooting};
 
 const QUIET: [(&str, &str); 2] = [("asteroids", "0"), ("size", "300x300")];
 
@@ -74,15 +74,18 @@ fn what_is_hit_on_the_screen_is_hit_at_the_host() {
     for ((rtt, jitter, loss), shots) in fights {
         let line = format!("delay={}ms,jitter={jitter}ms,loss={loss}", rtt / 2);
         let room = [("tick", "60"), ("asteroids", "0"), ("size", "140x140"), ("shots", shots)];
-        let mut fight = Shooting::new(11, 4, &line, &room);
-        fight.fight_for(Duration::from_mins(2));
-        let fair = fight.fairness();
+        // One fight has so few hits that a single one is three per cent.
+        let fights = [11, 12].map(|seed| {
+            let mut fight = Shooting::new(seed, 4, &line, &room);
+            fight.fight_for(Duration::from_mins(2));
+            fight.fairness()
+        });
+        let fair = Fairness::of_all(fights.iter());
         println!(
             "{line}, {shots}: {} of {} hits, {} by the host",
             fair.confirmed, fair.drawn, fair.host
         );
-        // Of two ships that touch, a shot may begin beyond the other one at the host.
-        let is_fair = fair.drawn > 15 && fair.confirmed * 100 >= fair.drawn * 92;
+        let is_fair = fair.drawn > 30 && fair.confirmed * 100 >= fair.drawn * 95;
         unfair.extend((!is_fair).then_some((line, shots)));
     }
     assert!(unfair.is_empty(), "{unfair:?}");
