@@ -81,6 +81,9 @@ pub enum ClientOutput {
     World(ClientToWorld),
     /// Close the lobby's connection after everything sent so far has left.
     CloseWorld,
+    /// Close the lobby's connection at once, with a code other than 0: the line seems dead, and the
+    /// player comes back.
+    AbandonWorld,
     /// Dial the game host; then call `handle_game_connected` or `handle_game_closed`.
     ConnectGame {
         /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
@@ -481,7 +484,7 @@ impl<F: ViewFactory> Client<F> {
             if let Some(output) = self.lobby.poll_output() {
                 self.handle_lobby_output(now, output);
             } else if let Some(output) = self.game.poll_output() {
-                self.handle_game_output(output);
+                self.handle_game_output(now, output);
             } else {
                 return;
             }
@@ -493,6 +496,7 @@ impl<F: ViewFactory> Client<F> {
             LobbyOutput::Connect => self.outputs.push_back(ClientOutput::ConnectWorld),
             LobbyOutput::Send(message) => self.outputs.push_back(ClientOutput::World(message)),
             LobbyOutput::Close => self.outputs.push_back(ClientOutput::CloseWorld),
+            LobbyOutput::Abandon => self.outputs.push_back(ClientOutput::AbandonWorld),
             LobbyOutput::View(event) => self.push_event(event),
             LobbyOutput::Ticket(ticket) => self.game.handle_ticket(now, ticket),
             LobbyOutput::NoTicket(code, message) => self.game.handle_no_ticket(now, code, message),
@@ -504,7 +508,7 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
-    fn handle_game_output(&mut self, output: GameOutput) {
+    fn handle_game_output(&mut self, now: LocalTime, output: GameOutput) {
         match output {
             GameOutput::Connect { address, certificate_sha256, web_certificates_sha256 } => {
                 self.outputs.push_back(ClientOutput::ConnectGame {
@@ -520,6 +524,7 @@ impl<F: ViewFactory> Client<F> {
             GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
             GameOutput::View(event) => self.push_event(event),
             GameOutput::RequestTicket => self.lobby.request_ticket(),
+            GameOutput::RequestTicketOrRedial => self.lobby.request_ticket_or_redial(now),
         }
     }
 
@@ -528,7 +533,7 @@ impl<F: ViewFactory> Client<F> {
     fn leave_game(&mut self, now: LocalTime) {
         self.game.leave(now);
         while let Some(output) = self.game.poll_output() {
-            self.handle_game_output(output);
+            self.handle_game_output(now, output);
         }
     }
 

@@ -63,7 +63,7 @@ const PLAY: &str = r#"
       isOver = true;
       walks.forEach(clearInterval);
       const shown = clients.map(({ game }) => game.frame(performance.now()).count);
-      const stats = clients.map(({ client }) => client.stats);
+      const stats = await Promise.all(clients.map(({ client }) => client.stats()));
       for (const { client } of clients) await client.quit();
       return { faults, shown, stats, ...figures };
     };
@@ -81,38 +81,33 @@ const CROWD_WARM_UP_S: u32 = 10;
 /// Connects one client, which joins the room `args.room`, and measures its frames.
 const WATCH: &str = r#"
     const { connect } = globalThis.ambit;
-    let decoding = 0;
-    const shaper = {
-      send(direction, lane, bytes, deliver) {
-        const before = performance.now();
-        deliver(bytes);
-        if (direction === "down") decoding += performance.now() - before;
-      },
-    };
-    const client = await connect({ name: "page", wasm: "ambit.wasm", shapeLine: () => shaper });
+    const client = await connect({ name: "page", wasm: "ambit.wasm" });
     const game = await (await client.joinRoom(args.room)).play();
     const center = args.size / 2;
     game.send("move", [center, center]);
     const nextFrame = () => new Promise(resolve => requestAnimationFrame(resolve));
     const frames = [];
     let objects = Infinity;
+    let before;
     const begin = performance.now() + args.warm_up * 1000;
     for (;;) {
       const time = await nextFrame();
-      const before = performance.now();
+      const beganAt = performance.now();
       const frame = game.frame(time);
-      const sampling = performance.now() - before;
+      const sampling = performance.now() - beganAt;
       client.events();
       game.events();
       if (time > begin) {
-        frames.push([decoding, sampling]);
+        before ??= (await client.stats()).worker;
+        frames.push(sampling);
         objects = Math.min(objects, frame.count);
       }
-      decoding = 0;
       if (time > begin + args.seconds * 1000) break;
     }
+    const { worker } = await client.stats();
     await client.quit();
-    return { frames, objects };
+    const took = key => (worker[key] - before[key]) / frames.length;
+    return { frames, objects, decoding: took("decoding_ms"), drawing: took("drawing_ms") };
 "#;
 
 /// What a row has measured.
@@ -159,20 +154,19 @@ fn measure_crowd() -> Result<String> {
         browser.close().await?;
         anyhow::Ok(end)
     })?;
-    let frames: Vec<[f64; 2]> = serde_json::from_value(end["frames"].clone())?;
+    let mut frames: Vec<f64> = serde_json::from_value(end["frames"].clone())?;
     ensure!(!frames.is_empty(), "the page has drawn no frame");
-    let mean =
-        |index: usize| frames.iter().map(|frame| frame[index]).sum::<f64>() / frames.len() as f64;
-    let mut both: Vec<f64> = frames.iter().map(|frame| frame[0] + frame[1]).collect();
-    both.sort_by(f64::total_cmp);
-    let at = |percent: usize| both[(both.len() * percent / 100).min(both.len() - 1)];
+    frames.sort_by(f64::total_cmp);
+    let at = |percent: usize| frames[(frames.len() * percent / 100).min(frames.len() - 1)];
+    let worker = |key: &str| end[key].as_f64().unwrap_or(f64::NAN);
     Ok(format!(
-        "{} objects in sight at least, {} frames in {CROWD_S} s: decoding {:.2} ms and sampling \
-         {:.2} ms a frame (mean); both {:.1} ms (p50), {:.1} ms (p99), {:.1} ms (max)",
+        "{} objects in sight at least, {} frames in {CROWD_S} s: in the worker decoding {:.2} ms \
+         and drawing {:.2} ms a frame (mean); in the page {:.1} ms (p50), {:.1} ms (p99), {:.1} ms \
+         (max)",
         end["objects"],
-        both.len(),
-        mean(0),
-        mean(1),
+        frames.len(),
+        worker("decoding"),
+        worker("drawing"),
         at(50),
         at(99),
         at(100)

@@ -443,7 +443,7 @@ impl<F: ViewFactory> GameClient<F> {
                 self.emit(ViewEvent::Connection(ConnectionStatus::GameSilent { silence }));
             }
             SilenceStep::Hide => self.emit(ViewEvent::Connection(ConnectionStatus::GameHeard)),
-            SilenceStep::Redial => self.push_output(GameOutput::RequestTicket),
+            SilenceStep::Redial => self.push_output(GameOutput::RequestTicketOrRedial),
         }
     }
 

@@ -37,6 +37,8 @@ pub enum GameOutput {
     View(ViewEvent),
     /// Request a ticket from the lobby.
     RequestTicket,
+    /// The same; the lobby is dialled anew if it does not answer either.
+    RequestTicketOrRedial,
 }
 
 /// Why a command was not accepted.

@@ -11,7 +11,9 @@
 //!    `reconnect_for` has passed. It does not reconnect after a `Goodbye`, nor to a server that it
 //!    has never reached.
 //! 4. After a reconnect, only requests that are safe to repeat are resent.
-//! 5. A server of several that refuses the session before its welcome is passed over; the session
+//! 5. A lobby that answers nothing for 1.5 s while the game's host is silent, too, is dialled anew:
+//!    after a dead line QUIC itself waits for up to as long as the line was dead.
+//! 6. A server of several that refuses the session before its welcome is passed over; the session
 //!    ends when all have refused it.
 //!
 //! Source: `proto/ambit/world.proto`.
@@ -39,6 +41,8 @@ use super::request::LobbyRequest;
 
 /// How long the server may take to answer `Hello`.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// A lobby that lives answers a request for a ticket within this.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(1_500);
 /// The shortest and the longest pause before dialling again.
 const RECONNECT_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 /// Maximum number of servers of a cluster that are kept.
@@ -151,6 +155,8 @@ pub enum LobbyOutput {
     Send(ClientToWorld),
     /// Close the connection; do not call `handle_closed` for it.
     Close,
+    /// The same, at once and in such a way that the player may come back.
+    Abandon,
     /// Emit this event to the views.
     View(ViewEvent),
     /// The ticket for the game of the player's room.
@@ -214,6 +220,8 @@ pub struct LobbySession {
     /// dialled again while another one is left.
     refusals: Vec<(String, String)>,
     state: LobbyState,
+    /// When the server counts as lost unless it has sent something, for invariant 5.
+    answer_due: Option<LocalTime>,
     /// Since when the lobby is disconnected, for invariant 3.
     broken_since: Option<LocalTime>,
     backoff: Backoff,
@@ -256,6 +264,7 @@ impl LobbySession {
             configured: Vec::new(),
             refusals: Vec::new(),
             state: LobbyState::New,
+            answer_due: None,
             broken_since: None,
             backoff: Backoff::new(RECONNECT_PAUSES.0, RECONNECT_PAUSES.1, config.seed),
             pending: PendingRequests::default(),
@@ -298,6 +307,14 @@ impl LobbySession {
     pub fn request_ticket(&mut self) {
         if !self.is_closed() && !self.pending.has_ticket_question() {
             self.add_question(LobbyQuestion::Ticket);
+        }
+    }
+
+    /// The same, when the game's host is silent. A lobby that is silent as well is dialled anew.
+    pub fn request_ticket_or_redial(&mut self, now: LocalTime) {
+        self.request_ticket();
+        if self.state == LobbyState::Ready {
+            self.answer_due.get_or_insert(now + ANSWERED_WITHIN);
         }
     }
 
@@ -367,6 +384,7 @@ impl LobbySession {
 
     /// A message on the control stream.
     pub fn handle_message(&mut self, now: LocalTime, message: WorldToClient) {
+        self.answer_due = None;
         let request = message.request;
         match (self.state, message.body) {
             (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Welcome(welcome))) => {
@@ -392,8 +410,13 @@ impl LobbySession {
     pub fn handle_timeout(&mut self, now: LocalTime) {
         match self.state {
             LobbyState::Pausing { until } if now >= until => self.dial(),
+            LobbyState::Ready if self.answer_due.is_some_and(|due| now >= due) => {
+                self.outputs.push_back(LobbyOutput::Abandon);
+                let reason = "neither the game host nor the server is heard".to_owned();
+                self.handle_connection_lost(now, codes::NO_ANSWER, reason);
+            }
             LobbyState::Greeting { deadline } if now >= deadline => {
-                self.outputs.push_back(LobbyOutput::Close);
+                self.outputs.push_back(LobbyOutput::Abandon);
                 let seconds = HELLO_TIMEOUT.as_secs();
                 self.handle_connection_lost(
                     now,
@@ -410,9 +433,8 @@ impl LobbySession {
         match self.state {
             LobbyState::Pausing { until } => Some(until),
             LobbyState::Greeting { deadline } => Some(deadline),
-            LobbyState::New | LobbyState::Connecting | LobbyState::Ready | LobbyState::Closed => {
-                None
-            }
+            LobbyState::Ready => self.answer_due,
+            LobbyState::New | LobbyState::Connecting | LobbyState::Closed => None,
         }
     }
 
@@ -619,6 +641,7 @@ impl LobbySession {
         }
         self.select_next_server();
         self.refusals.clear();
+        self.answer_due = None;
         let since = *self.broken_since.get_or_insert(now);
         let retry_in = self.backoff.fail();
         if now + retry_in >= since + self.reconnect_for {

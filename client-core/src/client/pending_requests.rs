@@ -100,12 +100,12 @@ impl PendingRequests {
         let mut unknown = Vec::new();
         for (number, PendingQuestion { question, sent }) in std::mem::take(&mut self.questions) {
             match question {
-                // The requester asks again.
-                LobbyQuestion::Ticket | LobbyQuestion::Subscription => {}
+                // The session renews it.
+                LobbyQuestion::Subscription => {}
                 LobbyQuestion::Player(request) if sent && !request.may_repeat() => {
                     unknown.push((number, request));
                 }
-                question @ LobbyQuestion::Player(_) => {
+                question => {
                     self.questions.insert(number, PendingQuestion::unsent(question));
                 }
             }
@@ -150,12 +150,12 @@ mod tests {
         let mut pending = PendingRequests::default();
         let ready = pending.add(LobbyQuestion::Player(LobbyRequest::SetReady(true)));
         let start = pending.add(LobbyQuestion::Player(LobbyRequest::StartRoom));
-        pending.add(LobbyQuestion::Ticket);
+        let ticket = pending.add(LobbyQuestion::Ticket);
         pending.take_unsent();
         let kick = pending.add(LobbyQuestion::Player(LobbyRequest::LeaveRoom));
         assert_eq!(pending.handle_connection_lost(), [(start, LobbyRequest::StartRoom)]);
         // An unsent request had no effect, so it may be sent.
-        assert_eq!(numbers(&pending.take_unsent()), [ready, kick]);
+        assert_eq!(numbers(&pending.take_unsent()), [ready, ticket, kick]);
     }
 
     fn numbers(messages: &[ClientToWorld]) -> Vec<u64> {

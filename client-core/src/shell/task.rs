@@ -210,6 +210,7 @@ impl ClientIo {
                     self.game = Some(self.open_connection(peer));
                 }
                 ClientOutput::CloseWorld => self.world = None,
+                ClientOutput::AbandonWorld => self.abandon_world(),
                 ClientOutput::CloseGame => self.game = None,
                 ClientOutput::World(message) => self.send_world(client, &message),
                 ClientOutput::Game(message) => self.send_game(client, &message),
@@ -287,6 +288,13 @@ impl ClientIo {
             connection.close(LOST_CLOSE_CODE.into(), b"probes not answered");
         } else {
             let _ = connection.send_datagram(Bytes::new());
+        }
+    }
+
+    /// Closes the lobby's connection in such a way that the player may come back.
+    fn abandon_world(&mut self) {
+        if let Some(connection) = self.world.take().and_then(|open| open.connection) {
+            connection.close(LOST_CLOSE_CODE.into(), b"the server does not answer");
         }
     }
 

@@ -46,11 +46,8 @@ try {
   canvas.addEventListener("click", (event) => {
     const x = middle[0] + (event.clientX - canvas.width / 2) / SCALE;
     const y = middle[1] - (event.clientY - canvas.height / 2) / SCALE;
-    try {
-      game.send(walk.name, [x, y]);
-    } catch (error) {
-      console.warn(error.code, error.message); // Off the map, or no game just now.
-    }
+    // It fails off the map, or if there is no game just now.
+    game.send(walk.name, [x, y]).catch(({ code, message }) => console.warn(code, message));
   });
   requestAnimationFrame(function next(time) {
     middle = draw(game, time);

@@ -1,23 +1,20 @@
-//! A frame as plain arrays in the memory of the module, which JavaScript reads in place.
+//! A frame as plain arrays in the memory of the module, from where JavaScript copies them.
 //!
 //! A [`Frame`] goes in. [`FrameBuffers::layout`] says where the arrays are:
 //!
 //! | index | contents |
 //! | --- | --- |
 //! | 0 | number of objects |
-//! | 1 | number of the schema; 0 before the first one |
+//! | 1 | number of room-wide objects: they follow the others in all arrays |
 //! | 2 | index of the player's avatar, or `0xffff_ffff` |
-//! | 3 | generation: another one than before means that arrays have moved |
-//! | 4 | objects that there is room for |
-//! | 5 | values that there is room for |
-//! | 6 | address of the ids: one `u32` an object, ascending |
-//! | 7 | address of the kinds: one `u32` an object, the index in the schema |
-//! | 8 | address of the flags: one `u32` an object, [`FLAG_OWN`] and [`FLAG_MOVES`] |
-//! | 9 | address of the starts: one `u32` an object, the index of its first value |
-//! | 10 | address of the transforms: [`TRANSFORM_FLOATS`] `f32` an object |
-//! | 11 | address of the values: [`VALUE_FLOATS`] `f64` for each component of an object |
-//! | 12 | address of the ages: one `f32` an object, in milliseconds; NaN if unknown |
-//! | 13 | number of room-wide objects: they follow the others in all arrays |
+//! | 3 | number of values |
+//! | 4 | address of the values: [`VALUE_FLOATS`] `f64` for each component of an object |
+//! | 5 | address of the transforms: [`TRANSFORM_FLOATS`] `f32` an object |
+//! | 6 | address of the ages: one `f32` an object, in milliseconds; NaN if unknown |
+//! | 7 | address of the ids: one `u32` an object, ascending |
+//! | 8 | address of the kinds: one `u32` an object, the index in the schema |
+//! | 9 | address of the flags: one `u32` an object, [`FLAG_OWN`] and [`FLAG_MOVES`] |
+//! | 10 | address of the starts: one `u32` an object, the index of its first value |
 //!
 //! A transform is the position (x, y, z), the rotation (a unit quaternion x, y, z, w), the velocity
 //! and the angular velocity (x, y, z each). A value is that of a gauge (value, rate, max), 0 or 1
@@ -42,7 +39,7 @@ pub(crate) const FLAG_OWN: u32 = 1;
 pub(crate) const FLAG_MOVES: u32 = 2;
 
 /// Numbers of the layout.
-const LAYOUT_NUMBERS: usize = 14;
+const LAYOUT_NUMBERS: usize = 11;
 /// Stands for no object.
 const NONE: u32 = u32::MAX;
 
@@ -53,7 +50,6 @@ pub(crate) struct FrameBuffers {
     count: usize,
     room_wide: usize,
     values_used: usize,
-    generation: u32,
     avatar: u32,
     ids: Vec<u32>,
     kinds: Vec<u32>,
@@ -66,8 +62,8 @@ pub(crate) struct FrameBuffers {
 }
 
 impl FrameBuffers {
-    /// Copies `frame`; `schema` is the number of its schema.
-    pub(crate) fn fill(&mut self, frame: &Frame, schema: u32) {
+    /// Copies `frame`.
+    pub(crate) fn fill(&mut self, frame: &Frame) {
         self.texts.begin_frame();
         (self.count, self.values_used, self.avatar) = (0, 0, NONE);
         self.room_wide = frame.room_wide().len();
@@ -78,7 +74,7 @@ impl FrameBuffers {
         for (at, entry) in (self.count..).zip(frame.room_wide()) {
             self.push_entry(at, entry, false);
         }
-        self.write_layout(schema);
+        self.write_layout();
     }
 
     /// The table of the module's header. It never moves.
@@ -124,14 +120,13 @@ impl FrameBuffers {
         let to = from + VALUE_FLOATS;
         if self.values.len() < to {
             self.values.resize(2 * to.max(32), f64::NAN);
-            self.generation += 1;
         }
         self.values[from..to].copy_from_slice(&floats);
         self.values_used += 1;
     }
 
     fn reserve(&mut self, count: usize) {
-        if self.ids.len() >= count && self.generation > 0 {
+        if self.ids.len() >= count && !self.ids.is_empty() {
             return;
         }
         let room = count.next_power_of_two().max(64);
@@ -140,27 +135,23 @@ impl FrameBuffers {
         }
         self.transforms.resize(room * TRANSFORM_FLOATS, 0.0);
         self.ages.resize(room, f32::NAN);
-        self.generation += 1;
     }
 
-    fn write_layout(&mut self, schema: u32) {
+    fn write_layout(&mut self) {
         let numbers = [&self.ids, &self.kinds, &self.flags, &self.starts];
         let [ids, kinds, flags, starts] = numbers.map(|numbers| numbers.as_ptr().addr() as u32);
         *self.layout = [
             self.count as u32,
-            schema,
+            self.room_wide as u32,
             self.avatar,
-            self.generation,
-            self.ids.len() as u32,
-            (self.values.len() / VALUE_FLOATS) as u32,
+            self.values_used as u32,
+            self.values.as_ptr().addr() as u32,
+            self.transforms.as_ptr().addr() as u32,
+            self.ages.as_ptr().addr() as u32,
             ids,
             kinds,
             flags,
             starts,
-            self.transforms.as_ptr().addr() as u32,
-            self.values.as_ptr().addr() as u32,
-            self.ages.as_ptr().addr() as u32,
-            self.room_wide as u32,
         ];
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct TextTable {
     texts: BTreeMap<u32, Rc<str>>,
     last_number: u32,
     frame: u64,
+    /// How often old ones were dropped.
+    dropped: u32,
 }
 
 #[derive(Debug)]
@@ -37,6 +39,7 @@ impl TextTable {
             self.numbers.retain(|_, used| used.frame == newest);
             let numbers = &self.numbers;
             self.texts.retain(|_, text| numbers.contains_key(text));
+            self.dropped += 1;
         }
         self.frame += 1;
     }
@@ -55,9 +58,14 @@ impl TextTable {
         number
     }
 
-    /// The text with this number.
-    pub(crate) fn text(&self, number: u32) -> Option<&str> {
-        self.texts.get(&number).map(|text| &**text)
+    /// The texts with higher numbers, ascending.
+    pub(crate) fn after(&self, number: u32) -> impl Iterator<Item = (u32, &str)> {
+        self.texts.range(number.saturating_add(1)..).map(|(number, text)| (*number, &**text))
+    }
+
+    /// How often old texts were dropped.
+    pub(crate) fn dropped(&self) -> u32 {
+        self.dropped
     }
 }
 
@@ -71,7 +79,9 @@ mod tests {
         table.begin_frame();
         let (ann, bob) = (table.number("ann"), table.number("bob"));
         assert_eq!((ann, bob, table.number("ann")), (1, 2, 1));
-        assert_eq!((table.text(ann), table.text(7)), (Some("ann"), None));
+        assert_eq!(table.after(0).collect::<Vec<_>>(), [(ann, "ann"), (bob, "bob")]);
+        assert_eq!(table.after(ann).collect::<Vec<_>>(), [(bob, "bob")]);
+        assert_eq!(table.after(bob).count() as u32 + table.dropped(), 0);
         for number in 0..10_000 {
             table.begin_frame();
             assert_eq!(table.number("ann"), ann);
@@ -79,8 +89,8 @@ mod tests {
         }
         assert!(table.numbers.len() <= MAX_OLD_TEXTS + 2);
         assert_eq!(table.numbers.len(), table.texts.len());
-        // It was dropped, and so is another one now.
-        assert_eq!(table.text(bob), None);
+        // It was dropped, and has another number now.
+        assert!(table.dropped() > 0 && table.after(ann).all(|(_, text)| text != "bob"));
         assert!(table.number("bob") > 10_000);
     }
 }

@@ -13,7 +13,6 @@ mod physics;
 mod reads;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::lobby::{CloseReason, RequestError};
@@ -30,7 +29,6 @@ use ambit_proto::frame::{
 };
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::schema::Schema;
 use ambit_proto::time::LocalTime;
 use prost::Message;
 use serde_json::{Value as Json, json};
@@ -55,8 +53,6 @@ pub struct WebClient {
     game: Option<FrameDecoder>,
     frame: Frame,
     buffers: FrameBuffers,
-    schema: Option<Arc<Schema>>,
-    schema_number: u32,
     /// Events about confirmed commands. The page takes them after each call; a call adds at most
     /// 256.
     confirmed: VecDeque<Json>,
@@ -99,8 +95,6 @@ impl WebClient {
             game: None,
             frame: Frame::default(),
             buffers: FrameBuffers::default(),
-            schema: None,
-            schema_number: 0,
             confirmed: VecDeque::new(),
         })
     }
@@ -346,8 +340,7 @@ impl WebClient {
     pub fn draw(&mut self, now: f64, at: f64) -> f64 {
         self.frame.update(&mut self.client, time(now), time(at));
         self.collect(time(now));
-        self.note_schema();
-        self.buffers.fill(&self.frame, self.schema_number);
+        self.buffers.fill(&self.frame);
         let time = self.frame.time();
         time.map_or(f64::NAN, |time| time.micros() as f64 / 1_000.0)
     }
@@ -390,6 +383,10 @@ impl WebClient {
                 ClientOutput::CloseWorld => {
                     self.world = None;
                     WebOutput::CloseWorld
+                }
+                ClientOutput::AbandonWorld => {
+                    self.world = None;
+                    WebOutput::AbandonWorld
                 }
                 ClientOutput::ConnectGame {
                     address,

@@ -20,6 +20,8 @@ pub(crate) enum WebOutput {
     World(Bytes),
     /// Close the lobby's connection.
     CloseWorld,
+    /// Close it in such a way that the player may come back.
+    AbandonWorld,
     /// Dial the host; close the game's connection before, if there is one.
     ConnectGame { address: String, certificates: Vec<[u8; 32]> },
     /// Send these bytes on the game's stream.
@@ -41,6 +43,7 @@ impl WebOutput {
             WebOutput::Game(_) => 5,
             WebOutput::Datagram(_) => 6,
             WebOutput::CloseGame => 7,
+            WebOutput::AbandonWorld => 8,
         }
     }
 

@@ -1,6 +1,7 @@
 /** A player in the lobby. */
 
-import type { Driver } from "./driver.js";
+import type { LineConditions } from "./bad_line.js";
+import type { CorePort } from "./core_port.js";
 import type {
   GameDescription,
   GameListing,
@@ -52,6 +53,15 @@ export interface Stats {
   /** The objects that are simulated here. */
   simulated: number;
   simulation: SimulationStats;
+  worker: WorkerStats;
+}
+
+/** The time that the client's worker has taken for this client so far, in milliseconds. */
+export interface WorkerStats {
+  /** Datagrams of the host. */
+  decoding_ms: number;
+  /** Pictures for the page, simulation included. */
+  drawing_ms: number;
 }
 
 /** The client's own physics, and the host's corrections. */
@@ -79,78 +89,78 @@ export interface Lengths {
 
 /** A player in the lobby: rooms, chat, and the way into games. */
 export class Client {
-  readonly #driver: Driver;
+  readonly #port: CorePort;
   #watchesRooms = false;
-  /** As they were read last, for the time after a failure. */
-  #player = 0;
-  #name = "";
-  #stats: string;
   #room: Room | undefined;
 
   /** @internal */
-  constructor(driver: Driver) {
-    this.#driver = driver;
-    this.#stats = driver.core.stats(performance.now());
+  constructor(port: CorePort) {
+    this.#port = port;
   }
 
   /** The player's number in the lobby. */
   get player(): number {
-    return (this.#player = this.#driver.read((core) => core.player() ?? 0, this.#player));
+    return this.#port.state.player;
   }
 
   /** The player's name. */
   get name(): string {
-    return (this.#name = this.#driver.read((core) => core.name(), this.#name));
+    return this.#port.state.name;
   }
 
   /** The games that the server offers. */
   get games(): readonly GameListing[] {
-    return this.#driver.inbox.welcome?.games ?? [];
+    return this.#port.inbox.welcome?.games ?? [];
   }
 
   /** The room that the player is in: of a resumed session perhaps from the start. */
   get room(): Room | undefined {
-    const id = this.#driver.room;
+    const id = this.#port.state.room;
     return id === undefined ? undefined : this.#roomOf(id);
   }
 
   /** Whether the lobby answers now: false while a broken connection is restored. */
   get isConnected(): boolean {
-    return this.#driver.read((core) => core.is_connected(), false);
+    return this.#port.state.isConnected;
   }
 
   /** Whether the connection is closed for good. */
   get isClosed(): boolean {
-    return this.#driver.inbox.closed !== undefined;
+    return this.#port.inbox.closed !== undefined;
   }
 
   /** Secret: it resumes this session, or takes it over. */
   get resumeToken(): Uint8Array {
-    return this.#driver.read((core) => core.resume_token(), new Uint8Array(0));
+    return this.#port.state.token;
   }
 
-  get stats(): Stats {
-    this.#stats = this.#driver.read((core) => core.stats(performance.now()), this.#stats);
-    return JSON.parse(this.#stats) as Stats;
+  /** Counters and measurements as they are now. */
+  stats(): Promise<Stats> {
+    return this.#port.stats();
+  }
+
+  /** Makes the line bad in both directions from now on, for trying things out. */
+  setLine(conditions: LineConditions): void {
+    this.#port.setLine(conditions);
   }
 
   /** Creates a room for a game, with the player as its host. */
   async createRoom(name: string, game: string, settings: NewRoom = {}): Promise<Room> {
     const room = JSON.stringify({ ...settings, name, game });
     const key = crypto.getRandomValues(new Uint8Array(16));
-    const created = await this.#driver.ask((core, now) => core.create_room(now, room, key));
+    const created = await this.#port.ask("create_room", room, key);
     return this.#roomOf(created.id as number);
   }
 
   /** Takes a seat in a room. */
   async joinRoom(room: number, { password = "" }: { password?: string } = {}): Promise<Room> {
-    const joined = await this.#driver.ask((core, now) => core.join_room(now, room, password));
+    const joined = await this.#port.ask("join_room", room, password);
     return this.#roomOf(joined.id as number);
   }
 
   /** With what a room of a game can be created: parameters with their defaults, and seats. */
   async describeGame(name: string): Promise<GameDescription> {
-    const answer = await this.#driver.ask((core, now) => core.describe_game(now, name));
+    const answer = await this.#port.ask("describe_game", name);
     return answer as unknown as GameDescription;
   }
 
@@ -158,7 +168,7 @@ export class Client {
   async rooms(): Promise<RoomListing[]> {
     // A request for the list also says whether changes are reported.
     const subscribe = this.#watchesRooms;
-    const answer = await this.#driver.ask((core, now) => core.list_rooms(now, subscribe));
+    const answer = await this.#port.ask("list_rooms", subscribe);
     return answer.rooms as RoomListing[];
   }
 
@@ -170,43 +180,43 @@ export class Client {
 
   /** Everybody in the lobby. */
   async players(): Promise<PlayerListing[]> {
-    const answer = await this.#driver.ask((core, now) => core.list_players(now, true));
+    const answer = await this.#port.ask("list_players", true);
     return answer.players as PlayerListing[];
   }
 
   /** Says something to everybody in the lobby. */
   async say(text: string): Promise<void> {
-    await this.#driver.ask((core, now) => core.say(now, false, text));
+    await this.#port.ask("say", false, text);
   }
 
   /** Says something to one player, by name. */
   async whisper(to: string, text: string): Promise<void> {
-    await this.#driver.ask((core, now) => core.whisper(now, to, text));
+    await this.#port.ask("whisper", to, text);
   }
 
   /** Takes another name; returns the name in use. */
   async rename(name: string): Promise<string> {
-    await this.#driver.ask((core, now) => core.set_name(now, name));
+    await this.#port.ask("set_name", name);
     return this.name;
   }
 
   /** The events of the lobby that have come so far. At most 1,024 wait; see the event `missed`. */
   events(): LobbyEvent[] {
-    return this.#driver.inbox.lobby.take();
+    return this.#port.inbox.lobby.take();
   }
 
   /** The next event of the lobby, as soon as there is one; undefined after `closed`. */
   nextEvent(): Promise<LobbyEvent | undefined> {
-    return this.#driver.inbox.lobby.next();
+    return this.#port.inbox.lobby.next();
   }
 
   /** Leaves game, room and lobby. */
   quit(): Promise<void> {
-    return this.#driver.quit();
+    return this.#port.quit();
   }
 
   #roomOf(id: number): Room {
-    if (this.#room?.id !== id) this.#room = new Room(this.#driver, id);
+    if (this.#room?.id !== id) this.#room = new Room(this.#port, id);
     return this.#room;
   }
 }

@@ -1,14 +1,19 @@
 /** Connecting to a server. */
 
-import init, { type InitOutput, WebClient } from "../pkg/ambit_client_web.js";
+import { GOOD_LINE, type LineConditions } from "./bad_line.js";
 import { Client } from "./client.js";
-import type { LineShaper, ServerAddress } from "./connection.js";
-import { Directory } from "./directory.js";
-import { Driver } from "./driver.js";
-import { AmbitError, coreError } from "./errors.js";
-import { type PhysicsSource, useClientMemory } from "./physics.js";
+import { bytesOfHex, type ServerAddress } from "./connection.js";
+import { CorePort } from "./core_port.js";
+import { AmbitError } from "./errors.js";
+import type { ModuleSource } from "./messages.js";
 
 export type { ServerAddress } from "./connection.js";
+
+/** A WebAssembly module, or where it is. */
+export type WasmSource = string | URL | Response | WebAssembly.Module;
+
+/** Where the physics of a game are; true for `ambit-GAME-physics.wasm` beside the worker. */
+export type PhysicsSource = true | WasmSource;
 
 export interface ConnectOptions {
   /**
@@ -40,13 +45,13 @@ export interface ConnectOptions {
   coding?: string;
   /** How often held controls are sent, a second: 20 (default) or 60. */
   inputHz?: 20 | 60;
-  /** Makes each connection bad: for trying things out. */
-  shapeLine?: () => LineShaper;
-  /** Where the WebAssembly module is, if it is not beside this script. */
-  wasm?: string | URL | Response | WebAssembly.Module;
+  /** Makes the line bad, for trying things out; {@link Client.setLine} changes it. */
+  line?: LineConditions;
+  /** Where the WebAssembly module is, if it is not beside the worker's script. */
+  wasm?: WasmSource;
+  /** Where the worker's script is, if it is not beside this one: `ambit-worker.js`. */
+  worker?: string | URL;
 }
-
-let loading: Promise<InitOutput> | undefined;
 
 /**
  * Connects to a server. A server that was never reached is not dialled again: the error says why.
@@ -54,40 +59,98 @@ let loading: Promise<InitOutput> | undefined;
  */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   checkBrowser();
-  const module = await load(options.wasm);
-  const { server = "/connect.json" } = options;
-  const directory = new Directory(Array.isArray(server) ? server : [server]);
-  const addresses = await directory.read();
   const storage = new TokenStorage(options.keepSession);
   const token = options.resumeToken ?? storage.read();
-  const store = (newest: Uint8Array | undefined) => storage.write(newest);
-  const { shapeLine, physics } = options;
-  const driver = new Driver(core(options, token), module, directory, store, shapeLine, physics);
+  const port = openPort(workerOf(options.worker), (newest) => storage.write(newest));
   // A browser ends the sessions of a page that is left as if the player had quit.
-  if (options.keepSession) globalThis.addEventListener?.("pagehide", () => driver.suspend());
-  driver.run((core, now) => {
-    core.set_servers(addresses);
-    core.connect(now);
+  if (options.keepSession) globalThis.addEventListener?.("pagehide", () => port.suspend());
+  const { server = "/connect.json", physics = {}, line = GOOD_LINE, wasm = true } = options;
+  const servers = Array.isArray(server) ? server : [server];
+  const modules = Object.entries(physics).map(
+    async ([game, source]) => [game, await moduleSource(source)] as const,
+  );
+  await port.connect({
+    settings: settings(options),
+    token,
+    servers: servers.map(serverOf),
+    physics: Object.fromEntries(await Promise.all(modules)),
+    line,
+    wasm: await moduleSource(wasm),
   });
-  await driver.inbox.waitForWelcome();
-  return new Client(driver);
+  await port.inbox.waitForWelcome();
+  return new Client(port);
 }
 
-function core(options: ConnectOptions, token: Uint8Array): WebClient {
-  const settings = {
+function settings(options: ConnectOptions): string {
+  return JSON.stringify({
     name: options.name,
     reconnect_for_ms: options.reconnectForMs,
     render: options.render,
     predict: options.predict,
     coding: options.coding,
     input_hz: options.inputHz,
-  };
-  const [seed = 0n] = crypto.getRandomValues(new BigUint64Array(1));
-  try {
-    return new WebClient(JSON.stringify(settings), token, seed);
-  } catch (thrown) {
-    throw coreError(thrown);
+  });
+}
+
+/** URLs are seen from the page, and not from the worker. */
+function serverOf(server: string | URL | ServerAddress): string | ServerAddress {
+  if (typeof server === "string" || server instanceof URL) return absolute(server);
+  server.certificates_sha256.forEach(bytesOfHex);
+  return server;
+}
+
+async function moduleSource(source: true | WasmSource): Promise<ModuleSource> {
+  if (source === true || source instanceof WebAssembly.Module) return source;
+  if (source instanceof Response) return WebAssembly.compile(await source.arrayBuffer());
+  return absolute(source);
+}
+
+function absolute(url: string | URL): string {
+  return new URL(url, globalThis.location?.href).href;
+}
+
+/** The workers by their scripts: one is enough for all clients of a page. */
+const workers = new Map<string, Worker>();
+/** Those of each worker. */
+const ports = new WeakMap<Worker, Set<CorePort>>();
+
+function workerOf(script: string | URL | undefined): Worker {
+  const key = script === undefined ? "" : absolute(script);
+  const known = workers.get(key);
+  if (known) return known;
+  const worker = startWorker(script);
+  workers.set(key, worker);
+  ports.set(worker, new Set());
+  worker.addEventListener("error", (event) => {
+    // The next client tries again.
+    workers.delete(key);
+    const where = script === undefined ? "ambit-worker.js beside ambit.js" : key;
+    const why = event.message || "its script could not be loaded";
+    for (const port of ports.get(worker) ?? []) {
+      port.fail(`the client's worker failed: ${why}. It is expected at ${where}; see the option worker`);
+    }
+  });
+  return worker;
+}
+
+function startWorker(script: string | URL | undefined): Worker {
+  const url = new URL(script ?? "./ambit-worker.js", script ? location.href : import.meta.url);
+  if (url.origin !== location.origin) {
+    // A browser starts no worker from another origin, but imports from there.
+    const source = new Blob([`import ${JSON.stringify(url.href)};`], { type: "text/javascript" });
+    return new Worker(URL.createObjectURL(source), { type: "module" });
   }
+  if (script !== undefined) return new Worker(url, { type: "module" });
+  // In this form bundlers find it.
+  return new Worker(new URL("./ambit-worker.js", import.meta.url), { type: "module" });
+}
+
+function openPort(worker: Worker, storeToken: (token: Uint8Array | undefined) => void): CorePort {
+  const { port1, port2 } = new MessageChannel();
+  worker.postMessage(undefined, [port2]);
+  const port = new CorePort(port1, storeToken);
+  ports.get(worker)?.add(port);
+  return port;
 }
 
 function checkBrowser(): void {
@@ -98,21 +161,6 @@ function checkBrowser(): void {
   }
   const why = "this browser has no WebTransport: use a current Chromium, Chrome, Edge or Firefox";
   throw new AmbitError("no_web_transport", why);
-}
-
-function load(wasm: ConnectOptions["wasm"]): Promise<InitOutput> {
-  // One module is enough for all clients of a page.
-  loading ??= init({ module_or_path: wasm ?? new URL("./ambit.wasm", import.meta.url) }).then(
-    (module) => {
-      useClientMemory(module.memory);
-      return module;
-    },
-    (thrown) => {
-      loading = undefined;
-      throw thrown;
-    },
-  );
-  return loading;
 }
 
 /** The session's token in the tab's storage. A page without storage goes on without it. */

@@ -7,6 +7,7 @@
  */
 
 import { AmbitError, messageOf } from "./errors.js";
+import type { LineShaper } from "./line_shaper.js";
 
 /** Enough for a handshake through 20 % loss both ways on a busy machine. */
 const DIAL_TIMEOUT_MS = 10_000;
@@ -36,18 +37,6 @@ export interface ConnectionHandler {
   closed(code: number | undefined, reason: string): void;
 }
 
-/** Passes bytes on later, or never (datagrams): a bad network, for trying things out. */
-export interface LineShaper {
-  send(
-    direction: "up" | "down",
-    lane: "stream" | "datagram",
-    bytes: Uint8Array,
-    deliver: (bytes: Uint8Array) => void,
-  ): void;
-}
-
-const PASS_ON: LineShaper = { send: (_direction, _lane, bytes, deliver) => deliver(bytes) };
-
 export class Connection {
   /** The server's address. */
   readonly address: string;
@@ -65,7 +54,7 @@ export class Connection {
   static async dial(
     server: ServerAddress,
     path: string,
-    shaper: LineShaper = PASS_ON,
+    shaper: LineShaper,
   ): Promise<Connection> {
     const { address } = server;
     const hashes = server.certificates_sha256.map((text) => ({

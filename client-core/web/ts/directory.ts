@@ -5,7 +5,7 @@
  * anew before each dial. If that fails, the last known one counts.
  */
 
-import { bytesOfHex, type ServerAddress } from "./connection.js";
+import type { ServerAddress } from "./connection.js";
 import { AmbitError, messageOf } from "./errors.js";
 
 /** How long a server may take to describe itself. */
@@ -24,14 +24,12 @@ export class Directory {
   #readAt = -Infinity;
 
   /** `servers`: URLs of `connect.json`, or descriptions. */
-  constructor(servers: readonly (string | URL | ServerAddress)[]) {
-    this.#sources = servers.map((server) => {
-      if (typeof server === "string" || server instanceof URL) {
-        return { url: new URL(server, globalThis.location?.href), known: undefined };
-      }
-      server.certificates_sha256.forEach(bytesOfHex);
-      return { url: undefined, known: server };
-    });
+  constructor(servers: readonly (string | ServerAddress)[]) {
+    this.#sources = servers.map((server) =>
+      typeof server === "string"
+        ? { url: new URL(server), known: undefined }
+        : { url: undefined, known: server },
+    );
   }
 
   /** Reads all descriptions; returns the addresses. Fails if no server is known. */

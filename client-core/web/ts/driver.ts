@@ -6,18 +6,15 @@
  * the core has given up reaches it.
  */
 
-import type { InitOutput, WebClient } from "../pkg/ambit_client_web.js";
-import {
-  Connection,
-  type ConnectionHandler,
-  type LineShaper,
-  type ServerAddress,
-} from "./connection.js";
+import type { WebClient } from "../pkg/ambit_client_web.js";
+import type { LineConditions } from "./bad_line.js";
+import type { Stats, WorkerStats } from "./client.js";
+import { Connection, type ConnectionHandler, type ServerAddress } from "./connection.js";
 import { dialled, type Directory, hostOf } from "./directory.js";
 import { AmbitError, coreError, messageOf } from "./errors.js";
-import { type CoreEvent, type Envelope, Inbox } from "./inbox.js";
-import { PhysicsLoader, type PhysicsSource } from "./physics.js";
-import type { Schema } from "./schema.js";
+import { LineShaper } from "./line_shaper.js";
+import type { Envelope, ModuleSource } from "./messages.js";
+import { PhysicsLoader } from "./physics.js";
 
 /** A browser sends no packets on its own; a server ends a session after 10 s of silence. */
 const KEEP_ALIVE_MS = 2_500;
@@ -36,6 +33,7 @@ const CONNECT_GAME = 4;
 const GAME = 5;
 const DATAGRAM = 6;
 const CLOSE_GAME = 7;
+const ABANDON_WORLD = 8;
 
 interface Target {
   servers: ServerAddress[];
@@ -51,16 +49,20 @@ class Line {
     this.isOpen = false;
     await this.connection?.close();
   }
+
+  /** Ends it in such a way that the player may come back. */
+  suspend(): void {
+    this.isOpen = false;
+    this.connection?.suspend();
+  }
 }
 
 export class Driver {
-  readonly core: WebClient;
-  readonly module: InitOutput;
-  readonly inbox = new Inbox();
+  readonly #core: WebClient;
   readonly #directory: Directory;
-  /** Called when the session has another token, and with undefined when it is over. */
-  readonly #storeToken: (token: Uint8Array | undefined) => void;
-  readonly #shape: (() => LineShaper) | undefined;
+  readonly #report: (events: Envelope[]) => void;
+  /** How bad the line is: shared with all shapers. */
+  readonly #conditions: LineConditions;
   readonly #physics: PhysicsLoader;
   #world: Line | undefined;
   #game: Line | undefined;
@@ -71,44 +73,44 @@ export class Driver {
   #failed = false;
   /** Until the last session with a lobby is closed. */
   #closing: Promise<void> = Promise.resolve();
-  #schema: Schema | undefined;
-  #schemaNumber = 0;
+  #seed = 1;
+  #counted = "{}";
+  readonly #took: WorkerStats = { decoding_ms: 0, drawing_ms: 0 };
 
+  /** `report` gets the events of the core, in order. */
   constructor(
     core: WebClient,
-    module: InitOutput,
     directory: Directory,
-    storeToken: (token: Uint8Array | undefined) => void,
-    shape: (() => LineShaper) | undefined,
-    physics: Readonly<Record<string, PhysicsSource>> = {},
+    report: (events: Envelope[]) => void,
+    conditions: LineConditions,
+    physics: Readonly<Record<string, ModuleSource>>,
   ) {
-    this.#shape = shape;
+    this.#conditions = { ...conditions };
     this.#physics = new PhysicsLoader(physics, {
       add: (game, description) =>
         this.run((core, now) => core.add_physics(now, game, description)),
       remove: (game) => this.run((core, now) => core.remove_physics(now, game)),
     });
-    this.core = core;
-    this.module = module;
+    this.#core = core;
     this.#directory = directory;
-    this.#storeToken = storeToken;
+    this.#report = report;
   }
 
-  /** The room that the player is in. */
-  get room(): number | undefined {
-    return this.read((core) => core.room(), undefined);
+  /** The line is as bad as this from now on. */
+  setLine(conditions: LineConditions): void {
+    Object.assign(this.#conditions, conditions);
   }
 
   /** Reads from the core. One that has panicked cannot be read: then `instead` counts. */
   read<R>(get: (core: WebClient) => R, instead: R): R {
-    return this.#failed ? instead : get(this.core);
+    return this.#failed ? instead : get(this.#core);
   }
 
   /** Calls the core, and does what it asks for. */
   run<R>(call: (core: WebClient, now: number) => R): R {
     if (this.#failed) throw new AmbitError("client_failed", "the client has failed");
     try {
-      return call(this.core, performance.now());
+      return call(this.#core, performance.now());
     } catch (thrown) {
       if (thrown instanceof WebAssembly.RuntimeError) this.#fail(thrown);
       throw coreError(thrown);
@@ -117,22 +119,9 @@ export class Driver {
     }
   }
 
-  /** Sends a request, and waits for its answer. */
-  async ask(request: (core: WebClient, now: number) => number): Promise<CoreEvent> {
-    const { closed } = this.inbox;
-    if (closed) throw new AmbitError("closed", `the connection is closed: ${closed.message}`);
-    let answer: Promise<CoreEvent> | undefined;
-    // Before the core's events are read.
-    this.run((core, now) => {
-      answer = this.inbox.answer(request(core, now));
-    });
-    return answer as Promise<CoreEvent>;
-  }
-
   /** Ends the session, and waits until the browser has told the server. */
   async quit(): Promise<void> {
     this.run((core, now) => core.quit(now));
-    await this.inbox.waitForEnd();
     await this.#closing;
   }
 
@@ -142,27 +131,27 @@ export class Driver {
     this.#game?.connection?.suspend();
   }
 
-  /** Fills the buffers of the frame; returns its room time. Makes no objects. */
+  stats(): Stats {
+    const core = this.#core;
+    // What a core that has panicked has counted is lost.
+    const counted = this.read(() => core.stats(performance.now()), this.#counted);
+    this.#counted = counted;
+    return { ...(JSON.parse(counted) as Stats), worker: { ...this.#took } };
+  }
+
+  /** Fills the core's buffers with what is in sight; returns the room time. */
   draw(time: number): number {
     let shown = NaN;
     if (this.#failed) return shown;
+    const begin = performance.now();
     try {
-      shown = this.core.draw(performance.now(), time);
+      shown = this.#core.draw(begin, time);
+      this.#took.drawing_ms += performance.now() - begin;
     } catch (thrown) {
       this.#fail(thrown);
     }
     this.settle();
     return shown;
-  }
-
-  /** The schema of the game that the core knows. */
-  schema(): Schema | undefined {
-    const number = this.core.schema_number();
-    if (number !== this.#schemaNumber) {
-      this.#schemaNumber = number;
-      this.#schema = JSON.parse(this.core.schema() ?? "null") as Schema;
-    }
-    return this.#schema;
   }
 
   /** Does what the core asks for. Makes no objects if that is nothing. */
@@ -176,19 +165,20 @@ export class Driver {
   }
 
   #settle(now: number): void {
-    const { core } = this;
+    const core = this.#core;
     // Timers of pages in the background are late, and packets are not.
     if (core.next_deadline() <= now) core.handle_timeout(now);
     for (let number = core.poll_output(); number !== 0; number = core.poll_output()) {
       this.#execute(number);
     }
+    const events: Envelope[] = [];
     while (core.has_events()) {
       const envelope = JSON.parse(core.poll_event() ?? "null") as Envelope;
-      if (envelope.event.ev === "welcome") this.#storeToken(core.resume_token());
-      if (envelope.event.ev === "closed") this.#end(envelope.event.code);
+      if (envelope.event.ev === "closed") this.#end();
       if (envelope.event.code === "physics_missing") this.#loadPhysics(envelope);
-      else this.inbox.handle(envelope);
+      else events.push(envelope);
     }
+    if (events.length > 0) this.#report(events);
     if (now >= this.#probeAt) {
       this.#probeAt = now + KEEP_ALIVE_MS;
       this.#world?.connection?.sendDatagram(PROBE);
@@ -201,7 +191,7 @@ export class Driver {
     const { event } = envelope;
     void this.#physics.handleMissing(event.game as string, (why) => {
       if (why !== undefined) event.message = `${event.message as string} (${why})`;
-      this.inbox.handle(envelope);
+      this.#report([envelope]);
     });
   }
 
@@ -218,7 +208,7 @@ export class Driver {
   }
 
   #execute(number: number): void {
-    const { core } = this;
+    const core = this.#core;
     switch (number) {
       case CONNECT_WORLD:
         this.#closeWorld();
@@ -233,6 +223,11 @@ export class Driver {
         break;
       case CLOSE_WORLD:
         this.#closeWorld();
+        break;
+      case ABANDON_WORLD:
+        this.#world?.suspend();
+        this.#world = undefined;
+        this.#probeAt = Infinity;
         break;
       case CONNECT_GAME:
         this.#closeGame();
@@ -292,7 +287,11 @@ export class Driver {
   async #dialGame(line: Line, target: Target): Promise<void> {
     const handler: ConnectionHandler = {
       bytes: (bytes) => this.run((core, now) => core.handle_game_bytes(now, bytes)),
-      datagram: (bytes) => this.run((core, now) => core.handle_datagram(now, bytes)),
+      datagram: (bytes) =>
+        this.run((core, now) => {
+          core.handle_datagram(now, bytes);
+          this.#took.decoding_ms += performance.now() - now;
+        }),
       closed: (code, reason) => {
         this.#game = undefined;
         this.run((core, now) => core.handle_game_closed(now, code, reason));
@@ -321,17 +320,21 @@ export class Driver {
     return present.length === before.length ? present : this.#directory.find(addresses);
   }
 
+  /** A shaper for one connection; each takes two seeds, one for each direction. */
+  readonly #shape = (): LineShaper => {
+    this.#seed += 2;
+    return new LineShaper(this.#seed, this.#conditions);
+  };
+
   #reachable(servers: ServerAddress[]): ServerAddress[] {
     return servers.map((server) => dialled(server, this.#lobbyHost));
   }
 
-  #end(code: unknown): void {
+  #end(): void {
     clearTimeout(this.#timer);
     this.#timerAt = Infinity;
     this.#closeWorld();
     this.#closeGame();
-    // Otherwise the session may still be there when the page is loaded anew.
-    if (code === "quit" || code === "taken_over") this.#storeToken(undefined);
   }
 
   /** The core has panicked: its state is of no use any more. */
@@ -342,7 +345,8 @@ export class Driver {
     this.#closeWorld();
     this.#closeGame();
     const message = `the client failed: ${messageOf(thrown)}`;
-    this.inbox.finish({ code: "client_failed", message });
+    const event = { ev: "closed", code: "client_failed", message };
+    this.#report([{ of: "lobby", request: 0, event }]);
   }
 }
 
@@ -366,7 +370,7 @@ function guard(line: Line, handler: ConnectionHandler): ConnectionHandler {
 function dialFirst(
   servers: ServerAddress[],
   path: string,
-  shape: (() => LineShaper) | undefined,
+  shape: () => LineShaper,
 ): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const failures: string[] = [];
@@ -379,7 +383,7 @@ function dialFirst(
       if (isDone || !server) return;
       started += 1;
       timer = setTimeout(startNext, NEXT_SERVER_AFTER_MS);
-      Connection.dial(server, path, shape?.()).then(
+      Connection.dial(server, path, shape()).then(
         (connection) => {
           if (isDone) return void connection.close();
           isDone = true;

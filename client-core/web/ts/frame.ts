@@ -1,38 +1,28 @@
 /**
  * Everything in sight at one time, for drawing.
  *
- * The data is in the memory of the WebAssembly module, in arrays with one item (or a fixed number
- * of items) for each object. `client-core/web/src/frame_buffers.rs` describes them.
- *
- * Invariant: a frame makes no objects. The arrays are made anew only when the memory has grown or
- * the buffers have moved; texts are decoded when they are asked for, once.
+ * The worker draws pictures; the page asks for the next one while it shows this one. What is between
+ * the time of a picture and that of a frame (milliseconds, unless the page is very slow) is moved on
+ * with the velocities.
  */
 
-import type { Driver } from "./driver.js";
+import type { CorePort } from "./core_port.js";
+import { Arrays, type Picture, TRANSFORM_FLOATS, VALUE_FLOATS } from "./picture.js";
 import type { Kind, Schema } from "./schema.js";
 
-/** Floats of an object's transform: position 3, rotation 4, velocity 3, angular velocity 3. */
-export const TRANSFORM_FLOATS = 13;
-/** Floats of a component's value: the value; of a gauge also its rate and its maximum. */
-export const VALUE_FLOATS = 3;
+export { TRANSFORM_FLOATS, VALUE_FLOATS } from "./picture.js";
+
 /** A flag: the object is the player's avatar or, if it is room-wide, the player's own. */
 export const FLAG_OWN = 1;
 /** A flag: the object moves. */
 export const FLAG_MOVES = 2;
 
-/** The table at the beginning: see `frame_buffers.rs`. */
-const LAYOUT_NUMBERS = 14;
-const COUNT = 0;
-const SCHEMA = 1;
-const AVATAR = 2;
-const GENERATION = 3;
-const OBJECT_ROOM = 4;
-const VALUE_ROOM = 5;
-const FIRST_ADDRESS = 6;
-const ROOM_WIDE = 13;
-
-/** So many decoded texts are kept; then all are forgotten. */
-const MAX_TEXTS = 8_192;
+/** Frames that are nearer to each other show the same picture. */
+const MIN_INTERVAL_MS = 3;
+/** The next frame of a page is expected within this. */
+const MAX_INTERVAL_MS = 250;
+/** Further than this, nothing is moved on from a picture. */
+const MAX_MOVED_MS = 250;
 
 /** A value with a rate of change. */
 export interface Gauge {
@@ -40,34 +30,6 @@ export interface Gauge {
   /** A second. */
   rate: number;
   max: number;
-}
-
-/** The arrays of a frame. They are longer than the number of objects. */
-class Arrays {
-  readonly ids: Uint32Array;
-  readonly kinds: Uint32Array;
-  readonly flags: Uint32Array;
-  readonly starts: Uint32Array;
-  readonly transforms: Float32Array;
-  readonly values: Float64Array;
-  readonly ages: Float32Array;
-  readonly buffer: ArrayBufferLike;
-  readonly generation: number;
-
-  constructor(layout: Uint32Array) {
-    const { buffer } = layout;
-    this.buffer = buffer;
-    const [objects = 0, values = 0] = layout.subarray(OBJECT_ROOM, VALUE_ROOM + 1);
-    const [ids, kinds, flags, starts, transforms, stored, ages] = layout.subarray(FIRST_ADDRESS);
-    this.ids = new Uint32Array(buffer, ids, objects);
-    this.kinds = new Uint32Array(buffer, kinds, objects);
-    this.flags = new Uint32Array(buffer, flags, objects);
-    this.starts = new Uint32Array(buffer, starts, objects);
-    this.transforms = new Float32Array(buffer, transforms, objects * TRANSFORM_FLOATS);
-    this.values = new Float64Array(buffer, stored, values * VALUE_FLOATS);
-    this.ages = new Float32Array(buffer, ages, objects);
-    this.generation = layout[GENERATION] ?? 0;
-  }
 }
 
 /**
@@ -85,29 +47,34 @@ export class Frame {
   avatar = -1;
   /** The room time that it shows, in milliseconds; NaN without a game. */
   time = NaN;
-  readonly #driver: Driver;
-  #layout: Uint32Array | undefined;
-  #arrays: Arrays | undefined;
+  readonly #port: CorePort;
+  #picture: Picture | undefined;
+  #arrays = NOTHING;
   #schema: Schema | undefined;
-  #schemaNumber = 0;
+  /** So far the positions are moved on from those of the picture, in milliseconds. */
+  #movedMs = 0;
+  #shownAt = -Infinity;
+  #intervalMs = 16;
   /** For each kind: the index of a component, by its name. */
   #components: Map<string, number>[] = [];
-  #texts = new Map<number, string>();
 
   /** @internal */
-  constructor(driver: Driver) {
-    this.#driver = driver;
+  constructor(port: CorePort) {
+    this.#port = port;
   }
 
-  /** @internal Shows what is in sight at `time`. */
+  /** @internal Shows what is in sight at `time`, and asks for what will be when it is called next. */
   update(time: number): void {
-    this.time = this.#driver.draw(time);
-    const layout = this.#current();
-    this.count = layout[COUNT] as number;
-    this.roomWide = layout[ROOM_WIDE] as number;
-    const avatar = layout[AVATAR] as number;
-    this.avatar = avatar < this.count ? avatar : -1;
-    if (layout[SCHEMA] !== this.#schemaNumber) this.#readSchema(layout[SCHEMA] as number);
+    const picture = this.#port.takePicture();
+    if (picture) this.#show(picture);
+    this.#moveOn(time);
+    const interval = time - this.#shownAt;
+    if (interval < MIN_INTERVAL_MS) return;
+    this.#shownAt = time;
+    // One late frame says little about the next one.
+    const bounded = Math.min(interval, MAX_INTERVAL_MS, 2 * this.#intervalMs);
+    this.#intervalMs += (bounded - this.#intervalMs) / 2;
+    this.#port.requestPicture(time + this.#intervalMs);
   }
 
   /** @internal */
@@ -120,22 +87,22 @@ export class Frame {
 
   /** Of each object: its id, ascending, never reused. */
   get ids(): Uint32Array {
-    return this.#read().ids;
+    return this.#arrays.ids;
   }
 
   /** Of each object: the index of its kind in {@link Schema.kinds}. */
   get kinds(): Uint32Array {
-    return this.#read().kinds;
+    return this.#arrays.kinds;
   }
 
   /** Of each object: {@link FLAG_OWN} and {@link FLAG_MOVES}. */
   get flags(): Uint32Array {
-    return this.#read().flags;
+    return this.#arrays.flags;
   }
 
   /** Of each object: the index of its first value; times {@link VALUE_FLOATS} in `values`. */
   get starts(): Uint32Array {
-    return this.#read().starts;
+    return this.#arrays.starts;
   }
 
   /**
@@ -144,7 +111,7 @@ export class Frame {
    * second.
    */
   get transforms(): Float32Array {
-    return this.#read().transforms;
+    return this.#arrays.transforms;
   }
 
   /**
@@ -152,7 +119,7 @@ export class Frame {
    * NaN is what the player may not know, or what is in the transform.
    */
   get values(): Float64Array {
-    return this.#read().values;
+    return this.#arrays.values;
   }
 
   /**
@@ -161,7 +128,7 @@ export class Frame {
    * that nothing has changed. NaN before the first data.
    */
   get ages(): Float32Array {
-    return this.#read().ages;
+    return this.#arrays.ages;
   }
 
   /** What the game declares. */
@@ -281,47 +248,65 @@ export class Frame {
   }
 
   #float(index: number, component: number, part: number): number {
-    const arrays = this.#read();
+    const arrays = this.#arrays;
     const start = arrays.starts[index] as number;
     return arrays.values[(start + component) * VALUE_FLOATS + part] as number;
   }
 
   #text(number: number): string | undefined {
-    const known = this.#texts.get(number);
-    if (known !== undefined) return known;
-    const text = this.#driver.core.text(number);
-    if (text !== undefined) {
-      if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
-      this.#texts.set(number, text);
-    }
-    return text;
+    return this.#port.texts.get(number);
   }
 
-  #readSchema(number: number): void {
-    this.#schemaNumber = number;
-    this.#schema = this.#driver.schema();
-    const kinds = this.#schema?.kinds ?? [];
-    this.#components = kinds.map(
+  #show(picture: Picture): void {
+    if (this.#picture) this.#port.reuse(this.#picture.buffer);
+    this.#picture = picture;
+    const { count, roomWide, values, buffer } = picture;
+    this.#arrays = new Arrays(count + roomWide, values, buffer);
+    this.#movedMs = 0;
+    this.count = count;
+    this.roomWide = roomWide;
+    this.avatar = picture.avatar;
+    const schema = this.#port.game?.schema;
+    if (schema === this.#schema) return;
+    this.#schema = schema;
+    this.#components = (schema?.kinds ?? []).map(
       (kind) => new Map(kind.components.map((component, index) => [component.name, index])),
     );
   }
 
-  /** The table, in the memory as it is now. */
-  #current(): Uint32Array {
-    const { buffer } = this.#driver.module.memory;
-    if (this.#layout?.buffer !== buffer) {
-      this.#layout = new Uint32Array(buffer, this.#driver.core.frame_layout(), LAYOUT_NUMBERS);
+  /** Moves positions and rotations to where they are at `time`. */
+  #moveOn(time: number): void {
+    if (!this.#picture) return;
+    const wanted = time + performance.timeOrigin - this.#picture.at;
+    const moved = Math.min(Math.max(wanted, -MAX_MOVED_MS), MAX_MOVED_MS);
+    const seconds = (moved - this.#movedMs) / 1_000;
+    this.#movedMs = moved;
+    this.time = this.#picture.time + moved;
+    const { transforms, flags } = this.#arrays;
+    for (let index = 0; index < this.count; index += 1) {
+      if (((flags[index] as number) & FLAG_MOVES) === 0) continue;
+      moveTransform(transforms, index * TRANSFORM_FLOATS, seconds);
     }
-    return this.#layout as Uint32Array;
   }
+}
 
-  #read(): Arrays {
-    const layout = this.#current();
-    const arrays = this.#arrays;
-    if (arrays && arrays.buffer === layout.buffer && arrays.generation === layout[GENERATION]) {
-      return arrays;
-    }
-    this.#arrays = new Arrays(layout);
-    return this.#arrays;
-  }
+const NOTHING = new Arrays(0, 0, new ArrayBuffer(0));
+
+/** Moves an object by its velocities, for a short time. */
+function moveTransform(floats: Float32Array, at: number, seconds: number): void {
+  const get = (index: number) => floats[at + index] as number;
+  for (let axis = 0; axis < 3; axis += 1) floats[at + axis] = get(axis) + get(7 + axis) * seconds;
+  const [a, b, c] = [get(10), get(11), get(12)];
+  if (a === 0 && b === 0 && c === 0) return;
+  const [x, y, z, w] = [get(3), get(4), get(5), get(6)];
+  const half = seconds / 2;
+  // The derivative of a rotation is half of its product with the angular velocity.
+  const turned = [
+    x + half * (a * w + b * z - c * y),
+    y + half * (b * w + c * x - a * z),
+    z + half * (c * w + a * y - b * x),
+    w - half * (a * x + b * y + c * z),
+  ];
+  const length = Math.hypot(...turned);
+  for (let part = 0; part < 4; part += 1) floats[at + 3 + part] = (turned[part] as number) / length;
 }

@@ -1,6 +1,6 @@
 /** A game that the player is in: commands, frames, events. */
 
-import type { Driver } from "./driver.js";
+import type { CorePort } from "./core_port.js";
 import { AmbitError } from "./errors.js";
 import type { GameEvent } from "./events.js";
 import { Frame } from "./frame.js";
@@ -70,22 +70,22 @@ export interface GateArea {
 export class Game {
   /** The room that runs it. */
   readonly room: number;
-  readonly #driver: Driver;
+  readonly #port: CorePort;
   readonly #queue: GameQueue;
   readonly #frame: Frame;
 
   /** @internal */
-  constructor(driver: Driver, room: number, queue: GameQueue) {
-    this.#driver = driver;
+  constructor(port: CorePort, room: number, queue: GameQueue) {
+    this.#port = port;
     this.room = room;
     this.#queue = queue;
-    this.#frame = new Frame(driver);
+    this.#frame = new Frame(port);
   }
 
   /**
    * Everything in sight as it is at `time` of `performance.now()`'s clock, such as the argument of
-   * a callback of `requestAnimationFrame`. It is the same object each time, and makes no others.
-   * Once the game is over, it is empty.
+   * a callback of `requestAnimationFrame`. It is the same object each time. It is empty until the
+   * first picture has come, some milliseconds after the first call, and once the game is over.
    */
   frame(time: number = performance.now()): Frame {
     if (this.isOver) this.#frame.clear();
@@ -103,12 +103,12 @@ export class Game {
    * game.send("cast", { spell: "bolt", target: enemy });
    * ```
    *
-   * Returns a number; if the game refuses the command, the event `refused` has the same one. An
-   * error says what the game expects, at once.
+   * Resolves to a number as soon as it is sent; if the game refuses the command, the event `refused`
+   * has the same one. An error says what the game expects.
    */
-  send(name: string, ...values: Value[] | [Record<string, Value>]): number {
+  async send(name: string, ...values: Value[] | [Record<string, Value>]): Promise<number> {
     if (this.isOver) throw new AmbitError("not_playing", "not in a game");
-    return this.#driver.run((core, now) => core.send(now, name, JSON.stringify(values)));
+    return (await this.#port.call("send", name, JSON.stringify(values))) as number;
   }
 
   /**
@@ -117,7 +117,7 @@ export class Game {
   hold(keys: number | readonly string[]): void {
     if (this.isOver) return;
     const bits = typeof keys === "number" ? keys : this.#bits(keys);
-    this.#driver.run((core, now) => core.hold(now, bits >>> 0));
+    this.#port.tell("hold", bits >>> 0);
   }
 
   /**
@@ -134,7 +134,7 @@ export class Game {
       const known = axes.map((axis) => axis.name).join(", ") || "none";
       throw new AmbitError("bad_option", `unknown axis '${name}'; there are ${known}`);
     }
-    this.#driver.run((core, now) => core.set_axis(now, control, value));
+    this.#port.tell("set_axis", control, value);
   }
 
   /** The events that have come so far. At most 8,192 wait; see the event `missed`. */
@@ -149,18 +149,17 @@ export class Game {
 
   /** What the game declares: kinds of objects, events, commands. */
   get schema(): Schema | undefined {
-    return this.isOver ? undefined : this.#driver.schema();
+    return this.isOver ? undefined : this.#port.game?.schema;
   }
 
   /** The rules of the room; a gate leads to a map with others (event `resumed`). */
   get rules(): GameRules | undefined {
-    const rules = this.isOver ? undefined : this.#driver.core.rules();
-    return rules === undefined ? undefined : (JSON.parse(rules) as GameRules);
+    return this.isOver ? undefined : this.#port.game?.rules;
   }
 
   /** Reads the static map, once it has arrived (event `map`); a gate leads to another one. */
   map(): StaticObstacle[] | undefined {
-    const floats = this.isOver ? undefined : this.#driver.core.map_obstacles();
+    const floats = this.isOver ? undefined : this.#port.game?.obstacles;
     if (!floats) return undefined;
     return Array.from({ length: floats.length / OBSTACLE_FLOATS }, (_, index): StaticObstacle => {
       const from = OBSTACLE_FLOATS * index;
@@ -183,10 +182,10 @@ export class Game {
 
   /** Leaves the game and its room. */
   async leave(): Promise<void> {
-    if (this.isOver || this.#driver.room !== this.room) {
+    if (this.isOver || this.#port.state.room !== this.room) {
       throw new AmbitError("not_in_room", "the player is not in this room any more");
     }
-    await this.#driver.ask((core, now) => core.leave_room(now));
+    await this.#port.ask("leave_room");
   }
 
   #bits(names: readonly string[]): number {

@@ -12,23 +12,11 @@
 
 import { AmbitError } from "./errors.js";
 import type { GameEvent, GameListing, LobbyEvent } from "./events.js";
+import type { CoreEvent, Envelope } from "./messages.js";
 import { EventQueue } from "./queue.js";
 
 const MAX_LOBBY_EVENTS = 1_024;
 const MAX_GAME_EVENTS = 8_192;
-
-/** An event of the core: what `client-core/web/src/event_json.rs` makes. */
-export interface Envelope {
-  of: "lobby" | "game";
-  /** The number of the request that it answers, or 0. */
-  request: number;
-  event: CoreEvent;
-}
-
-export interface CoreEvent {
-  ev: string;
-  [key: string]: unknown;
-}
 
 export interface Welcome {
   player: number;

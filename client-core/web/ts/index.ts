@@ -11,9 +11,16 @@ export {
   type NewRoom,
   type SimulationStats,
   type Stats,
+  type WorkerStats,
 } from "./client.js";
-export { connect, type ConnectOptions, type ServerAddress } from "./connect.js";
-export type { LineShaper } from "./connection.js";
+export type { LineConditions } from "./bad_line.js";
+export {
+  connect,
+  type ConnectOptions,
+  type PhysicsSource,
+  type ServerAddress,
+  type WasmSource,
+} from "./connect.js";
 export { AmbitError } from "./errors.js";
 export type {
   ComponentValues,
@@ -34,7 +41,6 @@ export {
   VALUE_FLOATS,
 } from "./frame.js";
 export type { Game, GameRules, GateArea, StaticObstacle, Value } from "./game.js";
-export type { PhysicsSource } from "./physics.js";
 export type { Room } from "./room.js";
 export type {
   CommandKind,

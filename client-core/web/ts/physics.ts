@@ -10,9 +10,7 @@
  */
 
 import { AmbitError, messageOf } from "./errors.js";
-
-/** Where the physics of a game are; true for `ambit-GAME-physics.wasm` beside the script. */
-export type PhysicsSource = true | string | URL | Response | WebAssembly.Module;
+import type { ModuleSource } from "./messages.js";
 
 /** The functions of `client-core/web/physics/cubes/src/lib.rs`. */
 interface PhysicsExports {
@@ -160,13 +158,13 @@ export interface PhysicsUser {
 
 /** Loads the physics that games ask for, for one client. */
 export class PhysicsLoader {
-  readonly #sources: Readonly<Record<string, PhysicsSource>>;
+  readonly #sources: Readonly<Record<string, ModuleSource>>;
   readonly #user: PhysicsUser;
   /** What the client got. */
   readonly #added = new Set<string>();
   readonly #problems = new Map<string, string>();
 
-  constructor(sources: Readonly<Record<string, PhysicsSource>>, user: PhysicsUser) {
+  constructor(sources: Readonly<Record<string, ModuleSource>>, user: PhysicsUser) {
     this.#sources = sources;
     this.#user = user;
   }
@@ -194,7 +192,7 @@ export class PhysicsLoader {
   }
 }
 
-function loadOnce(game: string, source: PhysicsSource): Promise<PhysicsModule> {
+function loadOnce(game: string, source: ModuleSource): Promise<PhysicsModule> {
   let load = loads.get(game);
   if (!load) {
     load = loadModule(game, source);
@@ -204,7 +202,7 @@ function loadOnce(game: string, source: PhysicsSource): Promise<PhysicsModule> {
   return load;
 }
 
-async function loadModule(game: string, source: PhysicsSource): Promise<PhysicsModule> {
+async function loadModule(game: string, source: ModuleSource): Promise<PhysicsModule> {
   const code = await moduleOf(
     source === true ? new URL(`./ambit-${game}-physics.wasm`, import.meta.url) : source,
   );
@@ -225,9 +223,9 @@ function imports(code: WebAssembly.Module): WebAssembly.Imports {
   return Object.fromEntries(wanted.map(({ module }) => [module, { [table]: () => {} }]));
 }
 
-async function moduleOf(source: Exclude<PhysicsSource, true>): Promise<WebAssembly.Module> {
+async function moduleOf(source: URL | string | WebAssembly.Module): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
-  const response = source instanceof Response ? source : await fetch(source);
+  const response = await fetch(source);
   if (!response.ok) throw new AmbitError("bad_option", `${response.url}: HTTP ${response.status}`);
   return WebAssembly.compile(await response.arrayBuffer());
 }

@@ -733,7 +733,7 @@ impl<G: Game> TestRoom<G> {
                     self.send(delay, number, Cargo::Up(bytes.clone()));
                 }
             }
-            ClientOutput::CloseWorld | ClientOutput::CloseGame => {}
+            ClientOutput::CloseWorld | ClientOutput::AbandonWorld | ClientOutput::CloseGame => {}
         }
     }
 

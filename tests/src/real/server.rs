@@ -82,9 +82,11 @@ impl Server {
     ) -> Result<Self> {
         let mut command = Command::new(binary(program));
         scratch.confine(&mut command).envs(variables.iter().copied());
-        command.args(["--http", "127.0.0.1:0"]).args(arguments);
-        if !arguments.contains(&"--listen") {
-            command.args(["--listen", "127.0.0.1:0"]);
+        command.args(arguments);
+        for listener in ["--http", "--listen"] {
+            if !arguments.contains(&listener) {
+                command.args([listener, "127.0.0.1:0"]);
+            }
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("the world-server can't be started")?;

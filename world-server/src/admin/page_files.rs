@@ -45,14 +45,16 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 19] = contained![
+const CONTAINED: [(&str, &[u8]); 21] = contained![
     "index.html",
     "style.css",
     "page.js",
     "icon.svg",
     "ambit.wasm",
+    "ambit-worker.js",
     "ambit-cubes-physics.wasm",
     "client-ambit.js",
+    "client-bad_line.d.ts",
     "client-client.d.ts",
     "client-connect.d.ts",
     "client-connection.d.ts",
@@ -61,7 +63,7 @@ const CONTAINED: [(&str, &[u8]); 19] = contained![
     "client-frame.d.ts",
     "client-game.d.ts",
     "client-index.d.ts",
-    "client-physics.d.ts",
+    "client-picture.d.ts",
     "client-queue.d.ts",
     "client-room.d.ts",
     "client-schema.d.ts"
@@ -148,7 +150,9 @@ impl PageFile {
     }
 
     fn is_of_client(&self) -> bool {
-        self.name.starts_with(CLIENT_PREFIX) || self.name.rsplit_once('.').unzip().1 == Some("wasm")
+        self.name.starts_with(CLIENT_PREFIX)
+            || self.name == "ambit-worker.js"
+            || self.name.rsplit_once('.').unzip().1 == Some("wasm")
     }
 
     /// The client looks for its modules beside itself.

@@ -191,6 +191,33 @@ fn a_silent_game_connection_is_replaced_with_a_new_ticket() {
 }
 
 #[test]
+fn a_lobby_that_is_silent_beside_the_host_is_dialled_anew_and_asked_again() {
+    let (mut harness, _) = silent();
+    harness.discard_outputs();
+    harness.advance(ms(1_400));
+    assert_eq!(harness.client.next_deadline(), Some(harness.now + ms(100)));
+    harness.advance(ms(100));
+    assert!(harness.outputs.contains(&ClientOutput::AbandonWorld));
+    harness.advance(ms(200));
+    harness.outputs.retain(|output| *output == ClientOutput::ConnectWorld);
+    harness.connect_lobby();
+    harness.welcome(true, Some(ROOM));
+    let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
+        panic!("expected a request for a ticket")
+    };
+    harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.advance(ms(1_000));
+    assert!(harness.outputs.iter().any(|out| matches!(out, ClientOutput::ConnectGame { .. })));
+
+    // One that says anything is not.
+    let (mut harness, _) = silent();
+    harness.send_lobby_message(0, LobbyMessageBody::MissedNews(pb::MissedNews::default()));
+    harness.discard_outputs();
+    harness.advance(ms(3_000));
+    assert!(!harness.outputs.contains(&ClientOutput::AbandonWorld));
+}
+
+#[test]
 fn a_silent_game_connection_that_is_heard_again_goes_on() {
     let (mut harness, number) = silent();
     let now = harness.room_time();
@@ -349,7 +376,7 @@ fn commands_that_a_broken_connection_has_lost_are_refused() {
 #[test]
 fn a_silent_connection_that_is_replaced_has_lost_its_commands() {
     let mut harness = ClientHarness::playing();
-    harness.advance(ms(6_000));
+    harness.advance(ms(4_000));
     let lost = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.events();
     harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BadLine, type Parcel } from "../src/core/bad_line.js";
+import { BadLine, type Parcel } from "../../ts/bad_line.js";
 
 test("a good line lets everything out at once", () => {
   const line = new BadLine(1);

@@ -1,6 +1,5 @@
 //! What JavaScript reads of a client beside frames: the schema, the map, the player, counters.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_client_core::client::Rules;
@@ -15,23 +14,22 @@ use crate::schema_json::schema_json;
 
 #[wasm_bindgen]
 impl WebClient {
-    /// The text with this number in a frame.
-    pub fn text(&self, number: u32) -> Option<String> {
-        self.buffers.texts.text(number).map(str::to_owned)
+    /// The texts of frames with higher numbers than `number`, as JSON: `[[number, text]]`; none
+    /// if there are no others.
+    pub fn texts_after(&self, number: u32) -> Option<String> {
+        let texts: Vec<_> = self.buffers.texts.after(number).collect();
+        (!texts.is_empty()).then(|| json!(texts).to_string())
     }
 
-    /// The number of the game's schema; another one than before if the schema is new. 0 before the
-    /// first game.
-    pub fn schema_number(&mut self) -> u32 {
-        self.note_schema();
-        self.schema_number
+    /// How often texts that are out of sight were dropped: whoever keeps texts drops all then, and
+    /// reads those after 0.
+    pub fn texts_dropped(&self) -> u32 {
+        self.buffers.texts.dropped()
     }
 
     /// The schema as JSON.
-    pub fn schema(&mut self) -> Option<String> {
-        self.note_schema();
-        let schema = self.schema.as_ref();
-        schema.map(|schema| schema_json(schema).to_string())
+    pub fn schema(&self) -> Option<String> {
+        self.client.schema().map(|schema| schema_json(schema).to_string())
     }
 
     /// The static map, once it has arrived. 9 numbers for each obstacle: the centre (x, y, z), half
@@ -120,17 +118,5 @@ impl WebClient {
             "simulation": simulation(&stats.simulation),
         })
         .to_string()
-    }
-}
-
-impl WebClient {
-    /// Gives a new schema a new number.
-    pub(super) fn note_schema(&mut self) {
-        if let Some(schema) = self.client.schema()
-            && !matches!(&self.schema, Some(known) if Arc::ptr_eq(known, schema))
-        {
-            self.schema = Some(schema.clone());
-            self.schema_number += 1;
-        }
     }
 }

@@ -10,7 +10,7 @@ use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{
     BodyContext, Record, end_records, write_poses, write_record, write_stamp,
 };
-use ambit_proto::schema::Component;
+use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
@@ -89,10 +89,9 @@ fn a_frame_is_in_memory_as_its_layout_says() {
     let room_ms = client.draw(200.0, 200.0);
     assert!((room_ms - 100_200.0).abs() < 1.0, "{room_ms}");
     let buffers = &client.buffers;
-    let [count, schema, avatar, generation, room, values, addresses @ .., room_wide] =
-        *buffers.layout();
-    assert_eq!((count, schema, avatar, room, room_wide), (2, 1, 0, 64, 0));
-    assert!(generation > 0 && values >= 12 && addresses.iter().all(|address| *address > 0));
+    let [count, room_wide, avatar, values, addresses @ ..] = *buffers.layout();
+    assert_eq!((count, room_wide, avatar, values), (2, 0, 0, 12));
+    assert!(addresses.iter().all(|address| *address > 0));
     let read = buffers.arrays();
     assert_eq!(read.ids[..2], [1, 2]);
     assert_eq!(read.kinds[..2], [0, 0]);
@@ -109,14 +108,16 @@ fn a_frame_is_in_memory_as_its_layout_says() {
     assert!(value(0)[0].is_nan(), "the position is in the transform");
     assert!(value(1)[0] >= 50.0 && value(1)[1..] == [2.0, 100.0]);
     assert_eq!(value(4)[0], 7.0);
-    assert_eq!(client.text(value(5)[0] as u32).as_deref(), Some("Zoë"));
     let number = value(5)[0];
+    let texts = client.texts_after(number as u32 - 1).expect("a text");
+    assert_eq!(texts, format!("[[{number},\"Zoë\"]]"));
+    assert_eq!(client.texts_after(number as u32), None);
     client.draw(216.0, 216.0);
     assert_eq!(client.buffers.arrays().values[15], number);
-    assert_eq!(client.buffers.layout()[3], generation, "nothing has moved");
+    assert_eq!(client.buffers.layout()[4..], addresses, "nothing has moved");
     client.handle_game_closed(220.0, None, "silence");
     assert!(client.draw(232.0, 232.0).is_nan());
-    assert_eq!(client.buffers.layout()[..3], [0, 1, u32::MAX]);
+    assert_eq!(client.buffers.layout()[..4], [0, 0, u32::MAX, 0]);
 }
 
 #[test]

@@ -204,11 +204,12 @@ impl System {
                         .push(user.up.send_on_stream(now), SimEvent::ToLobby { conn, frame });
                 }
             }
-            ClientOutput::CloseWorld => {
+            ClientOutput::CloseWorld | ClientOutput::AbandonWorld => {
+                let quit = output == ClientOutput::CloseWorld;
                 if let Some(conn) = user.world.take() {
                     self.events.push(
                         user.up.send_on_stream(now),
-                        SimEvent::LobbyDisconnected { conn, quit: true },
+                        SimEvent::LobbyDisconnected { conn, quit },
                     );
                 }
             }

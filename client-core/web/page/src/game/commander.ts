@@ -84,14 +84,16 @@ export class Commander {
   }
 
   #send({ action, values }: CommandDraft): void {
-    try {
-      const number = this.#game.send(action.command.name, values);
-      const now = performance.now();
-      const pending = this.#pending.give(now, number, action.name, this.#hooks.lagMs());
-      if (this.#place) Object.assign(pending, this.#place);
-    } catch (thrown) {
+    const place = this.#place;
+    const given = performance.now();
+    const note = (number: number) => {
+      const pending = this.#pending.give(given, number, action.name, this.#hooks.lagMs());
+      if (place) Object.assign(pending, place);
+    };
+    const fail = (thrown: unknown) => {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
       this.#hooks.onError(forPlayers(action.name), message);
-    }
+    };
+    this.#game.send(action.command.name, values).then(note, fail);
   }
 }

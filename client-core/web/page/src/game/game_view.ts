@@ -29,7 +29,6 @@ export interface GameHooks {
 
 export class GameView {
   readonly element: HTMLElement;
-  readonly #client: Client;
   readonly #game: Game;
   readonly #hooks: GameHooks;
   readonly #picture: Picture;
@@ -53,7 +52,6 @@ export class GameView {
   #request = 0;
 
   constructor(client: Client, game: Game, schema: Schema, hooks: GameHooks) {
-    this.#client = client;
     this.#game = game;
     this.#hooks = hooks;
     this.#frame = game.frame();
@@ -185,7 +183,7 @@ export class GameView {
 
   /** The host is heard again. */
   #recover(): void {
-    this.#line.state.recover();
+    this.#line.recover();
     this.#showLine();
   }
 
@@ -209,7 +207,7 @@ export class GameView {
 
   /** From now to the effect of a command, before the host has confirmed it. */
   #lagMs(): number {
-    return (this.#settings?.delayMs ?? 0) + (this.#client.stats.rtt_ms ?? 0) / 2;
+    return (this.#settings?.delayMs ?? 0) + this.#line.rttMs / 2;
   }
 
   #toggleOverlay(): void {

@@ -1,6 +1,6 @@
 /** The mark that says how the line is: always in the picture. */
 
-import type { Client } from "../ambit/ambit.js";
+import type { Client, Stats } from "../ambit/ambit.js";
 import { LineState } from "../core/line_state.js";
 import { LineMeter } from "../core/meter.js";
 import { el, setText } from "../dom.js";
@@ -11,8 +11,10 @@ const PAUSE_MS = 500;
 export class LineMark {
   readonly element = el("p", { class: "line-mark", role: "status" });
   readonly state = new LineState();
+  /** The round trip, as it was measured last. */
+  rttMs = 0;
   readonly #client: Client;
-  readonly #meter = new LineMeter();
+  #meter = new LineMeter();
   #sampledAt = -Infinity;
 
   constructor(client: Client) {
@@ -23,10 +25,21 @@ export class LineMark {
   update(now: number): void {
     if (now < this.#sampledAt + PAUSE_MS) return;
     this.#sampledAt = now;
-    const { stats } = this.#client;
+    // A client that has ended has no figures.
+    void this.#client.stats().then((stats) => this.#show(now, stats), () => {});
+  }
+
+  #show(now: number, stats: Stats): void {
+    this.rttMs = stats.rtt_ms ?? 0;
     const quality = this.state.quality(stats.rtt_ms, this.#meter.sample(now, stats));
     this.element.dataset["line"] = quality;
     setText(this.element, texts.line[quality](this.state.silentSeconds(now), stats.rtt_ms));
+  }
+
+  /** The host is heard again. What was lost in between says nothing about the line as it is now. */
+  recover(): void {
+    this.state.recover();
+    this.#meter = new LineMeter();
   }
 
   /** Shows at once what has happened. */

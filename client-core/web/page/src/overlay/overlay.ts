@@ -1,8 +1,7 @@
 /** What the network does: numbers, pending commands, and sliders that make the line bad. */
 
-import type { Client, Frame } from "../ambit/ambit.js";
+import type { Client, Frame, LineConditions, Stats } from "../ambit/ambit.js";
 import { lineConditions } from "../ambit/session.js";
-import type { LineConditions } from "../core/bad_line.js";
 import { LineMeter, RateMeter } from "../core/meter.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { RoomSettings } from "../core/room_settings.js";
@@ -54,7 +53,7 @@ export class Overlay {
       el("h3", {}, texts.pending),
       this.#pending,
       el("h3", {}, texts.bad_line),
-      ...SLIDERS.map(slider),
+      ...SLIDERS.map((one) => this.#slider(one)),
       el("div", { class: "field row" }, labelled(texts.ages, this.#ages)),
       el("small", {}, texts.legend),
     );
@@ -84,7 +83,16 @@ export class Overlay {
     setText(this.#pending, describePending(now, pending));
     if (now < this.#shownAt + PAUSE_MS) return;
     this.#shownAt = now;
-    const { stats } = this.#client;
+    const frames = this.#frames.sample(now, this.#frameCount);
+    this.#show("budget", settings?.budgetBytes, texts.kbit);
+    this.#show("objects", frame.count, String);
+    this.#show("frames", frames, texts.a_second);
+    const show = (stats: Stats) => this.#showLine(now, stats);
+    // A client that has ended has no figures.
+    void this.#client.stats().then(show, () => {});
+  }
+
+  #showLine(now: number, stats: Stats): void {
     const line = this.#meter.sample(now, stats);
     this.#show("rtt", stats.rtt_ms, texts.ms);
     this.#show("jitter", stats.jitter_ms, texts.fine_ms);
@@ -92,13 +100,22 @@ export class Overlay {
     this.#show("down", line.downBytes, texts.kbit);
     this.#show("up", line.upBytes, texts.kbit);
     this.#show("datagrams", line.datagrams, texts.a_second);
-    this.#show("budget", settings?.budgetBytes, texts.kbit);
     this.#show("late", line.latePercent, texts.percent);
     this.#show("buffer", stats.buffer_ms, texts.ms);
     this.#show("behind", stats.shown_behind_ms, texts.ms);
-    this.#show("objects", frame.count, String);
     this.#show("commands", 0, () => texts.commands_of(stats.confirmed, stats.refused));
-    this.#show("frames", this.#frames.sample(now, this.#frameCount), texts.a_second);
+  }
+
+  #slider({ key, label, max, unit }: Slider): HTMLElement {
+    const value = String(lineConditions[key]);
+    const input = el("input", { type: "range", min: "0", max: String(max), step: "1", value });
+    const shown = el("output", {}, `${value} ${unit}`);
+    input.addEventListener("input", () => {
+      lineConditions[key] = Number(input.value);
+      this.#client.setLine(lineConditions);
+      setText(shown, `${input.value} ${unit}`);
+    });
+    return el("div", { class: "slider" }, labelled(label, input), shown);
   }
 
   #show(row: Row, value: number | null | undefined, format: (value: number) => string): void {
@@ -113,15 +130,4 @@ function describePending(now: number, { list }: PendingCommands): string {
   const line = ({ label, effectAt, state }: (typeof list)[number]) =>
     texts.countdown(label, effectAt - now, texts.command_states[state]);
   return list.map(line).join("\n");
-}
-
-function slider({ key, label, max, unit }: Slider): HTMLElement {
-  const value = String(lineConditions[key]);
-  const input = el("input", { type: "range", min: "0", max: String(max), step: "1", value });
-  const shown = el("output", {}, `${value} ${unit}`);
-  input.addEventListener("input", () => {
-    lineConditions[key] = Number(input.value);
-    setText(shown, `${input.value} ${unit}`);
-  });
-  return el("div", { class: "slider" }, labelled(label, input), shown);
 }

@@ -1,10 +1,9 @@
 /**
- * Makes the page's connections bad: carries {@link BadLine} with timers. The package gives it all
+ * Makes a connection bad, for trying things out: carries {@link BadLine} with timers. It gets all
  * bytes of a connection, both ways; each connection has a shaper of its own.
  */
 
-import { BadLine, type LineConditions } from "../core/bad_line.js";
-import type { LineShaper } from "./ambit.js";
+import { BadLine, type LineConditions } from "./bad_line.js";
 
 interface Way {
   line: BadLine;
@@ -13,7 +12,7 @@ interface Way {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-export class PageLineShaper implements LineShaper {
+export class LineShaper {
   readonly #ways: Record<"up" | "down", Way>;
 
   /** `conditions` is shared: a change counts at once. */

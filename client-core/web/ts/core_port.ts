@@ -1,0 +1,195 @@
+/**
+ * The page's end of a client, which runs in a worker: calls go out, and what the worker has reported
+ * is here to be read at once.
+ *
+ * Bounds: {@link Inbox}; of pictures, the newest one.
+ */
+
+import type { LineConditions } from "./bad_line.js";
+import type { Stats } from "./client.js";
+import { AmbitError } from "./errors.js";
+import { Inbox } from "./inbox.js";
+import type {
+  CoreEvent,
+  CoreFunction,
+  FromWorker,
+  GameState,
+  PlayerState,
+  Setup,
+  ToWorker,
+} from "./messages.js";
+import type { NewTexts, Picture } from "./picture.js";
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: AmbitError) => void;
+}
+
+export class CorePort {
+  readonly inbox = new Inbox();
+  state: PlayerState = {
+    player: 0,
+    name: "",
+    room: undefined,
+    isConnected: false,
+    token: new Uint8Array(0),
+  };
+  /** Of the game that runs, or ran last. */
+  game: GameState | undefined;
+  /** Texts of pictures, by number. */
+  texts = new Map<number, string>();
+  readonly #port: MessagePort;
+  /** Called when the session has another token, and with undefined when it is over. */
+  readonly #storeToken: (token: Uint8Array | undefined) => void;
+  readonly #calls = new Map<number, Waiting>();
+  #lastCall = 0;
+  #picture: Picture | undefined;
+  #spares: ArrayBuffer[] = [];
+
+  constructor(port: MessagePort, storeToken: (token: Uint8Array | undefined) => void) {
+    this.#port = port;
+    this.#storeToken = storeToken;
+    port.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#handle(data);
+  }
+
+  /** Begins to connect; fails if the worker cannot. */
+  async connect(setup: Setup): Promise<void> {
+    await this.#answer((call) => ({ do: "connect", call, setup }));
+  }
+
+  /** Calls a function of the core; returns what it returns. */
+  call(name: CoreFunction, ...values: readonly unknown[]): Promise<unknown> {
+    return this.#answer((call) => ({ do: "call", call, name, values }));
+  }
+
+  /** The same, without an answer. */
+  tell(name: CoreFunction, ...values: readonly unknown[]): void {
+    this.#post({ do: "call", call: 0, name, values });
+  }
+
+  /** Sends a request to the lobby, and waits for its answer. */
+  ask(name: CoreFunction, ...values: readonly unknown[]): Promise<CoreEvent> {
+    return new Promise((resolve, reject) => {
+      const { closed } = this.inbox;
+      if (closed) {
+        throw new AmbitError("closed", `the connection is closed: ${closed.message}`);
+      }
+      // At once, since the event that answers may be in the next message.
+      const answer = (number: unknown) =>
+        this.inbox.answer(number as number).then(resolve, reject);
+      this.#send({ resolve: answer, reject }, (call) => ({ do: "call", call, name, values }));
+    });
+  }
+
+  stats(): Promise<Stats> {
+    return this.#answer((call) => ({ do: "stats", call })) as Promise<Stats>;
+  }
+
+  /** Ends the session, and waits until the browser has told the server. */
+  async quit(): Promise<void> {
+    const done = this.#answer((call) => ({ do: "quit", call }));
+    await this.inbox.waitForEnd();
+    await done;
+  }
+
+  setLine(conditions: LineConditions): void {
+    this.#post({ do: "line", conditions });
+  }
+
+  suspend(): void {
+    this.#post({ do: "suspend" });
+  }
+
+  /** Asks for a picture for this time of `performance.now()`'s clock. */
+  requestPicture(at: number): void {
+    const buffers = this.#spares;
+    this.#spares = [];
+    this.#post({ do: "draw", at: at + performance.timeOrigin, buffers }, buffers);
+  }
+
+  /** The newest picture that has come since the last call. Its buffer goes back by {@link reuse}. */
+  takePicture(): Picture | undefined {
+    const picture = this.#picture;
+    this.#picture = undefined;
+    return picture;
+  }
+
+  /** The buffer of a picture that is not needed any more. */
+  reuse(buffer: ArrayBuffer): void {
+    this.#spares.push(buffer);
+  }
+
+  /** The worker does not work. */
+  fail(message: string): void {
+    const error = new AmbitError("client_failed", message);
+    for (const waiting of this.#calls.values()) waiting.reject(error);
+    this.#calls.clear();
+    this.inbox.finish({ code: error.code, message });
+  }
+
+  #answer(message: (call: number) => ToWorker): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#send({ resolve, reject }, message));
+  }
+
+  #send(waiting: Waiting, message: (call: number) => ToWorker): void {
+    this.#lastCall += 1;
+    this.#calls.set(this.#lastCall, waiting);
+    this.#post(message(this.#lastCall));
+  }
+
+  #post(message: ToWorker, transfer: Transferable[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  #handle(message: FromWorker): void {
+    switch (message.say) {
+      case "returned":
+        this.#take(message.call)?.resolve(message.value);
+        break;
+      case "failed": {
+        const { call, code } = message;
+        this.#take(call)?.reject(new AmbitError(code, message.message));
+        break;
+      }
+      case "news":
+        this.#handleNews(message);
+        break;
+      case "picture":
+        if (this.#picture) this.reuse(this.#picture.buffer);
+        this.#picture = message.picture;
+        // Also those of a picture that is never shown.
+        this.#noteTexts(message.picture.texts);
+        break;
+    }
+  }
+
+  #take(call: number): Waiting | undefined {
+    const waiting = this.#calls.get(call);
+    this.#calls.delete(call);
+    return waiting;
+  }
+
+  #handleNews({ state, game, events }: Extract<FromWorker, { say: "news" }>): void {
+    this.state = state;
+    if (game) {
+      this.game = game;
+      // It shows another game.
+      this.#picture = undefined;
+    }
+    for (const envelope of events) {
+      const { ev, code } = envelope.event;
+      if (ev === "welcome") this.#storeToken(state.token);
+      // Otherwise the session may still be there when the page is loaded anew.
+      if (ev === "closed" && (code === "quit" || code === "taken_over")) {
+        this.#storeToken(undefined);
+      }
+      this.inbox.handle(envelope);
+    }
+  }
+
+  #noteTexts(news: NewTexts | undefined): void {
+    if (!news) return;
+    if (news.replaces) this.texts = new Map(news.texts);
+    else for (const [number, text] of news.texts) this.texts.set(number, text);
+  }
+}

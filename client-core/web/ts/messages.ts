@@ -1,0 +1,96 @@
+/**
+ * What a page and its worker say to each other.
+ *
+ * The client runs in the worker: connections, decoding and timers do not wait for the page, however
+ * long it draws. The page keeps what the worker has reported, and reads from that.
+ *
+ * One port a client, so messages come in order. A call's `returned` comes before the events that it
+ * has caused, and the state comes with the events that have changed it. Times are milliseconds since
+ * the Unix epoch, since the clocks of page and worker begin at different times.
+ */
+
+import type { ServerAddress } from "./connection.js";
+import type { GameRules } from "./game.js";
+import type { LineConditions } from "./bad_line.js";
+import type { Picture } from "./picture.js";
+import type { Schema } from "./schema.js";
+
+/** An event of the core: what `client-core/web/src/event_json.rs` makes. */
+export interface Envelope {
+  of: "lobby" | "game";
+  /** The number of the request that it answers, or 0. */
+  request: number;
+  event: CoreEvent;
+}
+
+export interface CoreEvent {
+  ev: string;
+  [key: string]: unknown;
+}
+
+/** Where a module of WebAssembly is; true for beside the worker's script. */
+export type ModuleSource = true | string | WebAssembly.Module;
+
+/** What a client is connected with; see `ConnectOptions`. */
+export interface Setup {
+  settings: string;
+  token: Uint8Array;
+  servers: readonly (string | ServerAddress)[];
+  physics: Readonly<Record<string, ModuleSource>>;
+  line: LineConditions;
+  wasm: ModuleSource;
+}
+
+/** Functions of the core that the page calls by their names; each takes the time first. */
+export type CoreFunction =
+  | "list_rooms"
+  | "create_room"
+  | "join_room"
+  | "leave_room"
+  | "start_room"
+  | "set_ready"
+  | "describe_game"
+  | "list_players"
+  | "set_name"
+  | "say"
+  | "whisper"
+  | "kick"
+  | "send"
+  | "hold"
+  | "set_axis";
+
+/** `call` is 0 if nobody waits for the end. */
+export type ToWorker =
+  | { do: "connect"; call: number; setup: Setup }
+  | { do: "call"; call: number; name: CoreFunction; values: readonly unknown[] }
+  | { do: "stats"; call: number }
+  | { do: "quit"; call: number }
+  /** Draws what is in sight at a time. The buffers are for further pictures. */
+  | { do: "draw"; at: number; buffers: ArrayBuffer[] }
+  | { do: "line"; conditions: LineConditions }
+  /** The page is left, and may come back. */
+  | { do: "suspend" };
+
+export type FromWorker =
+  | { say: "returned"; call: number; value: unknown }
+  | { say: "failed"; call: number; code: string; message: string }
+  | { say: "news"; state: PlayerState; game: GameState | undefined; events: Envelope[] }
+  | { say: "picture"; picture: Picture };
+
+/** What is known about the player. */
+export interface PlayerState {
+  player: number;
+  name: string;
+  /** The room that the player is in. */
+  room: number | undefined;
+  isConnected: boolean;
+  token: Uint8Array;
+}
+
+/** What is known about the game: after its start, and again with its map. */
+export interface GameState {
+  schema: Schema;
+  rules: GameRules;
+  /** The static map, once it has arrived: `map_obstacles` of the core. */
+  obstacles: Float32Array | undefined;
+}
