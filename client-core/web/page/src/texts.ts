@@ -5,7 +5,7 @@ import type { ProblemKind } from "./core/problems.js";
 const problems: Record<ProblemKind, string> = {
   no_web_transport:
     "This browser cannot play: it has no WebTransport. Use a current Chrome, Edge, Chromium or " +
-    "Firefox. Safari and older versions of Firefox do not work yet.",
+    "Firefox. Safari has it since version 26.4; whether the game works there was not tried.",
   insecure_page:
     "A browser lets one play only on pages from https:// (or on the server's own machine). This " +
     "page came over http://.",
@@ -67,10 +67,18 @@ export const texts = {
   walk_about: "Walk about",
   walk_about_hint: "Makes a room of the game field and starts it at once. Others can join you.",
   welcome: "Nobody plays yet",
+  play_alone: "Begin by yourself",
   walk_room: (name: string) => `${name}'s walk`,
   own_room: (name: string) => `${name}'s room`,
   create_room: "Create a room",
+  create_unconnected: "A room needs a connection to the server. There is none at the moment.",
+  no_games: "This server offers no games.",
+  create_hint: "There is no room that you can join now. Make one for yourself and others.",
+  waits: "This room waits for players",
   join: "Join",
+  /** By what can be done with a room; `removed` is said by a text, and not on a button. */
+  room_actions: { join: "Join", full: "Full", playing: "Already playing" },
+  removed: "You were removed from this room.",
   join_room: (name: string) => `Join ${name}`,
   running: "running",
   waiting: "waiting",
