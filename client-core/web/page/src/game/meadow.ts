@@ -1,12 +1,16 @@
-/** Grass and flowers on ground that has the page's own colour: by them movement is seen. */
+/**
+ * Grass and flowers on ground that has the page's own colour: by them movement is seen.
+ *
+ * A square of it repeats; nine of them are around the viewer, however large the map is.
+ */
 
 import * as THREE from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
-import type { Extent } from "../core/map_view.js";
 import { seededUnits } from "../core/seeded.js";
 
-const MAX_TUFTS = 900;
-const TUFTS_PER_M2 = 0.12;
+const SQUARE_M = 44;
+const TUFTS = 200;
+const SQUARES = [-1, 0, 1];
 const BLADES = 5;
 /** Beyond this share of all there are flowers. */
 const FLOWERS = 0.94;
@@ -21,33 +25,43 @@ export class Meadow {
 
   constructor() {
     const material = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide });
-    this.mesh = new THREE.InstancedMesh(tuft(), material, MAX_TUFTS);
+    this.mesh = new THREE.InstancedMesh(tuft(), material, TUFTS * SQUARES.length ** 2);
     this.mesh.frustumCulled = false;
     this.mesh.visible = false;
   }
 
-  /** The same meadow on the same map. */
-  show({ west, south, width, height }: Extent, isDark: boolean): void {
+  /** The same one for everybody. */
+  show(isDark: boolean): void {
     const unit = seededUnits(11);
     const matrix = new THREE.Matrix4();
     const scale = new THREE.Vector3();
     const colour = new THREE.Color();
     const colours = isDark ? COLOURS.dark : COLOURS.light;
-    const count = Math.min(MAX_TUFTS, Math.round(TUFTS_PER_M2 * width * height));
-    for (let index = 0; index < count; index += 1) {
-      const size = 0.16 + 0.26 * unit();
-      matrix.makeRotationZ(2 * Math.PI * unit()).scale(scale.setScalar(size));
-      matrix.setPosition(west + width * unit(), south + height * unit(), 0);
-      this.mesh.setMatrixAt(index, matrix);
+    const grasses = colours.length - 1;
+    let index = 0;
+    for (let tuft = 0; tuft < TUFTS; tuft += 1) {
       const choice = unit();
-      const grasses = colours.length - 1;
       const at = choice > FLOWERS ? grasses : Math.floor((choice / FLOWERS) * grasses);
-      this.mesh.setColorAt(index, colour.set(colours[at] ?? 0));
+      matrix.makeRotationZ(2 * Math.PI * unit()).scale(scale.setScalar(0.16 + 0.26 * unit()));
+      const [x, y] = [SQUARE_M * (unit() - 0.5), SQUARE_M * (unit() - 0.5)];
+      for (const east of SQUARES) {
+        for (const north of SQUARES) {
+          matrix.setPosition(x + SQUARE_M * east, y + SQUARE_M * north, 0);
+          this.mesh.setMatrixAt(index, matrix);
+          this.mesh.setColorAt(index, colour.set(colours[at] ?? 0));
+          index += 1;
+        }
+      }
     }
-    this.mesh.count = count;
     this.mesh.visible = true;
     this.mesh.instanceMatrix.needsUpdate = true;
     if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
+  }
+
+  /** Is where the viewer looks; by whole squares, so that nothing is seen to move. */
+  follow(x: number, y: number): void {
+    const near = (metres: number) => SQUARE_M * Math.round(metres / SQUARE_M);
+    this.mesh.position.set(near(x), near(y), 0);
   }
 
   dispose(): void {

@@ -61,7 +61,6 @@ export class Scene {
   readonly #pattern = patternOfGround();
   readonly #backdrop = new Backdrop();
   readonly #meadow = new Meadow();
-  #extent: Extent = { west: 0, south: 0, width: 50, height: 50 };
   readonly #scenery: Scenery;
   readonly #obstacles = [
     new ObstacleMeshes("box", new THREE.BoxGeometry(2, 2, 2)),
@@ -110,7 +109,7 @@ export class Scene {
     this.scene.add(this.#backdrop.group, this.#ground, this.#meadow.mesh, sky);
     this.scene.add(this.#sun, this.#sun.target);
     this.#dark.addEventListener("change", this.#paint);
-    this.setExtent(this.#extent);
+    this.setExtent({ west: 0, south: 0, width: 50, height: 50 });
   }
 
   /** Drawn pixels for each of CSS. */
@@ -120,7 +119,6 @@ export class Scene {
 
   /** The size of the map. */
   setExtent(extent: Extent): void {
-    this.#extent = extent;
     const { west, south, width, height } = extent;
     this.#ground.scale.set(width, height, 1);
     this.#pattern.repeat.set(width / PATTERN_M, height / PATTERN_M);
@@ -159,6 +157,7 @@ export class Scene {
     this.#camera.up.set(up.x, up.y, up.z);
     this.#camera.lookAt(target.x, target.y, target.z);
     this.#backdrop.follow(eye.x, eye.y, eye.z);
+    this.#meadow.follow(target.x, target.y);
     this.#sun.target.position.set(target.x, target.y, target.z);
     this.#sun.position.set(target.x - 36, target.y - 52, target.z + 96);
     this.renderer.render(this.scene, this.#camera);
@@ -181,7 +180,7 @@ export class Scene {
     this.#backdrop.paint(isSpace ? SPACE : palette);
     this.scene.fog = new THREE.Fog((isSpace ? SPACE : palette).horizon, ...FOG_M);
     this.#ground.material.color.set(declared ?? palette.ground);
-    if (declared === undefined) this.#meadow.show(this.#extent, this.#dark.matches);
+    if (declared === undefined && !this.#isCheap) this.#meadow.show(this.#dark.matches);
     const grid = declared === undefined ? palette.grid : lineColour(declared);
     this.#grid?.lines.material.color.set(grid);
     for (const meshes of this.#obstacles) meshes.paint(this.#scenery, palette.obstacle);
