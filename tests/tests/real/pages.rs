@@ -637,6 +637,38 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
     })
 }
 
+/// Objects of a kind are one draw call, and so are all effects, all bars and all names. The script
+/// time of a frame is printed: on this machine the processor draws, too.
+#[test]
+fn two_hundred_objects_in_sight_take_few_draw_calls() -> Result<()> {
+    // Sky, land, ground, meadow, grid, two kinds and their shadows, names, effects.
+    const MOST: u64 = 11;
+    let scratch = ScratchFolder::new("pages-draw-calls");
+    let server = Server::start(&scratch, &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create heap game=cubes cubes=200", "created")?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let browser = Browser::start(&scratch).await?;
+        // With shadows, as with a graphics card.
+        browser.prepare("localStorage.setItem('ambit-graphics', 'full');").await?;
+        let ann = Page::open_in(browser, &server, "ann").await?;
+        ann.press("Join heap").await?;
+        ann.wait_for_avatar().await?;
+        let count = "(count => count > 200 && count)(ambit().game.frame().count)";
+        let objects = ann.wait_for("200 objects", count, json!({})).await?;
+        let forget = "delete document.querySelector('canvas.picture').dataset.drawCalls;";
+        ann.run(forget, json!({})).await?;
+        let drawn = "(({ drawCalls, frameMs }) => drawCalls && { drawCalls, frameMs })
+            (document.querySelector('canvas.picture').dataset)";
+        let drawn = ann.wait_for("measured frames", drawn, json!({})).await?;
+        println!("{objects} objects in sight: {drawn}");
+        let calls = drawn["drawCalls"].as_str().context("a number")?.parse::<u64>()?;
+        ensure!(calls <= MOST, "{calls} draw calls");
+        ann.close().await
+    })
+}
+
 #[test]
 fn chat_is_seen_in_the_game_and_a_problem_ends_with_its_cause() -> Result<()> {
     let scratch = ScratchFolder::new("pages-chat");

@@ -135,6 +135,21 @@ export const texts = {
   controls: "Controls",
   pointer: "Pointer",
   help: "Help",
+  hints: [
+    "What is around you is sent to you, and nothing else. The two squares on the map show how far: " +
+      "things come into sight in the inner one, and leave it beyond the outer one.",
+    "What you do takes effect a moment later, for everybody at the same time. So all players see " +
+      "the same, and nobody is ahead.",
+    "Try it on a bad line: Network (F2) has sliders for delay, jitter and loss. They act at once.",
+  ],
+  next_hint: "Next",
+  last_hint: "Got it",
+  no_hints: "No hints",
+  gamepad: (name: string) => `Gamepad: ${name}`,
+  pad_part: (part: string, does: string) => `${part} – ${does}`,
+  sound: "Sound",
+  sound_on: "Sound is off. Click to hear the game.",
+  sound_off: "Sound is on. Click for silence.",
   lobby: "Chat and lobby",
   lobby_unread: (count: number) => `Chat and lobby, ${count} new`,
   overlay: "Network (F2)",
