@@ -41,12 +41,15 @@ export class OwnValues {
 
   #make(kind: Kind): void {
     this.#kind = kind;
+    const bar = kind.look.bar === null ? undefined : kind.components[kind.look.bar];
     const gauges = kind.components.filter(({ type }) => type === "gauge");
-    this.#rows = gauges.map(({ name }) => {
-      const bar = el("progress", { "aria-label": name });
+    this.#rows = gauges.map((gauge) => {
+      const { name } = gauge;
+      const progress = el("progress", { "aria-label": name });
       const text = el("span");
-      const element = el("div", {}, el("span", {}, name), bar, text);
-      return { component: name, element, bar, text };
+      const look = gauge === bar ? { class: "shown-above" } : {};
+      const element = el("div", look, el("span", {}, name), progress, text);
+      return { component: name, element, bar: progress, text };
     });
     this.element.replaceChildren(...this.#rows.map((row) => row.element));
   }
