@@ -17,7 +17,8 @@
 //! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
 //!    command fit into one message, and the whole schema into one frame.
 //! 4. A look names a gauge as its bar and a text as its label. It can be drawn, and so can the
-//!    scenery, with at most 15 looks of obstacles.
+//!    scenery, with at most 15 looks of obstacles. An effect of an event names places and objects
+//!    among its fields; of components, flags and gauges can have one.
 //!
 //! The fields are public: call `check` again after a change.
 //!
@@ -31,6 +32,7 @@ mod component;
 mod control_spec;
 mod conversion;
 mod dead_reckoning;
+mod effect;
 mod field;
 mod freshness;
 mod look;
@@ -48,9 +50,10 @@ pub use self::control_spec::{ControlSpec, Controls, Direction, MAX_KEYS};
 pub use self::dead_reckoning::{
     Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
 };
+pub use self::effect::{Effect, EffectForm};
 pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
-pub use self::look::{Look, Shape};
+pub use self::look::{Look, Material, Shape};
 pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
 pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
@@ -127,6 +130,8 @@ pub struct ObjectKind {
     pub reckoning: Option<DeadReckoning>,
     /// How a simple viewer draws it.
     pub look: Look,
+    /// What a simple viewer shows when one comes into sight.
+    pub effect: Option<Effect>,
 }
 
 /// How clients show objects with poses. Objects with a path are always timelines.
@@ -163,6 +168,8 @@ pub struct ComponentSpec {
     pub codec: Codec,
     /// Which clients receive it.
     pub audience: ComponentAudience,
+    /// What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
+    pub effect: Option<Effect>,
 }
 
 /// The clients that receive a component.
@@ -204,12 +211,14 @@ pub enum Codec {
 }
 
 /// A kind of event: something that happens at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventKind {
     /// Unique in the schema.
     pub name: String,
     /// The contents, in order.
     pub fields: Vec<FieldSpec>,
+    /// How a simple viewer shows it.
+    pub effect: Option<Effect>,
 }
 
 /// A kind of command: something that a player can do.
@@ -326,6 +335,12 @@ pub enum SchemaProblem {
          as its bar and a text as its label, not {look:?}"
     )]
     BadLook { look: Look },
+    /// An effect can't be shown.
+    #[error(
+        "an effect has a colour up to 0xffffff, a size of 0.01 to 100 m, and objects or positions \
+         as its fields; of components, only flags and gauges have one; not {effect:?}"
+    )]
+    BadEffect { effect: Effect },
     /// The scenery can't be drawn.
     #[error(
         "the ground and at most {MAX_OBSTACLE_LOOKS} looks of obstacles have colours up to \
@@ -523,8 +538,11 @@ impl ObjectKind {
         }
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
+            let has_moments = matches!(component.codec, Codec::Flag | Codec::Gauge { .. });
+            place.check_effect(component.effect, &[], has_moments)?;
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
+        place.check_effect(self.effect, &[], !self.is_room_wide())?;
         let bits = self.components.iter().map(|component| component.codec.max_bits()).sum();
         place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge { bits })?;
         let look = self.look;
@@ -552,17 +570,17 @@ impl Codec {
 impl ComponentSpec {
     /// A component for all clients that follow the object.
     pub fn public(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: ComponentAudience::Public }
+        Self { name: name.into(), codec, audience: ComponentAudience::Public, effect: None }
     }
 
     /// A component for the owner of the avatar.
     pub fn owner(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: ComponentAudience::Owner }
+        Self { audience: ComponentAudience::Owner, ..Self::public(name, codec) }
     }
 
     /// A component for the object's team and the owner of the avatar.
     pub fn team(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: ComponentAudience::Team }
+        Self { audience: ComponentAudience::Team, ..Self::public(name, codec) }
     }
 
     fn is_position(&self) -> bool {
@@ -590,7 +608,8 @@ impl Codec {
 
 impl EventKind {
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        field::check_fields(&self.fields, place)
+        field::check_fields(&self.fields, place)?;
+        place.check_effect(self.effect, &self.fields, true)
     }
 }
 
@@ -642,6 +661,20 @@ impl SchemaPath {
         problem: impl FnOnce() -> SchemaProblem,
     ) -> Result<(), SchemaError> {
         if holds { Ok(()) } else { Err(self.error(problem())) }
+    }
+
+    /// An effect where there can be one.
+    fn check_effect(
+        &self,
+        effect: Option<Effect>,
+        fields: &[FieldSpec],
+        is_possible: bool,
+    ) -> Result<(), SchemaError> {
+        let Some(effect) = effect else {
+            return Ok(());
+        };
+        let problem = || SchemaProblem::BadEffect { effect };
+        self.ensure(is_possible && effect.is_valid(fields), problem)
     }
 
     fn check_count(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {

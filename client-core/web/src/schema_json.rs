@@ -5,9 +5,9 @@ use ambit_proto::axes::AxisKind;
 use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::pose::Turning;
 use ambit_proto::schema::{
-    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, EventKind, FieldSpec,
-    FieldType, Look, ObjectKind, ObstacleLook, PosePresentation, RefusalKind, ScenerySpec, Schema,
-    Shape,
+    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, Effect, EffectForm,
+    EventKind, FieldSpec, FieldType, Look, Material, ObjectKind, ObstacleLook, PosePresentation,
+    RefusalKind, ScenerySpec, Schema, Shape,
 };
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,7 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
 fn kind(kind: &ObjectKind) -> Json {
     json!({
         "name": kind.name, "components": list(&kind.components, component),
-        "look": look(&kind.look),
+        "look": look(&kind.look), "effect": kind.effect.map(effect),
         "simulated": kind.presentation == PosePresentation::Simulated,
     })
 }
@@ -50,6 +50,7 @@ fn component(component: &ComponentSpec) -> Json {
         Codec::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
     };
     json["name"] = json!(component.name);
+    json["effect"] = json!(component.effect.map(effect));
     json
 }
 
@@ -67,9 +68,31 @@ fn look(look: &Look) -> Json {
         Shape::Arrow => "arrow",
         Shape::Point => "point",
     };
+    let material = match look.material {
+        Material::Matte => "matte",
+        Material::Metal => "metal",
+        Material::Glow => "glow",
+    };
     json!({
         "glyph": look.glyph, "shape": shape, "colour": colour(look.colour),
-        "size": look.size_m, "bar": look.bar, "label": look.label,
+        "material": material, "size": look.size_m, "bar": look.bar, "label": look.label,
+    })
+}
+
+fn effect(effect: Effect) -> Json {
+    let form = match effect.form {
+        EffectForm::Cast => "cast",
+        EffectForm::Hit => "hit",
+        EffectForm::Heal => "heal",
+        EffectForm::Arrival => "arrival",
+        EffectForm::Death => "death",
+        EffectForm::Blast => "blast",
+        EffectForm::Ring => "ring",
+        EffectForm::Beam => "beam",
+    };
+    json!({
+        "form": form, "colour": colour(effect.colour), "size": effect.size_m, "at": effect.at,
+        "from": effect.from,
     })
 }
 
@@ -93,7 +116,8 @@ fn colour(colour: u32) -> String {
 }
 
 fn event(event: &EventKind) -> Json {
-    json!({ "name": event.name, "fields": list(&event.fields, field) })
+    let fields = list(&event.fields, field);
+    json!({ "name": event.name, "fields": fields, "effect": event.effect.map(effect) })
 }
 
 fn command(command: &CommandKind) -> Json {
@@ -152,7 +176,10 @@ mod tests {
     fn a_schema_has_what_a_page_needs_to_draw_and_to_ask() {
         let kind = ObjectKind {
             name: "orc".to_owned(),
-            components: vec![spec("path", Codec::Path), spec("health", Codec::Gauge { max: 50.0 })],
+            components: vec![
+                ComponentSpec::public("path", Codec::Path),
+                ComponentSpec::public("health", Codec::Gauge { max: 50.0 }),
+            ],
             look: Look { glyph: 'O', colour: 0x00_ff_80, bar: Some(1), ..Look::default() },
             ..ObjectKind::default()
         };
@@ -176,13 +203,14 @@ mod tests {
             json!({
                 "name": "orc",
                 "components": [
-                    { "name": "path", "type": "path" },
-                    { "name": "health", "type": "gauge", "max": 50.0 },
+                    { "name": "path", "type": "path", "effect": null },
+                    { "name": "health", "type": "gauge", "max": 50.0, "effect": null },
                 ],
                 "look": {
-                    "glyph": "O", "shape": "disc", "colour": "#00ff80", "size": 1.0, "bar": 1,
-                    "label": null,
+                    "glyph": "O", "shape": "disc", "colour": "#00ff80", "material": "matte",
+                    "size": 1.0, "bar": 1, "label": null,
                 },
+                "effect": null,
                 "simulated": false,
             })
         );
@@ -218,11 +246,24 @@ mod tests {
     }
 
     #[test]
+    fn effects_are_at_events_at_kinds_and_at_components() {
+        let json = schema_json(&Schema::example());
+        assert_eq!(
+            json["events"][0]["effect"],
+            json!({ "form": "beam", "colour": "#ff4020", "size": 1.5, "at": 1, "from": 0 })
+        );
+        let avatar = &json["kinds"][0];
+        assert_eq!(avatar["effect"]["form"], "arrival");
+        assert_eq!(avatar["components"][3]["effect"]["form"], "ring");
+        assert_eq!(avatar["look"]["material"], "metal");
+    }
+
+    #[test]
     fn halves_and_angles_have_types_of_their_own() {
         let json = schema_json(&Schema::example_with_poses());
         let vane = &json["kinds"][5]["components"];
-        assert_eq!(vane[1], json!({ "name": "heading", "type": "angle" }));
-        assert_eq!(vane[2], json!({ "name": "wind", "type": "half" }));
+        assert_eq!(vane[1], json!({ "name": "heading", "type": "angle", "effect": null }));
+        assert_eq!(vane[2], json!({ "name": "wind", "type": "half", "effect": null }));
         assert_eq!(
             json["commands"][4]["fields"],
             json!([
@@ -230,13 +271,5 @@ mod tests {
                 { "name": "power", "type": "half", "optional": true },
             ])
         );
-    }
-
-    fn spec(name: &str, codec: Codec) -> ComponentSpec {
-        ComponentSpec {
-            name: name.to_owned(),
-            codec,
-            audience: ambit_proto::schema::ComponentAudience::Public,
-        }
     }
 }

@@ -47,6 +47,7 @@ export type {
   Component,
   Control,
   Direction,
+  Effect,
   EventKind,
   Field,
   Kind,

@@ -60,9 +60,12 @@ export interface Kind {
   look: Look;
   /** Whether clients should simulate its objects, by the physics of the game. */
   simulated: boolean;
+  /** What to show when an object comes into sight. */
+  effect: Effect | null;
 }
 
-export type Component = { name: string } & (
+/** The effect of a component: as long as a flag is set, when a gauge falls at once. */
+export type Component = { name: string; effect: Effect | null } & (
   | { type: "path" }
   /** It turns not at all, about the vertical, or freely. */
   | { type: "pose"; turn: "fixed" | "yaw" | "free" }
@@ -83,12 +86,34 @@ export interface Look {
   shape: "disc" | "box" | "arrow" | "point";
   /** `#rrggbb`. */
   colour: string;
+  /** What it seems to be made of. */
+  material: "matte" | "metal" | "glow";
   /** Diameter or edge, in metres. */
   size: number;
   /** The index of the component to show as a bar: a gauge. */
   bar: number | null;
   /** The index of the component to show as a text beside the object. */
   label: number | null;
+}
+
+/** How a simple viewer shows that something happens. */
+export interface Effect {
+  /**
+   * Cast: a ring closes. Hit: sparks. Heal: sparks rise. Arrival: a column of light. Death: debris.
+   * Blast: a flash, a ring and sparks. Ring: on the ground. Beam: from one place to another.
+   */
+  form: "cast" | "hit" | "heal" | "arrival" | "death" | "blast" | "ring" | "beam";
+  /** `#rrggbb`. */
+  colour: string;
+  /** How far it reaches, in metres. */
+  size: number;
+  /**
+   * The index of the event's field that says where: an object or a position. Otherwise the first
+   * position, and without one the first object.
+   */
+  at: number | null;
+  /** Of a beam: the index of the field from where it comes; otherwise the first object. */
+  from: number | null;
 }
 
 export type Field = { name: string; optional: boolean } & (
@@ -107,6 +132,7 @@ export type Field = { name: string; optional: boolean } & (
 export interface EventKind {
   name: string;
   fields: Field[];
+  effect: Effect | null;
 }
 
 /** Something that a player can do. */

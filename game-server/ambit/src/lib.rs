@@ -37,6 +37,7 @@
 //!
 //! /// The clients that follow the walker receive it.
 //! #[derive(Event)]
+//! #[effect(heal, colour = 0xffe080, size = 0.6)]
 //! struct PickedUp {
 //!     by: Id<Walker>,
 //!     at: Position,
@@ -203,13 +204,16 @@
 //! | [`Kind`] | `#[kind(name = "...", simulated)]` | another name; clients simulate the poses |
 //! | | `#[kind(steered)]`, `#[kind(projectile)]` | clients steer their own; it flies from one avatar to another |
 //! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
-//! | | `#[look(glyph, shape, colour, size, bar, label)]` | how simple viewers draw it |
+//! | | `#[look(glyph, shape, colour, material, size, bar, label)]` | how simple viewers draw it |
+//! | | `#[effect(arrival, colour, size)]` | what they show when one comes into sight |
 //! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
 //! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
+//! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
+//! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
@@ -221,6 +225,12 @@
 //! | | `#[parameter(default = 5, range = 1..=9, name = "...")]` | of the game's own |
 //! | | `#[parameter(of_room)]` | reads one that every room has |
 //! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., unsaved)]` | |
+//!
+//! An effect is one of `cast`, `hit`, `heal`, `arrival`, `death`, `blast`, `ring` and `beam`;
+//! viewers show it, and let it be heard. `size` is how far it reaches, in metres. `at` and `from`
+//! name fields that are objects or positions; without `at` it is at the first position or else the
+//! first object, and a beam without `from` comes from the first object. A field `seed` makes its
+//! sparks the same on all screens.
 //!
 //! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
 //! choices and controls in `kebab-case`, because players type them.
@@ -365,8 +375,9 @@ pub mod __private {
     pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
         CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
-        DeadReckoning, Direction, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
-        ObjectKind, PosePresentation, ReckoningOrder, RefusalKind, Shape,
+        DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness,
+        InterestRadii, Look, Material, ObjectKind, PosePresentation, ReckoningOrder, RefusalKind,
+        Shape,
     };
     pub use serde;
 

@@ -2,16 +2,17 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, Direction, EventKind,
-    FieldSpec, FieldType, Freshness, InterestRadii, Look, ObjectKind, ObstacleLook, RefusalKind,
-    ScenerySpec, Schema, Shape,
+    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, Direction, Effect,
+    EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, Material,
+    ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape,
 };
 
 impl Schema {
     /// Kinds `avatar` (all codecs but poses and decimals; only the owner receives mana) and `stone`
     /// (a path, followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`,
     /// `cast` and `shout` (all types of fields but decimals), the refusal `tired`, the controls
-    /// `left` and `jump`, a scenery with one look of obstacles.
+    /// `left` and `jump`, a scenery with one look of obstacles. There are effects of `hit`, of an
+    /// avatar that comes into sight, and of one that is veiled.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -31,7 +32,17 @@ impl Schema {
                     ..ObjectKind::default()
                 },
             ],
-            events: vec![EventKind { name: "hit".into(), fields: fields.into() }],
+            events: vec![EventKind {
+                name: "hit".into(),
+                fields: fields.into(),
+                effect: Some(Effect {
+                    form: EffectForm::Beam,
+                    colour: 0xff_4020,
+                    size_m: 1.5,
+                    at: Some(1),
+                    from: Some(0),
+                }),
+            }],
             commands: commands(),
             refusals: vec![RefusalKind { name: "tired".into(), text: "you are too tired".into() }],
             controls: controls(),
@@ -95,11 +106,12 @@ fn commands() -> Vec<CommandKind> {
 }
 
 fn avatar() -> ObjectKind {
+    let veil = Effect { form: EffectForm::Ring, size_m: 0.8, ..Effect::default() };
     let components = vec![
         path(),
         ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
         ComponentSpec::owner("mana", Codec::Gauge { max: 62.5 }),
-        ComponentSpec::public("veiled", Codec::Flag),
+        ComponentSpec { effect: Some(veil), ..ComponentSpec::public("veiled", Codec::Flag) },
         ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
         ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),
     ];
@@ -107,11 +119,13 @@ fn avatar() -> ObjectKind {
         glyph: '@',
         shape: Shape::Arrow,
         colour: 0x30_80ff,
+        material: Material::Metal,
         size_m: 0.8,
         bar: Some(1),
         label: Some(5),
     };
-    ObjectKind { name: "avatar".into(), components, look, ..ObjectKind::default() }
+    let effect = Some(Effect { form: EffectForm::Arrival, ..Effect::default() });
+    ObjectKind { name: "avatar".into(), components, look, effect, ..ObjectKind::default() }
 }
 
 impl Schema {

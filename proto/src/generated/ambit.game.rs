@@ -409,6 +409,9 @@ pub struct Kind {
     /// theirs.
     #[prost(bool, tag = "10")]
     pub projectile: bool,
+    /// What a viewer shows when an object comes into sight.
+    #[prost(message, optional, tag = "11")]
+    pub effect: ::core::option::Option<Effect>,
 }
 /// Nested message and enum types in `Kind`.
 pub mod kind {
@@ -578,6 +581,9 @@ pub struct Look {
     /// Index of the component that is shown as text beside the object: a text.
     #[prost(uint32, optional, tag = "6")]
     pub label: ::core::option::Option<u32>,
+    /// What it seems to be made of. A viewer that does not know it takes the first one.
+    #[prost(enumeration = "look::Material", tag = "7")]
+    pub material: i32,
 }
 /// Nested message and enum types in `Look`.
 pub mod look {
@@ -625,6 +631,131 @@ pub mod look {
             }
         }
     }
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Material {
+        Matte = 0,
+        Metal = 1,
+        Glow = 2,
+    }
+    impl Material {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Matte => "MATTE",
+                Self::Metal => "METAL",
+                Self::Glow => "GLOW",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "MATTE" => Some(Self::Matte),
+                "METAL" => Some(Self::Metal),
+                "GLOW" => Some(Self::Glow),
+                _ => None,
+            }
+        }
+    }
+}
+/// How a simple viewer shows that something happens. A viewer may ignore it, and ignores a form that
+/// it does not know.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Effect {
+    #[prost(enumeration = "effect::Form", tag = "1")]
+    pub form: i32,
+    /// 0xRRGGBB.
+    #[prost(uint32, tag = "2")]
+    pub colour: u32,
+    /// How far it reaches, in metres: 0.01 to 100.
+    #[prost(float, tag = "3")]
+    pub size: f32,
+    /// Of an event: the index of the field that says where, an object or a position. If missing: the
+    /// first position, and in an event without one the first object.
+    #[prost(uint32, optional, tag = "4")]
+    pub at: ::core::option::Option<u32>,
+    /// Of a beam: the index of the field from where it comes, an object or a position. If missing: the
+    /// first object.
+    #[prost(uint32, optional, tag = "5")]
+    pub from: ::core::option::Option<u32>,
+}
+/// Nested message and enum types in `Effect`.
+pub mod effect {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Form {
+        /// Something is done: a ring closes, and sparks rise.
+        Cast = 0,
+        /// Something is hurt: sparks in all directions.
+        Hit = 1,
+        /// Something recovers: sparks rise slowly.
+        Heal = 2,
+        /// Something comes: a column of light.
+        Arrival = 3,
+        /// Something ends: a flash, and debris that falls.
+        Death = 4,
+        /// Something bursts: a flash, a ring and sparks.
+        Blast = 5,
+        /// A ring that widens on the ground.
+        Ring = 6,
+        /// A line of light from one place to another.
+        Beam = 7,
+    }
+    impl Form {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Cast => "CAST",
+                Self::Hit => "HIT",
+                Self::Heal => "HEAL",
+                Self::Arrival => "ARRIVAL",
+                Self::Death => "DEATH",
+                Self::Blast => "BLAST",
+                Self::Ring => "RING",
+                Self::Beam => "BEAM",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "CAST" => Some(Self::Cast),
+                "HIT" => Some(Self::Hit),
+                "HEAL" => Some(Self::Heal),
+                "ARRIVAL" => Some(Self::Arrival),
+                "DEATH" => Some(Self::Death),
+                "BLAST" => Some(Self::Blast),
+                "RING" => Some(Self::Ring),
+                "BEAM" => Some(Self::Beam),
+                _ => None,
+            }
+        }
+    }
 }
 /// Target ages of what a client sees of such objects, in milliseconds: 1 <= engaged <= near <= far
 /// <= 60,000. The host plans a client's budget by them, and a client measures against them.
@@ -647,6 +778,10 @@ pub struct Component {
     pub name: ::prost::alloc::string::String,
     #[prost(enumeration = "component::Audience", tag = "2")]
     pub audience: i32,
+    /// What a viewer shows as long as a flag is set, or when a gauge falls at once. No other component
+    /// has one.
+    #[prost(message, optional, tag = "11")]
+    pub effect: ::core::option::Option<Effect>,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
     #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
     pub codec: ::core::option::Option<component::Codec>,
@@ -808,6 +943,8 @@ pub struct EventKind {
     /// At most 8.
     #[prost(message, repeated, tag = "2")]
     pub fields: ::prost::alloc::vec::Vec<Field>,
+    #[prost(message, optional, tag = "3")]
+    pub effect: ::core::option::Option<Effect>,
 }
 /// Something that a player can do.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -5,10 +5,11 @@
 
 use super::{
     Camera, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
-    DeadReckoning, Direction, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
-    MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS,
-    MAX_OBSTACLE_LOOKS, MAX_REFUSALS, ObjectKind, ObstacleLook, PosePresentation, ReckoningOrder,
-    RefusalKind, ScenerySpec, Schema, SchemaError, SchemaPath, SchemaProblem, Shape,
+    DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness,
+    InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS,
+    MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material, ObjectKind, ObstacleLook,
+    PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema, SchemaError, SchemaPath,
+    SchemaProblem, Shape,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
@@ -96,6 +97,7 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
         is_projectile: message.projectile,
         reckoning,
         look,
+        effect: read_effect(message.effect),
     })
 }
 
@@ -182,16 +184,48 @@ fn read_look(place: &SchemaPath, message: Option<pb::Look>) -> Result<Look, Sche
         Ok(pb::look::Shape::Point) => Shape::Point,
         Err(_) => return Err(unknown("shape")),
     };
-    // No kind has a component of the highest index: `check` refuses it.
-    let narrow = |index: u32| u8::try_from(index).unwrap_or(u8::MAX);
+    let material = match message.material.try_into() {
+        Ok(pb::look::Material::Metal) => Material::Metal,
+        Ok(pb::look::Material::Glow) => Material::Glow,
+        Ok(pb::look::Material::Matte) | Err(_) => Material::Matte,
+    };
     Ok(Look {
         glyph: char::from_u32(message.glyph).ok_or_else(|| unknown("glyph"))?,
         shape,
         colour: message.colour,
+        material,
         size_m: message.size,
-        bar: message.bar.map(narrow),
-        label: message.label.map(narrow),
+        bar: message.bar.map(narrow_index),
+        label: message.label.map(narrow_index),
     })
+}
+
+/// A form that this build does not know is not shown: it is only a hint.
+fn read_effect(message: Option<pb::Effect>) -> Option<Effect> {
+    let message = message?;
+    let form = match message.form.try_into() {
+        Ok(pb::effect::Form::Cast) => EffectForm::Cast,
+        Ok(pb::effect::Form::Hit) => EffectForm::Hit,
+        Ok(pb::effect::Form::Heal) => EffectForm::Heal,
+        Ok(pb::effect::Form::Arrival) => EffectForm::Arrival,
+        Ok(pb::effect::Form::Death) => EffectForm::Death,
+        Ok(pb::effect::Form::Blast) => EffectForm::Blast,
+        Ok(pb::effect::Form::Ring) => EffectForm::Ring,
+        Ok(pb::effect::Form::Beam) => EffectForm::Beam,
+        Err(_) => return None,
+    };
+    Some(Effect {
+        form,
+        colour: message.colour,
+        size_m: message.size,
+        at: message.at.map(narrow_index),
+        from: message.from.map(narrow_index),
+    })
+}
+
+/// No list is so long that it has an item of the highest index: `check` refuses it.
+fn narrow_index(index: u32) -> u8 {
+    u8::try_from(index).unwrap_or(u8::MAX)
 }
 
 /// 0 and 0 stand for the room's radii.
@@ -230,7 +264,8 @@ fn read_component(
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
-    Ok(ComponentSpec { name: message.name, codec, audience })
+    let effect = read_effect(message.effect);
+    Ok(ComponentSpec { name: message.name, codec, audience, effect })
 }
 
 fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
@@ -254,7 +289,8 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
 
 fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.child("event", &message.name);
-    Ok(EventKind { name: message.name, fields: read_fields(&place, message.fields)? })
+    let effect = read_effect(message.effect);
+    Ok(EventKind { name: message.name, fields: read_fields(&place, message.fields)?, effect })
 }
 
 fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandKind, SchemaError> {
@@ -382,6 +418,7 @@ impl From<&ObjectKind> for pb::Kind {
             projectile: kind.is_projectile,
             reckoning: kind.reckoning.map(pb::DeadReckoning::from),
             look: Some((&kind.look).into()),
+            effect: kind.effect.map(Into::into),
         }
     }
 }
@@ -418,6 +455,11 @@ impl From<&Look> for pb::Look {
             Shape::Arrow => pb::look::Shape::Arrow,
             Shape::Point => pb::look::Shape::Point,
         };
+        let material = match look.material {
+            Material::Matte => pb::look::Material::Matte,
+            Material::Metal => pb::look::Material::Metal,
+            Material::Glow => pb::look::Material::Glow,
+        };
         Self {
             glyph: look.glyph.into(),
             shape: shape.into(),
@@ -425,6 +467,29 @@ impl From<&Look> for pb::Look {
             size: look.size_m,
             bar: look.bar.map(Into::into),
             label: look.label.map(Into::into),
+            material: material.into(),
+        }
+    }
+}
+
+impl From<Effect> for pb::Effect {
+    fn from(effect: Effect) -> Self {
+        let form = match effect.form {
+            EffectForm::Cast => pb::effect::Form::Cast,
+            EffectForm::Hit => pb::effect::Form::Hit,
+            EffectForm::Heal => pb::effect::Form::Heal,
+            EffectForm::Arrival => pb::effect::Form::Arrival,
+            EffectForm::Death => pb::effect::Form::Death,
+            EffectForm::Blast => pb::effect::Form::Blast,
+            EffectForm::Ring => pb::effect::Form::Ring,
+            EffectForm::Beam => pb::effect::Form::Beam,
+        };
+        Self {
+            form: form.into(),
+            colour: effect.colour,
+            size: effect.size_m,
+            at: effect.at.map(Into::into),
+            from: effect.from.map(Into::into),
         }
     }
 }
@@ -446,7 +511,12 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
             Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
-        Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
+        Self {
+            name: component.name.clone(),
+            audience: audience.into(),
+            effect: component.effect.map(Into::into),
+            codec: Some(codec),
+        }
     }
 }
 
@@ -470,6 +540,7 @@ impl From<&EventKind> for pb::EventKind {
         Self {
             name: event.name.clone(),
             fields: event.fields.iter().map(pb::Field::from).collect(),
+            effect: event.effect.map(Into::into),
         }
     }
 }
@@ -543,6 +614,17 @@ mod tests {
         check("schema, kind \"avatar\"", "glyph", |schema| {
             schema.kinds[0].look.as_mut().expect("it is set").glyph = 0xd800;
         });
+    }
+
+    #[test]
+    fn hints_that_this_build_does_not_know_are_ignored() {
+        let mut message = pb::Schema::from(&Schema::example());
+        message.events[0].effect.as_mut().expect("it is set").form = 99;
+        message.kinds[0].look.as_mut().expect("it is set").material = 99;
+        let read = Schema::try_from(message).expect("only hints are unknown");
+        assert_eq!(read.events[0].effect, None);
+        assert_eq!(read.kinds[0].look.material, Material::Matte);
+        assert_eq!(read.kinds[0].effect, Schema::example().kinds[0].effect);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct Look {
     pub shape: Shape,
     /// 0xRRGGBB.
     pub colour: u32,
+    /// What it is made of.
+    pub material: Material,
     /// Diameter or edge, in metres: 0.01 to 1,000.
     pub size_m: f32,
     /// Index of the component that is shown as a bar: a gauge.
@@ -34,12 +36,25 @@ pub enum Shape {
     Point,
 }
 
+/// What an object seems to be made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Material {
+    /// Stone, cloth, wood.
+    #[default]
+    Matte,
+    /// Shines where light falls on it.
+    Metal,
+    /// Gives light of its own.
+    Glow,
+}
+
 impl Default for Look {
     fn default() -> Self {
         Self {
             glyph: 'o',
             shape: Shape::Disc,
             colour: 0xa0_a0a0,
+            material: Material::Matte,
             size_m: 1.0,
             bar: None,
             label: None,

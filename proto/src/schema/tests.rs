@@ -39,7 +39,7 @@ fn lists_that_are_too_long_are_refused() {
     });
     check("schema", |schema| {
         schema.events =
-            (0..65).map(|n| EventKind { name: n.to_string(), fields: vec![] }).collect();
+            (0..65).map(|n| EventKind { name: n.to_string(), ..EventKind::default() }).collect();
         SchemaProblem::TooMany { what: "events", count: 65, max: 64 }
     });
     check("schema, event \"hit\"", |schema| {
@@ -147,6 +147,42 @@ fn a_look_can_be_drawn() {
             SchemaProblem::BadLook { look }
         });
     }
+}
+
+#[test]
+fn an_effect_can_be_shown_where_something_happens() {
+    let good = Schema::example().events[0].effect.expect("the example has one");
+    for effect in [
+        Effect { colour: 0x100_0000, ..good },
+        Effect { size_m: 0.0, ..good },
+        Effect { size_m: f32::INFINITY, ..good },
+        Effect { at: Some(2), ..good },
+        Effect { from: Some(3), ..good },
+    ] {
+        check("schema, event \"hit\"", |schema| {
+            schema.events[0].effect = Some(effect);
+            SchemaProblem::BadEffect { effect }
+        });
+    }
+    let without_fields = Effect { at: None, from: None, ..good };
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].effect = Some(good);
+        SchemaProblem::BadEffect { effect: good }
+    });
+    check("schema, kind \"avatar\", component \"name\"", |schema| {
+        schema.kinds[0].components[5].effect = Some(without_fields);
+        SchemaProblem::BadEffect { effect: without_fields }
+    });
+    check("schema, kind \"everywhere\"", |schema| {
+        let name = Codec::Text { max_bytes: 9 };
+        schema.kinds.push(ObjectKind {
+            name: "everywhere".into(),
+            components: vec![ComponentSpec::public("name", name)],
+            effect: Some(without_fields),
+            ..ObjectKind::default()
+        });
+        SchemaProblem::BadEffect { effect: without_fields }
+    });
 }
 
 #[test]
@@ -320,7 +356,11 @@ fn a_schema_too_large_for_a_frame_is_refused() {
         ..ObjectKind::default()
     });
     let fields = (0..8).map(|n| FieldSpec::new(long(n), FieldType::NUMBER)).collect::<Vec<_>>();
-    let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
+    let events = (0..64).map(|n| EventKind {
+        name: long(n),
+        fields: fields.clone(),
+        ..EventKind::default()
+    });
     let schema = Schema { kinds: kinds.collect(), events: events.collect(), ..Schema::example() };
     assert!(matches!(
         schema.check(),

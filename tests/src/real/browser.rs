@@ -1,4 +1,4 @@
-//! A headless Chromium that is driven over `WebDriver`.
+//! A headless Chromium or Firefox that is driven over `WebDriver`.
 
 use std::process::{Child, Command, Stdio};
 
@@ -12,7 +12,7 @@ use web_transport_proto::http::Method;
 
 use super::{OutputLines, ScratchFolder, WAIT_LIMIT, process_family, server_signal as signal};
 
-const ARGUMENTS: [&str; 6] = [
+const CHROMIUM_ARGUMENTS: [&str; 6] = [
     "--headless=new",
     // Containers have no sandbox of their own, and a small /dev/shm.
     "--no-sandbox",
@@ -23,9 +23,18 @@ const ARGUMENTS: [&str; 6] = [
     "--ignore-gpu-blocklist",
 ];
 
+/// Whose browser it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BrowserEngine {
+    #[default]
+    Chromium,
+    Firefox,
+}
+
 /// How a browser is to be.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BrowserKind<'a> {
+    pub engine: BrowserEngine,
     /// Environment variables.
     pub variables: &'a [(&'a str, &'a str)],
     /// A large window, for pictures. Else it is one of 820 x 520, since each pixel is drawn by the
@@ -42,6 +51,9 @@ pub struct BrowserKind<'a> {
 /// A browser with one window.
 pub struct Browser {
     driver: Child,
+    /// Firefox's driver ends when nobody reads what it prints.
+    _output: OutputLines,
+    _screen: Option<Screen>,
     client: Client,
 }
 
@@ -53,49 +65,45 @@ impl Browser {
 
     /// Starts one of a kind.
     pub async fn start_as(scratch: &ScratchFolder, kind: BrowserKind<'_>) -> Result<Self> {
-        let mut driver = Command::new("chromedriver");
+        let (program, name, key, options) = match kind.engine {
+            BrowserEngine::Chromium => {
+                ("chromedriver", "Chromium", "goog:chromeOptions", chromium_options(&kind))
+            }
+            BrowserEngine::Firefox => {
+                ("geckodriver", "Firefox", "moz:firefoxOptions", firefox_options(&kind))
+            }
+        };
+        let mut driver = Command::new(program);
         driver.arg("--port=0").stdin(Stdio::null()).stderr(Stdio::null());
         // Profiles and sockets of the browser go there.
         driver.env("TMPDIR", scratch.path()).stdout(Stdio::piped());
         driver.envs(kind.variables.iter().copied());
-        let mut driver =
-            driver.spawn().context("chromedriver can't be started; `tests/run` installs it")?;
+        let screen = match kind.engine {
+            BrowserEngine::Chromium => None,
+            BrowserEngine::Firefox => Some(Screen::start()?),
+        };
+        driver.envs(screen.iter().map(|screen| ("DISPLAY", &screen.display)));
+        let mut driver = driver
+            .spawn()
+            .with_context(|| format!("{program} can't be started; `tests/run` installs it"))?;
         let output = driver.stdout.take().context("the driver's output")?;
-        let port = OutputLines::read_from(output).find("the driver's port", |line| {
-            let (_, port) = line.split_once("successfully on port ")?;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        })?;
-        let mut arguments = ARGUMENTS.to_vec();
-        arguments.push(if kind.is_large {
-            "--window-size=1280,800"
-        } else {
-            "--window-size=820,520"
-        });
-        let rules = kind.name.map(|name| format!("--host-resolver-rules=MAP {name} 127.0.0.1"));
-        arguments.extend(rules.as_deref());
-        if kind.is_dark {
-            arguments.push("--blink-settings=preferredColorScheme=0");
-        }
-        let mut chromium = json!({ "args": arguments });
-        if kind.is_phone {
-            chromium["mobileEmulation"] = json!({
-                "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 2.0, "touch": true },
-            });
-        }
-        let mut options = serde_json::Map::new();
-        options.insert("goog:chromeOptions".into(), chromium);
+        let mut output = OutputLines::read_from(output);
+        let port = output.find("the driver's port", listening_port)?;
+        let mut capabilities = serde_json::Map::new();
+        capabilities.insert(key.into(), options);
         let limit = WAIT_LIMIT.as_millis() as u64;
-        options.insert("timeouts".into(), json!({ "script": limit, "pageLoad": limit }));
+        capabilities.insert("timeouts".into(), json!({ "script": limit, "pageLoad": limit }));
         let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(options)
+            .capabilities(capabilities)
             .connect(&format!("http://127.0.0.1:{port}"))
             .await;
         match client {
-            Ok(client) => Ok(Self { driver, client }),
+            Ok(client) => Ok(Self { driver, _output: output, _screen: screen, client }),
             Err(error) => {
                 let _ = driver.kill();
                 let _ = driver.wait();
-                Err(error).context("Chromium can't be started; `tests/run` installs it")
+                let hint = format!("{name} can't be started; `tests/run` installs it");
+                Err(error).context(hint)
             }
         }
     }
@@ -119,7 +127,8 @@ impl Browser {
         Ok(answer["value"].clone())
     }
 
-    /// Runs a script in each page that is opened from now on, before the page's own scripts.
+    /// Runs a script in each page that is opened from now on, before the page's own scripts. Only
+    /// Chromium can do this.
     pub async fn prepare(&self, script: &str) -> Result<()> {
         let command = DevToolsCommand {
             name: "Page.addScriptToEvaluateOnNewDocument",
@@ -142,6 +151,75 @@ impl Browser {
     /// Ends it.
     pub async fn close(self) -> Result<()> {
         Ok(self.client.clone().close().await?)
+    }
+}
+
+fn chromium_options(kind: &BrowserKind<'_>) -> Json {
+    let mut arguments = CHROMIUM_ARGUMENTS.map(str::to_owned).to_vec();
+    let (width, height) = window_size(kind);
+    arguments.push(format!("--window-size={width},{height}"));
+    let rules = kind.name.map(|name| format!("--host-resolver-rules=MAP {name} 127.0.0.1"));
+    arguments.extend(rules);
+    if kind.is_dark {
+        arguments.push("--blink-settings=preferredColorScheme=0".into());
+    }
+    let mut options = json!({ "args": arguments });
+    if kind.is_phone {
+        options["mobileEmulation"] = json!({
+            "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 2.0, "touch": true },
+        });
+    }
+    options
+}
+
+/// All settings are as in a new profile. Pages are drawn in software.
+fn firefox_options(kind: &BrowserKind<'_>) -> Json {
+    assert!(kind.name.is_none() && !kind.is_dark && !kind.is_phone, "not made for Firefox yet");
+    let (width, height) = window_size(kind);
+    json!({ "args": [format!("--width={width}"), format!("--height={height}")] })
+}
+
+/// Pixels.
+fn window_size(kind: &BrowserKind<'_>) -> (u32, u32) {
+    if kind.is_large { (1280, 800) } else { (820, 520) }
+}
+
+/// The port in the line in which a driver says that it listens: "... was started successfully on
+/// port 1234." or "... Listening on 127.0.0.1:1234".
+fn listening_port(line: &str) -> Option<u16> {
+    let (_, port) = line
+        .split_once("successfully on port ")
+        .or_else(|| line.split_once("Listening on 127.0.0.1:"))?;
+    port.trim_end_matches('.').parse().ok()
+}
+
+/// A screen in memory. Without one, Firefox does not draw by WebGL in software.
+struct Screen {
+    server: Child,
+    /// The value of `DISPLAY`.
+    display: String,
+}
+
+impl Screen {
+    fn start() -> Result<Self> {
+        let mut command = Command::new("Xvfb");
+        command.args(["-displayfd", "1", "-screen", "0", "1280x1024x24"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut server =
+            command.spawn().context("Xvfb can't be started; `tests/run` installs it")?;
+        let output = server.stdout.take().context("the screen's output")?;
+        let mut screen = Self { server, display: String::new() };
+        let number = OutputLines::read_from(output)
+            .find("the screen's number", |line| line.trim().parse::<u32>().ok())?;
+        screen.display = format!(":{number}");
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }
 

@@ -18,7 +18,7 @@ mod server;
 mod shifted_clock;
 
 pub use bot_crowd::BotCrowd;
-pub use browser::{Browser, BrowserKind};
+pub use browser::{Browser, BrowserEngine, BrowserKind};
 pub use cluster::{Cluster, Nats, SecuredNats};
 pub use console::Console;
 pub use host::Host;

@@ -11,6 +11,7 @@ mod cluster;
 mod consoles;
 mod deploy;
 mod failover;
+mod firefox;
 mod http;
 mod kept;
 mod late_rooms;

@@ -637,6 +637,38 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
     })
 }
 
+/// Objects of a kind are one draw call, and so are all effects, all bars and all names. The script
+/// time of a frame is printed: on this machine the processor draws, too.
+#[test]
+fn two_hundred_objects_in_sight_take_few_draw_calls() -> Result<()> {
+    // Sky, land, ground, meadow, grid, two kinds and their shadows, names, effects.
+    const MOST: u64 = 11;
+    let scratch = ScratchFolder::new("pages-draw-calls");
+    let server = Server::start(&scratch, &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create heap game=cubes cubes=200", "created")?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let browser = Browser::start(&scratch).await?;
+        // With shadows, as with a graphics card.
+        browser.prepare("localStorage.setItem('ambit-graphics', 'full');").await?;
+        let ann = Page::open_in(browser, &server, "ann").await?;
+        ann.press("Join heap").await?;
+        ann.wait_for_avatar().await?;
+        let count = "(count => count > 200 && count)(ambit().game.frame().count)";
+        let objects = ann.wait_for("200 objects", count, json!({})).await?;
+        let forget = "delete document.querySelector('canvas.picture').dataset.drawCalls;";
+        ann.run(forget, json!({})).await?;
+        let drawn = "(({ drawCalls, frameMs }) => drawCalls && { drawCalls, frameMs })
+            (document.querySelector('canvas.picture').dataset)";
+        let drawn = ann.wait_for("measured frames", drawn, json!({})).await?;
+        println!("{objects} objects in sight: {drawn}");
+        let calls = drawn["drawCalls"].as_str().context("a number")?.parse::<u64>()?;
+        ensure!(calls <= MOST, "{calls} draw calls");
+        ann.close().await
+    })
+}
+
 #[test]
 fn chat_is_seen_in_the_game_and_a_problem_ends_with_its_cause() -> Result<()> {
     let scratch = ScratchFolder::new("pages-chat");
@@ -698,6 +730,68 @@ fn chat_is_seen_in_the_game_and_a_problem_ends_with_its_cause() -> Result<()> {
             && document.querySelector('.empty').textContent === 'Not connected.'";
         ann.wait_for("the end of the connection", alone, json!({})).await?;
         ann.wait_for("one message", only, json!({})).await?;
+        ann.close().await
+    })
+}
+
+/// What the lobby shows of the room `den`: the words and the buttons of its card.
+const DEN: &str = "(card => card && {
+    text: card.innerText,
+    shapes: card.querySelectorAll('.game-art > *').length,
+    buttons: [...card.querySelectorAll('button')].filter(isVisible).map(it => it.textContent),
+})([...document.querySelectorAll('.room-card')]
+    .find(it => isVisible(it) && it.innerText.includes('den')))";
+/// The buttons that are the one thing to do.
+const MAIN: &str = "[...document.querySelectorAll('.lobby button.main')]
+    .filter(isVisible).map(it => it.textContent)";
+
+#[test]
+fn a_removed_player_is_not_led_back_and_a_banner_covers_no_form() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-lobby");
+    let server = Server::start(&scratch, &[])?;
+    Runtime::new()?.block_on(async {
+        let kind = BrowserKind { is_phone: true, ..BrowserKind::default() };
+        let phone = Browser::start_as(&scratch, kind).await?;
+        let ann = Page::open_in(phone, &server, "ann").await?;
+        ann.wait_for("one way in", &format!("{MAIN}.join() === 'Walk about'"), json!({})).await?;
+        let mut bob = start_den(&scratch, &server, "size=40x40")?;
+        ann.wait_for("another way in", &format!("{MAIN}.join() === 'Play now'"), json!({})).await?;
+        let card = ann.run(&format!("return {DEN};"), json!({})).await?;
+        assert_eq!(card["buttons"], json!(["Join"]));
+        assert!(card["shapes"].as_u64() > Some(8), "no picture: {card}");
+        let text = card["text"].as_str().unwrap_or_default();
+        ensure!(text.contains("1 of 64 players") && text.contains("running"), "{text}");
+        let link = format!("http://{}/#room=1", server.http);
+        // A link that is opened in a new tab, as from a message.
+        ann.browser.open("about:blank").await?;
+        ann.browser.open(&link).await?;
+        ann.wait_for_avatar().await?;
+
+        bob.type_in("kick ann")?;
+        let removed = format!("{DEN}?.text.includes('You were removed from this room')");
+        ann.wait_for("that she was removed", &removed, json!({})).await?;
+        let uncovered = "const box = it => document.querySelector(it).getBoundingClientRect();
+            const [banner, form] = [box('#problems .problem'), box('form.name')];
+            return [document.scrollingElement.scrollTop, banner.bottom <= form.top];";
+        assert_eq!(ann.run(uncovered, json!({})).await?, json!([0, true]));
+        let offered = format!("return [{DEN}.buttons, {MAIN}];");
+        assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Walk about"]]));
+        ann.reload().await?;
+        ann.wait_for("the same after a reload", &removed, json!({})).await?;
+        assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Walk about"]]));
+        // Who follows a link learns it from the server.
+        ann.run("sessionStorage.removeItem('ambit-barred'); location.hash = 'room=1';", json!({}))
+            .await?;
+        ann.wait_for("the same from the server", &removed, json!({})).await?;
+
+        // A room needs a server.
+        let create = "[...document.querySelectorAll('button')]
+            .find(it => it.textContent === 'Create a room')";
+        let is_offered = format!("!{create}.disabled && {create}.title === ''");
+        ann.wait_for("that it can be created", &is_offered, json!({})).await?;
+        server_signal(server.id(), "KILL")?;
+        let refused = format!("{create}.disabled && {create}.title.includes('connection')");
+        ann.wait_for("that it cannot", &refused, json!({})).await?;
         ann.close().await
     })
 }

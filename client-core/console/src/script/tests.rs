@@ -227,7 +227,7 @@ fn a_wait_that_times_out_is_an_error_and_the_script_continues() {
 fn a_script_waits_for_an_event_of_the_game_by_its_name() {
     let mut harness = ScriptHarness::in_room();
     let mut schema = Schema::example();
-    schema.events.push(EventKind { name: "fired".into(), fields: Vec::new() });
+    schema.events.push(EventKind { name: "fired".into(), ..EventKind::default() });
     harness.handle_event(&started(schema));
     harness.line("wait-for fired");
     harness.script.handle_printed("event", Some("hit"));

@@ -349,9 +349,11 @@ pub(super) fn cast(target: Option<ClientObjectId>) -> GameCommand<ClientObjectId
 pub(super) fn schema() -> Schema {
     let mut schema = Schema::example_with_poses();
     let field = |name: &str| FieldSpec::new(name, FieldType::Object);
-    schema
-        .events
-        .push(EventKind { name: "strike".into(), fields: vec![field("by"), field("whom")] });
+    schema.events.push(EventKind {
+        name: "strike".into(),
+        fields: vec![field("by"), field("whom")],
+        ..EventKind::default()
+    });
     schema
 }
 

@@ -9,6 +9,7 @@ import type {
   Room,
 } from "./ambit/ambit.js";
 import { handle } from "./ambit/handle.js";
+import { codeOf } from "./core/problems.js";
 import { parameterOf, type RoomSettings, settingsOf } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
 import { el, setHidden } from "./dom.js";
@@ -17,17 +18,18 @@ import { GameView } from "./game/game_view.js";
 import type { Addressee } from "./lobby/addressees.js";
 import { askForRoom } from "./lobby/create_dialog.js";
 import { format } from "./lobby/chat_panel.js";
-import { LobbyModel } from "./lobby/lobby_model.js";
+import { LobbyModel, WALK_GAME } from "./lobby/lobby_model.js";
 import { LobbyView } from "./lobby/lobby_view.js";
 import { endPassingProblem, endProblem, showError, showProblem } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
 /** Where the name is kept for the next visit. */
 export const NAME_KEY = "ambit-name";
+/** Where the tab keeps which rooms have removed its player: a page that is loaded anew knows. */
+const BARRED_KEY = "ambit-barred";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
 /** Of a player who walks about alone: so small that there is always somebody in sight. */
-const WALK_GAME = "field";
 const WALK_PARAMETERS = { size: "80x80", obstacles: 20, pilots: 8 };
 /** A margin of the zones of interest, if the game does not say it. */
 const DEFAULT_MARGIN_M = 1;
@@ -70,6 +72,7 @@ export class App {
       kick: (player) => act(async () => client.room?.kick(player)),
     });
     handle.client = client;
+    this.#recallBarred();
     page.replaceChildren(this.#lobby.element);
     // A resumed player gets the picture at once, unless the game has not begun.
     setHidden(this.#lobby.element, client.room !== undefined);
@@ -273,7 +276,32 @@ export class App {
       if (!isOk) return;
       password = input.value;
     }
-    await this.#enter(await this.#client.joinRoom(id, { password }));
+    try {
+      await this.#enter(await this.#client.joinRoom(id, { password }));
+    } catch (thrown) {
+      if (codeOf(thrown) === "kicked") this.#model.bar(id);
+      this.#update();
+      // No seat: a link to it does not stay in the address.
+      if (!this.#client.room) showAddress(undefined);
+      throw thrown;
+    }
+  }
+
+  /** Bans are about the session: another player of this tab is not concerned. */
+  #recallBarred(): void {
+    try {
+      const kept: unknown = JSON.parse(sessionStorage.getItem(BARRED_KEY) ?? "null");
+      const { player, rooms } = kept as { player: number; rooms: number[] };
+      if (player === this.#client.player) rooms.forEach((room) => this.#model.bar(room));
+    } catch {
+      // Nothing is known, or not in this form: the server says it again.
+    }
+  }
+
+  #keepBarred(): void {
+    const rooms = this.#model.barred;
+    if (rooms.length === 0) return sessionStorage.removeItem(BARRED_KEY);
+    sessionStorage.setItem(BARRED_KEY, JSON.stringify({ player: this.#client.player, rooms }));
   }
 
   async #create(): Promise<void> {
@@ -337,6 +365,7 @@ export class App {
   }
 
   #update(): void {
+    this.#keepBarred();
     const game = this.#view ? "shown" : this.#entering > 0 ? "entering" : "none";
     this.#lobby.update(this.#client, this.#model, game);
   }

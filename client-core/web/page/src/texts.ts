@@ -5,7 +5,7 @@ import type { ProblemKind } from "./core/problems.js";
 const problems: Record<ProblemKind, string> = {
   no_web_transport:
     "This browser cannot play: it has no WebTransport. Use a current Chrome, Edge, Chromium or " +
-    "Firefox. Safari and older versions of Firefox do not work yet.",
+    "Firefox. Safari has it since version 26.4; whether the game works there was not tried.",
   insecure_page:
     "A browser lets one play only on pages from https:// (or on the server's own machine). This " +
     "page came over http://.",
@@ -67,10 +67,18 @@ export const texts = {
   walk_about: "Walk about",
   walk_about_hint: "Makes a room of the game field and starts it at once. Others can join you.",
   welcome: "Nobody plays yet",
+  play_alone: "Begin by yourself",
   walk_room: (name: string) => `${name}'s walk`,
   own_room: (name: string) => `${name}'s room`,
   create_room: "Create a room",
+  create_unconnected: "A room needs a connection to the server. There is none at the moment.",
+  no_games: "This server offers no games.",
+  create_hint: "There is no room that you can join now. Make one for yourself and others.",
+  waits: "This room waits for players",
   join: "Join",
+  /** By what can be done with a room; `removed` is said by a text, and not on a button. */
+  room_actions: { join: "Join", full: "Full", playing: "Already playing" },
+  removed: "You were removed from this room.",
   join_room: (name: string) => `Join ${name}`,
   running: "running",
   waiting: "waiting",
@@ -127,6 +135,21 @@ export const texts = {
   controls: "Controls",
   pointer: "Pointer",
   help: "Help",
+  hints: [
+    "What is around you is sent to you, and nothing else. The two squares on the map show how far: " +
+      "things come into sight in the inner one, and leave it beyond the outer one.",
+    "What you do takes effect a moment later, for everybody at the same time. So all players see " +
+      "the same, and nobody is ahead.",
+    "Try it on a bad line: Network (F2) has sliders for delay, jitter and loss. They act at once.",
+  ],
+  next_hint: "Next",
+  last_hint: "Got it",
+  no_hints: "No hints",
+  gamepad: (name: string) => `Gamepad: ${name}`,
+  pad_part: (part: string, does: string) => `${part} – ${does}`,
+  sound: "Sound",
+  sound_on: "Sound is off. Click to hear the game.",
+  sound_off: "Sound is on. Click for silence.",
   lobby: "Chat and lobby",
   lobby_unread: (count: number) => `Chat and lobby, ${count} new`,
   overlay: "Network (F2)",

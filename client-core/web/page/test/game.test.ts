@@ -47,21 +47,23 @@ const JUMP = control("jump", ["space"]);
 const CONTROLS = [LEFT, RIGHT, UP, DOWN, JUMP];
 
 test("what is room-wide is a table of each kind, the first in points on top", () => {
-  const look = { glyph: "o", shape: "disc" as const, colour: "#808080", size: 1 };
+  const look = { glyph: "o", shape: "disc" as const, colour: "#808080", size: 1, material: "matte" as const };
   const kind = (name: string, components: Component[]): Kind => ({
     name,
     components,
     look: { ...look, bar: null, label: null },
     simulated: false,
+    effect: null,
   });
-  const points: Component = { name: "points", type: "number", min: -50, max: 50 };
-  const secret: Component = { name: "secret", type: "flag" };
-  const score = kind("score", [{ name: "name", type: "text", max_bytes: 9 }, points, secret]);
-  const left: Component = { name: "time_left", type: "gauge", max: 300 };
-  const wind: Component = { name: "wind", type: "half" };
-  const from: Component = { name: "from", type: "angle" };
+  const points: Component = { name: "points", type: "number", min: -50, max: 50, effect: null };
+  const secret: Component = { name: "secret", type: "flag", effect: null };
+  const title: Component = { name: "name", type: "text", max_bytes: 9, effect: null };
+  const score = kind("score", [title, points, secret]);
+  const left: Component = { name: "time_left", type: "gauge", max: 300, effect: null };
+  const wind: Component = { name: "wind", type: "half", effect: null };
+  const from: Component = { name: "from", type: "angle", effect: null };
   const match = kind("match", [left, wind, from]);
-  const kinds = [score, match, kind("walker", [{ name: "path", type: "path" }])];
+  const kinds = [score, match, kind("walker", [{ name: "path", type: "path", effect: null }])];
   assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
   const values = [["<b>ann</b>", 7, undefined], ["bob", 12, undefined], [59.7, 0.0999755859375, -Math.PI / 2]];
   const frame = {

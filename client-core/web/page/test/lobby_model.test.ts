@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RoomListing } from "../src/ambit/ambit.js";
+import type { GameListing, RoomListing } from "../src/ambit/ambit.js";
 import { addresseeOf, addresseesOf } from "../src/lobby/addressees.js";
 import { LobbyModel } from "../src/lobby/lobby_model.js";
 
@@ -14,6 +14,61 @@ test("rooms come, change and go; those that have not begun are first", () => {
   model.handle({ ev: "room_gone", room: 2 }, undefined);
   model.handle({ ev: "room_changed", room: { ...room(1, true), players: 7 } }, undefined);
   assert.deepEqual(model.sortedRooms().map(({ players }) => players), [1, 7]);
+});
+
+test("a room offers what its server would allow", () => {
+  const model = new LobbyModel();
+  const games = [game("field", true), game("duel", false)];
+  const action = (changed: Partial<RoomListing>) =>
+    model.actionOf({ ...room(1, true), ...changed }, games);
+  assert.equal(action({}), "join");
+  assert.equal(action({ players: 4 }), "full");
+  assert.equal(action({ game: "duel" }), "playing");
+  assert.equal(action({ game: "duel", running: false }), "join");
+  // The server may know more games than it has told of.
+  assert.equal(action({ game: "other" }), "join");
+});
+
+test("a room that has removed the player offers nothing, as long as it exists", () => {
+  const model = new LobbyModel();
+  const games = [game("field", true)];
+  const action = () => model.actionOf(room(1, true), games);
+  model.setRooms([room(1, true)]);
+  model.handle({ ev: "left", room: 1, reason: "left", message: "" }, undefined);
+  assert.equal(action(), "join", "who has left by itself may come back");
+  model.handle({ ev: "left", room: 1, reason: "kicked", message: "" }, undefined);
+  assert.equal(action(), "removed");
+  assert.deepEqual(model.wayIn(games), { to: "walk" });
+  model.handle({ ev: "resumed", is_new_session: false }, undefined);
+  model.setRooms([room(1, true)]);
+  assert.equal(action(), "removed");
+  assert.deepEqual(model.barred, [1]);
+  model.handle({ ev: "room_gone", room: 1 }, undefined);
+  assert.deepEqual(model.barred, []);
+  model.bar(1);
+  model.handle({ ev: "resumed", is_new_session: true }, undefined);
+  assert.equal(action(), "join");
+});
+
+test("there is one way into a world, whatever there is", () => {
+  const model = new LobbyModel();
+  const field = [game("field", true)];
+  const other = [game("chess", true)];
+  const way = (games: GameListing[], ...rooms: RoomListing[]) => {
+    model.setRooms(rooms);
+    const found = model.wayIn(games);
+    return found.to === "room" ? found.room.id : found.to;
+  };
+  assert.equal(way(field), "walk");
+  assert.equal(way(other), "create");
+  assert.equal(way([]), "create");
+  const full = { ...room(5, true), players: 4 };
+  const locked = { ...room(6, true), password: true };
+  const many = { ...room(2, true), players: 3 };
+  assert.equal(way(field, room(1, true), many, full, locked), 2);
+  assert.equal(way(field, full, locked, room(7, false)), "walk");
+  assert.equal(way(other, full, locked, room(7, false)), 7);
+  assert.equal(way(other, full, locked), "create");
 });
 
 test("a room that the player is in is known before the list of rooms", () => {
@@ -69,4 +124,8 @@ test("the chat is bounded, and the newest lines stay", () => {
 function room(id: number, running: boolean): RoomListing {
   const common = { name: `${id}`, game: "field", players: 1, capacity: 4, password: false };
   return { id, running, host: 1, parameters: {}, ...common };
+}
+
+function game(name: string, join_running: boolean): GameListing {
+  return { name, description: "", min_players: 1, join_running };
 }

@@ -6,9 +6,12 @@ import { LabelLayout } from "../src/core/label_layout.js";
 import { forPlayers } from "../src/core/words.js";
 import { TRAIL_PLACES, Trails } from "../src/core/trails.js";
 
-function pieces(trails: Trails): number[][] {
+function trailsOf(trails: Trails): number[][] {
   const all: number[][] = [];
-  trails.end((places, from) => all.push([...places.subarray(from, from + 6)]));
+  trails.end((places, oldest, kind) => {
+    assert.equal(kind, 2);
+    all.push([...places.subarray(0, 3), ...places.subarray(oldest, oldest + 3)]);
+  });
   return all;
 }
 
@@ -16,17 +19,17 @@ test("a trail is behind an object, as long as that is in sight, and not over a j
   const trails = new Trails();
   const fly = (x: number) => {
     trails.begin();
-    trails.note(7, x, 1, 0);
-    return pieces(trails);
+    trails.note(7, 2, x, 1, 0);
+    return trailsOf(trails);
   };
   assert.deepEqual(fly(0), []);
   assert.deepEqual(fly(2), [[2, 1, 0, 0, 1, 0]]);
   for (let x = 3; x < 20; x += 1) fly(x);
-  assert.equal(fly(20).length, TRAIL_PLACES - 1);
+  assert.deepEqual(fly(20), [[20, 1, 0, 20 - (TRAIL_PLACES - 1), 1, 0]]);
   assert.deepEqual(fly(60), []);
   assert.equal(fly(61).length, 1);
   trails.begin();
-  assert.deepEqual(pieces(trails), []);
+  assert.deepEqual(trailsOf(trails), []);
   // It comes again without its past.
   assert.deepEqual(fly(62), []);
 });

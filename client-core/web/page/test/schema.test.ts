@@ -75,11 +75,12 @@ test("a draft is filled field by field; only optional fields can be left out", (
 });
 
 function kind(type: "path" | "pose", look: Partial<Look>): Kind {
-  const plain = { glyph: "o", shape: "disc", colour: "#a0a0a0", size: 1, bar: null } as const;
+  const plain = { glyph: "o", shape: "disc", colour: "#a0a0a0", material: "matte", size: 1, bar: null } as const;
   const place = type === "pose" ? ({ type, turn: "free" } as const) : { type };
   return {
     name: "thing",
-    components: [{ name: "place", ...place }],
+    components: [{ name: "place", effect: null, ...place }],
+    effect: null,
     simulated: false,
     look: { ...plain, label: null, ...look },
   };

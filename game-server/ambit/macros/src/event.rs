@@ -9,7 +9,7 @@ use crate::Expansion;
 use crate::attributes::{
     checked_name, error, given_name, named_fields, require_at_most, require_no_generics,
 };
-use crate::{names, with_rules};
+use crate::{effect, names, with_rules};
 
 const EXAMPLE: &str = "struct Damage { target: Id<Walker>, amount: i64 }";
 /// `ambit_proto::schema::MAX_FIELDS`.
@@ -23,6 +23,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let event = &input.ident;
     let given = given_name(&input.attrs, "event")?;
     let name = checked_name(given, names::snake_case(event), event.span())?;
+    let effect = effect::read(&input.attrs, &fields)?;
     let specs = fields.iter().map(|field| {
         let (ident, ty) = (field.ident.as_ref().expect("the fields have names"), &field.ty);
         let name = names::of_field(ident);
@@ -75,6 +76,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 ::ambit::__private::EventKind {
                     name: #name.into(),
                     fields: ::std::vec![#(#specs),*],
+                    effect: #effect,
                 }
             }
 

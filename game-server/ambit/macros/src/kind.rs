@@ -10,7 +10,7 @@ use crate::attributes::{
     checked_name, documentation, error, named_fields, qualified, require_at_most,
     require_no_generics, unknown_option,
 };
-use crate::{names, stub, with_rules};
+use crate::{effect, names, stub, with_rules};
 
 const EXAMPLE: &str = "struct Walker { path: Path, name: Text<24> }";
 /// `ambit_proto::schema::MAX_COMPONENTS`.
@@ -30,6 +30,8 @@ struct ComponentField<'i> {
     /// The trait that its type implements: `Place` for the first one, `Attribute` for all others.
     role: TokenStream,
     codec: TokenStream,
+    /// An `Option` of what is shown of it.
+    effect: TokenStream,
 }
 
 #[derive(Default)]
@@ -71,7 +73,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     }
     let default_name = names::snake_case(&input.ident);
     let name = checked_name(options.name.take(), default_name, input.ident.span())?;
-    let declaration = declaration(input, &name, &options, &components);
+    let effect = effect::read(&input.attrs, &[])?;
+    let declaration = declaration(input, &name, &options, &components, &effect);
     let nothing = TokenStream::new();
     let steered = options
         .is_steered
@@ -171,6 +174,20 @@ impl<'i> ComponentField<'i> {
             is_place,
             role,
             codec,
+            effect: quote!(::core::option::Option::None),
+        }
+    }
+
+    /// Its declaration.
+    fn spec(&self) -> TokenStream {
+        let Self { name, audience, codec, effect, .. } = self;
+        quote! {
+            ::ambit::__private::ComponentSpec {
+                name: #name.into(),
+                codec: #codec,
+                audience: ::ambit::__private::ComponentAudience::#audience,
+                effect: #effect,
+            }
         }
     }
 
@@ -223,6 +240,7 @@ impl<'i> ComponentField<'i> {
             audience,
             is_public,
             codec,
+            effect: effect::read(&field.attrs, &[])?,
             ..component
         })
     }
@@ -284,7 +302,8 @@ impl KindOptions {
 
     fn read(&mut self, attribute: &Attribute, components: &[ComponentField<'_>]) -> Result<()> {
         let path = attribute.path();
-        let is_of_places = ["interest", "freshness", "reckoning"].map(|name| path.is_ident(name));
+        let is_of_places =
+            ["interest", "freshness", "reckoning", "effect"].map(|name| path.is_ident(name));
         if self.is_room_wide && is_of_places.contains(&true) {
             let message = "what is room-wide has no place: every client of the room has it, \
                            wherever its avatar is";
@@ -422,10 +441,10 @@ impl KindOptions {
         components: &[ComponentField<'_>],
     ) -> Result<()> {
         const KNOWN: &str = "`glyph = '@'`, `shape = disc` (or `box`, `arrow`, `point`), \
-                             `colour = 0x3080ff`, `size = 0.8`, `bar = COMPONENT`, \
-                             `label = COMPONENT`";
+                             `colour = 0x3080ff`, `material = matte` (or `metal`, `glow`), \
+                             `size = 0.8`, `bar = COMPONENT`, `label = COMPONENT`";
         attribute.parse_nested_meta(|meta| {
-            let known = ["glyph", "shape", "colour", "size", "bar", "label"];
+            let known = ["glyph", "shape", "colour", "material", "size", "bar", "label"];
             let option = meta.path.get_ident().cloned();
             let option = option.filter(|name| known.iter().any(|known| name == known));
             let Some(option) = option else {
@@ -435,8 +454,9 @@ impl KindOptions {
             let tokens = match option.to_string().as_str() {
                 "shape" => {
                     let shape = value.call(<Ident as syn::ext::IdentExt>::parse_any)?;
-                    read_shape(&shape)?
+                    read_word(&shape, "Shape", &["disc", "box", "arrow", "point"])?
                 }
+                "material" => read_word(&value.parse()?, "Material", &["matte", "metal", "glow"])?,
                 "bar" | "label" => {
                     let component: Ident = value.parse()?;
                     read_component_option(&option, &component, components)?
@@ -452,13 +472,16 @@ impl KindOptions {
     }
 }
 
-fn read_shape(shape: &Ident) -> Result<TokenStream> {
-    let known = [("disc", "Disc"), ("box", "Box"), ("arrow", "Arrow"), ("point", "Point")];
-    let found = known.iter().find(|(name, _)| shape == name);
-    let (_, variant) =
-        found.ok_or_else(|| error(shape, "a shape is one of `disc`, `box`, `arrow`, `point`"))?;
-    let variant = format_ident!("{variant}");
-    Ok(quote!(::ambit::__private::Shape::#variant))
+/// A value of an enum whose values are named by words.
+fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
+    let Some(found) = known.iter().find(|name| word == *name) else {
+        let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!("a {} is one of {}", ty.to_lowercase(), known.join(", "));
+        return Err(error(word, message));
+    };
+    let (ty, variant) =
+        (format_ident!("{ty}"), format_ident!("{}{}", found[..1].to_uppercase(), found[1..]));
+    Ok(quote!(::ambit::__private::#ty::#variant))
 }
 
 /// `bar = stamina`: the index of that component.
@@ -490,18 +513,10 @@ fn declaration(
     name: &str,
     options: &KindOptions,
     components: &[ComponentField<'_>],
+    effect: &TokenStream,
 ) -> TokenStream {
     let (kind, reader, editor) = (&input.ident, reader_name(input), editor_name(input));
-    let specs = components.iter().map(|component| {
-        let ComponentField { name, audience, codec, .. } = component;
-        quote! {
-            ::ambit::__private::ComponentSpec {
-                name: #name.into(),
-                codec: #codec,
-                audience: ::ambit::__private::ComponentAudience::#audience,
-            }
-        }
-    });
+    let specs = components.iter().map(ComponentField::spec);
     let initial = components.iter().zip(0_u8..).map(|(component, index)| {
         let ComponentField { ident, ty, role, .. } = component;
         qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
@@ -585,6 +600,7 @@ fn declaration(
                     is_projectile: #is_projectile,
                     reckoning: #reckoning,
                     look,
+                    effect: #effect,
                 }
             }
 

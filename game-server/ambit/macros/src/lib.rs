@@ -11,6 +11,7 @@ mod choice;
 mod command;
 mod controls;
 mod declare;
+mod effect;
 mod event;
 mod kind;
 mod names;
@@ -51,7 +52,7 @@ fn expand(
 /// The page of the crate `ambit` lists the attributes.
 #[proc_macro_derive(
     Kind,
-    attributes(kind, look, interest, freshness, reckoning, audience, pose, component)
+    attributes(kind, look, effect, interest, freshness, reckoning, audience, pose, component)
 )]
 pub fn kind(input: TokenStream) -> TokenStream {
     expand(input, kind::expand, kind::stub)
@@ -59,7 +60,7 @@ pub fn kind(input: TokenStream) -> TokenStream {
 
 /// Declares an event by a struct of fields. One of them is the object that it is about; an event
 /// without any object is announced to the room.
-#[proc_macro_derive(Event, attributes(event, about))]
+#[proc_macro_derive(Event, attributes(event, about, effect))]
 pub fn event(input: TokenStream) -> TokenStream {
     expand(input, event::expand, stub::of_event)
 }

@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
 use ambit::schema::{
-    Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, InterestRadii, Look,
-    RefusalKind, Shape,
+    Codec, ComponentAudience, ComponentSpec, Effect, EffectForm, FieldSpec, FieldType,
+    InterestRadii, Look, Material, RefusalKind, Shape,
 };
 use ambit::test::{Line, TestRoom};
 use ambit::{ErrorCode, Pose, Typed};
@@ -18,6 +18,8 @@ use ambit_room::room::{REPLAY_CLIENT, Room, RoomInput};
 
 #[derive(Kind)]
 #[look(glyph = '@', shape = arrow, colour = 0x30_80ff, size = 0.8, bar = stamina, label = name)]
+#[look(material = metal)]
+#[effect(arrival, colour = 0x80_c0ff, size = 1.5)]
 #[interest(inner = 2, outer = 3)]
 struct Walker {
     path: Path,
@@ -25,6 +27,7 @@ struct Walker {
     #[audience(owner)]
     stamina: Gauge<100>,
     stones: Number<0, 1000>,
+    #[effect(ring)]
     awake: Flag,
 }
 
@@ -35,6 +38,7 @@ struct Stone {
 }
 
 #[derive(Event)]
+#[effect(beam, colour = 0xff_4020, size = 0.5, from = at, at = target)]
 struct Damage {
     amount: i64,
     target: Id<Walker>,
@@ -177,21 +181,35 @@ fn a_declaration_becomes_a_schema() {
         glyph: '@',
         shape: Shape::Arrow,
         colour: 0x30_80ff,
+        material: Material::Metal,
         size_m: 0.8,
         bar: Some(2),
         label: Some(1),
     };
     assert_eq!(walker.look, look);
-    let component =
-        |name: &str, codec, audience| ComponentSpec { name: name.into(), codec, audience };
+    let component = |name: &str, codec, audience| ComponentSpec {
+        name: name.into(),
+        codec,
+        audience,
+        effect: None,
+    };
     let components = [
         component("path", Codec::Path, ComponentAudience::Public),
         component("name", Codec::Text { max_bytes: 24 }, ComponentAudience::Public),
         component("stamina", Codec::Gauge { max: 100.0 }, ComponentAudience::Owner),
         component("stones", Codec::Number { min: 0, max: 1000 }, ComponentAudience::Public),
-        component("awake", Codec::Flag, ComponentAudience::Public),
+        ComponentSpec {
+            effect: Some(Effect { form: EffectForm::Ring, ..Effect::default() }),
+            ..component("awake", Codec::Flag, ComponentAudience::Public)
+        },
     ];
     assert_eq!(walker.components, components);
+    let arrival =
+        Effect { form: EffectForm::Arrival, colour: 0x80_c0ff, size_m: 1.5, ..Effect::default() };
+    assert_eq!(walker.effect, Some(arrival));
+    let (form, from, at) = (EffectForm::Beam, Some(2), Some(1));
+    let beam = Effect { form, colour: 0xff_4020, size_m: 0.5, at, from };
+    assert_eq!(schema.events[0].effect, Some(beam));
     let [walk_to, rest, cast] = &schema.commands[..] else {
         panic!("{:?}", schema.commands);
     };

@@ -66,6 +66,7 @@ pub(super) struct Cube {
 #[derive(Debug, Kind)]
 #[kind(name = "player", simulated)]
 #[look(glyph = '@', shape = box, colour = 0x30_80ff, size = PLAYER_EDGE_M, label = name)]
+#[effect(arrival, colour = 0x80_c0ff, size = 2.0)]
 #[freshness(engaged_ms = ENGAGED_MS, near_m = NEAR_M, near_ms = NEAR_MS, far_ms = FAR_MS)]
 pub struct PlayerCube {
     #[pose(format = POSE_FORMAT)]
@@ -74,7 +75,9 @@ pub struct PlayerCube {
     right: Flag,
     up: Flag,
     down: Flag,
+    #[effect(cast, colour = 0x60_b0ff, size = 3.0)]
     attract: Flag,
+    #[effect(ring, colour = 0xff_a040, size = 3.0)]
     repel: Flag,
     name: Text<NAME_BYTES>,
 }

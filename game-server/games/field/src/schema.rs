@@ -35,13 +35,14 @@ pub(super) struct Npc {
 }
 
 #[derive(Kind)]
-#[look(glyph = '*', shape = point, colour = 0xff_d020, size = 0.3)]
+#[look(glyph = '*', shape = point, colour = 0xff_d020, material = glow, size = 0.3)]
 pub(super) struct Bolt {
     path: Path,
 }
 
 #[derive(Event)]
 #[event(name = "cast")]
+#[effect(cast, colour = 0x90_a0ff, size = 1.4, at = caster)]
 pub(super) struct SpellCast {
     pub(super) caster: Id<Avatar>,
     pub(super) spell: Spell,
@@ -49,6 +50,7 @@ pub(super) struct SpellCast {
 }
 
 #[derive(Event)]
+#[effect(hit, colour = 0xff_5030, size = 1.2)]
 pub(super) struct Damage {
     pub(super) target: ObjectId,
     pub(super) amount: i64,
@@ -56,6 +58,7 @@ pub(super) struct Damage {
 
 #[derive(Event)]
 #[event(name = "heal")]
+#[effect(heal, colour = 0x50_e070, size = 1.2)]
 pub(super) struct Healed {
     pub(super) target: Id<Avatar>,
     pub(super) amount: i64,
@@ -63,12 +66,14 @@ pub(super) struct Healed {
 
 #[derive(Event)]
 #[event(name = "death")]
+#[effect(death, colour = 0xff_8040, size = 2.0)]
 pub(super) struct Died {
     pub(super) target: ObjectId,
 }
 
 #[derive(Event)]
 #[event(name = "respawn")]
+#[effect(arrival, colour = 0x90_d0ff, size = 1.6)]
 pub(super) struct Respawned {
     pub(super) target: ObjectId,
 }

@@ -67,6 +67,7 @@ pub fn sound_kind(name: &str) -> EventKind {
             FieldSpec::new("direction", FieldType::choice(DIRECTIONS)),
             FieldSpec::new("loudness", loudness),
         ],
+        effect: None,
     }
 }
 

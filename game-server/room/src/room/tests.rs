@@ -409,7 +409,7 @@ impl Game for HiddenGhostGame {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         let kinds = vec![ObjectKind { name: "body".into(), components, ..ObjectKind::default() }];
-        let events = vec![EventKind { name: "boo".into(), fields: Vec::new() }];
+        let events = vec![EventKind { name: "boo".into(), ..EventKind::default() }];
         let command = |name: &str, newest_only, fields: &[FieldType]| CommandKind {
             name: name.into(),
             newest_only,

@@ -8,8 +8,8 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio::sync::mpsc;
 use web_transport_proto::http::StatusCode;
 use web_transport_proto::{
-    Capsule, ConnectError, ConnectRequest, ConnectResponse, Frame, Http3CapsuleReader, Settings,
-    VarInt as WebVarInt, error_from_http3,
+    Capsule, ConnectError, ConnectRequest, ConnectResponse, Frame, Http3CapsuleReader, Setting,
+    Settings, VarInt as WebVarInt, error_from_http3,
 };
 
 use super::*;
@@ -164,6 +164,36 @@ async fn a_session_at_another_path_is_refused() {
     assert_eq!(refused.err(), Some(StatusCode::NOT_FOUND));
     // The server goes on.
     server.meet(WORLD_PATH).await;
+}
+
+#[tokio::test]
+async fn the_settings_are_those_that_browsers_look_for() {
+    let server = Server::start();
+    let connection = server.connect().await;
+    let mut control = soon(connection.accept_uni()).await.unwrap();
+    let settings = soon(Settings::read(&mut control)).await.unwrap();
+    let value = |id: u32| {
+        let value = settings.get(&Setting(WebVarInt::from_u32(id)));
+        value.map(|value| value.into_inner())
+    };
+    // Extended CONNECT, by which a session is opened (RFC 9220).
+    assert_eq!(value(0x08), Some(1));
+    // Datagrams (RFC 9297), which QUIC has to allow, too; and their number in the drafts.
+    assert_eq!(value(0x33), Some(1));
+    assert_eq!(value(0xff_d277), Some(1));
+    assert!(connection.max_datagram_size().is_some());
+    // WebTransport as of draft 2, which Chromium and Firefox look for, with its limit.
+    assert_eq!(value(0x2b60_3742), Some(1));
+    assert_eq!(value(0x2b60_3743), Some(1));
+    // The limit as of draft 7 says the same since then. Without it, Safari 26.4 and later give up
+    // their own request; with it and nothing newer, they open sessions and streams.
+    assert_eq!(value(0xc671_706a), Some(1));
+    // The limit as of draft 13, its successor in draft 15, and the first limits on bytes and
+    // streams of a session. Whoever sends these has to grant a session credit in capsules, and to
+    // keep within the browser's. This server does not, and Safari sends nothing without credit.
+    for newer in [0x14e9_cd29, 0x2c7c_f000, 0x2b61, 0x2b64, 0x2b65] {
+        assert_eq!(value(newer), None, "{newer:#x}");
+    }
 }
 
 #[tokio::test]

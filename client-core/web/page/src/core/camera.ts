@@ -29,11 +29,11 @@ const FOLLOW_S = 0.12;
 /** Farther away than that, the target has jumped: a gate, a new life. */
 const JUMP_M = 25;
 /** How far away it begins, as a share of how far players see. */
-const SIGHT_SHARE = 0.4;
+const SIGHT_SHARE = 0.28;
 
 const RANGES = {
-  above: { start: 36, min: 12, max: 240 },
-  around: { start: 16, min: 4, max: 90 },
+  above: { start: 29, min: 12, max: 240 },
+  around: { start: 13, min: 4, max: 90 },
 } as const;
 
 export class ViewCamera {

@@ -11,6 +11,7 @@ export interface MeshDescription {
   lift: number;
   /** From the object's position to the top of its mesh: bars and names are above. */
   top: number;
+  material: Kind["look"]["material"];
   /** 0xRRGGBB. */
   colour: number;
   /** Whether it has the same size on the screen at any distance. */
@@ -19,6 +20,13 @@ export interface MeshDescription {
   walks: boolean;
 }
 
+/**
+ * Widths in declared sizes: those are what the rules collide, and from the camera's distance a
+ * figure of that width would be small. Boxes are as large as they are.
+ */
+const CREATURE_WIDTH = 1.2;
+const FIGURE_WIDTH = 1.6;
+const SHIP_WIDTH = 1.35;
 /** Heights in widths. */
 const CREATURE_HEIGHT = 0.95;
 const FIGURE_HEIGHT = 1.3;
@@ -27,7 +35,8 @@ const SHIP_HEIGHT = 0.45;
 export function describeMesh(kind: Kind): MeshDescription {
   const { size, shape } = kind.look;
   const walks = kind.components[0]?.type !== "pose";
-  const common = { colour: parseColour(kind.look.colour), keepsScreenSize: false, walks };
+  const { material } = kind.look;
+  const common = { colour: parseColour(kind.look.colour), material, keepsScreenSize: false, walks };
   // A position on a path is on the ground, that of a pose in the middle of the body.
   const standing = (height: number) => ({
     lift: walks ? height / 2 : 0,
@@ -37,17 +46,25 @@ export function describeMesh(kind: Kind): MeshDescription {
     case "box":
       return { ...common, form: "cube", scale: [size, size, size], ...standing(size) };
     case "arrow": {
-      const height = size * (walks ? FIGURE_HEIGHT : SHIP_HEIGHT);
       const form = walks ? "figure" : "ship";
-      return { ...common, form, scale: [size, size, height], ...standing(height) };
+      const width = size * (walks ? FIGURE_WIDTH : SHIP_WIDTH);
+      const height = width * (walks ? FIGURE_HEIGHT : SHIP_HEIGHT);
+      return { ...common, form, scale: [width, width, height], ...standing(height) };
     }
     case "point": {
       const scale = [size, size, size] as const;
-      return { ...common, form: "ball", scale, ...standing(size), keepsScreenSize: true };
+      // What is small on any screen glows.
+      const shines = { material: "glow", keepsScreenSize: true } as const;
+      return { ...common, ...shines, form: "ball", scale, ...standing(size) };
     }
     default: {
-      const height = size * CREATURE_HEIGHT;
-      return { ...common, form: "creature", scale: [size, size, height], ...standing(height) };
+      // A creature of light would be seen as a ball anyway.
+      if (material === "glow") {
+        return { ...common, form: "ball", scale: [size, size, size], ...standing(size) };
+      }
+      const width = size * CREATURE_WIDTH;
+      const height = width * CREATURE_HEIGHT;
+      return { ...common, form: "creature", scale: [width, width, height], ...standing(height) };
     }
   }
 }

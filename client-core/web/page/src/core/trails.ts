@@ -10,6 +10,7 @@ interface Trail {
   /** The newest place first. */
   places: Float32Array;
   count: number;
+  kind: number;
   seenAt: number;
 }
 
@@ -22,11 +23,11 @@ export class Trails {
     this.#frame += 1;
   }
 
-  /** An object is here in this frame. */
-  note(id: number, x: number, y: number, z: number): void {
+  /** An object of a kind is here in this frame. */
+  note(id: number, kind: number, x: number, y: number, z: number): void {
     let trail = this.#trails.get(id);
     if (!trail) {
-      trail = { places: new Float32Array(FLOATS), count: 0, seenAt: 0 };
+      trail = { places: new Float32Array(FLOATS), count: 0, kind, seenAt: 0 };
       this.#trails.set(id, trail);
     }
     const { places } = trail;
@@ -40,14 +41,17 @@ export class Trails {
     trail.seenAt = this.#frame;
   }
 
-  /** A frame ends: forgets what is gone, and calls `draw` for each piece of the others. */
-  end(draw: (places: Float32Array, from: number) => void): void {
+  /**
+   * A frame ends: forgets what is gone, and calls `draw` for the others, with where in `places` the
+   * oldest place is; the newest one is at 0.
+   */
+  end(draw: (places: Float32Array, oldest: number, kind: number) => void): void {
     for (const [id, trail] of this.#trails) {
       if (trail.seenAt !== this.#frame) {
         this.#trails.delete(id);
         continue;
       }
-      for (let place = 0; place + 1 < trail.count; place += 1) draw(trail.places, 3 * place);
+      if (trail.count > 1) draw(trail.places, 3 * (trail.count - 1), trail.kind);
     }
   }
 }

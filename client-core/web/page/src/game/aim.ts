@@ -49,6 +49,13 @@ export class Aim {
     return true;
   }
 
+  /** Aims at a place of the map. */
+  put(x: number, y: number): Point {
+    [this.place.x, this.place.y] = [x, y];
+    this.#keepOnMap(this.place);
+    return this.place;
+  }
+
   /** Where a key acts: at the visible aim, else under the pointer, else (the sky) at the avatar. */
   resolve(): Point {
     if (!this.usesKeys && !this.underPointer(this.place)) this.#startAtAvatar();

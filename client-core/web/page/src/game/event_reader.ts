@@ -1,10 +1,10 @@
 /** What happens in a game: hands its events to the parts of the view that show them. */
 
-import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import type { Frame, Game, GameEvent } from "../ambit/ambit.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { texts } from "../texts.js";
-import type { Markers } from "./markers.js";
+import type { Happenings } from "./happenings.js";
 
 /** Events need no frame's precision, and reading them makes garbage. */
 const PAUSE_MS = 40;
@@ -26,26 +26,23 @@ export interface EventHooks {
 
 export class EventReader {
   readonly #game: Game;
-  readonly #schema: Schema;
   readonly #pending: PendingCommands;
   readonly #paths: PlannedPaths;
-  readonly #markers: Markers;
+  readonly #happenings: Happenings;
   readonly #hooks: EventHooks;
   #readAt = 0;
 
   constructor(
     game: Game,
-    schema: Schema,
     pending: PendingCommands,
     paths: PlannedPaths,
-    markers: Markers,
+    happenings: Happenings,
     hooks: EventHooks,
   ) {
     this.#game = game;
-    this.#schema = schema;
     this.#pending = pending;
     this.#paths = paths;
-    this.#markers = markers;
+    this.#happenings = happenings;
     this.#hooks = hooks;
   }
 
@@ -74,7 +71,7 @@ export class EventReader {
         this.#pending.refuse(now, event.command);
         return say(event.message, true);
       case "event":
-        return this.#mark(now, event, frame);
+        return this.#happenings.handle(now, event, frame);
       case "silent":
         return this.#hooks.onSilent(event.silent_ms);
       case "heard":
@@ -91,25 +88,4 @@ export class EventReader {
         return this.#hooks.ended(event.code, event.message);
     }
   }
-
-  /** Shows where it happens: at its place, or at the objects that it names. */
-  #mark(now: number, event: GameEvent & { ev: "event" }, frame: Frame): void {
-    const kind = this.#schema.events.find(({ name }) => name === event.name);
-    for (const { name, type } of kind?.fields ?? []) {
-      const value = event[name];
-      if (type === "position" && isPlace(value)) {
-        this.#markers.pulse(now, value.x, value.y, value.z ?? 0);
-        const seed = event["seed"];
-        if (typeof seed === "number") this.#markers.burst(now, value.x, value.y, seed);
-      } else if (type === "object" && typeof value === "number") {
-        const index = frame.indexOf(value);
-        if (index < 0) continue;
-        this.#markers.pulse(now, frame.x(index), frame.y(index), frame.z(index));
-      }
-    }
-  }
-}
-
-function isPlace(value: unknown): value is { x: number; y: number; z?: number } {
-  return typeof value === "object" && value !== null && "x" in value && "y" in value;
 }

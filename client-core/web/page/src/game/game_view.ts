@@ -9,7 +9,9 @@ import { button, el, setHidden } from "../dom.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
 import { Commander } from "./commander.js";
+import { partsOf } from "../core/gamepad.js";
 import { EventReader } from "./event_reader.js";
+import { firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
 import { LineMark } from "./line_mark.js";
 import { OwnValues } from "./own_values.js";
@@ -46,6 +48,7 @@ export class GameView {
   readonly #lobbyButton = button(texts.lobby, () => this.#hooks.toggleChat(), {
     class: "lobby-button",
   });
+  readonly #end = new AbortController();
   #settings: RoomSettings | undefined;
   #frame: Frame;
   #before = 0;
@@ -83,7 +86,7 @@ export class GameView {
       hold: (control, isHeld) => this.#input.hold(control, isHeld),
       moveLever: (control, value) => this.#input.moveLever(control, value),
     });
-    this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.markers, {
+    this.#events = new EventReader(game, this.#pending, this.#paths, picture.happenings, {
       onMap: () => this.#readMap(),
       onSilent: (silentMs) => {
         this.#line.state.fallSilent(performance.now(), silentMs);
@@ -105,6 +108,9 @@ export class GameView {
       ended: (code, message) => hooks.ended(code, message),
     });
     this.element = this.#layOut();
+    const { signal } = this.#end;
+    addEventListener("gamepadconnected", ({ gamepad }) => this.#showGamepad(gamepad), { signal });
+    for (const pad of navigator.getGamepads?.() ?? []) if (pad) this.#showGamepad(pad);
     this.#readMap();
     this.#request = requestAnimationFrame(this.#next);
   }
@@ -126,12 +132,14 @@ export class GameView {
 
   dispose(): void {
     cancelAnimationFrame(this.#request);
+    this.#end.abort();
     this.#input.dispose();
     this.#picture.dispose();
     this.element.remove();
   }
 
   #layOut(): HTMLElement {
+    const picture = this.#picture;
     const { help, interruption, messages, hint, commands, controls, chat } = this.#hud;
     const values = this.#ownValues.element;
     const buttons = el(
@@ -140,22 +148,28 @@ export class GameView {
       this.#line.element,
       this.#lobbyButton,
       button(texts.overlay, () => this.#toggleOverlay()),
+      picture.happenings.sounds.button,
       button(texts.help, () => setHidden(help, !help.hidden)),
       button(texts.leave, () => this.#hooks.leave()),
     );
     return el(
       "main",
       { class: "game" },
-      this.#picture.canvas,
+      picture.canvas,
       buttons,
       this.#map.element,
       this.#score.element,
       this.#overlay.element,
       help,
+      firstHints(() => this.focus()),
       el("div", { class: "below" }, interruption, messages, hint, values, commands),
       controls,
       chat,
     );
+  }
+
+  #showGamepad({ id, mapping }: Gamepad): void {
+    if (mapping === "standard") this.#hud.showGamepad(id, partsOf(this.#input.pad.plan));
   }
 
   /** One frame. Makes no objects of its own, except when something happens. */
@@ -201,7 +215,7 @@ export class GameView {
     const extent = extentOf(rules);
     this.#settings = this.#hooks.settingsOf(rules);
     this.#picture.setMap(extent, obstacles, rules.gates, this.#settings);
-    this.#map.setMap(extent, obstacles, rules.gates);
+    this.#map.setMap(extent, obstacles, rules.gates, this.#settings);
     this.#input.aim.setExtent(extent);
   }
 

@@ -87,6 +87,15 @@ export class Hud {
     setTimeout(() => line.remove(), CHAT_MS);
   }
 
+  /** The help says what each part of a gamepad does. */
+  showGamepad(name: string, parts: readonly (readonly [part: string, does: string])[]): void {
+    const lines = parts.map(([part, does]) => el("li", {}, texts.pad_part(part, does)));
+    this.help.querySelector(".pad")?.remove();
+    const title = el("h3", {}, texts.gamepad(name));
+    this.help.append(el("section", { class: "pad" }, title, el("ul", {}, ...lines)));
+    this.say(texts.gamepad(name));
+  }
+
   async ask(label: string, field: Field): Promise<Value | undefined> {
     const input =
       field.type === "choice"

@@ -70,6 +70,8 @@ export class LineSet {
   end(): void {
     const { geometry } = this.lines;
     geometry.setDrawRange(0, 2 * this.#count);
+    // Nothing to draw would be a draw call, too.
+    this.lines.visible = this.#count > 0;
     (geometry.attributes.position as THREE.BufferAttribute).needsUpdate = true;
   }
 

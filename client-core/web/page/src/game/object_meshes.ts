@@ -13,31 +13,40 @@ import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
 import { geometryOf, hasParts } from "./shapes.js";
 
 const FIRST_CAPACITY = 32;
-/** The own avatar is the only one of this colour, whatever its kind. */
+/** The own avatar is the only one of this colour, whatever its kind; so is the ring around it. */
 const OWN_COLOUR = 0xffc94d;
+export const OWN_RING = { red: 1, green: 0.79, blue: 0.3 };
 /** At this distance a point has the size that its look declares. */
 const POINT_DISTANCE_M = 25;
+
+/** There is nothing around that metal could mirror, so it keeps some of its own colour. */
+const SURFACES = {
+  matte: { roughness: 0.6, metalness: 0 },
+  metal: { roughness: 0.28, metalness: 0.45 },
+  glow: { roughness: 1, metalness: 0 },
+} as const;
 
 class KindMesh {
   readonly description: MeshDescription;
   readonly geometry: THREE.BufferGeometry;
   readonly material: THREE.MeshStandardMaterial;
   readonly plain: THREE.Color;
+  readonly foot: { radius: number; foot: number };
   mesh: THREE.InstancedMesh;
   count = 0;
 
   constructor(kind: Kind) {
     this.description = describeMesh(kind);
     this.geometry = geometryOf(this.description.form);
+    const { scale, lift } = this.description;
+    this.foot = { radius: 0.8 * Math.max(scale[0], scale[1]), foot: scale[2] / 2 - lift };
     this.plain = new THREE.Color(this.description.colour);
-    const { form, keepsScreenSize } = this.description;
+    const { form, material } = this.description;
     this.material = new THREE.MeshStandardMaterial({
-      roughness: 0.55,
-      metalness: form === "ship" ? 0.35 : 0,
+      ...SURFACES[material],
       vertexColors: hasParts(form),
     });
-    // What is small on any screen glows.
-    if (keepsScreenSize) this.material.emissive.copy(this.plain).multiplyScalar(0.7);
+    if (material === "glow") this.material.emissive.copy(this.plain);
     this.mesh = this.#make(FIRST_CAPACITY);
   }
 
@@ -85,6 +94,14 @@ class KindMesh {
   }
 }
 
+/** No two objects side by side look cast from one mould: each is a little lighter or darker. */
+function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
+  const share = 0.7 + 0.6 * ((id * 0.618034) % 1);
+  into.r = plain.r * share;
+  into.g = plain.g * share;
+  into.b = plain.b * share;
+}
+
 export class ObjectMeshes {
   readonly group = new THREE.Group();
   #kinds: KindMesh[] = [];
@@ -100,6 +117,11 @@ export class ObjectMeshes {
   /** How far above an object's position its top is. */
   topOf(kind: number): number {
     return this.#kinds[kind]?.description.top ?? 1;
+  }
+
+  /** The radius of an object on the ground, and how far below its position that is. */
+  footOf(kind: number): { radius: number; foot: number } {
+    return this.#kinds[kind]?.foot ?? { radius: 1, foot: 0 };
   }
 
   update(frame: Frame, camera: ViewCamera, showsAges: boolean): void {
@@ -127,7 +149,8 @@ export class ObjectMeshes {
       } else if (frame.isOwn(index)) {
         kind.setColour(kind.count, this.#ownColour);
       } else {
-        kind.setColour(kind.count, kind.plain);
+        shade(kind.plain, frame.id(index), this.#colour);
+        kind.setColour(kind.count, this.#colour);
       }
       kind.count += 1;
     }

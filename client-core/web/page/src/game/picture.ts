@@ -4,7 +4,9 @@ import type { Frame, GateArea, Schema, StaticObstacle } from "../ambit/ambit.js"
 import { type Point, ViewCamera } from "../core/camera.js";
 import type { InterestSettings } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
+import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
+import { describeMesh } from "../core/look.js";
 import { LabelLayout } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { Trails } from "../core/trails.js";
@@ -12,20 +14,25 @@ import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
 import { texts } from "../texts.js";
 import { Billboards } from "./billboards.js";
+import { Happenings } from "./happenings.js";
 import { GateMeshes, topOf } from "./gate_meshes.js";
 import { LineSet } from "./line_set.js";
 import { Markers } from "./markers.js";
-import { ObjectMeshes } from "./object_meshes.js";
+import { ObjectMeshes, OWN_RING } from "./object_meshes.js";
 import { Scene } from "./scene.js";
 
 /** Lines in the ground would flicker. */
 const PATH_HEIGHT_M = 0.1;
 /** How far a number rises while it is shown. */
 const RISE_M = 1.6;
-/** The height of a trail, above its object's place. */
-const TRAIL_M = 0.25;
+/** A bar that is fuller looks full. */
+const FULL = 0.995;
 /** The room that names take on the screen. */
 const NAME_PX = { wide: 14, letter: 9, high: 24 };
+/** The ring around the own avatar is no smaller than this share of the camera's distance. */
+const OWN_RING_SHARE = 1 / 30;
+/** So many frames are measured together. */
+const MEASURED_FRAMES = 30;
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
 
@@ -38,21 +45,24 @@ export class Picture {
   });
   readonly camera: ViewCamera;
   readonly markers = new Markers();
+  readonly happenings: Happenings;
   readonly interest = new InterestLines();
   readonly #scene: Scene;
   readonly #objects = new ObjectMeshes();
   readonly #billboards = new Billboards();
   readonly #gates = new GateMeshes();
   #gateNames: readonly (Point & { name: string })[] = [];
-  readonly #pathLines = new LineSet(0xffe08a, 0.7);
+  readonly #pathLines = new LineSet(0xffe08a, 0.45);
   readonly #trails = new Trails();
-  readonly #trailLines = new LineSet(0xffd9a0, 0.55);
+  readonly #trailColours: readonly (Colour | undefined)[];
   readonly #changes = new GaugeChanges();
   readonly #labels = new LabelLayout();
   readonly #onScreen: Point = { x: 0, y: 0, z: 0 };
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #resizes = new ResizeObserver(() => this.#resize());
   #hasMap = false;
+  #spentMs = 0;
+  #frames = 0;
 
   constructor(schema: Schema) {
     const { scenery } = schema;
@@ -60,13 +70,18 @@ export class Picture {
     this.canvas.dataset.camera = scenery.camera;
     this.#scene = new Scene(this.canvas, scenery);
     this.#objects.setSchema(schema);
+    this.happenings = new Happenings(schema, this.camera);
+    this.#trailColours = schema.kinds.map((kind) => {
+      const { material } = describeMesh(kind);
+      return material === "glow" ? colourOf(kind.look.colour) : undefined;
+    });
     this.#scene.scene.add(
       this.#objects.group,
       this.#billboards.group,
       this.#gates.group,
       this.markers.mesh,
+      this.happenings.lights.mesh,
       this.#pathLines.lines,
-      this.#trailLines.lines,
       this.interest.group,
     );
     this.#resizes.observe(this.canvas);
@@ -87,6 +102,7 @@ export class Picture {
     this.#gateNames = gates.map(nameOf);
     this.#gates.show(gates);
     if (!this.#hasMap) this.camera.startFor(settings.inner * settings.cellM);
+    this.happenings.restart();
     this.#hasMap = true;
     this.#scene.setExtent(extent);
     this.#scene.setObstacles(obstacles);
@@ -104,23 +120,52 @@ export class Picture {
   }
 
   draw(now: number, frame: Frame, paths: PlannedPaths, showsAges: boolean): void {
+    const begunAt = performance.now();
+    this.#scene.renderer.info.reset();
     this.#objects.update(frame, this.camera, showsAges);
-    this.#drawBillboards(now, frame);
+    this.happenings.update(now, frame);
+    this.#markOwn(frame);
     this.#drawTrails(frame);
+    this.happenings.lights.update();
+    this.#drawBillboards(now, frame);
     this.#drawPaths(frame, paths);
     this.#scene.render(this.camera);
+    this.#measure(performance.now() - begunAt);
   }
 
   dispose(): void {
     this.#resizes.disconnect();
     this.interest.dispose();
     this.#pathLines.dispose();
-    this.#trailLines.dispose();
     this.markers.dispose();
+    this.happenings.dispose();
     this.#billboards.dispose();
     this.#gates.dispose();
     this.#objects.dispose();
     this.#scene.dispose();
+  }
+
+  /** For tests and developers: the draw calls of a frame, and how long its script takes. */
+  #measure(ms: number): void {
+    this.#spentMs += ms;
+    this.#frames += 1;
+    if (this.#frames < MEASURED_FRAMES) return;
+    const { dataset } = this.canvas;
+    dataset["drawCalls"] = String(this.#scene.renderer.info.render.calls);
+    dataset["frameMs"] = (this.#spentMs / this.#frames).toFixed(2);
+    this.#spentMs = this.#frames = 0;
+  }
+
+  /** The own avatar is told from all others at a glance. */
+  #markOwn(frame: Frame): void {
+    const { avatar } = frame;
+    if (avatar < 0) return;
+    const { radius, foot } = this.#objects.footOf(frame.kinds[avatar] as number);
+    // Not in the ground, where the middle of a ship may be.
+    const z = Math.max(frame.z(avatar) - foot, Math.min(frame.z(avatar), 0));
+    const wide = Math.max(radius, OWN_RING_SHARE * this.camera.distance);
+    const { effects } = this.happenings;
+    effects.ringAround(frame.x(avatar), frame.y(avatar), z, wide, OWN_RING);
   }
 
   /** The own name is shown first, so it is never left out. */
@@ -148,7 +193,8 @@ export class Picture {
     const y = frame.y(index);
     const z = frame.z(index) + this.#objects.topOf(frame.kinds[index] as number);
     if (bar !== undefined) {
-      this.#billboards.addBar(x, y, z, bar);
+      // A full bar says nothing, and many of them hide the picture.
+      if (bar < FULL || index === frame.avatar) this.#billboards.addBar(x, y, z, bar);
       const value = frame.component(index, frame.kind(index).look.bar ?? -1);
       if (typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
     }
@@ -166,27 +212,32 @@ export class Picture {
     }
   }
 
-  /** Behind what is small and fast: shots. */
+  /** Behind what glows: shots. */
   #drawTrails(frame: Frame): void {
     this.#trails.begin();
     for (let index = 0; index < frame.count; index += 1) {
-      if (frame.kind(index).look.shape !== "point") continue;
-      this.#trails.note(frame.id(index), frame.x(index), frame.y(index), frame.z(index));
+      const kind = frame.kinds[index] as number;
+      if (!this.#trailColours[kind]) continue;
+      this.#trails.note(frame.id(index), kind, frame.x(index), frame.y(index), frame.z(index));
     }
-    this.#trailLines.begin();
     this.#trails.end(this.#addTrail);
-    this.#trailLines.end();
   }
 
-  readonly #addTrail = (places: Float32Array, from: number): void => {
-    const [x, y, z] = [places[from] as number, places[from + 1] as number, places[from + 2] as number];
-    const [toX, toY] = [places[from + 3] as number, places[from + 4] as number];
-    this.#trailLines.add(x, y, z + TRAIL_M, toX, toY, (places[from + 5] as number) + TRAIL_M);
+  readonly #addTrail = (places: Float32Array, oldest: number, kind: number): void => {
+    const [x, y, z] = [places[0] as number, places[1] as number, places[2] as number];
+    const [dx, dy] = [(places[oldest] as number) - x, (places[oldest + 1] as number) - y];
+    const dz = (places[oldest + 2] as number) - z;
+    const lift = this.#objects.topOf(kind) / 2;
+    const colour = this.#trailColours[kind] as Colour;
+    Object.assign(this.#pathEnd, { x, y, z: z + lift });
+    this.happenings.effects.trail(this.#pathEnd, dx, dy, dz, colour);
   };
 
   #drawPaths(frame: Frame, paths: PlannedPaths): void {
     this.#pathLines.begin();
     for (let index = 0; index < frame.count; index += 1) {
+      // Shots have trails; where they end is for others to find out.
+      if (this.#trailColours[frame.kinds[index] as number]) continue;
       const to = this.#pathEnd;
       const x = (to.x = frame.x(index));
       const y = (to.y = frame.y(index));

@@ -12,8 +12,10 @@ import {
   leverOfKeys,
   stepOf,
 } from "../core/controls.js";
+import { directionBits, planOf, type Stick, wayOf } from "../core/gamepad.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
+import { GamepadInput } from "./gamepad_input.js";
 import { Keyboard } from "./keyboard.js";
 import { PointerInput } from "./pointer_input.js";
 
@@ -21,6 +23,8 @@ import { PointerInput } from "./pointer_input.js";
 const REPEAT_MS = 150;
 /** A held press that stays where it is repeats nothing. */
 const MIN_REPEAT_M = 0.5;
+/** How far ahead a stick sends the avatar, and how far away a command acts. */
+const STICK_M = 6;
 const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
 
@@ -44,6 +48,8 @@ export class PlayerInput {
   readonly #hooks: InputHooks;
   readonly #pointer: PointerInput;
   readonly #keyboard: Keyboard;
+  readonly pad: GamepadInput;
+  #walkAt = 0;
   readonly #ground: Point = { x: 0, y: 0, z: 0 };
   readonly #heldButtons = new Set<Control>();
   readonly #held = new Set<Control>();
@@ -83,6 +89,8 @@ export class PlayerInput {
       release: () => (this.#repeatAt = Infinity),
     });
     this.#keyboard = new Keyboard((key) => this.#key(key));
+    const plan = planOf(schema.controls, actions);
+    this.pad = new GamepadInput(plan, (action) => this.#beginByPad(action));
     this.aim = new Aim(camera, this.#pointer);
     const { signal } = this.#end;
     addEventListener("blur", () => this.#releaseAll(), { signal });
@@ -102,7 +110,10 @@ export class PlayerInput {
     // Arrow keys move the aim where they do not steer.
     const movesAim = next !== "object" && (!this.isSteered || next === "position");
     if (movesAim) this.aim.move(this.#keyboard.held, seconds);
+    this.#held.clear();
+    this.pad.update(this.#held);
     if (this.isSteered) this.#steer();
+    else this.#walk(now);
     if (!this.#followsPointer) this.#repeat(now);
   }
 
@@ -211,6 +222,32 @@ export class PlayerInput {
     }
   }
 
+  /** In a game of commands the left stick goes where it points. */
+  #walk(now: number): void {
+    const { walk } = this.pad.plan;
+    const { left } = this.pad;
+    if (!walk || this.#commander.draft || (left.x === 0 && left.y === 0) || now < this.#walkAt) return;
+    this.#walkAt = now + REPEAT_MS;
+    this.#commander.begin(walk);
+    this.#commander.givePlace(this.#placeTowards(left));
+  }
+
+  /** A command acts where the right stick points, else the left one, else at the avatar. */
+  #beginByPad(action: Action): void {
+    const { left, right } = this.pad;
+    this.#commander.begin(action);
+    const next = this.#commander.draft?.next;
+    const stick = right.x !== 0 || right.y !== 0 ? right : left;
+    if (next?.type === "position") this.#commander.givePlace(this.#placeTowards(stick));
+    else if (next?.type === "object") this.aim.choose(this.#frame, 0);
+  }
+
+  #placeTowards(stick: Stick): Point {
+    const way = wayOf(stick, this.#camera.yaw);
+    const { x, y } = this.#camera.target;
+    return this.aim.put(x + STICK_M * way.x, y + STICK_M * way.y);
+  }
+
   /** A held press gives the click's command again where the pointer is now. */
   #repeat(now: number): void {
     if (!this.#pointer.isHeld || now < this.#repeatAt || !this.#click) return;
@@ -242,13 +279,13 @@ export class PlayerInput {
   /** Held keys and buttons steer, and so does a held press in a game with directions. */
   #steer(): void {
     const controls = this.#controls;
-    this.#held.clear();
     for (const key of this.#keyboard.held) {
       const control = controlOfKey(key, controls);
       if (control) this.#held.add(control);
     }
     for (const control of this.#heldButtons) this.#held.add(control);
     let bits = bitsOf(this.#held, controls, this.#camera.yaw);
+    bits |= directionBits(this.pad.plan, this.pad.left, this.#camera.yaw, controls);
     const follows = this.#followsPointer && this.#pointer.isHeld && !this.#commander.draft;
     if (follows && this.aim.underPointer(this.#ground)) {
       const { target } = this.#camera;
@@ -264,7 +301,13 @@ export class PlayerInput {
   #moveAxis(axis: Control): void {
     if (axis.axis === "linear") {
       const byKeys = leverOfKeys(this.#keyboard.held, axis);
-      return this.#setAxis(axis, this.#levers.get(axis) ?? byKeys);
+      const byHand = this.pad.lever(axis) || byKeys;
+      return this.#setAxis(axis, this.#levers.get(axis) ?? byHand);
+    }
+    const { right } = this.pad;
+    if (right.x !== 0 || right.y !== 0) {
+      const way = wayOf(right, this.#camera.yaw);
+      return this.#setAxis(axis, Math.atan2(way.y, way.x));
     }
     if (!this.aim.underPointer(this.#ground)) return;
     const { target } = this.#camera;

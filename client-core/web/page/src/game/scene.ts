@@ -9,6 +9,7 @@ import { seededUnits } from "../core/seeded.js";
 import { lineColour, obstacleColour } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { isCheap } from "./graphics.js";
+import { Meadow } from "./meadow.js";
 import { LineSet } from "./line_set.js";
 
 interface Palette extends SkyColours {
@@ -31,12 +32,14 @@ const DARK: Palette = {
   zenith: 0x0a1018,
   land: 0x1a2420,
   hasStars: false,
-  ground: 0x2e3d33,
+  ground: 0x3a4d40,
   grid: 0x40524a,
   obstacle: 0x6b7480,
 };
 /** Around a map whose game declares a dark ground. */
-const SPACE: SkyColours = { horizon: 0x141a30, zenith: 0x05070f, land: 0, hasStars: true };
+const SPACE: SkyColours = { horizon: 0x0b1022, zenith: 0x05070f, land: 0, hasStars: true };
+/** Where the air begins to be seen, and where it hides all: the map's edge is no cut. */
+const FOG_M = [70, 520] as const;
 /** Of a colour from 0 to 1. */
 const DARK_GROUND = 0.12;
 /** The pattern of the ground repeats after so much. */
@@ -57,6 +60,7 @@ export class Scene {
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
   readonly #pattern = patternOfGround();
   readonly #backdrop = new Backdrop();
+  readonly #meadow = new Meadow();
   readonly #scenery: Scenery;
   readonly #obstacles = [
     new ObstacleMeshes("box", new THREE.BoxGeometry(2, 2, 2)),
@@ -75,6 +79,8 @@ export class Scene {
     } catch (thrown) {
       throw Object.assign(new Error(String(thrown)), { code: "no_webgl" });
     }
+    // Counted by `Picture`, with those of the shadows.
+    this.renderer.info.autoReset = false;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.renderer.shadowMap.enabled = shadows;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
@@ -100,7 +106,8 @@ export class Scene {
     const sky = new THREE.HemisphereLight(0xffffff, 0x887766, 1.4);
     // The hemisphere's axis is the light's position.
     sky.position.set(0, 0, 1);
-    this.scene.add(this.#backdrop.group, this.#ground, this.#sun, this.#sun.target, sky);
+    this.scene.add(this.#backdrop.group, this.#ground, this.#meadow.mesh, sky);
+    this.scene.add(this.#sun, this.#sun.target);
     this.#dark.addEventListener("change", this.#paint);
     this.setExtent({ west: 0, south: 0, width: 50, height: 50 });
   }
@@ -150,6 +157,7 @@ export class Scene {
     this.#camera.up.set(up.x, up.y, up.z);
     this.#camera.lookAt(target.x, target.y, target.z);
     this.#backdrop.follow(eye.x, eye.y, eye.z);
+    this.#meadow.follow(target.x, target.y);
     this.#sun.target.position.set(target.x, target.y, target.z);
     this.#sun.position.set(target.x - 36, target.y - 52, target.z + 96);
     this.renderer.render(this.scene, this.#camera);
@@ -160,6 +168,7 @@ export class Scene {
     this.#grid?.dispose();
     this.#pattern.dispose();
     this.#backdrop.dispose();
+    this.#meadow.dispose();
     for (const meshes of this.#obstacles) meshes.dispose();
     this.renderer.dispose();
   }
@@ -169,7 +178,9 @@ export class Scene {
     const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
     const isSpace = declared !== undefined && luminance(declared) < DARK_GROUND;
     this.#backdrop.paint(isSpace ? SPACE : palette);
+    this.scene.fog = new THREE.Fog((isSpace ? SPACE : palette).horizon, ...FOG_M);
     this.#ground.material.color.set(declared ?? palette.ground);
+    if (declared === undefined && !this.#isCheap) this.#meadow.show(this.#dark.matches);
     const grid = declared === undefined ? palette.grid : lineColour(declared);
     this.#grid?.lines.material.color.set(grid);
     for (const meshes of this.#obstacles) meshes.paint(this.#scenery, palette.obstacle);

@@ -2,6 +2,7 @@
 
 import type { Frame, GateArea, Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { parseColour } from "../core/look.js";
+import { type InterestSettings, type Square, ViewerCell } from "../core/interest.js";
 import { type Extent, MapView } from "../core/map_view.js";
 import { corners, obstacleColour } from "../core/scenery.js";
 import { el } from "../dom.js";
@@ -12,6 +13,8 @@ const PAUSE_MS = 150;
 const GROUND = 0x2c3a33;
 const OBSTACLE = 0x7d8a96;
 const GATE = 0x63c7ff;
+/** As on the ground: things come into sight in the inner zone, and leave it beyond the outer. */
+const ZONES = { inner: "#6fd0ff", outer: "#2f8fff" } as const;
 
 export class SmallMap {
   readonly element: HTMLCanvasElement;
@@ -20,6 +23,9 @@ export class SmallMap {
   readonly #scenery: Scenery;
   #obstacles: readonly StaticObstacle[] = [];
   #gates: readonly GateArea[] = [];
+  #settings: InterestSettings | undefined;
+  #cell = new ViewerCell();
+  readonly #square: Square = { west: 0, south: 0, edge: 0 };
   #extent: Extent = { west: 0, south: 0, width: 1, height: 1 };
   #drawnAt = -Infinity;
 
@@ -36,7 +42,10 @@ export class SmallMap {
     extent: Extent,
     obstacles: readonly StaticObstacle[],
     gates: readonly GateArea[],
+    settings: InterestSettings,
   ): void {
+    this.#settings = settings;
+    this.#cell = new ViewerCell();
     this.#extent = extent;
     this.#gates = gates;
     this.#obstacles = obstacles;
@@ -61,12 +70,32 @@ export class SmallMap {
     for (const { low, high } of this.#gates) {
       this.#fill(low[0], low[1], high[0] - low[0], high[1] - low[1]);
     }
+    if (frame.avatar >= 0) this.#drawZones(frame.x(frame.avatar), frame.y(frame.avatar));
     for (let index = 0; index < frame.count; index += 1) {
       const isOwn = index === frame.avatar;
       context.fillStyle = isOwn ? "#ffffff" : frame.kind(index).look.colour;
       const size = isOwn ? 5 : 3;
       const across = view.across(frame.x(index));
       context.fillRect(across - size / 2, view.down(frame.y(index)) - size / 2, size, size);
+    }
+  }
+
+  /** Zones beyond the map are not seen: what is there is not on it either. */
+  #drawZones(x: number, y: number): void {
+    const [view, context, square] = [this.#view, this.#context, this.#square];
+    const settings = this.#settings;
+    if (!settings) return;
+    this.#cell.follow(x, y, settings);
+    for (const zone of ["outer", "inner"] as const) {
+      this.#cell.zone(settings[zone], settings.cellM, square);
+      const edge = square.edge * view.scale;
+      const [across, down] = [view.across(square.west), view.down(square.south + square.edge)];
+      context.strokeStyle = ZONES[zone];
+      context.strokeRect(Math.round(across) + 0.5, Math.round(down) + 0.5, edge, edge);
+      context.globalAlpha = 0.06;
+      context.fillStyle = ZONES[zone];
+      context.fillRect(across, down, edge, edge);
+      context.globalAlpha = 1;
     }
   }
 

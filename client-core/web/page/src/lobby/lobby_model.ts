@@ -4,7 +4,7 @@
  * Bound: {@link MAX_CHAT} lines of chat.
  */
 
-import type { LobbyEvent, PlayerListing, RoomListing } from "../ambit/ambit.js";
+import type { GameListing, LobbyEvent, PlayerListing, RoomListing } from "../ambit/ambit.js";
 
 export interface ChatLine {
   channel: "lobby" | "room" | "whisper" | "notice";
@@ -15,6 +15,17 @@ export interface ChatLine {
 }
 
 const MAX_CHAT = 200;
+/** The game in which a player can walk about alone. */
+export const WALK_GAME = "field";
+
+/** What a player can do with a room of the list: `removed` means that its host has put it out. */
+export type RoomAction = "join" | "full" | "playing" | "removed";
+
+/** The one way into a world that the lobby offers before all others. */
+export type WayIn =
+  | { to: "room"; room: RoomListing }
+  | { to: "walk" }
+  | { to: "create" };
 
 export class LobbyModel {
   readonly rooms = new Map<number, RoomListing>();
@@ -22,15 +33,18 @@ export class LobbyModel {
   members: PlayerListing[] = [];
   everybody: PlayerListing[] = [];
   readonly chat: ChatLine[] = [];
+  readonly #barred = new Set<number>();
 
   setRooms(rooms: readonly RoomListing[]): void {
     this.rooms.clear();
     for (const room of rooms) this.rooms.set(room.id, room);
+    for (const room of this.#barred) if (!this.rooms.has(room)) this.#barred.delete(room);
   }
 
   /** Who told of all this is gone. */
   forget(): void {
     this.rooms.clear();
+    this.#barred.clear();
     this.members = [];
     this.everybody = [];
   }
@@ -41,15 +55,43 @@ export class LobbyModel {
     return rooms.sort((a, b) => Number(a.running) - Number(b.running) || b.id - a.id);
   }
 
-  /** Where a newcomer gets into a game at once: among most others, without a password. */
-  bestRoom(): RoomListing | undefined {
+  /** What the list offers for a room. */
+  actionOf(room: RoomListing, games: readonly GameListing[]): RoomAction {
+    if (this.#barred.has(room.id)) return "removed";
+    const game = games.find(({ name }) => name === room.game);
+    if (room.running && game?.join_running === false) return "playing";
+    return room.players < room.capacity ? "join" : "full";
+  }
+
+  /**
+   * Where a newcomer gets into a game at once: among most others, without a password. Else alone,
+   * into a room that waits for players, or into a new one.
+   */
+  wayIn(games: readonly GameListing[]): WayIn {
     const open = this.sortedRooms().filter(
-      ({ running, password, players, capacity }) => running && !password && players < capacity,
+      (room) => !room.password && this.actionOf(room, games) === "join",
     );
-    return open.reduce<RoomListing | undefined>(
-      (best, room) => (best && best.players >= room.players ? best : room),
-      undefined,
-    );
+    const running = open.filter((room) => room.running);
+    const best = (rooms: readonly RoomListing[]) =>
+      rooms.reduce<RoomListing | undefined>(
+        (found, room) => (found && found.players >= room.players ? found : room),
+        undefined,
+      );
+    const room = best(running);
+    if (room) return { to: "room", room };
+    if (games.some(({ name }) => name === WALK_GAME)) return { to: "walk" };
+    const waiting = best(open);
+    return waiting ? { to: "room", room: waiting } : { to: "create" };
+  }
+
+  /** The rooms that do not let the player in: their hosts have put it out. */
+  get barred(): readonly number[] {
+    return [...this.#barred];
+  }
+
+  /** The server bars from the room as long as it exists. */
+  bar(room: number): void {
+    this.#barred.add(room);
   }
 
   addChat(line: ChatLine): void {
@@ -71,6 +113,7 @@ export class LobbyModel {
         return;
       case "room_gone":
         this.rooms.delete(event.room);
+        this.#barred.delete(event.room);
         return;
       case "players":
         if (event.room === room) this.members = event.players;
@@ -94,6 +137,11 @@ export class LobbyModel {
         return;
       case "left":
         this.members = [];
+        if (event.reason === "kicked") this.bar(event.room);
+        return;
+      case "resumed":
+        // A server that knows the player only anew says so again if the player is not welcome.
+        if (event.is_new_session) this.#barred.clear();
         return;
     }
   }

@@ -5,7 +5,8 @@ import { button, el, labelled, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 import type { Addressee } from "./addressees.js";
 import { ChatPanel } from "./chat_panel.js";
-import type { LobbyModel } from "./lobby_model.js";
+import { gamePicture } from "./game_picture.js";
+import { type LobbyModel, WALK_GAME, type WayIn } from "./lobby_model.js";
 import { RoomList } from "./room_list.js";
 import { type RoomHooks, RoomPanel } from "./room_panel.js";
 
@@ -43,7 +44,10 @@ export class LobbyView {
   readonly #welcomeTitle = el("h2");
   readonly #enter: HTMLButtonElement;
   readonly #welcomeHint = el("small");
-  #best: RoomListing | undefined;
+  readonly #welcomePicture = el("div", { class: "art" });
+  #shownPicture = "";
+  #wayIn: WayIn = { to: "create" };
+  readonly #create: HTMLButtonElement;
   readonly #players = el("p", { class: "details players" });
 
   constructor(hooks: LobbyHooks) {
@@ -63,25 +67,24 @@ export class LobbyView {
     // Whoever comes to it wants another name.
     this.#name.addEventListener("focus", () => this.#name.select());
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
-    const enter = () => (this.#best ? hooks.join(this.#best.id) : hooks.walk());
+    const enter = () => {
+      if (this.#wayIn.to === "room") return hooks.join(this.#wayIn.room.id);
+      return this.#wayIn.to === "walk" ? hooks.walk() : hooks.create();
+    };
     this.#enter = button(texts.walk_about, enter, { class: "main" });
+    this.#create = button(texts.create_room, () => hooks.create());
     this.#welcome = el(
       "section",
       { class: "panel welcome", "aria-label": texts.play_now },
-      this.#welcomeTitle,
-      this.#enter,
-      this.#welcomeHint,
+      this.#welcomePicture,
+      el("div", { class: "words" }, this.#welcomeTitle, this.#welcomeHint, this.#enter),
     );
     this.#lobby = el(
       "section",
       { class: "panel", "aria-label": texts.rooms },
       el("h2", {}, texts.rooms),
       this.#rooms.element,
-      el(
-        "div",
-        { class: "buttons" },
-        button(texts.create_room, () => hooks.create()),
-      ),
+      el("div", { class: "buttons" }, this.#create),
       el("h3", {}, texts.everybody),
       this.#players,
     );
@@ -117,7 +120,11 @@ export class LobbyView {
     setHidden(this.#lobby, room !== undefined);
     setHidden(this.#room.element, room === undefined);
     const rooms = model.sortedRooms();
-    this.#rooms.update(rooms, !client.isClosed);
+    const actionOf = (other: RoomListing) => model.actionOf(other, client.games);
+    this.#rooms.update(rooms, actionOf, !client.isClosed);
+    this.#create.disabled = !client.isConnected;
+    const why = client.isConnected ? "" : texts.create_unconnected;
+    if (this.#create.title !== why) this.#create.title = why;
     this.#showWelcome(client, model);
     if (room) {
       const listing = model.rooms.get(room.id);
@@ -128,17 +135,46 @@ export class LobbyView {
     this.#chat.update(model.chat, model.everybody.filter(isOther), room !== undefined);
   }
 
+  /** The one way into a world. A player who has a seat has it in the room's panel. */
   #showWelcome(client: Client, model: LobbyModel): void {
-    const best = model.bestRoom();
-    this.#best = best;
-    const canWalk = client.games.some(({ name }) => name === "field");
     const isOut = client.room === undefined && !client.isClosed;
-    setHidden(this.#welcome, !isOut || !(best || canWalk));
-    const isEmpty = model.rooms.size === 0;
-    setText(this.#welcomeTitle, best ? texts.jump_in : isEmpty ? texts.welcome : "");
-    setText(this.#enter, best ? texts.play_now : texts.walk_about);
-    const seats = best ? texts.seats(best.players, best.capacity) : "";
-    const hint = best ? texts.plays(best.name, best.game, seats) : texts.walk_about_hint;
-    setText(this.#welcomeHint, hint);
+    setHidden(this.#welcome, !isOut);
+    if (!isOut) return;
+    const way = model.wayIn(client.games);
+    this.#wayIn = way;
+    const isQuiet = model.rooms.size === 0;
+    switch (way.to) {
+      case "room": {
+        const { name, game, players, capacity, running } = way.room;
+        setText(this.#welcomeTitle, running ? texts.jump_in : texts.waits);
+        setText(this.#enter, running ? texts.play_now : texts.join);
+        setText(this.#welcomeHint, texts.plays(name, game, texts.seats(players, capacity)));
+        this.#showPicture(game, name);
+        break;
+      }
+      case "walk":
+        setText(this.#welcomeTitle, isQuiet ? texts.welcome : texts.play_alone);
+        setText(this.#enter, texts.walk_about);
+        setText(this.#welcomeHint, texts.walk_about_hint);
+        this.#showPicture(WALK_GAME, "");
+        break;
+      case "create":
+        setText(this.#welcomeTitle, isQuiet ? texts.welcome : texts.play_alone);
+        setText(this.#enter, texts.create_room);
+        setText(this.#welcomeHint, client.games.length > 0 ? texts.create_hint : texts.no_games);
+        this.#showPicture(client.games[0]?.name ?? "", "");
+    }
+    // Walking about makes a room, too.
+    this.#enter.disabled =
+      way.to !== "room" && (!client.isConnected || client.games.length === 0);
+    // The same button is not offered twice.
+    setHidden(this.#create, way.to === "create");
+  }
+
+  #showPicture(game: string, room: string): void {
+    const shown = JSON.stringify([game, room]);
+    if (shown === this.#shownPicture) return;
+    this.#shownPicture = shown;
+    this.#welcomePicture.replaceChildren(gamePicture(game, room));
   }
 }

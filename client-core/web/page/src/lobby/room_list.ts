@@ -1,20 +1,28 @@
-/** The rooms, with live counts. Rows are kept, so that the focus stays where it is. */
+/** The rooms as cards, with live counts. Cards are kept, so that the focus stays where it is. */
 
 import type { RoomListing } from "../ambit/ambit.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
+import { gamePicture, lockIcon } from "./game_picture.js";
+import type { RoomAction } from "./lobby_model.js";
 
-interface Row {
+interface Card {
   element: HTMLElement;
+  state: HTMLElement;
+  lock: HTMLElement;
   name: HTMLElement;
   details: HTMLElement;
+  seats: HTMLElement;
+  taken: HTMLMeterElement;
+  join: HTMLButtonElement;
+  removed: HTMLElement;
 }
 
 export class RoomList {
   readonly element: HTMLElement;
   readonly #list = el("ul", { class: "rooms" });
   readonly #empty = el("p", { class: "empty" }, texts.no_rooms);
-  readonly #rows = new Map<number, Row>();
+  readonly #cards = new Map<number, Card>();
   readonly #join: (room: number) => void;
 
   constructor(join: (room: number) => void) {
@@ -22,49 +30,70 @@ export class RoomList {
     this.element = el("div", {}, this.#empty, this.#list);
   }
 
-  update(rooms: readonly RoomListing[], isConnected: boolean): void {
+  update(
+    rooms: readonly RoomListing[],
+    actionOf: (room: RoomListing) => RoomAction,
+    isConnected: boolean,
+  ): void {
     setText(this.#empty, isConnected ? texts.no_rooms : texts.no_connection);
     setHidden(this.#empty, rooms.length > 0);
     const present = new Set(rooms.map(({ id }) => id));
-    for (const [id, row] of this.#rows) {
+    for (const [id, card] of this.#cards) {
       if (present.has(id)) continue;
-      row.element.remove();
-      this.#rows.delete(id);
+      card.element.remove();
+      this.#cards.delete(id);
     }
     rooms.forEach((room, index) => {
-      const row = this.#rows.get(room.id) ?? this.#make(room);
-      setText(row.name, room.name);
-      setText(row.details, describe(room));
+      const card = this.#cards.get(room.id) ?? this.#make(room);
+      show(card, room, actionOf(room));
       const there = this.#list.children[index];
-      if (there === row.element) return;
+      if (there === card.element) return;
       // The one that is there belongs farther back. It moves alone: what moves loses the focus.
-      if (there && there.nextElementSibling === row.element) this.#list.append(there);
-      else this.#list.insertBefore(row.element, there ?? null);
+      if (there && there.nextElementSibling === card.element) this.#list.append(there);
+      else this.#list.insertBefore(card.element, there ?? null);
     });
   }
 
-  #make(room: RoomListing): Row {
-    const name = el("strong");
-    const details = el("span", { class: "details" });
-    const join = button(texts.join, () => this.#join(room.id), {
-      "aria-label": texts.join_room(room.name),
-    });
-    const element = el("li", {}, el("div", {}, name, details), join);
-    const row = { element, name, details };
-    this.#rows.set(room.id, row);
-    return row;
+  #make(room: RoomListing): Card {
+    const card: Card = {
+      element: el("li", { class: "room-card" }),
+      state: el("span", { class: "badge" }),
+      lock: el("span", { class: "badge lock" }, lockIcon(), texts.locked),
+      name: el("strong"),
+      details: el("span", { class: "details" }),
+      seats: el("span", { class: "details seats" }),
+      taken: el("meter", { min: "0", "aria-hidden": "true" }),
+      join: button(texts.join, () => this.#join(room.id)),
+      removed: el("p", { class: "removed" }, texts.removed),
+    };
+    const { element, state, lock, name, details, seats, taken, join, removed } = card;
+    element.append(
+      el("div", { class: "art" }, gamePicture(room.game, room.name), state, lock),
+      el("div", { class: "about" }, name, details, taken, seats),
+      join,
+      removed,
+    );
+    this.#cards.set(room.id, card);
+    return card;
   }
 }
 
-function describe(room: RoomListing): string {
+function show(card: Card, room: RoomListing, action: RoomAction): void {
   const { maps } = room.parameters;
-  return [
-    room.game,
-    texts.seats(room.players, room.capacity),
-    room.running ? texts.running : texts.waiting,
-    maps !== undefined && maps !== "1" ? texts.maps(maps) : "",
-    room.password ? texts.locked : "",
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  setText(card.state, room.running ? texts.running : texts.waiting);
+  card.state.dataset["running"] = String(room.running);
+  setHidden(card.lock, !room.password);
+  setText(card.name, room.name);
+  const details = [room.game, maps !== undefined && maps !== "1" ? texts.maps(maps) : ""];
+  setText(card.details, details.filter(Boolean).join(" · "));
+  setText(card.seats, texts.seats(room.players, room.capacity));
+  if (card.taken.max !== room.capacity) card.taken.max = room.capacity;
+  if (card.taken.value !== room.players) card.taken.value = room.players;
+  setHidden(card.join, action === "removed");
+  setHidden(card.removed, action !== "removed");
+  if (action === "removed") return;
+  setText(card.join, texts.room_actions[action]);
+  card.join.disabled = action !== "join";
+  const label = action === "join" ? texts.join_room(room.name) : texts.room_actions[action];
+  if (card.join.ariaLabel !== label) card.join.ariaLabel = label;
 }

@@ -3,6 +3,7 @@
 import type { PlayerListing, RoomListing } from "../ambit/ambit.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
+import { gamePicture } from "./game_picture.js";
 
 export interface RoomHooks {
   ready(isReady: boolean): void;
@@ -17,6 +18,8 @@ export class RoomPanel {
   readonly #title = el("h2");
   readonly #about = el("p", { class: "details" });
   readonly #members = el("ul", { class: "members" });
+  readonly #picture = el("div", { class: "art" });
+  #shownPicture = "";
   readonly #ready: HTMLButtonElement;
   readonly #start: HTMLButtonElement;
   readonly #play: HTMLButtonElement;
@@ -32,6 +35,7 @@ export class RoomPanel {
     this.element = el(
       "section",
       { class: "panel room", "aria-label": texts.members },
+      this.#picture,
       this.#title,
       this.#about,
       el("h3", {}, texts.members),
@@ -60,6 +64,9 @@ export class RoomPanel {
     setText(this.#title, room?.name ?? "");
     const state = room?.running ? texts.running : texts.waiting;
     setText(this.#about, room ? `${room.game} · ${state}` : "");
+    this.#showPicture(room);
+    // Who cannot start the game says that it may begin: the one thing to do then.
+    this.#ready.classList.toggle("main", !isHost && !this.#isReady);
     setText(this.#ready, this.#isReady ? texts.be_not_ready : texts.be_ready);
     this.#ready.setAttribute("aria-pressed", String(this.#isReady));
     setHidden(this.#start, !isHost || (room?.running ?? false));
@@ -69,6 +76,13 @@ export class RoomPanel {
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.#members.replaceChildren(...members.map((member) => this.#row(member, own, isHost)));
+  }
+
+  #showPicture(room: RoomListing | undefined): void {
+    const shown = room ? JSON.stringify([room.game, room.name]) : "";
+    if (shown === this.#shownPicture) return;
+    this.#shownPicture = shown;
+    this.#picture.replaceChildren(...(room ? [gamePicture(room.game, room.name)] : []));
   }
 
   #row(member: PlayerListing, own: number, isHost: boolean): HTMLElement {

@@ -21,20 +21,21 @@ pub const STEERING: Steering =
 // Others turn on while they turn; a tenth of a metre is less than one sees at this distance.
 #[reckoning(order = second, tolerance_m = 0.1, tolerance_per_m = 0.003)]
 #[reckoning(converge = cubic, converge_ms = 150)]
-#[look(glyph = 'A', shape = arrow, colour = 0x60_c0ff, size = 3.0, label = name)]
+#[look(glyph = 'A', shape = arrow, colour = 0x60_c0ff, material = metal, size = 3.0, label = name)]
 pub struct Ship {
     /// It flies where its nose points. Fine enough for a client to fly on from it.
     pub pose: YawPose<256, 12>,
     /// Of the player or the pilot.
     pub name: Text<24>,
     /// It was hit just now, and cannot be hit.
+    #[effect(ring, colour = 0x60_c0ff, size = 2.4)]
     pub shielded: Flag,
 }
 
 /// A missile flies straight on, at a constant speed.
 #[derive(Kind)]
 #[kind(projectile)]
-#[look(glyph = '*', shape = disc, colour = 0xff_c040, size = 0.7)]
+#[look(glyph = '*', shape = disc, colour = 0xff_c040, material = glow, size = 0.7)]
 pub struct Missile {
     /// To where it ends, unless it hits.
     pub path: Path,
@@ -74,6 +75,7 @@ pub struct Score {
 
 /// A ship has fired.
 #[derive(Event)]
+#[effect(cast, colour = 0xff_d080, size = 1.2)]
 pub struct Fired {
     /// The ship.
     pub ship: Id<Ship>,
@@ -81,6 +83,7 @@ pub struct Fired {
 
 /// A missile has hit a ship.
 #[derive(Event)]
+#[effect(blast, colour = 0xff_9030, size = 4.0)]
 pub struct Hit {
     /// The ship that was hit.
     #[about]

@@ -536,6 +536,7 @@ fn schema() -> Schema {
         events: vec![EventKind {
             name: "growl".into(),
             fields: vec![FieldSpec::new("who", FieldType::Object)],
+            ..EventKind::default()
         }],
         ..Schema::default()
     }

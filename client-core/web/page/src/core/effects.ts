@@ -1,0 +1,262 @@
+/**
+ * What is seen when something happens: the pieces of light of all effects that run.
+ *
+ * Each effect is a few pieces, computed anew in each frame from the share of its time that is over:
+ * rings on the ground, sparks, a flash, a column or a beam. All go into one buffer for one draw
+ * call. At most {@link MAX_EFFECTS} run at once; the oldest one is dropped and counted. A frame
+ * makes no garbage.
+ */
+
+import type { EventKind } from "../ambit/ambit.js";
+import { parseColour } from "./look.js";
+import { seededUnits } from "./seeded.js";
+
+export type Effect = NonNullable<EventKind["effect"]>;
+export type EffectForm = Effect["form"];
+
+export const MAX_EFFECTS = 64;
+/** Of one effect: its sparks, two rings, a flash, a column or a beam. */
+const MAX_SPARKS = 20;
+const MAX_PIECES_OF_ONE = MAX_SPARKS + 3;
+/** Of trails; what is beyond has none. */
+const MAX_TRAILS = 256;
+/** Trails, and the ring around the own avatar. */
+export const MAX_PIECES = MAX_EFFECTS * MAX_PIECES_OF_ONE + MAX_TRAILS + 1;
+/** Floats of a piece: place and width, way and shape, colour and strength. */
+export const PIECE_FLOATS = 12;
+/** What a piece is; the shader has the same numbers. */
+export const SHAPES = { spark: 0, ring: 1, streak: 2 } as const;
+/** Rings in the ground would flicker. */
+const GROUND_M = 0.12;
+/** Half the width of a trail. */
+const TRAIL_M = 0.22;
+
+/** How a form looks. Lengths are in sizes of the effect, and times in its duration. */
+interface Motion {
+  ms: number;
+  sparks: number;
+  /** From and to which distance sparks fly. */
+  from: number;
+  to: number;
+  /** How high they begin, how far they rise, and how far they fall again. */
+  lift: number;
+  up: number;
+  fall: number;
+  spark: number;
+  flash: number;
+  /** The radii of the ring at the beginning and at the end; without one both are 0. */
+  ring: readonly [number, number];
+  /** The height of a column. */
+  column: number;
+}
+
+const PLAIN: Motion = {
+  ms: 0,
+  sparks: 0,
+  from: 0.1,
+  to: 1,
+  lift: 0.5,
+  up: 0,
+  fall: 0,
+  spark: 0.16,
+  flash: 0,
+  ring: [0, 0],
+  column: 0,
+};
+const SPARKS = {
+  cast: { ms: 520, sparks: 9, from: 0.95, to: 0.15, lift: 0.1, up: 1.5 },
+  hit: { ms: 460, sparks: 14, to: 1.2, up: 0.7, fall: 0.9 },
+  heal: { ms: 1_000, sparks: 12, from: 0.6, to: 0.5, lift: 0.1, up: 1.9, spark: 0.2 },
+  arrival: { ms: 900, sparks: 10, from: 0.2, to: 0.9, lift: 0, up: 1.4 },
+  death: { ms: 950, sparks: 18, to: 1.1, lift: 0.4, up: 1.3, fall: 1.7, spark: 0.2 },
+  blast: { ms: 700, sparks: 20, from: 0.05, lift: 0, up: 0.3, fall: 0.3, spark: 0.12 },
+  beam: { ms: 360, sparks: 6, from: 0, to: 0.8, up: 0.4, fall: 0.4 },
+};
+const MOTIONS: Readonly<Record<EffectForm, Motion>> = {
+  cast: { ...PLAIN, ...SPARKS.cast, flash: 0.9, ring: [1.1, 0.3] },
+  hit: { ...PLAIN, ...SPARKS.hit, flash: 1.1 },
+  heal: { ...PLAIN, ...SPARKS.heal, ring: [0.7, 1] },
+  arrival: { ...PLAIN, ...SPARKS.arrival, flash: 1.2, ring: [0.2, 1.2], column: 4 },
+  death: { ...PLAIN, ...SPARKS.death, flash: 1.5, ring: [0.2, 1] },
+  blast: { ...PLAIN, ...SPARKS.blast, flash: 1.3, ring: [0.15, 0.95] },
+  ring: { ...PLAIN, ms: 650, ring: [0.4, 1] },
+  beam: { ...PLAIN, ...SPARKS.beam, flash: 0.8 },
+};
+
+export interface Place {
+  x: number;
+  y: number;
+  z: number;
+}
+
+/** Where an object is now; false if it is out of sight. */
+export type Locate = (id: number, into: Place) => boolean;
+
+export function colourOf(text: string): Colour {
+  const colour = parseColour(text);
+  const share = (shift: number) => ((colour >> shift) & 0xff) / 255;
+  return { red: share(16), green: share(8), blue: share(0) };
+}
+
+/** From 0 to 1 each. */
+export interface Colour {
+  red: number;
+  green: number;
+  blue: number;
+}
+
+class Running implements Place, Colour {
+  motion: Motion = MOTIONS.ring;
+  x = 0;
+  y = 0;
+  z = 0;
+  /** From where a beam comes; NaN if nothing does. */
+  fromX = NaN;
+  fromY = 0;
+  fromZ = 0;
+  /** The object at which it stays; -1 if it stays at its place. */
+  object = -1;
+  size = 1;
+  red = 1;
+  green = 1;
+  blue = 1;
+  at = -Infinity;
+  /** For each spark its way across, and how fast it is and rises. */
+  readonly sparks = new Float32Array(4 * MAX_SPARKS);
+}
+
+export class Effects {
+  readonly pieces = new Float32Array(PIECE_FLOATS * MAX_PIECES);
+  count = 0;
+  /** So many were ended early, since too much happened at once. */
+  dropped = 0;
+  readonly #running = Array.from({ length: MAX_EFFECTS }, () => new Running());
+  #next = 0;
+  #seed = 1;
+
+  /**
+   * Begins an effect at a place. `object` is where it stays from then on, or -1. With a `seed` its
+   * sparks are the same on all screens.
+   */
+  play(now: number, effect: Effect, at: Place, object = -1, from?: Place, seed?: number): void {
+    const motion = MOTIONS[effect.form];
+    // A form of a newer server.
+    if (!motion) return;
+    const running = this.#running[this.#next] as Running;
+    this.#next = (this.#next + 1) % MAX_EFFECTS;
+    if (isRunning(running, now)) this.dropped += 1;
+    running.motion = motion;
+    Object.assign(running, colourOf(effect.colour));
+    running.size = effect.size;
+    running.object = object;
+    running.at = now;
+    [running.x, running.y, running.z] = [at.x, at.y, at.z];
+    [running.fromX, running.fromY, running.fromZ] = from ? [from.x, from.y, from.z] : [NaN, 0, 0];
+    this.#seed = (this.#seed + 1) & 0xffff;
+    throwSparks(running.sparks, motion.sparks, seed ?? this.#seed);
+  }
+
+  /** Computes the pieces of a frame. */
+  update(now: number, locate: Locate): void {
+    this.count = 0;
+    for (const running of this.#running) {
+      if (!isRunning(running, now)) continue;
+      if (running.object >= 0) locate(running.object, running);
+      this.#show(running, Math.max(0, (now - running.at) / running.motion.ms));
+    }
+  }
+
+  /** After `update`: the ring around the own avatar. */
+  ringAround(x: number, y: number, z: number, radius: number, colour: Colour): void {
+    this.#add(colour, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, 1);
+  }
+
+  /** After `ringAround`: light from one place to another, where it fades. */
+  trail({ x, y, z }: Place, dx: number, dy: number, dz: number, colour: Colour): void {
+    if (this.count >= MAX_PIECES) return;
+    this.#add(colour, x, y, z, TRAIL_M, dx, dy, dz, SHAPES.streak, 0.8);
+  }
+
+  #show(running: Running, share: number): void {
+    const { motion, size, sparks, x, y, z, fromX, fromY, fromZ } = running;
+    const left = 1 - share;
+    const eased = 1 - left * left;
+    const [first, last] = motion.ring;
+    const radius = size * (first + (last - first) * eased);
+    if (radius > 0) this.#add(running, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, left);
+    const middle = z + motion.lift * size;
+    if (motion.flash > 0) {
+      const width = motion.flash * size * (0.6 + 0.4 * eased);
+      this.#add(running, x, y, middle, width, 0, 0, 0, SHAPES.spark, left * left * left);
+    }
+    if (motion.column > 0) {
+      const high = motion.column * size;
+      this.#add(running, x, y, z, 0.55 * size * left, 0, 0, high, SHAPES.streak, left);
+    }
+    if (!Number.isNaN(fromX)) {
+      const [dx, dy, dz] = [fromX - x, fromY - y, fromZ - z];
+      this.#add(running, x, y, middle, 0.4 * size * left, dx, dy, dz, SHAPES.streak, left);
+    }
+    for (let spark = 0; spark < motion.sparks; spark += 1) {
+      const speed = sparks[4 * spark + 2] as number;
+      const away = size * (motion.from + (motion.to - motion.from) * eased * speed);
+      const rise = motion.up * share * (sparks[4 * spark + 3] as number);
+      this.#add(
+        running,
+        x + away * (sparks[4 * spark] as number),
+        y + away * (sparks[4 * spark + 1] as number),
+        Math.max(z, middle + size * (rise - motion.fall * share * share)),
+        motion.spark * size * (0.4 + 0.6 * left),
+        0,
+        0,
+        0,
+        SHAPES.spark,
+        left,
+      );
+    }
+  }
+
+  #add(
+    { red, green, blue }: Colour,
+    x: number,
+    y: number,
+    z: number,
+    width: number,
+    dx: number,
+    dy: number,
+    dz: number,
+    shape: number,
+    strength: number,
+  ): void {
+    const { pieces } = this;
+    const to = PIECE_FLOATS * this.count;
+    pieces[to] = x;
+    pieces[to + 1] = y;
+    pieces[to + 2] = z;
+    pieces[to + 3] = width;
+    pieces[to + 4] = dx;
+    pieces[to + 5] = dy;
+    pieces[to + 6] = dz;
+    pieces[to + 7] = shape;
+    pieces[to + 8] = red;
+    pieces[to + 9] = green;
+    pieces[to + 10] = blue;
+    pieces[to + 11] = strength;
+    this.count += 1;
+  }
+}
+
+function isRunning({ at, motion }: Running, now: number): boolean {
+  return now < at + motion.ms;
+}
+
+function throwSparks(sparks: Float32Array, count: number, seed: number): void {
+  const unit = seededUnits(seed);
+  for (let spark = 0; spark < count; spark += 1) {
+    const angle = unit() * 2 * Math.PI;
+    sparks[4 * spark] = Math.cos(angle);
+    sparks[4 * spark + 1] = Math.sin(angle);
+    sparks[4 * spark + 2] = 0.35 + 0.65 * unit();
+    sparks[4 * spark + 3] = 0.4 + 0.6 * unit();
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * When something happens to an object that no event tells: it comes into sight, a flag is set, a
+ * gauge falls at once.
+ */
+
+/** What is in sight from the start has not come: so long nothing does. */
+const SETTLING_MS = 1_500;
+/** A flag that stays set shows its effect so often. */
+const REPEAT_MS = 600;
+/** A smaller fall is that of a rate, or the rounding of it. */
+const LEAST_FALL = 2;
+
+interface Known {
+  seenAt: number;
+  /** For each component with an effect: the value of a gauge, or when a flag was shown. */
+  values: number[];
+}
+
+export class Moments {
+  readonly #known = new Map<number, Known>();
+  #frame = 0;
+  #startedAt = NaN;
+
+  /** A frame begins. */
+  begin(now: number): void {
+    this.#frame += 1;
+    if (Number.isNaN(this.#startedAt)) this.#startedAt = now;
+  }
+
+  /** Another map: all that is on it was there before. */
+  restart(): void {
+    this.#known.clear();
+    this.#startedAt = NaN;
+  }
+
+  /** An object is in sight in this frame; returns whether it has just come. */
+  comes(now: number, id: number): boolean {
+    const known = this.#known.get(id);
+    if (known) {
+      known.seenAt = this.#frame;
+      return false;
+    }
+    this.#known.set(id, { seenAt: this.#frame, values: [] });
+    return now > this.#startedAt + SETTLING_MS;
+  }
+
+  /** After `comes`: whether its component with this value has an effect now. */
+  happens(now: number, id: number, component: number, value: unknown): boolean {
+    const values = this.#known.get(id)?.values;
+    if (!values) return false;
+    const before = values[component];
+    if (typeof value === "number") {
+      values[component] = value;
+      return before !== undefined && value <= before - LEAST_FALL;
+    }
+    if (value !== true) {
+      values[component] = -Infinity;
+      return false;
+    }
+    if (before !== undefined && now < before + REPEAT_MS) return false;
+    values[component] = now;
+    return true;
+  }
+
+  /** A frame ends: forgets what is out of sight. */
+  end(): void {
+    for (const [id, { seenAt }] of this.#known) {
+      if (seenAt !== this.#frame) this.#known.delete(id);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Draws the pieces of all effects, in one draw call. */
+
+import * as THREE from "three";
+import { type Effects, PIECE_FLOATS, SHAPES } from "../core/effects.js";
+
+/**
+ * `place`: the middle and the width. `way`: of a streak, to its other end; and the shape. `colour`:
+ * and the strength.
+ */
+const VERTEX = `
+  attribute vec4 place;
+  attribute vec4 way;
+  attribute vec4 colour;
+  varying vec2 corner;
+  varying vec4 light;
+  varying float shape;
+  void main() {
+    corner = position.xy;
+    light = colour;
+    shape = way.w;
+    vec4 at = viewMatrix * vec4(place.xyz, 1.0);
+    if (shape > ${SHAPES.streak - 0.5}) {
+      // Along its way, and as wide as it can be seen from here.
+      vec4 end = viewMatrix * vec4(place.xyz + way.xyz, 1.0);
+      vec3 along = end.xyz - at.xyz;
+      vec3 across = normalize(cross(along, at.xyz));
+      at.xyz += along * (0.5 + 0.5 * corner.x) + across * corner.y * place.w;
+    } else if (shape > ${SHAPES.ring - 0.5}) {
+      at = viewMatrix * vec4(place.xyz + vec3(corner * place.w, 0.0), 1.0);
+    } else {
+      at.xy += corner * place.w;
+    }
+    gl_Position = projectionMatrix * at;
+  }
+`;
+const FRAGMENT = `
+  varying vec2 corner;
+  varying vec4 light;
+  varying float shape;
+  void main() {
+    float away = length(corner);
+    float glow;
+    float heart;
+    if (shape > ${SHAPES.streak - 0.5}) {
+      glow = (1.0 - abs(corner.y)) * smoothstep(1.0, 0.4, corner.x);
+      heart = smoothstep(0.6, 1.0, 1.0 - abs(corner.y));
+    } else if (shape > ${SHAPES.ring - 0.5}) {
+      glow = smoothstep(0.74, 0.9, away) * smoothstep(1.0, 0.93, away);
+      heart = 0.0;
+    } else {
+      glow = pow(max(1.0 - away, 0.0), 1.6);
+      heart = smoothstep(0.55, 0.0, away);
+    }
+    float strength = glow * light.a;
+    vec3 shown = mix(light.rgb, vec3(1.0), heart * 0.7);
+    // It gives light, and it covers what is behind: on bright ground light alone is not seen.
+    gl_FragColor = vec4(shown * strength * 1.1, strength * 0.75);
+  }
+`;
+
+export class EffectLights {
+  readonly mesh: THREE.Mesh<THREE.InstancedBufferGeometry, THREE.ShaderMaterial>;
+  readonly #effects: Effects;
+  readonly #buffer: THREE.InstancedInterleavedBuffer;
+
+  constructor(effects: Effects) {
+    this.#effects = effects;
+    const geometry = new THREE.InstancedBufferGeometry();
+    const corners = Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0);
+    geometry.setAttribute("position", new THREE.BufferAttribute(corners, 3));
+    geometry.setIndex([0, 1, 2, 0, 2, 3]);
+    this.#buffer = new THREE.InstancedInterleavedBuffer(effects.pieces, PIECE_FLOATS);
+    this.#buffer.setUsage(THREE.DynamicDrawUsage);
+    for (const [place, name] of ["place", "way", "colour"].entries()) {
+      const attribute = new THREE.InterleavedBufferAttribute(this.#buffer, 4, 4 * place);
+      geometry.setAttribute(name, attribute);
+    }
+    const material = new THREE.ShaderMaterial({
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      side: THREE.DoubleSide,
+      depthWrite: false,
+      transparent: true,
+      blending: THREE.CustomBlending,
+      blendSrc: THREE.OneFactor,
+      blendDst: THREE.OneMinusSrcAlphaFactor,
+    });
+    this.mesh = new THREE.Mesh(geometry, material);
+    this.mesh.frustumCulled = false;
+    this.mesh.renderOrder = 6;
+  }
+
+  /** Takes over the pieces of this frame. */
+  update(): void {
+    const { count } = this.#effects;
+    this.mesh.geometry.instanceCount = count;
+    this.mesh.visible = count > 0;
+    this.#buffer.clearUpdateRanges();
+    this.#buffer.addUpdateRange(0, PIECE_FLOATS * count);
+    this.#buffer.needsUpdate = count > 0;
+  }
+
+  dispose(): void {
+    this.mesh.geometry.dispose();
+    this.mesh.material.dispose();
+  }
+}

@@ -1,0 +1,99 @@
+/** What happens is seen and heard: events, and what objects in sight show without one. */
+
+import type { Frame, GameEvent, Schema } from "../ambit/ambit.js";
+import type { ViewCamera } from "../core/camera.js";
+import { type Effect, Effects, type Locate, type Place } from "../core/effects.js";
+import { shownEffects } from "../core/event_effects.js";
+import { Moments } from "../core/moments.js";
+import { EffectLights } from "./effect_lights.js";
+import { Sounds } from "./sounds.js";
+
+/** An object's components that have an effect. */
+interface Watched {
+  enter: Effect | null;
+  components: readonly (readonly [index: number, effect: Effect])[];
+}
+
+export class Happenings {
+  readonly sounds = new Sounds();
+  readonly effects = new Effects();
+  readonly lights = new EffectLights(this.effects);
+  readonly #schema: Schema;
+  readonly #camera: ViewCamera;
+  readonly #watched: readonly (Watched | undefined)[];
+  readonly #moments = new Moments();
+  readonly #place: Place = { x: 0, y: 0, z: 0 };
+  #frame: Frame | undefined;
+
+  constructor(schema: Schema, camera: ViewCamera) {
+    this.#schema = schema;
+    this.#camera = camera;
+    this.#watched = schema.kinds.map(({ effect, components }) => {
+      const own = components.flatMap(({ effect: shown }, index) =>
+        shown ? [[index, shown] as const] : [],
+      );
+      return effect || own.length > 0 ? { enter: effect, components: own } : undefined;
+    });
+  }
+
+  /** Another map. */
+  restart(): void {
+    this.#moments.restart();
+  }
+
+  handle(now: number, event: GameEvent & { ev: "event" }, frame: Frame): void {
+    this.#frame = frame;
+    const kind = this.#schema.events.find(({ name }) => name === event.name);
+    if (!kind) return;
+    for (const { effect, at, object, from, seed } of shownEffects(kind, event, this.#locate)) {
+      this.effects.play(now, effect, at, object, from, seed);
+      this.sounds.play(now, effect.form, at, this.#camera);
+    }
+    const direction = kind.fields.find(({ name }) => name === "direction");
+    const [loudness, way] = [event["loudness"], event["direction"]];
+    if (direction?.type !== "choice" || typeof loudness !== "number") return;
+    const { choices } = direction;
+    const angle = (2 * Math.PI * choices.indexOf(String(way))) / choices.length;
+    this.sounds.hear(now, angle, loudness, this.#camera);
+  }
+
+  /** Shows what has changed since the frame before, and moves all that is shown. */
+  update(now: number, frame: Frame): void {
+    this.#frame = frame;
+    this.#moments.begin(now);
+    for (let index = 0; index < frame.count; index += 1) {
+      const watched = this.#watched[frame.kinds[index] as number];
+      if (!watched) continue;
+      const id = frame.id(index);
+      if (this.#moments.comes(now, id) && watched.enter) this.#play(now, watched.enter, id);
+      for (const [component, effect] of watched.components) {
+        const value = frame.component(index, component);
+        if (this.#moments.happens(now, id, component, value)) this.#play(now, effect, id);
+      }
+    }
+    this.#moments.end();
+    this.effects.update(now, this.#locate);
+  }
+
+  dispose(): void {
+    this.sounds.dispose();
+    this.lights.dispose();
+  }
+
+  #play(now: number, effect: Effect, id: number): void {
+    const place = this.#place;
+    if (!this.#locate(id, place)) return;
+    this.effects.play(now, effect, place, id);
+    this.sounds.play(now, effect.form, place, this.#camera);
+  }
+
+  readonly #locate: Locate = (id, into) => {
+    const frame = this.#frame;
+    const index = frame?.indexOf(id) ?? -1;
+    if (!frame || index < 0) return false;
+    into.x = frame.x(index);
+    into.y = frame.y(index);
+    into.z = frame.z(index);
+    return true;
+  };
+}

@@ -1,0 +1,111 @@
+/** Plays sounds, which are computed: there are no files. Silent until the player wants them. */
+
+import type { ViewCamera } from "../core/camera.js";
+import type { EffectForm, Place } from "../core/effects.js";
+import { TIMBRES, type Voice, Voices } from "../core/voices.js";
+import { button } from "../dom.js";
+import { texts } from "../texts.js";
+
+const KEY = "ambit-sound";
+const NOISE_S = 1;
+const ATTACK_S = 0.008;
+/** A voice that makes room for another ends within this time, without a click. */
+const RELEASE_S = 0.02;
+const LOUDNESS_STEPS = 4;
+
+export class Sounds {
+  readonly button = button(texts.sound, () => this.#toggle(), { class: "sound", "aria-pressed": "false" });
+  readonly #voices = new Voices();
+  readonly #playing = new Map<Voice, GainNode>();
+  readonly #end = new AbortController();
+  #context: AudioContext | undefined;
+  #noise: AudioBuffer | undefined;
+
+  constructor() {
+    this.#show();
+    if (localStorage.getItem(KEY) !== "on") return;
+    // Browsers let a page be heard only after somebody has done something in it.
+    const start = () => this.#context ?? this.#start();
+    const { signal } = this.#end;
+    addEventListener("pointerdown", start, { signal, once: true });
+    addEventListener("keydown", start, { signal, once: true });
+  }
+
+  /** An effect is heard from where it is. */
+  play(now: number, form: EffectForm, { x, y, z }: Place, { target, right }: ViewCamera): void {
+    const [dx, dy, dz] = [x - target.x, y - target.y, z - target.z];
+    this.#begin(now, form, Math.hypot(dx, dy, dz), dx * right.x + dy * right.y);
+  }
+
+  /** What is heard and not seen: an angle on the map, and a loudness from 1 to 4. */
+  hear(now: number, angle: number, loudness: number, { right }: ViewCamera): void {
+    const distance = 10 * (1 + LOUDNESS_STEPS - loudness);
+    const across = Math.cos(angle) * right.x + Math.sin(angle) * right.y;
+    this.#begin(now, "blast", distance, across * distance);
+  }
+
+  dispose(): void {
+    this.#end.abort();
+    void this.#context?.close();
+  }
+
+  #toggle(): void {
+    const isOn = this.#context === undefined;
+    localStorage.setItem(KEY, isOn ? "on" : "off");
+    if (isOn) return this.#start();
+    void this.#context?.close();
+    this.#context = undefined;
+    this.#playing.clear();
+    this.#show();
+  }
+
+  #start(): void {
+    const context = new AudioContext();
+    this.#noise = context.createBuffer(1, NOISE_S * context.sampleRate, context.sampleRate);
+    const samples = this.#noise.getChannelData(0);
+    for (let at = 0; at < samples.length; at += 1) samples[at] = 2 * Math.random() - 1;
+    this.#context = context;
+    this.#show();
+  }
+
+  #show(): void {
+    const isOn = this.#context !== undefined;
+    this.button.setAttribute("aria-pressed", String(isOn));
+    this.button.title = isOn ? texts.sound_off : texts.sound_on;
+  }
+
+  #begin(now: number, form: EffectForm, distanceM: number, right: number): void {
+    const [context, noise] = [this.#context, this.#noise];
+    if (!context || !noise || document.hidden) return;
+    const begun = this.#voices.begin(now, form, distanceM, right);
+    if (!begun) return;
+    if (begun.ended) this.#cut(context, begun.ended);
+    const { voice } = begun;
+    const timbre = TIMBRES[form];
+    const [start, end] = [context.currentTime, context.currentTime + timbre.ms / 1_000];
+    const gain = context.createGain();
+    gain.gain.setValueAtTime(0, start);
+    gain.gain.linearRampToValueAtTime(voice.volume, start + ATTACK_S);
+    gain.gain.exponentialRampToValueAtTime(0.001, end);
+    gain.connect(new StereoPannerNode(context, { pan: voice.pan })).connect(context.destination);
+    const tone = new OscillatorNode(context, { type: timbre.wave, frequency: timbre.fromHz });
+    tone.frequency.exponentialRampToValueAtTime(timbre.toHz, end);
+    tone.connect(new GainNode(context, { gain: 1 - timbre.noise })).connect(gain);
+    const hiss = new AudioBufferSourceNode(context, { buffer: noise, loop: true });
+    const filter = new BiquadFilterNode(context, { type: "lowpass", frequency: 8 * timbre.fromHz });
+    filter.frequency.exponentialRampToValueAtTime(4 * timbre.toHz, end);
+    hiss.connect(filter).connect(new GainNode(context, { gain: timbre.noise })).connect(gain);
+    for (const source of [tone, hiss]) {
+      source.start(start);
+      source.stop(end);
+    }
+    this.#playing.set(voice, gain);
+    tone.addEventListener("ended", () => this.#playing.delete(voice));
+  }
+
+  #cut({ currentTime }: AudioContext, voice: Voice): void {
+    const gain = this.#playing.get(voice)?.gain;
+    gain?.cancelScheduledValues(currentTime);
+    gain?.setTargetAtTime(0, currentTime, RELEASE_S / 3);
+  }
+}

@@ -1,0 +1,66 @@
+//! How a simple viewer shows that something happens.
+
+use super::scenery::is_colour;
+use super::{FieldSpec, FieldType};
+
+/// How a simple viewer shows that something happens: a hint, which a viewer may ignore.
+///
+/// An event, a kind (when an object comes into sight) and a component (as long as a flag is
+/// set, when a gauge falls at once) can have one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// What is seen, and what is heard of it.
+    pub form: EffectForm,
+    /// 0xRRGGBB.
+    pub colour: u32,
+    /// How far it reaches, in metres: 0.01 to 100.
+    pub size_m: f32,
+    /// Of an event: the index of the field that says where, an object or a position. Otherwise the
+    /// first position, and in an event without one the first object.
+    pub at: Option<u8>,
+    /// Of a beam: the index of the field from where it comes, an object or a position. Otherwise
+    /// the first object.
+    pub from: Option<u8>,
+}
+
+/// What a viewer can show of what happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EffectForm {
+    /// Something is done: a ring closes, and sparks rise.
+    #[default]
+    Cast,
+    /// Something is hurt: sparks in all directions.
+    Hit,
+    /// Something recovers: sparks rise slowly.
+    Heal,
+    /// Something comes: a column of light.
+    Arrival,
+    /// Something ends: a flash, and debris that falls.
+    Death,
+    /// Something bursts: a flash, a ring and sparks.
+    Blast,
+    /// A ring that widens on the ground.
+    Ring,
+    /// A line of light from one place to another.
+    Beam,
+}
+
+impl Default for Effect {
+    fn default() -> Self {
+        Self { form: EffectForm::default(), colour: 0xff_ffff, size_m: 1.0, at: None, from: None }
+    }
+}
+
+impl Effect {
+    /// Whether a viewer can show it of an event with these fields; without any, of an object.
+    pub(super) fn is_valid(&self, fields: &[FieldSpec]) -> bool {
+        let is_place = |index: u8| {
+            let field = fields.get(usize::from(index)).map(|field| &field.ty);
+            matches!(field, Some(FieldType::Object | FieldType::Position))
+        };
+        is_colour(self.colour)
+            && (0.01..=100.0).contains(&self.size_m)
+            && self.at.is_none_or(is_place)
+            && self.from.is_none_or(is_place)
+    }
+}
