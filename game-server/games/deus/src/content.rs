@@ -87,6 +87,7 @@ pub(crate) struct ItemTable {
 pub(crate) struct WaveTable {
     pub(crate) last: i64,
     pub(crate) choose_s: f32,
+    pub(crate) gather_s: f32,
     pub(crate) chest_s: f32,
     pub(crate) rest_s: f32,
     pub(crate) end_s: f32,

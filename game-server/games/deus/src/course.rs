@@ -64,13 +64,13 @@ impl Deus {
         }
     }
 
-    /// Somebody has chosen: the first wave comes once all have.
+    /// Somebody has chosen: the first wave comes soon after all have.
     pub(crate) fn choice_made(&mut self, world: &mut DeusWorld) {
         if !self.phase.is_choosing() {
             return;
         }
         if self.heroes.values().all(|hero| hero.class.is_some()) {
-            self.next_wave(world);
+            self.begin(world, Phase::Choose, CONTENT.waves.gather_s);
         } else if self.phase_number == 0 {
             // Whoever has not chosen by then watches, and may still choose later.
             self.begin(world, Phase::Choose, CONTENT.waves.choose_s);

@@ -5,8 +5,8 @@
 //!
 //! Invariants:
 //! 1. A command is checked as a whole, then executed as a whole.
-//! 2. Every phase ends ([`course`]).
-//! 3. What a monster will do is told before: its path, and its blow by an event ([`monsters`]).
+//! 2. Every phase ends.
+//! 3. What a monster will do is told before: its path, and its blow by an event.
 //!
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).
@@ -28,7 +28,9 @@ use ambit::prelude::*;
 use self::course::Phase;
 use self::heroes::HeroState;
 use self::monsters::MonsterState;
-use self::schema::{Bolt, Chest, Course, Damage, Died, Loot, PhaseBegins, Score, SpellCast, Tell};
+use self::schema::{
+    Bolt, Burst, Chest, Course, Damage, Died, Loot, PhaseBegins, Score, SpellCast, Tell,
+};
 use self::spells::Flight;
 
 pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, Monster, Spell};
@@ -39,7 +41,7 @@ type DeusWorld = World<Deus>;
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Hero, Monster, Bolt, Chest, Course, Score), timer = DeusTimer)]
-#[declare(events(SpellCast, Tell, Damage, Died, Loot, PhaseBegins))]
+#[declare(events(SpellCast, Tell, Burst, Damage, Died, Loot, PhaseBegins))]
 pub struct Deus {
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,

@@ -30,14 +30,15 @@ pub struct Monster {
 
 /// A bolt in flight.
 #[derive(Kind)]
-#[look(glyph = '*', shape = point, colour = 0xff_8020, size = 0.35)]
+#[look(glyph = '*', shape = point, colour = 0xff_8020, material = glow, size = 0.35)]
 pub(crate) struct Bolt {
     pub(crate) path: Path,
 }
 
 /// A chest, which opens for whoever comes to it.
 #[derive(Kind)]
-#[look(glyph = 'C', shape = box, colour = 0xd0_a030, size = 1.2)]
+#[look(glyph = 'C', shape = box, colour = 0xd0_a030, material = metal, size = 1.2)]
+#[effect(arrival, colour = 0xff_e080, size = 2.0)]
 pub(crate) struct Chest {
     pub(crate) path: Path,
 }
@@ -74,6 +75,7 @@ pub(crate) struct Score {
 /// A spell was cast.
 #[derive(Event)]
 #[event(name = "cast")]
+#[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
 pub(crate) struct SpellCast {
     pub(crate) caster: Id<Hero>,
     pub(crate) spell: Spell,
@@ -82,6 +84,7 @@ pub(crate) struct SpellCast {
 
 /// A blow will fall: it hits whoever is within reach of the place then.
 #[derive(Event)]
+#[effect(ring, colour = 0xff_4030, size = 3.2, at = at)]
 pub(crate) struct Tell {
     pub(crate) monster: Id<Monster>,
     pub(crate) at: Position,
@@ -91,8 +94,17 @@ pub(crate) struct Tell {
     pub(crate) due: i64,
 }
 
+/// A spell with a delay has taken effect.
+#[derive(Event)]
+#[effect(blast, colour = 0xff_7020, size = 7.0, at = at)]
+pub(crate) struct Burst {
+    pub(crate) caster: Id<Hero>,
+    pub(crate) at: Position,
+}
+
 /// Somebody was hurt, in per cent of the health.
 #[derive(Event)]
+#[effect(hit, colour = 0xff_5030, size = 1.0)]
 pub(crate) struct Damage {
     pub(crate) target: ObjectId,
     pub(crate) amount: i64,
@@ -101,6 +113,7 @@ pub(crate) struct Damage {
 /// Somebody has died.
 #[derive(Event)]
 #[event(name = "death")]
+#[effect(death, colour = 0xc0_d060, size = 1.6)]
 pub(crate) struct Died {
     pub(crate) target: ObjectId,
 }

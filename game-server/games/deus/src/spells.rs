@@ -6,7 +6,7 @@ use ambit::prelude::*;
 use crate::content::{CONTENT, SpellShape};
 use crate::map::BODY_RADIUS_M;
 use crate::monsters::MonsterState;
-use crate::schema::{Bolt, DeusRefusal, DeusTimer, Hero, Monster, Spell, SpellCast};
+use crate::schema::{Bolt, Burst, DeusRefusal, DeusTimer, Hero, Monster, Spell, SpellCast};
 use crate::{Deus, DeusWorld};
 
 /// A bolt hits what it comes so near to.
@@ -109,6 +109,7 @@ impl Deus {
         let Some(hero) = self.heroes.get(&caster) else { return };
         let points = table.damage * hero.power();
         if let SpellShape::Place { radius_m, .. } = table.shape {
+            world.emit(Burst { caster, at });
             self.hurt_around(world, at, radius_m, caster, points);
         }
     }

@@ -40,7 +40,7 @@ fn a_party_chooses_fights_opens_the_chest_and_meets_the_next_wave() {
     room.run(1.secs());
     assert_eq!(phase(&room), Phase::Choose, "bob has not chosen");
     room.command(bob, "choose mage");
-    room.run(1.secs());
+    room.run(5.secs());
     assert_eq!(phase(&room), Phase::Fight);
     let monsters = room.world().state::<Course>().expect("a course").monsters();
     assert_eq!(monsters, 7, "2 and 2.5 a hero");
@@ -84,13 +84,15 @@ fn a_spell_of_another_class_without_mana_or_a_place_is_refused() {
     room.command(ann, "cast strike");
     room.run(1.secs());
     room.command(ann, "choose mage");
-    room.run(1.secs());
-    for command in ["cast strike", "cast firebolt", "choose warrior", "cast blast 59 59"] {
+    room.run(5.secs());
+    room.command(ann, "choose warrior");
+    room.run(300.millis());
+    for command in ["cast strike", "cast firebolt", "cast blast 59 59"] {
         room.command(ann, command);
         room.run(300.millis());
     }
     let errors = room.errors(ann);
-    let expected = ["no_class", "other_class", "bad_position", "class_chosen", "out_of_range"];
+    let expected = ["no_class", "class_chosen", "other_class", "bad_position", "out_of_range"];
     assert_eq!(errors.len(), expected.len(), "{errors:?}");
     for (error, code) in errors.iter().zip(expected) {
         assert!(error.contains(code), "{error}, not {code}");
@@ -103,7 +105,7 @@ fn the_dead_are_seen_by_nobody_else() {
     let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
     room.command(ann, "choose mage");
     room.command(bob, "choose warrior");
-    room.run(1.secs());
+    room.run(5.secs());
     let player = room.player(ann);
     room.edit(|world: &mut DeusWorld, game: &mut Deus| {
         let hero = world.player(player).expect("the player is in the room").avatar();

@@ -1,7 +1,7 @@
 //! The way round obstacles, for the shipped games.
 //!
 //! Two points go in; out come the corners of a walk between them that a body can take: the shortest
-//! way over a grid of [`STEP_M`], pulled tight. A search looks at no more than [`MAX_LOOKS`] points
+//! way over a grid of 1 m, pulled tight. A search looks at no more than 600 points
 //! of the grid, so that a command costs a bounded time; a walk whose end it does not find goes as
 //! near to it as it has come.
 //!
