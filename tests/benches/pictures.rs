@@ -8,12 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ambit_tests::real::page::Page;
+use ambit_tests::real::relay::Relay;
 use ambit_tests::real::{self, Browser, BrowserKind, ScratchFolder, Server};
 use anyhow::Result;
 use serde_json::json;
 
 /// How long the bots play at most.
-const BOTS_S: &str = "120";
+const BOTS_S: &str = "240";
 /// Until paths, bars and colours are there.
 const SETTLE: Duration = Duration::from_secs(4);
 
@@ -25,13 +26,17 @@ fn main() -> Result<()> {
     );
     std::fs::create_dir_all(&folder)?;
     let scratch = ScratchFolder::new("pictures");
-    let server = Server::start(&scratch, &[])?;
+    // A line that can be cut.
+    let runtime = tokio::runtime::Runtime::new()?;
+    let line = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &line.address.to_string()])?;
+    line.lead_to(server.world);
     let mut bots = [
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
         start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
     ];
-    let drawn = tokio::runtime::Runtime::new()?.block_on(draw_all(&scratch, &server, &folder));
+    let drawn = runtime.block_on(draw_all(&scratch, &server, &line, &folder));
     for bots in &mut bots {
         bots.kill()?;
         bots.wait()?;
@@ -57,7 +62,12 @@ fn start_bots(
     Ok(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
 }
 
-async fn draw_all(scratch: &ScratchFolder, server: &Server, folder: &Path) -> Result<()> {
+async fn draw_all(
+    scratch: &ScratchFolder,
+    server: &Server,
+    line: &Relay,
+    folder: &Path,
+) -> Result<()> {
     let light = BrowserKind { is_large: true, ..BrowserKind::default() };
     let dark = BrowserKind { is_dark: true, ..light };
     let phone = BrowserKind { is_phone: true, ..light };
@@ -66,11 +76,25 @@ async fn draw_all(scratch: &ScratchFolder, server: &Server, folder: &Path) -> Re
     ann.fill("Message", "Who walks with me?").await?;
     ann.press("Send").await?;
     draw(&ann, folder, "lobby").await?;
+    ann.press("Create a room").await?;
+    draw(&ann, folder, "create").await?;
+    ann.press("Cancel").await?;
     enter(&ann, "meadow").await?;
     draw(&ann, folder, "field").await?;
     ann.press("Network (F2)").await?;
     ann.send("move", json!([[70, 60]])).await?;
     draw(&ann, folder, "field-overlay").await?;
+    ann.press("Network (F2)").await?;
+    let write = "document.querySelector('canvas.picture').dispatchEvent(
+        new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));";
+    ann.run(write, json!({})).await?;
+    ann.fill("Message", "Over here, by the wall!").await?;
+    ann.press("Send").await?;
+    draw(&ann, folder, "field-chat").await?;
+    line.darken_for_all(true);
+    ann.wait_for("a dead line", "document.querySelector('.dead-line')", json!({})).await?;
+    draw(&ann, folder, "field-cut").await?;
+    line.darken_for_all(false);
     ann.close().await?;
 
     let dora = open(scratch, server, dark, "dora").await?;
@@ -106,8 +130,9 @@ async fn open(
 ) -> Result<Page> {
     let browser = Browser::start_as(scratch, kind).await?;
     browser.open(&format!("http://{}/icon.svg", server.http)).await?;
-    // As with a graphics card.
-    let choose = "localStorage.setItem('ambit-graphics', 'full');";
+    // As with a graphics card, and not for the first time.
+    let choose = "localStorage.setItem('ambit-graphics', 'full');
+                  localStorage.setItem('ambit-hints-seen', 'yes');";
     browser.run(choose, json!({})).await?;
     Page::open_in(browser, server, name).await
 }

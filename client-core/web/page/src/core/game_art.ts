@@ -9,7 +9,10 @@
  * the same picture. Shapes that the page paints darker for whom prefers that have a `data-part`.
  */
 
-import { Random } from "./random.js";
+import { seededUnits } from "./seeded.js";
+
+/** Numbers from 0 to below 1. */
+type Units = () => number;
 
 export const ART_WIDTH = 320;
 export const ART_HEIGHT = 180;
@@ -45,7 +48,7 @@ const STEP_Z = 19;
 
 /** The picture of a game; `room` is the name of the room. */
 export function artOf(game: string, room: string): ArtShape[] {
-  const random = new Random(hash(`${game}/${room}`));
+  const random = seededUnits(hash(`${game}/${room}`));
   switch (game) {
     case "field":
       return field(random);
@@ -54,15 +57,15 @@ export function artOf(game: string, room: string): ArtShape[] {
     case "shooter":
       return shooter(random);
     default:
-      return unknown(new Random(hash(game)), random);
+      return unknown(seededUnits(hash(game)), random);
   }
 }
 
-function field(random: Random): ArtShape[] {
+function field(random: Units): ArtShape[] {
   const shapes = ground(GROUND);
   const things: [depth: number, shapes: ArtShape[]][] = [];
   const put = ([x, y]: readonly [number, number], made: ArtShape[]) => things.push([x + y, made]);
-  const jitter = () => (random.next() - 0.5) * 1.3;
+  const jitter = () => (random() - 0.5) * 1.3;
   for (const [x, y, along, across] of [
     [-5.5, -1.5, 2.6, 0.9],
     [0.4, -6.2, 0.9, 2.8],
@@ -97,7 +100,7 @@ function field(random: Random): ArtShape[] {
   return shapes;
 }
 
-function cubes(random: Random): ArtShape[] {
+function cubes(random: Units): ArtShape[] {
   const shapes = ground(GROUND);
   const things: [depth: number, shapes: ArtShape[]][] = [];
   const put = (corner: Point, size: number, of: number) => {
@@ -110,26 +113,26 @@ function cubes(random: Random): ArtShape[] {
     [2.4, -1.9, 0], [3.3, -1.6, 0], [2.7, -0.8, 0], [3.6, -0.6, 0], [2.9, -1.4, 0.72],
     [1.9, -2.8, 0], [3.2, -0.9, 0.72], [4.4, -1.1, 0], [2.9, 0.3, 0], [3.1, -1.1, 1.44],
   ] as const) {
-    put([x + random.next() * 0.15, y + random.next() * 0.15, z], 0.72, SMALL_CUBE);
+    put([x + random() * 0.15, y + random() * 0.15, z], 0.72, SMALL_CUBE);
   }
   for (let count = 0; count < 17; count += 1) {
-    const [x, y] = [(random.next() - 0.5) * 17, (random.next() - 0.5) * 17];
+    const [x, y] = [(random() - 0.5) * 17, (random() - 0.5) * 17];
     const isFree = Math.abs(x - y) < 17 && Math.hypot(x, y) > 3.4 && Math.hypot(x - 3, y + 1) > 2.6;
     if (isFree) put([x, y, 0], 0.62, SMALL_CUBE);
   }
   put([-1.2, -1.1, 0], 2.1, AVATAR);
-  put([-6.6 + random.next(), 1.6, 0], 1.5, AVATAR);
+  put([-6.6 + random(), 1.6, 0], 1.5, AVATAR);
   things.sort(([one], [other]) => one - other);
   shapes.push(...things.flatMap(([, made]) => made));
   return shapes;
 }
 
-function shooter(random: Random): ArtShape[] {
+function shooter(random: Units): ArtShape[] {
   const shapes: ArtShape[] = [rect(0, 0, ART_WIDTH, ART_HEIGHT, SPACE)];
   for (let count = 0; count < 46; count += 1) {
-    const [x, y] = [random.next() * ART_WIDTH, random.next() * ART_HEIGHT];
-    const r = 0.4 + random.next() * 0.8;
-    shapes.push(circle([x, y], r, 0xdfe8ff, 0.25 + random.next() * 0.6));
+    const [x, y] = [random() * ART_WIDTH, random() * ART_HEIGHT];
+    const r = 0.4 + random() * 0.8;
+    shapes.push(circle([x, y], r, 0xdfe8ff, 0.25 + random() * 0.6));
   }
   // A far planet and the lines of the ground.
   shapes.push(circle([262, 34], 58, 0x26324d), circle([270, 28], 47, 0x2d3c5c));
@@ -142,7 +145,7 @@ function shooter(random: Random): ArtShape[] {
     shapes.push(path(d, { stroke: colour(WALL), "stroke-width": 0.7, opacity: 0.35 }));
   }
   for (const [x, y, r] of [[48, 44, 17], [276, 128, 23], [112, 20, 8], [26, 128, 10]] as const) {
-    const place = [x + (random.next() - 0.5) * 22, y + (random.next() - 0.5) * 14] as const;
+    const place = [x + (random() - 0.5) * 22, y + (random() - 0.5) * 14] as const;
     shapes.push(...asteroid(place, r, random));
   }
   const [own, other] = [[128, 118], [206, 66]] as const;
@@ -156,11 +159,11 @@ function shooter(random: Random): ArtShape[] {
       circle([x, y], size, MISSILE),
     );
   }
-  const turn = way + 0.4 + random.next();
+  const turn = way + 0.4 + random();
   shapes.push(
     ...glow([other[0] - 3, other[1] + 3], 6, MISSILE),
     ...ship(other, turn, 13, OTHER_SHIP),
-    ...ship([66 + random.next() * 16, 88], -0.3, 10, OTHER_SHIP),
+    ...ship([66 + random() * 16, 88], -0.3, 10, OTHER_SHIP),
     ...ring(own, 27, RING),
     ...ship(own, way, 19, SHIP),
   );
@@ -168,22 +171,22 @@ function shooter(random: Random): ArtShape[] {
 }
 
 /** Of a game that is not known here: what its name says by chance, seen from above. */
-function unknown(ofGame: Random, ofRoom: Random): ArtShape[] {
-  const hue = Math.floor(ofGame.next() * 360);
+function unknown(ofGame: Units, ofRoom: Units): ArtShape[] {
+  const hue = Math.floor(ofGame() * 360);
   const tint = (lightness: number, turn = 0) => `hsl(${(hue + turn) % 360} 42% ${lightness}%)`;
   const shapes: ArtShape[] = [
     { tag: "rect", attributes: { width: ART_WIDTH, height: ART_HEIGHT, fill: tint(26) } },
   ];
-  const middle = [110 + ofGame.next() * 100, 70 + ofGame.next() * 40] as const;
+  const middle = [110 + ofGame() * 100, 70 + ofGame() * 40] as const;
   for (const [radius, lightness] of [[150, 30], [108, 35], [68, 41], [32, 48]] as const) {
     const [cx, cy] = middle;
     shapes.push({ tag: "circle", attributes: { cx, cy, r: radius, fill: tint(lightness) } });
   }
-  const isRound = ofGame.next() < 0.5;
+  const isRound = ofGame() < 0.5;
   for (let count = 0; count < 13; count += 1) {
-    const [x, y] = [ofRoom.next() * ART_WIDTH, ofRoom.next() * ART_HEIGHT];
-    const size = 4 + ofGame.next() * 9;
-    const fill = tint(62 + ofGame.next() * 22, ofGame.next() < 0.3 ? 150 : 20);
+    const [x, y] = [ofRoom() * ART_WIDTH, ofRoom() * ART_HEIGHT];
+    const size = 4 + ofGame() * 9;
+    const fill = tint(62 + ofGame() * 22, ofGame() < 0.3 ? 150 : 20);
     if (Math.hypot(x - middle[0], y - middle[1]) < 26) continue;
     shapes.push(
       isRound
@@ -284,10 +287,10 @@ function ship([x, y]: readonly [number, number], turn: number, size: number, of:
   ];
 }
 
-function asteroid([x, y]: readonly [number, number], r: number, random: Random): ArtShape[] {
+function asteroid([x, y]: readonly [number, number], r: number, random: Units): ArtShape[] {
   const corners = Array.from({ length: 9 }, (_, corner) => {
     const angle = (corner / 9) * 2 * Math.PI;
-    const reach = r * (0.82 + random.next() * 0.3);
+    const reach = r * (0.82 + random() * 0.3);
     return at([x + reach * Math.cos(angle), y + reach * Math.sin(angle)]);
   });
   return [
