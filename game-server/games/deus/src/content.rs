@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use ambit::prelude::*;
 
-use crate::schema::{Class, Spell};
+use crate::schema::{Class, HeroSpell};
 
 /// The content that comes with the game.
 pub(crate) static CONTENT: LazyLock<Content> =
@@ -116,7 +116,7 @@ impl Content {
         &self.classes[class.name()]
     }
 
-    pub(crate) fn spell(&self, spell: Spell) -> &SpellTable {
+    pub(crate) fn spell(&self, spell: HeroSpell) -> &SpellTable {
         &self.spells[spell.name()]
     }
 
@@ -131,7 +131,7 @@ impl Content {
                 return missing("classes.toml", &format!("the class '{name}'"));
             }
         }
-        for name in Spell::NAMES {
+        for name in HeroSpell::NAMES {
             if !self.spells.contains_key(*name) {
                 return missing("spells.toml", &format!("the spell '{name}'"));
             }
@@ -164,8 +164,8 @@ mod tests {
     fn the_shipped_content_is_complete() {
         let content = Content::shipped().expect("the shipped content has no mistake");
         assert!(content.waves.last > 1 && content.waves.more >= 1.0);
-        assert_eq!(content.spell(Spell::Strike).class, "warrior");
-        assert_eq!(content.spell(Spell::Strike).shape, SpellShape::Nearest { range_m: 2.4 });
+        assert_eq!(content.spell(HeroSpell::Strike).class, "warrior");
+        assert_eq!(content.spell(HeroSpell::Strike).shape, SpellShape::Nearest { range_m: 2.4 });
     }
 
     #[test]

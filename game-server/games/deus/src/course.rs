@@ -6,7 +6,7 @@
 use ambit::prelude::*;
 
 use crate::content::CONTENT;
-use crate::schema::{Chest, Course, DeusTimer, Hero, Loot, PhaseBegins, Score};
+use crate::schema::{Campaign, Chest, DeusTimer, Hero, HeroRow, Loot, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for whoever comes so near.
@@ -42,7 +42,7 @@ impl Deus {
         self.phase_number += 1;
         self.phase_began = world.now();
         let wave = self.wave;
-        if let Some(mut course) = world.edit_state::<Course>() {
+        if let Some(mut course) = world.edit_state::<Campaign>() {
             course.phase().set(phase.name());
             course.wave().set(wave);
             course.time_left().set_both(seconds, if seconds > 0.0 { -1.0 } else { 0.0 });
@@ -136,7 +136,7 @@ impl Deus {
             hero.bonus.speed += table.speed;
             hero.bonus.mana += table.mana;
             let player = hero.player;
-            if let Some(mut score) = world.edit_row::<Score>(player) {
+            if let Some(mut score) = world.edit_row::<HeroRow>(player) {
                 score.items().add(1);
             }
             let name = world.get(id).map_or_else(String::new, |hero| hero.name().to_owned());
@@ -154,7 +154,7 @@ impl Deus {
 
     pub(crate) fn note_monsters(&self, world: &mut DeusWorld) {
         let left = self.monsters.len() as i64;
-        if let Some(mut course) = world.edit_state::<Course>() {
+        if let Some(mut course) = world.edit_state::<Campaign>() {
             course.monsters().set(left);
         }
     }

@@ -3,7 +3,7 @@
 use ambit::prelude::*;
 
 use crate::content::{CONTENT, ItemTable};
-use crate::schema::{Class, Damage, DeusRefusal, DeusTimer, Died, Hero, Score, Spell};
+use crate::schema::{Class, DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, HeroSpell, Wound};
 use crate::{Deus, DeusWorld};
 
 /// A dead hero fades a tick after its death was told.
@@ -16,7 +16,7 @@ pub(crate) struct HeroState {
     pub(crate) class: Option<Class>,
     pub(crate) is_alive: bool,
     /// When each spell can be cast again.
-    pub(crate) ready_at: Vec<(Spell, GameTime)>,
+    pub(crate) ready_at: Vec<(HeroSpell, GameTime)>,
     /// What its items give together.
     pub(crate) bonus: ItemTable,
 }
@@ -70,7 +70,7 @@ impl Deus {
         let mut avatar = world.avatar(player);
         avatar.class().set(class.name());
         avatar.alive().set(true);
-        if let Some(mut score) = world.edit_row::<Score>(player) {
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
             score.class().set(class.name());
             score.alive().set(true);
         }
@@ -109,12 +109,12 @@ impl Deus {
             avatar.path().stop();
         }
         let (player, target, amount) = (hero.player, id.object(), taken.ceil() as i64);
-        world.emit(Damage { target, amount });
+        world.emit(Wound { target, amount });
         if left > 0.0 {
             return;
         }
-        world.emit(Died { target });
-        if let Some(mut score) = world.edit_row::<Score>(player) {
+        world.emit(Fallen { target });
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
             score.alive().set(false);
         }
         world.after(FADE, DeusTimer::Fade(id));

@@ -29,23 +29,23 @@ use self::course::Phase;
 use self::heroes::HeroState;
 use self::monsters::MonsterState;
 use self::schema::{
-    Bolt, Burst, Chest, Course, Damage, Died, Loot, PhaseBegins, Score, SpellCast, Tell,
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, PhaseBegins, SpellBolt, Tell, Wound,
 };
-use self::spells::Flight;
+use self::spells::FlyingBolt;
 
-pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, Monster, Spell};
+pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Hero, Monster, Bolt, Chest, Course, Score), timer = DeusTimer)]
-#[declare(events(SpellCast, Tell, Burst, Damage, Died, Loot, PhaseBegins))]
+#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow), timer = DeusTimer)]
+#[declare(events(HeroCast, Tell, Burst, Wound, Fallen, Loot, PhaseBegins))]
 pub struct Deus {
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
-    bolts: BTreeMap<Id<Bolt>, Flight>,
+    bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
     chest: Option<Id<Chest>>,
     phase: Phase,
     /// Phases so far: a timer of an earlier one is obsolete.
@@ -73,7 +73,7 @@ impl Game for Deus {
         let mut rng = world.rng_for(1, 0);
         map::add_walls(world, &mut rng);
         let (wave, time_left, monsters) = (0.into(), 0.0.into(), 0.into());
-        world.spawn(Course { wave, phase: Phase::Choose.name().into(), time_left, monsters });
+        world.spawn(Campaign { wave, phase: Phase::Choose.name().into(), time_left, monsters });
         self.last_fallen = world.centre();
     }
 
@@ -90,7 +90,7 @@ impl Game for Deus {
         });
         world.spawn_row(
             newcomer.id,
-            Score {
+            HeroRow {
                 kills: 0.into(),
                 name: newcomer.name.into(),
                 class: "".into(),
@@ -105,7 +105,7 @@ impl Game for Deus {
 
     fn rename(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
         world.avatar(player).name().set(player.name());
-        if let Some(mut score) = world.edit_row::<Score>(player) {
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
             score.name().set(player.name());
         }
     }

@@ -5,7 +5,7 @@ use ambit::prelude::*;
 
 use crate::content::CONTENT;
 use crate::map::{self, BODY_RADIUS_M};
-use crate::schema::{self, Damage, DeusTimer, Died, Hero, Monster, Score, Tell};
+use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Tell, Wound};
 use crate::{Deus, DeusWorld};
 
 /// How often a monster decides while it sees a hero, and while it sees none.
@@ -145,22 +145,22 @@ impl Deus {
         if let Some(mut monster) = world.edit(id) {
             monster.health().set((100.0 * share).max(0.0));
         }
-        world.emit(Damage { target, amount: (100.0 * amount).ceil() as i64 });
+        world.emit(Wound { target, amount: (100.0 * amount).ceil() as i64 });
         if !is_dead {
             return;
         }
-        world.emit(Died { target });
+        world.emit(Fallen { target });
         self.last_fallen = world.position(id).unwrap_or(world.centre());
         self.monsters.remove(&id);
         world.despawn(id);
         let player = self.heroes.get(&by).map(|hero| hero.player);
-        if let Some(mut score) = player.and_then(|player| world.edit_row::<Score>(player)) {
+        if let Some(mut score) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             score.kills().add(1);
         }
         let gold = CONTENT.goblin().gold;
         let party: Vec<PlayerId> = self.living().map(|(_, hero)| hero.player).collect();
         for player in party {
-            if let Some(mut score) = world.edit_row::<Score>(player) {
+            if let Some(mut score) = world.edit_row::<HeroRow>(player) {
                 score.gold().add(gold);
             }
         }

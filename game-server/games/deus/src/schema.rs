@@ -31,7 +31,8 @@ pub struct Monster {
 /// A bolt in flight.
 #[derive(Kind)]
 #[look(glyph = '*', shape = point, colour = 0xff_8020, material = glow, size = 0.35)]
-pub(crate) struct Bolt {
+#[kind(name = "bolt")]
+pub(crate) struct SpellBolt {
     pub(crate) path: Path,
 }
 
@@ -45,8 +46,8 @@ pub(crate) struct Chest {
 
 /// The course of the game.
 #[derive(Kind)]
-#[kind(room_wide)]
-pub(crate) struct Course {
+#[kind(room_wide, name = "course")]
+pub(crate) struct Campaign {
     /// Counted from 1; 0 before the first one.
     pub(crate) wave: Number<0, 99>,
     /// `choose`, `fight`, `chest`, `rest`, `won` or `lost`.
@@ -59,8 +60,8 @@ pub(crate) struct Course {
 
 /// A row of the table.
 #[derive(Kind)]
-#[kind(room_wide)]
-pub(crate) struct Score {
+#[kind(room_wide, name = "score")]
+pub(crate) struct HeroRow {
     /// Monsters that fell to this player.
     pub(crate) kills: Number<0, 9_999>,
     pub(crate) name: Text<NAME_BYTES>,
@@ -76,9 +77,9 @@ pub(crate) struct Score {
 #[derive(Event)]
 #[event(name = "cast")]
 #[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
-pub(crate) struct SpellCast {
+pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,
-    pub(crate) spell: Spell,
+    pub(crate) spell: HeroSpell,
     pub(crate) at: Position,
 }
 
@@ -104,8 +105,9 @@ pub(crate) struct Burst {
 
 /// Somebody was hurt, in per cent of the health.
 #[derive(Event)]
+#[event(name = "damage")]
 #[effect(hit, colour = 0xff_5030, size = 1.0)]
-pub(crate) struct Damage {
+pub(crate) struct Wound {
     pub(crate) target: ObjectId,
     pub(crate) amount: i64,
 }
@@ -114,7 +116,7 @@ pub(crate) struct Damage {
 #[derive(Event)]
 #[event(name = "death")]
 #[effect(death, colour = 0xc0_d060, size = 1.6)]
-pub(crate) struct Died {
+pub(crate) struct Fallen {
     pub(crate) target: ObjectId,
 }
 
@@ -143,7 +145,7 @@ pub enum Class {
 
 /// What heroes can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
-pub enum Spell {
+pub enum HeroSpell {
     /// Warrior: hits the nearest monster.
     Strike,
     /// Warrior: hits all monsters around.
@@ -166,7 +168,7 @@ pub enum DeusCommand {
     /// Cast a spell of the class. Firebolt and blast need a place.
     Cast {
         /// Which one.
-        spell: Spell,
+        spell: HeroSpell,
         /// Where to.
         at: Option<Position>,
     },
@@ -214,7 +216,7 @@ pub enum DeusTimer {
     /// A blow falls: who strikes, and where.
     Blow(Id<Monster>, Position),
     /// A spell with a delay takes effect.
-    Burst(Id<Hero>, Spell, Position),
+    Burst(Id<Hero>, HeroSpell, Position),
     /// A dead hero is not seen any more.
     Fade(Id<Hero>),
     /// The phase ends, if it is still this one.

@@ -6,7 +6,7 @@ use ambit::prelude::*;
 use crate::content::{CONTENT, SpellShape};
 use crate::map::BODY_RADIUS_M;
 use crate::monsters::MonsterState;
-use crate::schema::{Bolt, Burst, DeusRefusal, DeusTimer, Hero, Monster, Spell, SpellCast};
+use crate::schema::{Burst, DeusRefusal, DeusTimer, Hero, HeroCast, HeroSpell, Monster, SpellBolt};
 use crate::{Deus, DeusWorld};
 
 /// A bolt hits what it comes so near to.
@@ -17,7 +17,7 @@ const LEAST_FLIGHT_M: f32 = 0.05;
 
 /// A bolt in flight.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Flight {
+pub(crate) struct FlyingBolt {
     caster: Id<Hero>,
     points: f32,
     starts: GameTime,
@@ -29,7 +29,7 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         player: Player<'_, Self>,
-        spell: Spell,
+        spell: HeroSpell,
         at: Option<Position>,
     ) -> Result<(), DeusRefusal> {
         let (caster, now) = (player.avatar(), world.now());
@@ -76,7 +76,7 @@ impl Deus {
             hero.ready_at.retain(|(other, _)| *other != spell);
             hero.ready_at.push((spell, now + Duration::from_secs_f32(table.cooldown_s)));
         }
-        world.emit(SpellCast { caster, spell, at: place });
+        world.emit(HeroCast { caster, spell, at: place });
         match table.shape {
             SpellShape::Nearest { .. } => {
                 if let Some(target) = target {
@@ -102,7 +102,7 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         caster: Id<Hero>,
-        spell: Spell,
+        spell: HeroSpell,
         at: Position,
     ) {
         let table = CONTENT.spell(spell);
@@ -142,17 +142,17 @@ impl Deus {
         let full = from.lerp(towards, range_m / from.distance(towards));
         let end = world.end_on_map(from, full);
         let end = ambit_ways::first_stop(world.statics(), 0.1, from, end);
-        let bolt = world.spawn(Bolt { path: Path::at(from) });
+        let bolt = world.spawn(SpellBolt { path: Path::at(from) });
         let (starts, mut ends) = (world.now(), world.now());
         if let Some(mut bolt) = world.edit(bolt) {
             ends = bolt.path().walk_to(end, speed_m_per_s);
         }
-        self.bolts.insert(bolt, Flight { caster, points, starts, ends });
+        self.bolts.insert(bolt, FlyingBolt { caster, points, starts, ends });
     }
 
     /// Moves all bolts from the tick before to this one: each hits the first monster on its way.
     pub(crate) fn move_bolts(&mut self, world: &mut DeusWorld) {
-        let mut hits: Vec<(GameTime, Id<Bolt>, Id<Monster>)> = Vec::new();
+        let mut hits: Vec<(GameTime, Id<SpellBolt>, Id<Monster>)> = Vec::new();
         let mut near: Vec<Id<Monster>> = Vec::new();
         for (&bolt, flight) in &self.bolts {
             let span = (world.previous_now().max(flight.starts), world.now().min(flight.ends));

@@ -4,14 +4,14 @@ use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};
 
 use crate::course::Phase;
-use crate::schema::{Course, Loot, Score, Tell};
+use crate::schema::{Campaign, HeroRow, Loot, Tell};
 use crate::{Deus, DeusWorld};
 
 type Room = TestRoom<Deus>;
 
 fn phase(room: &Room) -> Phase {
     let mut found = Phase::default();
-    let name = room.world().state::<Course>().map(|course| course.phase().to_owned());
+    let name = room.world().state::<Campaign>().map(|course| course.phase().to_owned());
     for phase in [Phase::Choose, Phase::Fight, Phase::Chest, Phase::Rest, Phase::Won, Phase::Lost] {
         if name.as_deref() == Some(phase.name()) {
             found = phase;
@@ -42,7 +42,7 @@ fn a_party_chooses_fights_opens_the_chest_and_meets_the_next_wave() {
     room.command(bob, "choose mage");
     room.run(5.secs());
     assert_eq!(phase(&room), Phase::Fight);
-    let monsters = room.world().state::<Course>().expect("a course").monsters();
+    let monsters = room.world().state::<Campaign>().expect("a course").monsters();
     assert_eq!(monsters, 7, "2 and 2.5 a hero");
     kill_all(&mut room, ann);
     room.run(1.secs());
@@ -54,8 +54,8 @@ fn a_party_chooses_fights_opens_the_chest_and_meets_the_next_wave() {
     room.run(7.secs());
     assert_eq!(phase(&room), Phase::Fight);
     let world = room.world();
-    assert_eq!(world.state::<Course>().expect("a course").wave(), 2);
-    let row = world.row::<Score>(room.player(ann)).expect("a row");
+    assert_eq!(world.state::<Campaign>().expect("a course").wave(), 2);
+    let row = world.row::<HeroRow>(room.player(ann)).expect("a row");
     assert_eq!((row.kills(), row.items(), row.gold()), (7, 1, 21));
     assert_eq!(room.errors(ann), Vec::<String>::new());
 }
