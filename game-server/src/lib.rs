@@ -4,6 +4,7 @@
 
 use ambit::Games;
 use ambit_cubes::CubesGame;
+use ambit_deus::Deus;
 use ambit_field::FieldGame;
 use ambit_room::logic::registry::Registry;
 use ambit_shooter::Shooter;
@@ -11,7 +12,7 @@ use ambit_shooter::Shooter;
 /// The games that come with Ambit.
 pub fn standard() -> Registry {
     let games = Games::new().with::<FieldGame>().with::<CubesGame>().with::<Shooter>();
-    games.into()
+    games.with::<Deus>().into()
 }
 
 #[cfg(test)]
@@ -31,7 +32,7 @@ mod tests {
         assert_eq!(error.code(), ErrorCode::UnknownGame);
         assert_eq!(
             error.to_string(),
-            "there is no game \"fjeld\"; the known ones are field, cubes, shooter"
+            "there is no game \"fjeld\"; the known ones are field, cubes, shooter, deus"
         );
     }
 

@@ -30,6 +30,7 @@ use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
 use crate::profiles::crowd::{CommandIds, CrowdBot, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
+use crate::profiles::deus::{self, DeusBot, DeusView};
 use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
 use crate::profiles::shooter::{ShooterBot, ShooterView};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
@@ -236,7 +237,7 @@ impl Bot {
                  `crowd` stand still; --profile monkey plays any game"
             );
         }
-        if chosen == Profile::Monkey {
+        if matches!(chosen, Profile::Monkey | Profile::Deus) {
             self.fault_detector.tolerate_refusals();
         }
         chosen
@@ -253,6 +254,7 @@ impl Bot {
         match state.profile {
             Profile::Crowd => {}
             Profile::Monkey => return self.play_nonsense(state),
+            Profile::Deus => return self.play_hero(state),
             _ => return self.hold_keys(state),
         }
         let casts =
@@ -271,6 +273,24 @@ impl Bot {
         let crowd = state.crowd.get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
         if let Some(action) = crowd.decide(observation.now, &avatar) {
             self.act(&action);
+        }
+    }
+
+    /// Samples, and perhaps gives a command of a hero.
+    fn play_hero(&mut self, state: &mut BotState) {
+        let hero = &mut state.deus;
+        let (now, age) = self.handle.run(|client, now| {
+            client.sample_ages(now);
+            let words = DeusView::of(client, now).and_then(|view| hero.decide(now, &view));
+            if let Some(command) = words.and_then(|words| deus::command(client, &words)) {
+                // Without a game there is nobody to tell.
+                let _ = client.act(now, &command);
+            }
+            (now, client.age(now))
+        });
+        state.now = now;
+        if let Some(age) = age.filter(|_| state.first.is_some()) {
+            state.ages.add(age);
         }
     }
 
@@ -404,6 +424,7 @@ struct BotState {
     cubes: Option<CubesBot>,
     monkey: Option<MonkeyBot>,
     shooter: ShooterBot,
+    deus: DeusBot,
     now: LocalTime,
     is_measuring: bool,
     first: Option<ClientSnapshot>,
@@ -421,6 +442,7 @@ impl BotState {
             cubes: None,
             monkey: None,
             shooter: ShooterBot::new(seed),
+            deus: DeusBot::new(seed),
             now,
             is_measuring: false,
             first: None,
@@ -434,7 +456,9 @@ impl BotState {
     fn keys_to_hold(&mut self) -> Option<KeyPresses> {
         match self.profile {
             // The shooter looks first.
-            Profile::Crowd | Profile::Idle | Profile::Monkey | Profile::Shooter => None,
+            Profile::Crowd | Profile::Deus | Profile::Idle | Profile::Monkey | Profile::Shooter => {
+                None
+            }
             Profile::Hold => Some(KeyPresses { held: HELD_KEY, ..KeyPresses::default() }),
             // The first look has not set the time yet.
             Profile::Cubes if self.now == LocalTime::ZERO => None,

@@ -74,8 +74,8 @@ struct BotsOptions {
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     game: Option<String>,
 
-    /// What the bots do. The default is by the game: `cubes` and `shooter` for these two, `crowd`
-    /// for a game with a command to walk to a place, and else `monkey`.
+    /// What the bots do. The default is by the game: that of its name for `cubes`, `shooter` and
+    /// `deus`, `crowd` for a game with a command to walk to a place, and else `monkey`.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
 

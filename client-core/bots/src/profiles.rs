@@ -2,6 +2,7 @@
 
 pub(crate) mod crowd;
 pub(crate) mod cubes;
+pub(crate) mod deus;
 pub(crate) mod monkey;
 pub(crate) mod shooter;
 
@@ -25,6 +26,9 @@ pub(crate) enum Profile {
     Cubes,
     /// Fly a ship, aim ahead of the nearest one, and dodge missiles: for `--game shooter`.
     Shooter,
+    /// Choose a class, fight what comes near, and go to chests: for `--game deus`. Refusals are no
+    /// faults.
+    Deus,
     /// Play any game by its schema: valid, absurd and malformed commands, and random keys. Refusals
     /// are no faults.
     Monkey,
@@ -38,6 +42,7 @@ impl Profile {
         match self {
             Self::Cubes => Some(ambit_cubes_physics::GAME),
             Self::Shooter => Some(shooter::GAME),
+            Self::Deus => Some(deus::GAME),
             Self::Crowd | Self::Hold | Self::Monkey | Self::Idle => None,
         }
     }
@@ -47,6 +52,7 @@ impl Profile {
         match game {
             ambit_cubes_physics::GAME => Some(Self::Cubes),
             shooter::GAME => Some(Self::Shooter),
+            deus::GAME => Some(Self::Deus),
             DEFAULT_GAME => Some(Self::Crowd),
             _ => None,
         }

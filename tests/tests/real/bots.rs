@@ -65,7 +65,7 @@ fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
     let scratch = ScratchFolder::new("monkeys");
     let server = Server::start(&scratch, &[])?;
     let seconds = short_or_long(5, 10).to_string();
-    for game in ["field", "cubes", "shooter"] {
+    for game in ["field", "cubes", "shooter", "deus"] {
         let arguments = ["--count", "5", "--seconds", &seconds, "--game", game];
         let summary = bots_of("monkey", &scratch, &server, &arguments)?;
         println!("5 monkeys for {seconds} s in {game}: {summary}");

@@ -12,6 +12,7 @@ mod consoles;
 mod deploy;
 mod failover;
 mod firefox;
+mod heroes;
 mod http;
 mod kept;
 mod late_rooms;

@@ -878,3 +878,37 @@ fn a_lever_and_a_pointer_of_a_page_reach_the_game() -> Result<()> {
         ann.close().await
     })
 }
+
+#[test]
+fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-deus");
+    let server = Server::start(&scratch, &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create cellar game=deus size=40x40", "created")?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join cellar").await?;
+        ann.wait_for_avatar().await?;
+        ann.press("Choose mage [6]").await?;
+        bob.type_in("choose warrior")?;
+        let fight = "[...document.querySelectorAll('.score td')]\
+            .some(cell => cell.textContent === 'fight')";
+        ann.wait_for("the first wave", fight, json!({})).await?;
+        // She shoots at what comes near, until something falls.
+        let shoot = "let at = 0;
+            return until(async () => {
+              const { objects } = shown();
+              const monster = objects.find(object => object.kind === 'monster');
+              if (monster && performance.now() > at) {
+                at = performance.now() + 700;
+                await ambit().game.send('cast', 'firebolt', [monster.x, monster.y]);
+              }
+              const frame = ambit().game.frame();
+              return frame.rows('score').some(row => frame.value(row, 'kills') > 0);
+            });";
+        let fallen = ann.run(shoot, json!({})).await;
+        fallen.context("the first kill")?;
+        ann.close().await
+    })
+}

@@ -27,7 +27,6 @@ mod steered;
 #[cfg(test)]
 mod tests;
 mod vitals;
-mod way;
 
 use ambit::prelude::*;
 

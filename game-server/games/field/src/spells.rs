@@ -7,11 +7,11 @@
 use ambit::prelude::*;
 
 use super::rules::{
-    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA, MANA_PER_S,
-    SEARCH_PAUSE, VEIL_DURATION, VEIL_MANA, WALK_M_PER_S,
+    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA,
+    MANA_PER_S, SEARCH_PAUSE, VEIL_DURATION, VEIL_MANA, WALK_M_PER_S,
 };
 use super::schema::{FieldRefusal, FieldTimer, Spell, SpellCast};
-use super::{FieldGame, FieldWorld, bolts, map, way};
+use super::{FieldGame, FieldWorld, bolts, map};
 
 impl FieldGame {
     /// Walks there, round obstacles; up to them if there is no way, or only a long one, or if a way
@@ -26,11 +26,13 @@ impl FieldGame {
         let target = on_ground(to);
         let from = world.avatar(player).position();
         let target = world.nearest_on_map(target);
-        let mut corners = vec![way::first_stop(world.statics(), from, target)];
+        let first = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, from, target);
+        let mut corners = vec![first];
         let avatar = player.avatar().object();
         let now = world.now();
-        if corners[0] != target && now >= self.creatures.cast_state(avatar).search_ready_at {
-            corners = way::round_obstacles(world, from, target).unwrap_or(corners);
+        if first != target && now >= self.creatures.cast_state(avatar).search_ready_at {
+            let way = ambit_ways::round_obstacles(world.terrain(), BODY_RADIUS_M, from, target);
+            corners = way.unwrap_or(corners);
             if let Some(state) = self.creatures.cast_state_mut(avatar) {
                 state.search_ready_at = now + SEARCH_PAUSE;
             }

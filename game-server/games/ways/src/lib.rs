@@ -1,7 +1,7 @@
-//! The way round obstacles.
+//! The way round obstacles, for the shipped games.
 //!
 //! Two points go in; out come the corners of a walk between them that a body can take: the shortest
-//! way over a grid of [`STEP_M`], pulled tight. A search looks at no more than [`MAX_LOOKS`] points
+//! way over a grid of 1 m, pulled tight. A search looks at no more than 600 points
 //! of the grid, so that a command costs a bounded time; a walk whose end it does not find goes as
 //! near to it as it has come.
 //!
@@ -12,12 +12,10 @@ use std::collections::BTreeMap;
 
 use ambit::Position;
 use ambit::statics::Statics;
+use ambit::steering::Terrain;
 use pathfinding::directed::astar::astar;
 
-use super::FieldWorld;
-use super::rules::BODY_RADIUS_M;
-
-/// No wall is thinner than this less the width of a body, so that no step leads through one.
+/// Finer than a body and the thinnest wall together, so that no step leads through one.
 const STEP_M: f32 = 1.0;
 /// Enough for a detour of some 20 m.
 const MAX_LOOKS: usize = 600;
@@ -29,40 +27,43 @@ const COSTS: [u32; 2] = [10, 14];
 /// A point of the grid, counted from where the walk begins.
 type GridPoint = (i16, i16);
 
-/// The corners of a walk, without its beginning; `None` if it comes no nearer than in a straight
+/// The corners of a walk of a body of this radius, without its beginning; `None` if it comes no nearer than in a straight
 /// line.
-pub(super) fn round_obstacles(
-    world: &FieldWorld,
+pub fn round_obstacles(
+    terrain: Terrain<'_>,
+    radius_m: f32,
     from: Position,
     target: Position,
 ) -> Option<Vec<Position>> {
-    let statics = world.statics();
-    if statics.is_blocked(target, BODY_RADIUS_M) {
+    let statics = terrain.statics;
+    if statics.is_blocked(target, radius_m) {
         return None;
     }
-    let search = Search { world, from, known: RefCell::default() };
+    let search = Search { terrain, radius_m, from, known: RefCell::default() };
     let (points, is_whole) = search.points_to(target);
     let end = if is_whole { target } else { *points.last()? };
-    let direct = first_stop(statics, from, target);
+    let direct = first_stop(statics, radius_m, from, target);
     let is_nearer = is_whole || end.distance(target) < direct.distance(target);
-    is_nearer.then(|| pulled_tight(statics, from, &points, end))
+    is_nearer.then(|| pulled_tight(statics, radius_m, from, &points, end))
 }
 
-/// The target, or where a body stops before it.
-pub(super) fn first_stop(statics: &Statics, from: Position, target: Position) -> Position {
+/// The target, or where a body of this radius stops before it.
+#[must_use]
+pub fn first_stop(statics: &Statics, radius_m: f32, from: Position, target: Position) -> Position {
     let distance_m = from.distance(target);
-    let free_m = statics.sweep(from, target, BODY_RADIUS_M);
+    let free_m = statics.sweep(from, target, radius_m);
     if free_m < distance_m { from.lerp(target, free_m / distance_m) } else { target }
 }
 
 /// The same way with as few corners as can be seen from one another.
 fn pulled_tight(
     statics: &Statics,
+    radius_m: f32,
     from: Position,
     points: &[Position],
     end: Position,
 ) -> Vec<Position> {
-    let is_free = |from, to| first_stop(statics, from, to) == to;
+    let is_free = |from, to| first_stop(statics, radius_m, from, to) == to;
     let (mut corners, mut here, mut last) = (Vec::new(), from, from);
     for &next in points.iter().chain([&end]) {
         if !is_free(here, next) && last != here {
@@ -77,7 +78,8 @@ fn pulled_tight(
 }
 
 struct Search<'w> {
-    world: &'w FieldWorld,
+    terrain: Terrain<'w>,
+    radius_m: f32,
     from: Position,
     /// Whether the points are free that were asked about.
     known: RefCell<BTreeMap<GridPoint, bool>>,
@@ -89,7 +91,7 @@ impl Search<'_> {
         let is_near = |point: &GridPoint| {
             let here = self.place(*point);
             here.distance(target) <= 2.0 * STEP_M
-                && first_stop(self.world.statics(), here, target) == target
+                && first_stop(self.terrain.statics, self.radius_m, here, target) == target
         };
         let mut nearest = (f32::MAX, (0, 0));
         let whole = self.way(target, is_near, |point, to_go_m| {
@@ -136,8 +138,8 @@ impl Search<'_> {
     fn is_free(&self, point: GridPoint) -> bool {
         *self.known.borrow_mut().entry(point).or_insert_with(|| {
             let place = self.place(point);
-            self.world.nearest_on_map(place) == place
-                && !self.world.statics().is_blocked(place, BODY_RADIUS_M)
+            self.terrain.nearest_on_map(place) == place
+                && !self.terrain.statics.is_blocked(place, self.radius_m)
         })
     }
 

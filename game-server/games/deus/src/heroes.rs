@@ -1,0 +1,123 @@
+//! Heroes: their class, what items give them, damage and death.
+
+use ambit::prelude::*;
+
+use crate::content::{CONTENT, ItemTable};
+use crate::schema::{Class, DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, HeroSpell, Wound};
+use crate::{Deus, DeusWorld};
+
+/// A dead hero fades a tick after its death was told.
+const FADE: Duration = Duration::from_millis(100);
+
+/// A hero, as the game has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HeroState {
+    pub(crate) player: PlayerId,
+    pub(crate) class: Option<Class>,
+    pub(crate) is_alive: bool,
+    /// When each spell can be cast again.
+    pub(crate) ready_at: Vec<(HeroSpell, GameTime)>,
+    /// What its items give together.
+    pub(crate) bonus: ItemTable,
+}
+
+impl HeroState {
+    pub(crate) fn new(player: PlayerId) -> Self {
+        let (class, ready_at, bonus) = (None, Vec::new(), ItemTable::default());
+        Self { player, class, is_alive: false, ready_at, bonus }
+    }
+
+    /// Points of health at 100 %.
+    fn health(&self) -> f32 {
+        self.class.map_or(1.0, |class| CONTENT.class(class).health) * raised(self.bonus.health)
+    }
+
+    /// Points of mana at 100 %.
+    pub(crate) fn mana(&self) -> f32 {
+        self.class.map_or(1.0, |class| CONTENT.class(class).mana) * raised(self.bonus.mana)
+    }
+
+    pub(crate) fn speed_m_per_s(&self) -> f32 {
+        let by_class = self.class.map_or(4.0, |class| CONTENT.class(class).speed_m_per_s);
+        by_class * raised(self.bonus.speed)
+    }
+
+    pub(crate) fn power(&self) -> f32 {
+        raised(self.bonus.damage)
+    }
+}
+
+fn raised(per_cent: f32) -> f32 {
+    1.0 + per_cent / 100.0
+}
+
+impl Deus {
+    /// A player chooses a class, and so comes to life.
+    pub(crate) fn choose(
+        &mut self,
+        world: &mut DeusWorld,
+        player: Player<'_, Self>,
+        class: Class,
+    ) -> Result<(), DeusRefusal> {
+        let id = player.avatar();
+        let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
+        if hero.class.is_some() && !self.phase.is_choosing() {
+            return Err(DeusRefusal::ClassChosen);
+        }
+        hero.class = Some(class);
+        hero.is_alive = true;
+        self.heal(world, id);
+        let mut avatar = world.avatar(player);
+        avatar.class().set(class.name());
+        avatar.alive().set(true);
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
+            score.class().set(class.name());
+            score.alive().set(true);
+        }
+        world.ask_who_sees(id);
+        self.choice_made(world);
+        Ok(())
+    }
+
+    /// Fills health and mana of a living hero.
+    pub(crate) fn heal(&self, world: &mut DeusWorld, id: Id<Hero>) {
+        let Some(hero) = self.heroes.get(&id).filter(|hero| hero.is_alive) else { return };
+        let Some(class) = hero.class.map(|class| CONTENT.class(class)) else { return };
+        let (health, mana) = (class.health_per_s / hero.health(), class.mana_per_s / hero.mana());
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.health().set_both(100.0, 100.0 * health);
+            avatar.mana().set_both(100.0, 100.0 * mana);
+        }
+    }
+
+    pub(crate) fn living(&self) -> impl Iterator<Item = (Id<Hero>, &HeroState)> {
+        self.heroes.iter().filter(|(_, hero)| hero.is_alive).map(|(id, hero)| (*id, hero))
+    }
+
+    /// Takes points of health from a hero.
+    pub(crate) fn hurt_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, points: f32) {
+        let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
+        let taken = 100.0 * points / raised(hero.bonus.armour) / hero.health();
+        let Some(mut avatar) = world.edit(id) else { return };
+        let left = avatar.health().value() - taken;
+        if left > 0.0 {
+            avatar.health().set(left);
+        } else {
+            hero.is_alive = false;
+            avatar.health().set_both(0.0, 0.0);
+            avatar.alive().set(false);
+            avatar.path().stop();
+        }
+        let (player, target, amount) = (hero.player, id.object(), taken.ceil() as i64);
+        world.emit(Wound { target, amount });
+        if left > 0.0 {
+            return;
+        }
+        world.emit(Fallen { target });
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
+            score.alive().set(false);
+        }
+        world.after(FADE, DeusTimer::Fade(id));
+        self.check_end_of_fight(world);
+    }
+}

@@ -1,0 +1,182 @@
+//! `deus`: a party of heroes fights waves of monsters, seen from above.
+//!
+//! Players choose a class, fight a wave, open a chest, rest, and fight the next, harder wave. Who
+//! dies is out and watches. The game is over when all heroes are dead or the last wave is beaten.
+//!
+//! Invariants:
+//! 1. A command is checked as a whole, then executed as a whole.
+//! 2. Every phase ends.
+//! 3. What a monster will do is told before: its path, and its blow by an event.
+//!
+//! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
+//! adaptees aux MMOGs" (Project Deus).
+
+mod content;
+mod course;
+mod heroes;
+mod map;
+mod monsters;
+mod schema;
+mod spells;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use ambit::prelude::*;
+
+use self::course::Phase;
+use self::heroes::HeroState;
+use self::monsters::MonsterState;
+use self::schema::{
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, PhaseBegins, SpellBolt, Tell, Wound,
+};
+use self::spells::FlyingBolt;
+
+pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster};
+
+/// The world of this game.
+type DeusWorld = World<Deus>;
+
+/// The game `deus`. See the module.
+#[derive(Debug, Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow), timer = DeusTimer)]
+#[declare(events(HeroCast, Tell, Burst, Wound, Fallen, Loot, PhaseBegins))]
+pub struct Deus {
+    heroes: BTreeMap<Id<Hero>, HeroState>,
+    monsters: BTreeMap<Id<Monster>, MonsterState>,
+    bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
+    chest: Option<Id<Chest>>,
+    phase: Phase,
+    /// Phases so far: a timer of an earlier one is obsolete.
+    phase_number: u32,
+    phase_began: GameTime,
+    wave: i64,
+    /// Where the last monster fell.
+    last_fallen: Position,
+    is_over: bool,
+}
+
+impl Game for Deus {
+    const INFO: GameInfo =
+        GameInfo::new("deus", "Choose a class, and fight waves of monsters with others.");
+    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x2a_2622);
+    type Avatar = Hero;
+    type Command = DeusCommand;
+    type Refusal = DeusRefusal;
+
+    fn planned_objects(&self) -> u64 {
+        u64::from(content::CONTENT.waves.most)
+    }
+
+    fn start(&mut self, world: &mut DeusWorld) {
+        let mut rng = world.rng_for(1, 0);
+        map::add_walls(world, &mut rng);
+        let (wave, time_left, monsters) = (0.into(), 0.0.into(), 0.into());
+        world.spawn(Campaign { wave, phase: Phase::Choose.name().into(), time_left, monsters });
+        self.last_fallen = world.centre();
+    }
+
+    fn join(&mut self, world: &mut DeusWorld, newcomer: Newcomer<'_>) -> Id<Hero> {
+        let mut rng = world.rng_for(3, newcomer.id.0);
+        let at = map::place_to_begin(world, &mut rng);
+        let hero = world.spawn(Hero {
+            path: Path::at(at),
+            health: 0.0.into(),
+            mana: 0.0.into(),
+            name: newcomer.name.into(),
+            class: "".into(),
+            alive: Flag::off(),
+        });
+        world.spawn_row(
+            newcomer.id,
+            HeroRow {
+                kills: 0.into(),
+                name: newcomer.name.into(),
+                class: "".into(),
+                gold: 0.into(),
+                items: 0.into(),
+                alive: Flag::off(),
+            },
+        );
+        self.heroes.insert(hero, HeroState::new(newcomer.id));
+        hero
+    }
+
+    fn rename(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
+        world.avatar(player).name().set(player.name());
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
+            score.name().set(player.name());
+        }
+    }
+
+    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
+        self.heroes.remove(&player.avatar());
+        if self.heroes.is_empty() {
+            return;
+        }
+        self.choice_made(world);
+        self.check_end_of_fight(world);
+    }
+
+    fn command(
+        &mut self,
+        world: &mut DeusWorld,
+        player: Player<'_, Self>,
+        command: DeusCommand,
+    ) -> Result<(), DeusRefusal> {
+        match command {
+            DeusCommand::Move { to } => {
+                self.walk(world, player, to);
+                Ok(())
+            }
+            DeusCommand::Cast { spell, at } => self.cast(world, player, spell, at),
+            DeusCommand::Choose { class } => self.choose(world, player, class),
+        }
+    }
+
+    fn timer(&mut self, world: &mut DeusWorld, timer: DeusTimer, _: GameTime) {
+        match timer {
+            DeusTimer::Think(monster) => self.think(world, monster),
+            DeusTimer::Blow(monster, at) => self.blow(world, monster, at),
+            DeusTimer::Burst(caster, spell, at) => self.burst(world, caster, spell, at),
+            DeusTimer::Fade(hero) => world.ask_who_sees(hero),
+            DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
+            DeusTimer::PhaseEnds(_) => {}
+        }
+    }
+
+    fn step(&mut self, world: &mut DeusWorld, _: Duration) {
+        self.move_bolts(world);
+        self.look_for_opener(world);
+    }
+
+    /// Whoever is dead, or has not chosen yet, watches and is not seen.
+    fn sees(&self, world: &DeusWorld, viewer: Id<Hero>, object: ObjectId, _: Sight) -> bool {
+        let hero = world.cast::<Hero>(object).filter(|hero| *hero != viewer);
+        hero.and_then(|hero| self.heroes.get(&hero)).is_none_or(|hero| hero.is_alive)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl Deus {
+    /// Also the dead walk, to watch.
+    fn walk(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) {
+        let Some(hero) = self.heroes.get(&player.avatar()) else { return };
+        let speed = hero.speed_m_per_s();
+        let from = world.avatar(player).position();
+        let target = world.nearest_on_map(Position::on_ground(to.x, to.y));
+        let first = ambit_ways::first_stop(world.statics(), map::BODY_RADIUS_M, from, target);
+        let way = if first == target {
+            vec![target]
+        } else {
+            let way =
+                ambit_ways::round_obstacles(world.terrain(), map::BODY_RADIUS_M, from, target);
+            way.unwrap_or_else(|| vec![first])
+        };
+        world.avatar(player).path().walk_along(way, speed);
+    }
+}

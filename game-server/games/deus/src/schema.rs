@@ -1,0 +1,228 @@
+//! What clients know of the game: kinds, events, commands, refusals.
+
+use ambit::prelude::*;
+
+use crate::DeusWorld;
+
+/// Bytes of a name: 24 characters of 4.
+const NAME_BYTES: u32 = 96;
+
+/// A player's hero. Health and mana are in per cent of what the class and its items give.
+#[derive(Kind)]
+#[look(glyph = '@', shape = arrow, colour = 0x40_90ff, size = 1.0, bar = health, label = name)]
+pub struct Hero {
+    pub(crate) path: Path,
+    pub(crate) health: Gauge<100>,
+    #[audience(owner)]
+    pub(crate) mana: Gauge<100>,
+    pub(crate) name: Text<NAME_BYTES>,
+    pub(crate) class: Text<12>,
+    pub(crate) alive: Flag,
+}
+
+/// A monster of a wave.
+#[derive(Kind)]
+#[look(glyph = 'g', shape = disc, colour = 0x50_9040, size = 0.9, bar = health)]
+pub struct Monster {
+    pub(crate) path: Path,
+    pub(crate) health: Gauge<100>,
+}
+
+/// A bolt in flight.
+#[derive(Kind)]
+#[look(glyph = '*', shape = point, colour = 0xff_8020, material = glow, size = 0.35)]
+#[kind(name = "bolt")]
+pub(crate) struct SpellBolt {
+    pub(crate) path: Path,
+}
+
+/// A chest, which opens for whoever comes to it.
+#[derive(Kind)]
+#[look(glyph = 'C', shape = box, colour = 0xd0_a030, material = metal, size = 1.2)]
+#[effect(arrival, colour = 0xff_e080, size = 2.0)]
+pub(crate) struct Chest {
+    pub(crate) path: Path,
+}
+
+/// The course of the game.
+#[derive(Kind)]
+#[kind(room_wide, name = "course")]
+pub(crate) struct Campaign {
+    /// Counted from 1; 0 before the first one.
+    pub(crate) wave: Number<0, 99>,
+    /// `choose`, `fight`, `chest`, `rest`, `won` or `lost`.
+    pub(crate) phase: Text<12>,
+    /// Seconds to the end of the phase; 0 if nothing but a fight ends it.
+    pub(crate) time_left: Gauge<600>,
+    /// Monsters that live.
+    pub(crate) monsters: Number<0, 999>,
+}
+
+/// A row of the table.
+#[derive(Kind)]
+#[kind(room_wide, name = "score")]
+pub(crate) struct HeroRow {
+    /// Monsters that fell to this player.
+    pub(crate) kills: Number<0, 9_999>,
+    pub(crate) name: Text<NAME_BYTES>,
+    /// Empty before it is chosen.
+    pub(crate) class: Text<12>,
+    pub(crate) gold: Number<0, 99_999>,
+    /// Items from chests.
+    pub(crate) items: Number<0, 999>,
+    pub(crate) alive: Flag,
+}
+
+/// A spell was cast.
+#[derive(Event)]
+#[event(name = "cast")]
+#[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
+pub(crate) struct HeroCast {
+    pub(crate) caster: Id<Hero>,
+    pub(crate) spell: HeroSpell,
+    pub(crate) at: Position,
+}
+
+/// A blow will fall: it hits whoever is within reach of the place then.
+#[derive(Event)]
+#[effect(ring, colour = 0xff_4030, size = 3.2, at = at)]
+pub(crate) struct Tell {
+    pub(crate) monster: Id<Monster>,
+    pub(crate) at: Position,
+    /// In decimetres.
+    pub(crate) radius: i64,
+    /// Milliseconds until then.
+    pub(crate) due: i64,
+}
+
+/// A spell with a delay has taken effect.
+#[derive(Event)]
+#[effect(blast, colour = 0xff_7020, size = 7.0, at = at)]
+pub(crate) struct Burst {
+    pub(crate) caster: Id<Hero>,
+    pub(crate) at: Position,
+}
+
+/// Somebody was hurt, in per cent of the health.
+#[derive(Event)]
+#[event(name = "damage")]
+#[effect(hit, colour = 0xff_5030, size = 1.0)]
+pub(crate) struct Wound {
+    pub(crate) target: ObjectId,
+    pub(crate) amount: i64,
+}
+
+/// Somebody has died.
+#[derive(Event)]
+#[event(name = "death")]
+#[effect(death, colour = 0xc0_d060, size = 1.6)]
+pub(crate) struct Fallen {
+    pub(crate) target: ObjectId,
+}
+
+/// A hero has got an item, for all to read.
+#[derive(Event)]
+pub(crate) struct Loot {
+    pub(crate) name: Text<NAME_BYTES>,
+    pub(crate) item: Text<24>,
+}
+
+/// The course has come to another phase, for all to read.
+#[derive(Event)]
+pub(crate) struct PhaseBegins {
+    pub(crate) phase: Text<12>,
+    pub(crate) wave: i64,
+}
+
+/// What a hero can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
+pub enum Class {
+    /// Strong, and fights at arm's length.
+    Warrior,
+    /// Fights from afar.
+    Mage,
+}
+
+/// What heroes can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
+pub enum HeroSpell {
+    /// Warrior: hits the nearest monster.
+    Strike,
+    /// Warrior: hits all monsters around.
+    Whirl,
+    /// Mage: flies to a place, and hits the first monster on its way.
+    Firebolt,
+    /// Mage: hits all monsters around a place, after a moment.
+    Blast,
+}
+
+/// What players can do.
+#[derive(Clone, Debug, PartialEq, Command)]
+pub enum DeusCommand {
+    /// Walk to a place, round obstacles.
+    #[command(newest_only, key = "click")]
+    Move {
+        /// The place.
+        to: Position,
+    },
+    /// Cast a spell of the class. Firebolt and blast need a place.
+    Cast {
+        /// Which one.
+        spell: HeroSpell,
+        /// Where to.
+        at: Option<Position>,
+    },
+    /// Choose a class.
+    Choose {
+        /// Which one.
+        class: Class,
+    },
+}
+
+/// Why the game refuses a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Refusal)]
+pub enum DeusRefusal {
+    /// There is no class yet.
+    #[text("choose a class first")]
+    NoClass,
+    /// The class is chosen for the whole game.
+    #[text("the class is chosen already")]
+    ClassChosen,
+    /// It is another class's.
+    #[text("another class casts this spell")]
+    OtherClass,
+    /// There is not enough mana.
+    #[text("not enough mana")]
+    NotEnoughMana,
+    /// The spell is not ready yet.
+    #[text("not ready yet")]
+    OnCooldown,
+    /// The hero is dead.
+    #[text("you are out until the end of the game")]
+    Dead,
+    /// No monster, or the place, is near enough.
+    #[text("out of range")]
+    OutOfRange,
+    /// The spell needs a place, or another one.
+    #[code(BadPosition)]
+    BadPosition,
+}
+
+/// What happens later.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DeusTimer {
+    /// A monster decides.
+    Think(Id<Monster>),
+    /// A blow falls: who strikes, and where.
+    Blow(Id<Monster>, Position),
+    /// A spell with a delay takes effect.
+    Burst(Id<Hero>, HeroSpell, Position),
+    /// A dead hero is not seen any more.
+    Fade(Id<Hero>),
+    /// The phase ends, if it is still this one.
+    PhaseEnds(u32),
+}
+
+pub(crate) fn spawn_monster(world: &mut DeusWorld, at: Position) -> Id<Monster> {
+    world.spawn(Monster { path: Path::at(at), health: Gauge::full() })
+}

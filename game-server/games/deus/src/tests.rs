@@ -1,0 +1,120 @@
+//! The rules, with real clients on virtual time.
+
+use ambit::prelude::*;
+use ambit::test::{Line, TestClient, TestRoom};
+
+use crate::course::Phase;
+use crate::schema::{Campaign, HeroRow, Loot, Tell};
+use crate::{Deus, DeusWorld};
+
+type Room = TestRoom<Deus>;
+
+fn phase(room: &Room) -> Phase {
+    let mut found = Phase::default();
+    let name = room.world().state::<Campaign>().map(|course| course.phase().to_owned());
+    for phase in [Phase::Choose, Phase::Fight, Phase::Chest, Phase::Rest, Phase::Won, Phase::Lost] {
+        if name.as_deref() == Some(phase.name()) {
+            found = phase;
+        }
+    }
+    found
+}
+
+fn kill_all(room: &mut Room, client: TestClient) {
+    let player = room.player(client);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("the player is in the room").avatar();
+        let all: Vec<_> = game.monsters.keys().copied().collect();
+        for monster in all {
+            game.hurt_monster(world, monster, hero, 100_000.0);
+        }
+    });
+}
+
+#[test]
+fn a_party_chooses_fights_opens_the_chest_and_meets_the_next_wave() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let ann = room.join("ann", Line::default());
+    let bob = room.join("bob", Line::default());
+    room.command(ann, "choose warrior");
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Choose, "bob has not chosen");
+    room.command(bob, "choose mage");
+    room.run(5.secs());
+    assert_eq!(phase(&room), Phase::Fight);
+    let monsters = room.world().state::<Campaign>().expect("a course").monsters();
+    assert_eq!(monsters, 7, "2 and 2.5 a hero");
+    kill_all(&mut room, ann);
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Chest);
+    // Nobody goes there: it opens by itself.
+    room.run(26.secs());
+    let loot = room.events(bob).iter().filter(|event| event.get::<Loot>().is_some()).count();
+    assert_eq!(loot, 2, "one item each, and all read it");
+    room.run(7.secs());
+    assert_eq!(phase(&room), Phase::Fight);
+    let world = room.world();
+    assert_eq!(world.state::<Campaign>().expect("a course").wave(), 2);
+    let row = world.row::<HeroRow>(room.player(ann)).expect("a row");
+    assert_eq!((row.kills(), row.items(), row.gold()), (7, 1, 21));
+    assert_eq!(room.errors(ann), Vec::<String>::new());
+}
+
+#[test]
+fn monsters_find_heroes_who_do_nothing_and_the_game_ends() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "choose mage");
+    room.run(90.secs());
+    let told = room.events(ann).iter().filter(|event| event.get::<Tell>().is_some()).count();
+    assert!(told > 3, "blows are announced: {told}");
+    assert_eq!(phase(&room), Phase::Lost);
+    assert!(
+        room.is_finished() || {
+            room.run(13.secs());
+            room.is_finished()
+        }
+    );
+}
+
+#[test]
+fn a_spell_of_another_class_without_mana_or_a_place_is_refused() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "cast strike");
+    room.run(1.secs());
+    room.command(ann, "choose mage");
+    room.run(5.secs());
+    room.command(ann, "choose warrior");
+    room.run(300.millis());
+    for command in ["cast strike", "cast firebolt", "cast blast 59 59"] {
+        room.command(ann, command);
+        room.run(300.millis());
+    }
+    let errors = room.errors(ann);
+    let expected = ["no_class", "class_chosen", "other_class", "bad_position", "out_of_range"];
+    assert_eq!(errors.len(), expected.len(), "{errors:?}");
+    for (error, code) in errors.iter().zip(expected) {
+        assert!(error.contains(code), "{error}, not {code}");
+    }
+}
+
+#[test]
+fn the_dead_are_seen_by_nobody_else() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    room.command(ann, "choose mage");
+    room.command(bob, "choose warrior");
+    room.run(5.secs());
+    let player = room.player(ann);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("the player is in the room").avatar();
+        game.hurt_hero(world, hero, 100_000.0);
+    });
+    room.run(1.secs());
+    let heroes = |client| {
+        room.sees(client).iter().filter(|seen| seen.get::<crate::Hero>().is_some()).count()
+    };
+    assert_eq!((heroes(ann), heroes(bob)), (2, 1));
+    assert_eq!(phase(&room), Phase::Fight, "bob goes on");
+}
