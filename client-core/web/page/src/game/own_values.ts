@@ -1,6 +1,7 @@
 /** The own avatar's values, those that only its player knows among them. From the schema alone. */
 
 import type { Frame, Gauge, Kind } from "../ambit/ambit.js";
+import { labelOf } from "../core/words.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -42,10 +43,12 @@ export class OwnValues {
   #make(kind: Kind): void {
     this.#kind = kind;
     const gauges = kind.components.filter(({ type }) => type === "gauge");
-    this.#rows = gauges.map(({ name }) => {
-      const bar = el("progress", { "aria-label": name });
+    this.#rows = gauges.map((gauge) => {
+      const { name } = gauge;
+      const label = labelOf(gauge);
+      const bar = el("progress", { "aria-label": label });
       const text = el("span");
-      const element = el("div", {}, el("span", {}, name), bar, text);
+      const element = el("div", {}, el("span", {}, label), bar, text);
       return { component: name, element, bar, text };
     });
     this.element.replaceChildren(...this.#rows.map((row) => row.element));
