@@ -9,7 +9,8 @@
 //! 1. At most 64 kinds of 16 components each, 64 events and 64 commands of 8 fields each, 64
 //!    refusals, 64 choices of a field; each name has 1 to 32 bytes without control characters, and
 //!    is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
-//!    and `-`: users type them, and scripts compare them.
+//!    and `-`: users type them, and scripts compare them. A label, which players read instead of a
+//!    name, has at most 40 bytes without control characters.
 //! 2. Component 0 of a kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every client
 //!    that follows an object knows its position. No other component is a pose. A kind without
 //!    path and pose is *room-wide*: its objects have no place, and every client in the room has
@@ -78,6 +79,8 @@ pub const MAX_NAME_BYTES: usize = 32;
 /// The longest text of a component, a field, a help or a refusal, in bytes: one component always
 /// fits into a datagram.
 pub const MAX_TEXT_BYTES: u32 = 200;
+/// The longest label, in bytes.
+pub const MAX_LABEL_BYTES: usize = 40;
 /// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
 pub const MAX_GAUGE: f32 = 65_535.0;
 /// The most bits of a kind's components when all are sent: a datagram, less its header and the
@@ -114,6 +117,8 @@ pub struct Schema {
 pub struct ObjectKind {
     /// Unique in the schema.
     pub name: String,
+    /// What players read instead of the name; may be empty.
+    pub label: String,
     /// The first is its path or its pose; a room-wide kind has none of these.
     pub components: Vec<ComponentSpec>,
     /// The kind's own radii of interest; `None` for the room's.
@@ -164,6 +169,8 @@ pub struct InterestRadii {
 pub struct ComponentSpec {
     /// Unique in the kind.
     pub name: String,
+    /// What players read instead of the name; may be empty.
+    pub label: String,
     /// The type of its values, and their encoding.
     pub codec: Codec,
     /// Which clients receive it.
@@ -226,6 +233,8 @@ pub struct EventKind {
 pub struct CommandKind {
     /// Unique in the schema: what a user types.
     pub name: String,
+    /// What players read instead of the name; may be empty.
+    pub label: String,
     /// One line for users; may be empty.
     pub help: String,
     /// The suggested input: the name of a key, or `click` for a point on the map.
@@ -311,6 +320,9 @@ pub enum SchemaProblem {
     /// A help or a refusal's text is too long or contains control characters.
     #[error("a text for users has at most {MAX_TEXT_BYTES} bytes and no control characters")]
     BadUserText,
+    /// A label is too long or contains control characters.
+    #[error("a label has at most {MAX_LABEL_BYTES} bytes and no control characters")]
+    BadLabel,
     /// Two controls stand for the same way.
     #[error("another control stands for the same way on the map")]
     DirectionTaken,
@@ -504,6 +516,7 @@ impl ObjectKind {
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_label(&self.label)?;
         place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
         place.check_names("component", self.components.iter().map(|component| &component.name))?;
         let has_place = self.components.first().is_some_and(|first| {
@@ -538,6 +551,7 @@ impl ObjectKind {
         }
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
+            place.check_label(&component.label)?;
             let has_moments = matches!(component.codec, Codec::Flag | Codec::Gauge { .. });
             place.check_effect(component.effect, &[], has_moments)?;
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
@@ -570,7 +584,13 @@ impl Codec {
 impl ComponentSpec {
     /// A component for all clients that follow the object.
     pub fn public(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: ComponentAudience::Public, effect: None }
+        Self {
+            name: name.into(),
+            label: String::new(),
+            codec,
+            audience: ComponentAudience::Public,
+            effect: None,
+        }
     }
 
     /// A component for the owner of the avatar.
@@ -620,6 +640,7 @@ impl CommandKind {
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_label(&self.label)?;
         place.check_user_text(&self.help)?;
         place.check_names("key", self.key.as_slice())?;
         field::check_fields(&self.fields, place)
@@ -715,6 +736,12 @@ impl SchemaPath {
     fn check_user_text(&self, text: &str) -> Result<(), SchemaError> {
         let good = text.len() <= MAX_TEXT_BYTES as usize && !text.chars().any(char::is_control);
         self.ensure(good, || SchemaProblem::BadUserText)
+    }
+
+    /// What players read instead of a name.
+    fn check_label(&self, label: &str) -> Result<(), SchemaError> {
+        let good = label.len() <= MAX_LABEL_BYTES && !label.chars().any(char::is_control);
+        self.ensure(good, || SchemaProblem::BadLabel)
     }
 }
 

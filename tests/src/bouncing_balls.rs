@@ -227,12 +227,14 @@ pub struct BouncingBalls {
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "balls",
+        label: "",
         default: "30",
         allowed: Allowed::Whole { min: 1, max: 100 },
         about: "balls that roll by themselves",
     },
     Parameter {
         key: "kicks",
+        label: "",
         default: "20",
         allowed: Allowed::Whole { min: 0, max: 600 },
         about: "seconds in which the host kicks balls, twice a second",

@@ -73,6 +73,7 @@ impl CountingGame {
         join_running: true,
         parameters: &[Parameter {
             key: "ballast",
+            label: "",
             default: "0",
             allowed: Allowed::Whole { min: 0, max: 32 },
             about: "MiB that the room's saved state is larger",

@@ -43,30 +43,35 @@ const RUN_M_PER_S: f32 = 5.0;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "cubes",
+        label: "",
         default: "900",
         allowed: Allowed::Whole { min: 0, max: 5_000 },
         about: "loose cubes",
     },
     Parameter {
         key: "boxes",
+        label: "",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 60_000 },
         about: "fixed boxes, which nothing collides with",
     },
     Parameter {
         key: "renewed",
+        label: "",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 100 },
         about: "cubes replaced per second",
     },
     Parameter {
         key: "restless",
+        label: "",
         default: "no",
         allowed: Allowed::Word(&["no", "yes"]),
         about: "whether cubes at rest start to roll again by themselves",
     },
     Parameter {
         key: "ghosts",
+        label: "",
         default: "no",
         allowed: Allowed::Word(&["no", "yes"]),
         about: "whether players' cubes push nothing and are visible only to their own players",

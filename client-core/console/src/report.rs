@@ -91,7 +91,7 @@ pub(crate) fn help(schema: Option<&Schema>) -> Json {
             Some(AxisKind::Linear) => format!("axis {} -1..1", it.name),
             Some(AxisKind::Angle | AxisKind::ShownBehind) => format!("axis {} RADIANS", it.name),
         };
-        command(&usage, &it.label)
+        command(&usage, &it.help)
     });
     json!({ "ev": "help", "commands": console.chain(game).chain(controls).collect::<Vec<_>>() })
 }

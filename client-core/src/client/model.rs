@@ -40,6 +40,8 @@ pub struct GameDescription {
 pub struct ParameterListing {
     /// As in `key=value`.
     pub key: String,
+    /// What players read instead of the key; may be empty.
+    pub label: String,
     /// As a player would write it; empty if the server chooses.
     pub default: String,
     /// What it is, its unit, and what raising it costs.
@@ -201,6 +203,7 @@ impl From<pb::Parameter> for ParameterListing {
         use pb::parameter::Allowed;
         ParameterListing {
             key: parameter.key,
+            label: parameter.label,
             default: parameter.default_value,
             about: parameter.about,
             allowed: match parameter.allowed {

@@ -113,8 +113,8 @@ fn parameter(parameter: &ParameterListing) -> Json {
         AllowedValues::Unknown => ("unknown", json!({})),
     };
     let mut json = json!({
-        "key": parameter.key, "default": parameter.default, "about": parameter.about,
-        "kind": kind,
+        "key": parameter.key, "label": parameter.label, "default": parameter.default,
+        "about": parameter.about, "kind": kind,
     });
     if let (Json::Object(json), Json::Object(values)) = (&mut json, values) {
         json.extend(values);
@@ -395,6 +395,22 @@ mod tests {
     use ambit_client_core::client::event::NamedField;
 
     use super::*;
+
+    #[test]
+    fn a_parameter_has_its_key_and_its_label() {
+        let json = parameter(&ParameterListing {
+            key: "npcs".into(),
+            label: "Wanderers".into(),
+            default: "20".into(),
+            about: "more take more time".into(),
+            allowed: AllowedValues::Whole { min: 0, max: 9 },
+        });
+        let expected = json!({
+            "key": "npcs", "label": "Wanderers", "default": "20", "about": "more take more time",
+            "kind": "whole", "min": 0, "max": 9,
+        });
+        assert_eq!(json, expected);
+    }
 
     #[test]
     fn an_enter_has_the_documented_keys() {

@@ -26,7 +26,8 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
 
 fn kind(kind: &ObjectKind) -> Json {
     json!({
-        "name": kind.name, "components": list(&kind.components, component),
+        "name": kind.name, "label": kind.label,
+        "components": list(&kind.components, component),
         "look": look(&kind.look), "effect": kind.effect.map(effect),
         "simulated": kind.presentation == PosePresentation::Simulated,
     })
@@ -50,6 +51,7 @@ fn component(component: &ComponentSpec) -> Json {
         Codec::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
     };
     json["name"] = json!(component.name);
+    json["label"] = json!(component.label);
     json["effect"] = json!(component.effect.map(effect));
     json
 }
@@ -122,8 +124,8 @@ fn event(event: &EventKind) -> Json {
 
 fn command(command: &CommandKind) -> Json {
     json!({
-        "name": command.name, "usage": command_words::usage(command), "help": command.help,
-        "key": command.key, "newest_only": command.newest_only,
+        "name": command.name, "label": command.label, "usage": command_words::usage(command),
+        "help": command.help, "key": command.key, "newest_only": command.newest_only,
         "fields": list(&command.fields, field),
     })
 }
@@ -159,7 +161,7 @@ fn control(control: &ControlSpec) -> Json {
         AxisKind::ShownBehind => "shown-behind",
     });
     json!({
-        "name": control.name, "label": control.label, "keys": control.keys,
+        "name": control.name, "label": control.label, "help": control.help, "keys": control.keys,
         "tapped": control.is_tapped, "direction": direction, "axis": axis,
     })
 }
@@ -174,12 +176,11 @@ mod tests {
 
     #[test]
     fn a_schema_has_what_a_page_needs_to_draw_and_to_ask() {
+        let health = ComponentSpec::public("health", Codec::Gauge { max: 50.0 });
+        let health = ComponentSpec { label: "Life".to_owned(), ..health };
         let kind = ObjectKind {
             name: "orc".to_owned(),
-            components: vec![
-                ComponentSpec::public("path", Codec::Path),
-                ComponentSpec::public("health", Codec::Gauge { max: 50.0 }),
-            ],
+            components: vec![ComponentSpec::public("path", Codec::Path), health],
             look: Look { glyph: 'O', colour: 0x00_ff_80, bar: Some(1), ..Look::default() },
             ..ObjectKind::default()
         };
@@ -202,9 +203,13 @@ mod tests {
             json["kinds"][0],
             json!({
                 "name": "orc",
+                "label": "",
                 "components": [
-                    { "name": "path", "type": "path", "effect": null },
-                    { "name": "health", "type": "gauge", "max": 50.0, "effect": null },
+                    { "name": "path", "label": "", "type": "path", "effect": null },
+                    {
+                        "name": "health", "label": "Life", "type": "gauge", "max": 50.0,
+                        "effect": null,
+                    },
                 ],
                 "look": {
                     "glyph": "O", "shape": "disc", "colour": "#00ff80", "material": "matte",
@@ -235,14 +240,23 @@ mod tests {
         assert_eq!(
             controls[0],
             json!({
-                "name": "left", "label": "", "keys": ["a", "arrowleft"], "tapped": false,
-                "direction": "west", "axis": null,
+                "name": "left", "label": "", "help": "", "keys": ["a", "arrowleft"],
+                "tapped": false, "direction": "west", "axis": null,
             })
         );
         assert_eq!(
             (&controls[1]["tapped"], &controls[1]["direction"]),
             (&json!(true), &Json::Null)
         );
+    }
+
+    #[test]
+    fn labels_are_beside_names() {
+        let json = schema_json(&Schema::example());
+        assert_eq!(json["kinds"][1]["label"], "Big stones");
+        assert_eq!(json["kinds"][0]["components"][2]["label"], "Zauberkräfte");
+        assert_eq!(json["commands"][0]["label"], "Walk there");
+        assert_eq!(json["controls"][1]["label"], "Leap");
     }
 
     #[test]
@@ -262,8 +276,8 @@ mod tests {
     fn halves_and_angles_have_types_of_their_own() {
         let json = schema_json(&Schema::example_with_poses());
         let vane = &json["kinds"][5]["components"];
-        assert_eq!(vane[1], json!({ "name": "heading", "type": "angle", "effect": null }));
-        assert_eq!(vane[2], json!({ "name": "wind", "type": "half", "effect": null }));
+        assert_eq!((&vane[1]["name"], &vane[1]["type"]), (&json!("heading"), &json!("angle")));
+        assert_eq!((&vane[2]["name"], &vane[2]["type"]), (&json!("wind"), &json!("half")));
         assert_eq!(
             json["commands"][4]["fields"],
             json!([

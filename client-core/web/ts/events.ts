@@ -26,6 +26,8 @@ export interface GameDescription {
 export interface ParameterListing {
   /** The key in `NewRoom.parameters`. */
   key: string;
+  /** What players read instead of the key; may be empty. */
+  label: string;
   /** As a player would write it; empty if the server chooses. */
   default: string;
   /** What it is, its unit, and what raising it costs. */

@@ -35,8 +35,10 @@ export interface ObstacleLook {
 /** Something that a player holds down, presses or moves. */
 export interface Control {
   name: string;
-  /** One line for players; may be empty. */
+  /** What players read instead of the name; may be empty. */
   label: string;
+  /** One line for players; may be empty. */
+  help: string;
   /**
    * Default keys: `KeyboardEvent.key` in lower case, with `space` for the space bar. Those of a
    * linear axis come in pairs: the first moves it to 1, the second to -1.
@@ -55,6 +57,8 @@ export type Direction = "east" | "north" | "west" | "south";
 /** A kind of object. */
 export interface Kind {
   name: string;
+  /** What players read instead of the name; may be empty. */
+  label: string;
   /** The first one is the position. */
   components: Component[];
   look: Look;
@@ -64,8 +68,11 @@ export interface Kind {
   effect: Effect | null;
 }
 
-/** The effect of a component: as long as a flag is set, when a gauge falls at once. */
-export type Component = { name: string; effect: Effect | null } & (
+/**
+ * The label of a component is what players read instead of the name; may be empty. Its effect: as
+ * long as a flag is set, when a gauge falls at once.
+ */
+export type Component = { name: string; label: string; effect: Effect | null } & (
   | { type: "path" }
   /** It turns not at all, about the vertical, or freely. */
   | { type: "pose"; turn: "fixed" | "yaw" | "free" }
@@ -138,6 +145,8 @@ export interface EventKind {
 /** Something that a player can do. */
 export interface CommandKind {
   name: string;
+  /** What players read instead of the name; may be empty. */
+  label: string;
   /** The form: `cast SPELL [X Y]`. */
   usage: string;
   /** One line for users. */

@@ -194,7 +194,8 @@ impl<G: Game> RoomGame for Typed<G> {
 fn controls<G: Game>() -> Vec<ControlSpec> {
     let shown_behind = (G::LAG_COMPENSATION > Duration::ZERO).then(|| ControlSpec {
         name: "shown-behind".into(),
-        label: "How far behind the room's clock the screen is; set by the client itself.".into(),
+        label: String::new(),
+        help: "How far behind the room's clock the screen is; set by the client itself.".into(),
         keys: Vec::new(),
         is_tapped: false,
         direction: None,

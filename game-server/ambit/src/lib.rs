@@ -201,7 +201,7 @@
 //!
 //! | derive | attribute | |
 //! | --- | --- | --- |
-//! | [`Kind`] | `#[kind(name = "...", simulated)]` | another name; clients simulate the poses |
+//! | [`Kind`] | `#[kind(name = "...", label = "...", simulated)]` | another name, a label; clients simulate the poses |
 //! | | `#[kind(steered)]`, `#[kind(projectile)]` | clients steer their own; it flies from one avatar to another |
 //! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
 //! | | `#[look(glyph, shape, colour, material, size, bar, label)]` | how simple viewers draw it |
@@ -210,19 +210,20 @@
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
 //! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
+//! | | `#[component(name = "...", label = "...")]` | |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
 //! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
-//! | [`Command`] | `#[command(newest_only, key = "...", name = "...")]` | |
+//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | [`Choice`] | `#[choice(name = "...")]` | |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
-//! | | `#[control(tapped, direction = east, name = "...")]` | only the press counts; a way on the map |
+//! | | `#[control(tapped, direction = east, name = "...", label = "...")]` | only the press counts; a way on the map |
 //! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |
 //! | [`Parameters`] | `#[room(size = "300x300")]` | other defaults of what every room has |
-//! | | `#[parameter(default = 5, range = 1..=9, name = "...")]` | of the game's own |
+//! | | `#[parameter(default = 5, range = 1..=9, name = "...", label = "...")]` | of the game's own |
 //! | | `#[parameter(of_room)]` | reads one that every room has |
 //! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., unsaved)]` | |
 //!
@@ -231,6 +232,8 @@
 //! name fields that are objects or positions; without `at` it is at the first position or else the
 //! first object, and a beam without `from` comes from the first object. A field `seed` makes its
 //! sparks the same on all screens.
+//!
+//! A label is what the page shows players instead of a name: at most 40 bytes.
 //!
 //! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
 //! choices and controls in `kebab-case`, because players type them.

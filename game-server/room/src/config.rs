@@ -39,12 +39,14 @@ const ANY_LOCAL_LAG: Allowed = Allowed::Whole { min: 0, max: 200 };
 pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "size",
+        label: "Size of the map",
         default: "200x200",
         allowed: Allowed::Size { min: 10.0, max: 10_000.0 },
         about: "extent of the map, in metres; large maps take memory",
     },
     Parameter {
         key: "seed",
+        label: "Random seed",
         default: "",
         allowed: Allowed::Whole { min: 0, max: u64::MAX },
         about: "seed of all random numbers: on one server, the same seed gives the same map; other \
@@ -53,12 +55,14 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "tick",
+        label: "Ticks a second",
         default: "20",
         allowed: Allowed::Whole { min: 10, max: 60 },
         about: "ticks a second; more take more processor time and bytes",
     },
     Parameter {
         key: LOCAL_LAG,
+        label: "Local lag",
         default: "150",
         allowed: Allowed::Whole { min: 100, max: 200 },
         about: "local lag in milliseconds: commands take effect this much later, for all players \
@@ -66,6 +70,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "cell",
+        label: "Size of a cell",
         default: "10",
         allowed: Allowed::Decimal { min: 1.0, max: 1_000.0 },
         about: "edge of a cell of the interest management, in metres; with larger cells, players \
@@ -73,6 +78,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "inner",
+        label: "Things come into sight (cells)",
         default: "1",
         allowed: Allowed::Whole { min: 1, max: 20 },
         about: "radius of the zone in which objects become visible, in cells; with a larger one, \
@@ -80,6 +86,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "outer",
+        label: "Things stay in sight (cells)",
         default: "2",
         allowed: Allowed::Whole { min: 1, max: 40 },
         about: "radius of the zone in which visible objects stay visible (hysteresis), in cells; \
@@ -88,6 +95,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "margin",
+        label: "Slack at borders of cells",
         default: "1",
         allowed: Allowed::Decimal { min: 0.0, max: 500.0 },
         about: "how far an avatar must be beyond its cell's border before its zones move \
@@ -95,6 +103,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "grace",
+        label: "Wait for lost players",
         default: "",
         allowed: Allowed::Whole { min: 0, max: 600 },
         about: "how long an avatar waits for a player whose connection was lost, in seconds; by \
@@ -102,12 +111,14 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "budget",
+        label: "Bandwidth of a player",
         default: "256",
         allowed: Allowed::Whole { min: 32, max: 100_000 },
         about: "bandwidth limit of a client, in kbit/s; with less, distant objects get stale first",
     },
     Parameter {
         key: "quorum",
+        label: "Smallest packet",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 1_000 },
         about: "bytes of poses that are worth a datagram: with less of them it waits for more, and \
@@ -115,18 +126,21 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "hold",
+        label: "Longest wait of a packet",
         default: "50",
         allowed: Allowed::Whole { min: 0, max: 100 },
         about: "how long that waits for the quorum at most, in milliseconds",
     },
     Parameter {
         key: "map",
+        label: "",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 63 },
         about: "index of the room's map in its world; only the server sets it",
     },
     Parameter {
         key: "map-seats",
+        label: "Players on one map",
         default: "",
         allowed: Allowed::Whole { min: 1, max: u64::MAX },
         about: "maximum number of players on one map, in a world of several maps; by default the \
@@ -134,6 +148,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "coding",
+        label: "How movement is coded",
         default: "auto",
         allowed: Allowed::Word(&["auto", "plain", "shared", "fine"]),
         about: "how poses are coded for clients that do not choose: shared codes once for all \
@@ -315,7 +330,17 @@ impl Default for RoomConfig {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::schema::MAX_LABEL_BYTES;
+
     use super::*;
+
+    #[test]
+    fn players_read_a_short_label_of_what_they_may_give() {
+        for parameter in ROOM_PARAMETERS.iter().filter(|parameter| parameter.is_for_players()) {
+            let Parameter { key, label, .. } = parameter;
+            assert!((1..=MAX_LABEL_BYTES).contains(&label.len()), "{key}: {label:?}");
+        }
+    }
 
     #[test]
     fn a_room_without_parameters_has_the_documented_defaults() {

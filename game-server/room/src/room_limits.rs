@@ -238,12 +238,14 @@ mod tests {
     const FOREST: &[Parameter] = &[
         Parameter {
             key: "wolves",
+            label: "",
             default: "20",
             allowed: Allowed::Whole { min: 0, max: 20_000 },
             about: "",
         },
         Parameter {
             key: "season",
+            label: "",
             default: "spring",
             allowed: Allowed::Word(&["spring", "autumn"]),
             about: "",

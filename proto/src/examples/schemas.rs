@@ -12,7 +12,8 @@ impl Schema {
     /// (a path, followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`,
     /// `cast` and `shout` (all types of fields but decimals), the refusal `tired`, the controls
     /// `left` and `jump`, a scenery with one look of obstacles. There are effects of `hit`, of an
-    /// avatar that comes into sight, and of one that is veiled.
+    /// avatar that comes into sight, and of one that is veiled; and labels of stones, mana,
+    /// `walk-to` and `jump`.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -27,6 +28,7 @@ impl Schema {
                 avatar(),
                 ObjectKind {
                     name: "stone".into(),
+                    label: "Big stones".into(),
                     components: vec![path()],
                     interest_radii: Some(far),
                     ..ObjectKind::default()
@@ -65,7 +67,8 @@ fn controls() -> Vec<ControlSpec> {
     };
     let jump = ControlSpec {
         name: "jump".into(),
-        label: "Jump.".into(),
+        label: "Leap".into(),
+        help: "Jump.".into(),
         keys: vec!["space".into()],
         is_tapped: true,
         ..ControlSpec::default()
@@ -77,6 +80,7 @@ fn commands() -> Vec<CommandKind> {
     let spells = FieldType::choice(["bolt", "heal"]);
     let walk_to = CommandKind {
         name: "walk-to".into(),
+        label: "Walk there".into(),
         help: "Walk to a point.".into(),
         key: Some("click".into()),
         newest_only: true,
@@ -107,10 +111,11 @@ fn commands() -> Vec<CommandKind> {
 
 fn avatar() -> ObjectKind {
     let veil = Effect { form: EffectForm::Ring, size_m: 0.8, ..Effect::default() };
+    let mana = ComponentSpec::owner("mana", Codec::Gauge { max: 62.5 });
     let components = vec![
         path(),
         ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
-        ComponentSpec::owner("mana", Codec::Gauge { max: 62.5 }),
+        ComponentSpec { label: "Zauberkräfte".into(), ..mana },
         ComponentSpec { effect: Some(veil), ..ComponentSpec::public("veiled", Codec::Flag) },
         ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
         ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),

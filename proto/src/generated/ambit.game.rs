@@ -161,8 +161,9 @@ pub struct RoomLate {
 /// The kinds of object, event, command and refusal of the game, and how their contents are encoded.
 /// Kinds, components, events, commands, refusals, fields and choices are referenced by their index
 /// in these lists. Names have 1 to 32 bytes without control characters and are unique in their list.
-/// Those of commands, refusals and choices are words: they consist of a-z, 0-9, _ and -. The encoded
-/// schema has at most 64,512 bytes.
+/// Those of commands, refusals and choices are words: they consist of a-z, 0-9, _ and -. Labels have
+/// at most 40 bytes without control characters; an empty one is none. The encoded schema has at most
+/// 64,512 bytes.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Schema {
     #[prost(string, tag = "1")]
@@ -261,7 +262,7 @@ pub struct Control {
     pub name: ::prost::alloc::string::String,
     /// One line for users; may be empty.
     #[prost(string, tag = "2")]
-    pub label: ::prost::alloc::string::String,
+    pub help: ::prost::alloc::string::String,
     /// At most 4 of a keyboard, each of one control only: the key of a browser's KeyboardEvent in
     /// lower case, with "space" for the space bar. Those of a linear axis come in pairs: the first
     /// moves it to 1, the second to -1. An angle has none.
@@ -276,6 +277,9 @@ pub struct Control {
     /// Whether it is an axis. One is neither tapped nor a direction.
     #[prost(enumeration = "control::Axis", tag = "6")]
     pub axis: i32,
+    /// What players read instead of the name.
+    #[prost(string, tag = "7")]
+    pub label: ::prost::alloc::string::String,
 }
 /// Nested message and enum types in `Control`.
 pub mod control {
@@ -412,6 +416,9 @@ pub struct Kind {
     /// What a viewer shows when an object comes into sight.
     #[prost(message, optional, tag = "11")]
     pub effect: ::core::option::Option<Effect>,
+    /// What players read instead of the name.
+    #[prost(string, tag = "12")]
+    pub label: ::prost::alloc::string::String,
 }
 /// Nested message and enum types in `Kind`.
 pub mod kind {
@@ -782,6 +789,9 @@ pub struct Component {
     /// has one.
     #[prost(message, optional, tag = "11")]
     pub effect: ::core::option::Option<Effect>,
+    /// What players read instead of the name.
+    #[prost(string, tag = "12")]
+    pub label: ::prost::alloc::string::String,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
     #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
     pub codec: ::core::option::Option<component::Codec>,
@@ -965,6 +975,9 @@ pub struct CommandKind {
     /// At most 8.
     #[prost(message, repeated, tag = "5")]
     pub fields: ::prost::alloc::vec::Vec<Field>,
+    /// What players read instead of the name.
+    #[prost(string, tag = "6")]
+    pub label: ::prost::alloc::string::String,
 }
 /// A reason of the game's own for refusing a command.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

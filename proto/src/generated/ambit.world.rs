@@ -211,6 +211,9 @@ pub struct Parameter {
     /// What it is, its unit, and what raising it costs.
     #[prost(string, tag = "3")]
     pub about: ::prost::alloc::string::String,
+    /// What players read instead of the key; empty for none.
+    #[prost(string, tag = "8")]
+    pub label: ::prost::alloc::string::String,
     #[prost(oneof = "parameter::Allowed", tags = "4, 5, 6, 7")]
     pub allowed: ::core::option::Option<parameter::Allowed>,
 }

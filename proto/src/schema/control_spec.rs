@@ -11,8 +11,10 @@ pub const MAX_KEYS: usize = 4;
 pub struct ControlSpec {
     /// Unique in the schema: what users type and programs name.
     pub name: String,
-    /// One line for users; may be empty.
+    /// What players read instead of the name; may be empty.
     pub label: String,
+    /// One line for users; may be empty.
+    pub help: String,
     /// The default keys of a keyboard, at most [`MAX_KEYS`], each of one control only: the `key` of
     /// a browser's `KeyboardEvent` in lower case, with `space` for the space bar. Those of a linear
     /// axis come in pairs: the first moves it to 1, the second to -1. An angle has none: a client
@@ -89,7 +91,8 @@ pub(super) fn check_controls(
     controls.iter().try_for_each(|control| {
         let place = place.child("control", &control.name);
         place.check_count("keys", control.keys.len(), MAX_KEYS)?;
-        place.check_user_text(&control.label)?;
+        place.check_label(&control.label)?;
+        place.check_user_text(&control.help)?;
         let mut same = controls.iter().filter(|other| other.direction == control.direction);
         let is_unique = control.direction.is_none() || same.nth(1).is_none();
         place.ensure(is_unique, || SchemaProblem::DirectionTaken)?;

@@ -90,6 +90,7 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
     let look = read_look(&place, message.look)?;
     Ok(ObjectKind {
         name: message.name,
+        label: message.label,
         components: components.collect::<Result<_, _>>()?,
         interest_radii: sight,
         freshness,
@@ -145,6 +146,7 @@ fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec,
     Ok(ControlSpec {
         name: message.name,
         label: message.label,
+        help: message.help,
         keys: message.keys,
         is_tapped: message.tapped,
         direction,
@@ -265,7 +267,7 @@ fn read_component(
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
     let effect = read_effect(message.effect);
-    Ok(ComponentSpec { name: message.name, codec, audience, effect })
+    Ok(ComponentSpec { name: message.name, label: message.label, codec, audience, effect })
 }
 
 fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
@@ -297,6 +299,7 @@ fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandK
     let place = place.child("command", &message.name);
     Ok(CommandKind {
         name: message.name,
+        label: message.label,
         help: message.help,
         key: Some(message.key).filter(|key| !key.is_empty()),
         newest_only: message.newest_only,
@@ -382,6 +385,7 @@ impl From<&ControlSpec> for pb::Control {
         Self {
             name: control.name.clone(),
             label: control.label.clone(),
+            help: control.help.clone(),
             keys: control.keys.clone(),
             tapped: control.is_tapped,
             direction: direction.into(),
@@ -409,6 +413,7 @@ impl From<&ObjectKind> for pb::Kind {
         };
         Self {
             name: kind.name.clone(),
+            label: kind.label.clone(),
             components,
             inner,
             outer,
@@ -513,6 +518,7 @@ impl From<&ComponentSpec> for pb::Component {
         };
         Self {
             name: component.name.clone(),
+            label: component.label.clone(),
             audience: audience.into(),
             effect: component.effect.map(Into::into),
             codec: Some(codec),
@@ -549,6 +555,7 @@ impl From<&CommandKind> for pb::CommandKind {
     fn from(command: &CommandKind) -> Self {
         Self {
             name: command.name.clone(),
+            label: command.label.clone(),
             help: command.help.clone(),
             key: command.key.clone().unwrap_or_default(),
             newest_only: command.newest_only,

@@ -401,13 +401,38 @@ fn controls_have_names_and_keys_of_their_own() {
         SchemaProblem::TooMany { what: "keys", count: 5, max: 4 }
     });
     check("schema, control \"jump\"", |schema| {
-        schema.controls[1].label = "\n".into();
+        schema.controls[1].help = "\n".into();
         SchemaProblem::BadUserText
     });
     check("schema, control \"left\"", |schema| {
         schema.controls[1].direction = Some(Direction::West);
         SchemaProblem::DirectionTaken
     });
+}
+
+#[test]
+fn a_label_is_one_short_line() {
+    let mut schema = Schema::example();
+    schema.commands[0].label = "ü".repeat(20);
+    assert_eq!(schema.check(), Ok(()));
+    for label in ["ü".repeat(20) + "!", "two\nlines".into()] {
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].label.clone_from(&label);
+            SchemaProblem::BadLabel
+        });
+        check("schema, kind \"avatar\", component \"health\"", |schema| {
+            schema.kinds[0].components[1].label.clone_from(&label);
+            SchemaProblem::BadLabel
+        });
+        check("schema, command \"rest\"", |schema| {
+            schema.commands[1].label.clone_from(&label);
+            SchemaProblem::BadLabel
+        });
+        check("schema, control \"jump\"", |schema| {
+            schema.controls[1].label.clone_from(&label);
+            SchemaProblem::BadLabel
+        });
+    }
 }
 
 #[test]

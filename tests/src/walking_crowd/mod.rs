@@ -104,6 +104,7 @@ impl WalkingCrowd {
         join_running: true,
         parameters: &[Parameter {
             key: "walk",
+            label: "",
             default: "waypoints",
             allowed: Allowed::Word(&["waypoints", "steered"]),
             about: "how the server moves avatars, at 4 m/s: waypoints moves from one random \

@@ -628,11 +628,11 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
         let state = "(table => Object.fromEntries([...table.querySelectorAll('th')]
             .map((head, n) => [head.textContent, table.querySelectorAll('td')[n].textContent])))
             ([...document.querySelectorAll('.score table')]
-                .find(table => table.caption.textContent === 'match'))";
-        let won = format!("(state => state.winner && state)({state})");
+                .find(table => table.caption.textContent === 'Match'))";
+        let won = format!("(state => state.Winner && state)({state})");
         let over = ann.wait_for("the end of a round", &won, json!({})).await?;
-        let next = format!("(state => Number(state.round) > Number(args.round))({state})");
-        ann.wait_for("the next round", &next, json!({ "round": over["round"] })).await?;
+        let next = format!("(state => Number(state.Round) > Number(args.round))({state})");
+        ann.wait_for("the next round", &next, json!({ "round": over["Round"] })).await?;
         ann.close().await
     })
 }
@@ -805,15 +805,15 @@ fn a_room_that_is_refused_keeps_its_form_and_says_why() -> Result<()> {
         ann.press("Create a room").await?;
         ann.fill("Name of the room", "den").await?;
         ann.fill("Game", "field").await?;
-        ann.fill("npcs", "5000").await?;
+        ann.fill("Wanderers", "5000").await?;
         ann.press("Create").await?;
         let refused = "document.querySelector('dialog .refusal')?.offsetParent !== null
             && document.querySelector('dialog .refusal').textContent";
         let why = ann.wait_for("why", refused, json!({})).await?;
         assert!(why.as_str().is_some_and(|why| why.contains("100")), "{why}");
-        let kept = "return [field('Name of the room').value, field('npcs').value];";
+        let kept = "return [field('Name of the room').value, field('Wanderers').value];";
         assert_eq!(ann.run(kept, json!({})).await?, json!(["den", "5000"]));
-        ann.fill("npcs", "10").await?;
+        ann.fill("Wanderers", "10").await?;
         ann.press("Create").await?;
         let made = "!document.querySelector('dialog')
             && document.body.innerText.includes('Players in this room')";

@@ -152,6 +152,7 @@ fn parameter_message(parameter: &Parameter, largest: f64) -> world::Parameter {
     };
     world::Parameter {
         key: parameter.key.to_owned(),
+        label: parameter.label.to_owned(),
         default_value: parameter.default.to_owned(),
         about: parameter.about.to_owned(),
         allowed: Some(match parameter.allowed {

@@ -34,6 +34,7 @@ const NO_STATS: LineCounters = {
 const control = (name: string, keys: string[], direction: Direction | null = null): Control => ({
   name,
   label: "",
+  help: "",
   keys,
   tapped: false,
   direction,
@@ -50,20 +51,21 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   const look = { glyph: "o", shape: "disc" as const, colour: "#808080", size: 1, material: "matte" as const };
   const kind = (name: string, components: Component[]): Kind => ({
     name,
+    label: name === "score" ? "The best" : "",
     components,
     look: { ...look, bar: null, label: null },
     simulated: false,
     effect: null,
   });
-  const points: Component = { name: "points", type: "number", min: -50, max: 50, effect: null };
-  const secret: Component = { name: "secret", type: "flag", effect: null };
-  const title: Component = { name: "name", type: "text", max_bytes: 9, effect: null };
+  const points: Component = { name: "points", label: "Points won", type: "number", min: -50, max: 50, effect: null };
+  const secret: Component = { name: "secret", label: "", type: "flag", effect: null };
+  const title: Component = { name: "name", label: "", type: "text", max_bytes: 9, effect: null };
   const score = kind("score", [title, points, secret]);
-  const left: Component = { name: "time_left", type: "gauge", max: 300, effect: null };
-  const wind: Component = { name: "wind", type: "half", effect: null };
-  const from: Component = { name: "from", type: "angle", effect: null };
+  const left: Component = { name: "time_left", label: "", type: "gauge", max: 300, effect: null };
+  const wind: Component = { name: "wind", label: "", type: "half", effect: null };
+  const from: Component = { name: "from", label: "", type: "angle", effect: null };
   const match = kind("match", [left, wind, from]);
-  const kinds = [score, match, kind("walker", [{ name: "path", type: "path", effect: null }])];
+  const kinds = [score, match, kind("walker", [{ name: "path", label: "", type: "path", effect: null }])];
   assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
   const values = [["<b>ann</b>", 7, undefined], ["bob", 12, undefined], [59.7, 0.0999755859375, -Math.PI / 2]];
   const frame = {
@@ -73,16 +75,16 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   };
   assert.deepEqual(scoreTablesOf(frame, kinds.filter(isRoomWide)), [
     {
-      title: "score",
-      columns: ["name", "points"],
+      title: "The best",
+      columns: ["Name", "Points won"],
       rows: [
         { cells: ["bob", "12"], own: true },
         { cells: ["<b>ann</b>", "7"], own: false },
       ],
     },
     {
-      title: "match",
-      columns: ["time left", "wind", "from"],
+      title: "Match",
+      columns: ["Time left", "Wind", "From"],
       rows: [{ cells: ["60", "0.099976", "-90°"], own: false }],
     },
   ]);

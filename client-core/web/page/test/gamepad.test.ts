@@ -17,6 +17,7 @@ import {
 const control = (name: string, extra: Partial<Control> = {}): Control => ({
   name,
   label: "",
+  help: "",
   keys: [],
   tapped: false,
   direction: null,
@@ -26,6 +27,7 @@ const control = (name: string, extra: Partial<Control> = {}): Control => ({
 const action = (name: string, isClick = false): Action => ({
   command: { name } as CommandKind,
   name,
+  label: "",
   preset: {},
   asks: [],
   key: null,
@@ -46,7 +48,7 @@ const SHIP = [
   control("turn-right", { keys: ["d", "arrowright"] }),
   control("accelerate", { keys: ["w", "arrowup"] }),
   control("fire", { keys: ["space"] }),
-  control("shield", { keys: ["e"] }),
+  control("shield", { label: "Raise the shield", keys: ["e"] }),
 ];
 const CUBE = [
   control("left", { keys: ["arrowleft"], direction: "west" }),
@@ -81,7 +83,7 @@ test("arrow keys are the left stick, all other controls buttons", () => {
   assert.deepEqual(partsOf(plan), [
     ["←↑↓→ L", "Turn left, Turn right, Accelerate"],
     ["A", "Fire"],
-    ["B", "Shield"],
+    ["B", "Raise the shield"],
   ]);
 });
 

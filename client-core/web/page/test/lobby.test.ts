@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ParameterListing } from "../src/ambit/ambit.js";
-import { changedParameters, fieldNamed, findProblem, layOut, parseSize } from "../src/core/create_form.js";
+import { changedParameters, fieldNamed, findProblem, layOut, parseSize, refusalForPlayers } from "../src/core/create_form.js";
 import { parameterOf } from "../src/core/room_settings.js";
 import { texts } from "../src/texts.js";
 import { canRetry, codeOf, isOfConnection, problemOf } from "../src/core/problems.js";
 
 const PARAMETERS: ParameterListing[] = [
-  { key: "size", default: "200x200", about: "", kind: "size", min: 10, max: 10_000 },
-  { key: "seed", default: "", about: "", kind: "whole", min: 0, max: 9e15 },
-  { key: "cell", default: "10", about: "", kind: "decimal", min: 1, max: 1_000 },
-  { key: "coding", default: "auto", about: "", kind: "word", words: ["auto", "plain"] },
-  { key: "npcs", default: "20", about: "", kind: "whole", min: 0, max: 20_000 },
+  { key: "size", label: "", default: "200x200", about: "", kind: "size", min: 10, max: 10_000 },
+  { key: "seed", label: "", default: "", about: "", kind: "whole", min: 0, max: 9e15 },
+  { key: "cell", label: "", default: "10", about: "", kind: "decimal", min: 1, max: 1_000 },
+  { key: "coding", label: "", default: "auto", about: "", kind: "word", words: ["auto", "plain"] },
+  { key: "npcs", label: "Wanderers", default: "20", about: "", kind: "whole", min: 0, max: 20_000 },
 ];
 const { first, more } = layOut(PARAMETERS);
 
@@ -49,6 +49,23 @@ test("a refusal is about the parameter that it names", () => {
   assert.equal(about("npcs=30000 is not possible: it must be from 0 to 20000"), "npcs");
   assert.equal(about("cell does not fit: the size is not a multiple of it"), "cell");
   assert.equal(about("there are too many rooms"), undefined);
+});
+
+test("players read labels, and words where there are none", () => {
+  assert.deepEqual(first.map(({ label }) => label), ["Wanderers", "Size"]);
+  const read = (message: string, key: string) => {
+    const field = [...first, ...more].find((other) => other.key === key);
+    assert.ok(field);
+    return refusalForPlayers(message, field);
+  };
+  assert.equal(
+    read("npcs=9 is too much for this server, which allows 5: ask for npcs up to 5", "npcs"),
+    "Wanderers: 9 is too much for this server, which allows 5: ask for Wanderers up to 5",
+  );
+  assert.equal(
+    read("size does not fit: the largest size is smaller", "size"),
+    "Size does not fit: the largest size is smaller",
+  );
 });
 
 test("a size is read", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { GaugeChanges, SHOWN_MS } from "../src/core/gauge_changes.js";
 import { LabelLayout } from "../src/core/label_layout.js";
-import { forPlayers } from "../src/core/words.js";
+import { forPlayers, labelOf } from "../src/core/words.js";
 import { TRAIL_PLACES, Trails } from "../src/core/trails.js";
 
 function trailsOf(trails: Trails): number[][] {
@@ -73,4 +73,6 @@ test("names of the schema are words for players", () => {
     "",
     "X",
   ]);
+  assert.equal(labelOf({ name: "turn-left", label: "" }), "Turn left");
+  assert.equal(labelOf({ name: "turn-left", label: "Nach links" }), "Nach links");
 });

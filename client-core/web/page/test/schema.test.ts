@@ -51,6 +51,17 @@ test("a choice gives an action for each name, keys are suggested or digits", () 
   );
 });
 
+test("the label of a command is shown instead of its words", () => {
+  const labels = (commands: CommandKind[]) => actionsOf(schema(commands)).map(({ label }) => label);
+  const [walk, cast] = [command("walk-to", null, [PLACE]), command("cast", null, [SPELL])];
+  assert.deepEqual(labels([walk, cast]), ["Walk to", "Cast bolt", "Cast heal"]);
+  assert.deepEqual(labels([{ ...walk, label: "Go there" }, { ...cast, label: "Magic" }]), [
+    "Go there",
+    "Magic: Bolt",
+    "Magic: Heal",
+  ]);
+});
+
 test("a key of the page's own is replaced, and a taken digit skipped", () => {
   const actions = actionsOf(
     schema([command("one", "1", []), command("chat", "Enter", []), command("x", null, [])]),
@@ -79,7 +90,8 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
   const place = type === "pose" ? ({ type, turn: "free" } as const) : { type };
   return {
     name: "thing",
-    components: [{ name: "place", effect: null, ...place }],
+    label: "",
+    components: [{ name: "place", label: "", effect: null, ...place }],
     effect: null,
     simulated: false,
     look: { ...plain, label: null, ...look },
@@ -87,7 +99,7 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
 }
 
 function command(name: string, key: string | null, fields: Field[]): CommandKind {
-  return { name, usage: name, help: "", key, newest_only: false, fields };
+  return { name, label: "", usage: name, help: "", key, newest_only: false, fields };
 }
 
 function schema(commands: CommandKind[]): Schema {

@@ -11,6 +11,9 @@ use syn::{
 
 use crate::names;
 
+/// `ambit_proto::schema::MAX_LABEL_BYTES`.
+const MAX_LABEL_BYTES: usize = 40;
+
 pub(crate) fn error(at: &impl ToTokens, message: impl std::fmt::Display) -> syn::Error {
     syn::Error::new_spanned(at, message)
 }
@@ -119,6 +122,20 @@ pub(crate) fn checked_name(given: Option<LitStr>, default: String, at: Span) -> 
         Some(problem) => Err(syn::Error::new(span, problem)),
         None => Ok(name),
     }
+}
+
+/// Reads `label = "..."`: what players read instead of a name.
+pub(crate) fn read_label(meta: &ParseNestedMeta<'_>) -> Result<String> {
+    let label: LitStr = meta.value()?.parse()?;
+    let text = label.value();
+    if text.is_empty() || text.len() > MAX_LABEL_BYTES || text.chars().any(char::is_control) {
+        let message = format!(
+            "a label has 1 to {MAX_LABEL_BYTES} bytes and no control characters: players read it \
+             instead of the name"
+        );
+        return Err(error(&label, message));
+    }
+    Ok(text)
 }
 
 /// Reads `#[NAME(name = "...")]`, an attribute with this single option.

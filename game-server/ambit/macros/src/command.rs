@@ -7,8 +7,8 @@ use syn::{DeriveInput, Fields, FieldsNamed, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, require_at_most, require_distinct, require_no_generics,
-    unknown_option, variants,
+    checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
+    require_no_generics, unknown_option, variants,
 };
 use crate::event::{MAX_FIELDS, field_reading, field_spec};
 use crate::{names, with_rules};
@@ -22,6 +22,7 @@ struct CommandVariant<'i> {
     variant: &'i Variant,
     fields: Option<&'i FieldsNamed>,
     name: String,
+    label: String,
     help: String,
     key: Option<LitStr>,
     newest_only: bool,
@@ -90,7 +91,8 @@ impl<'i> CommandVariant<'i> {
         };
         let count = fields.map_or(0, |fields| fields.named.len());
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
-        let (mut name, mut key, mut newest_only) = (None, None, false);
+        let (mut name, mut label, mut key) = (None, String::new(), None);
+        let mut newest_only = false;
         for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("newest_only") {
@@ -99,10 +101,12 @@ impl<'i> CommandVariant<'i> {
                     key = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("name") {
                     name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("label") {
+                    label = read_label(&meta)?;
                 } else {
                     return Err(unknown_option(
                         &meta,
-                        "`newest_only`, `key = \"...\"`, `name = \"...\"`",
+                        "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`",
                     ));
                 }
                 Ok(())
@@ -113,6 +117,7 @@ impl<'i> CommandVariant<'i> {
             variant,
             fields,
             name: checked_name(name, default_name, variant.ident.span())?,
+            label,
             help: first_paragraph(&variant.attrs),
             key,
             newest_only,
@@ -120,7 +125,7 @@ impl<'i> CommandVariant<'i> {
     }
 
     fn declaration(&self) -> TokenStream {
-        let Self { name, help, newest_only, .. } = self;
+        let Self { name, label, help, newest_only, .. } = self;
         let key = self.key.as_ref().map_or_else(
             || quote!(::core::option::Option::None),
             |key| quote!(::core::option::Option::Some(#key.into())),
@@ -134,6 +139,7 @@ impl<'i> CommandVariant<'i> {
         quote! {
             ::ambit::__private::CommandKind {
                 name: #name.into(),
+                label: #label.into(),
                 help: #help.into(),
                 key: #key,
                 newest_only: #newest_only,

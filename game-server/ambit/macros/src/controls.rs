@@ -7,14 +7,14 @@ use syn::{DeriveInput, Ident, LitStr, Result, Token, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, require_at_most, require_distinct, require_no_generics,
-    require_unit, unknown_option, variants,
+    checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
+    require_no_generics, require_unit, unknown_option, variants,
 };
 use crate::names;
 
 const EXAMPLE: &str = "enum Key { #[key(\"a\")] TurnLeft, #[key(\"space\")] Fire }";
-const KNOWN: &str = "`name = \"...\"`, `tapped`, `direction = east` (or north, west, south), \
-     `axis`, `angle`";
+const KNOWN: &str = "`name = \"...\"`, `label = \"...\"`, `tapped`, `direction = east` (or north, \
+     west, south), `axis`, `angle`";
 /// `ambit_proto::keymap::CONTROLS`.
 const MAX_CONTROLS: usize = 32;
 /// `ambit_proto::axes::MAX_AXES`.
@@ -86,7 +86,7 @@ struct ReadControl {
 fn read(variant: &Variant) -> Result<ReadControl> {
     require_unit(variant, "a control")?;
     let (mut given, mut tapped, mut direction, mut keys) = (None, false, None, Vec::new());
-    let mut axis: Option<AxisOption> = None;
+    let (mut label, mut axis) = (String::new(), None::<AxisOption>);
     for attribute in &variant.attrs {
         if attribute.path().is_ident("key") {
             let list = attribute.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
@@ -97,6 +97,8 @@ fn read(variant: &Variant) -> Result<ReadControl> {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("name") {
                     given = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("label") {
+                    label = read_label(&meta)?;
                 } else if meta.path.is_ident("tapped") {
                     tapped = true;
                 } else if meta.path.is_ident("direction") {
@@ -116,7 +118,7 @@ fn read(variant: &Variant) -> Result<ReadControl> {
         check_axis(&variant.ident, axis, tapped || direction.is_some(), keys.len())?;
     }
     let name = checked_name(given, names::kebab_case(&variant.ident), variant.ident.span())?;
-    let label = first_paragraph(&variant.attrs);
+    let help = first_paragraph(&variant.attrs);
     let direction = direction.map_or_else(
         || quote!(::core::option::Option::None),
         |way| quote!(::core::option::Option::Some(::ambit::__private::Direction::#way)),
@@ -136,6 +138,7 @@ fn read(variant: &Variant) -> Result<ReadControl> {
         ::ambit::__private::ControlSpec {
             name: #name.into(),
             label: #label.into(),
+            help: #help.into(),
             keys: ::std::vec![#(#key_names.into()),*],
             is_tapped: #tapped,
             direction: #direction,

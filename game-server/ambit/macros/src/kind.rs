@@ -7,7 +7,7 @@ use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, documentation, error, named_fields, qualified, require_at_most,
+    checked_name, documentation, error, named_fields, qualified, read_label, require_at_most,
     require_no_generics, unknown_option,
 };
 use crate::{effect, names, stub, with_rules};
@@ -22,6 +22,7 @@ struct ComponentField<'i> {
     ty: &'i Type,
     attributes: &'i [Attribute],
     name: String,
+    label: String,
     audience: TokenStream,
     /// Whether all clients that have the object know it.
     is_public: bool,
@@ -37,6 +38,7 @@ struct ComponentField<'i> {
 #[derive(Default)]
 struct KindOptions {
     name: Option<LitStr>,
+    label: String,
     is_room_wide: bool,
     is_simulated: bool,
     is_steered: bool,
@@ -169,6 +171,7 @@ impl<'i> ComponentField<'i> {
             ty: &field.ty,
             attributes: &field.attrs,
             name: names::of_field(ident),
+            label: String::new(),
             audience: quote!(Public),
             is_public: true,
             is_place,
@@ -180,10 +183,11 @@ impl<'i> ComponentField<'i> {
 
     /// Its declaration.
     fn spec(&self) -> TokenStream {
-        let Self { name, audience, codec, effect, .. } = self;
+        let Self { name, label, audience, codec, effect, .. } = self;
         quote! {
             ::ambit::__private::ComponentSpec {
                 name: #name.into(),
+                label: #label.into(),
                 codec: #codec,
                 audience: ::ambit::__private::ComponentAudience::#audience,
                 effect: #effect,
@@ -195,7 +199,7 @@ impl<'i> ComponentField<'i> {
         let component = Self::without_attributes(index, field, is_room_wide);
         let (ident, ty, mut name) = (component.ident, component.ty, None);
         let (mut codec, mut audience) = (component.codec, component.audience);
-        let mut is_public = true;
+        let (mut label, mut is_public) = (String::new(), true);
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
                 if component.is_place {
@@ -211,8 +215,11 @@ impl<'i> ComponentField<'i> {
                     if meta.path.is_ident("name") {
                         name = Some(meta.value()?.parse()?);
                         Ok(())
+                    } else if meta.path.is_ident("label") {
+                        label = read_label(&meta)?;
+                        Ok(())
                     } else {
-                        Err(unknown_option(&meta, "`name = \"...\"`"))
+                        Err(unknown_option(&meta, "`name = \"...\"`, `label = \"...\"`"))
                     }
                 })?;
             } else if attribute.path().is_ident("pose") {
@@ -237,6 +244,7 @@ impl<'i> ComponentField<'i> {
         }
         Ok(Self {
             name: checked_name(name, component.name, ident.span())?,
+            label,
             audience,
             is_public,
             codec,
@@ -272,6 +280,8 @@ impl KindOptions {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
                 self.name = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("label") {
+                self.label = read_label(&meta)?;
             } else if meta.path.is_ident("simulated") {
                 self.is_simulated = true;
             } else if meta.path.is_ident("steered") {
@@ -281,8 +291,8 @@ impl KindOptions {
             } else if meta.path.is_ident("room_wide") {
                 self.is_room_wide = true;
             } else {
-                let known = "`name = \"...\"`, `simulated`, `steered`, `projectile`, \
-                             `room_wide`";
+                let known = "`name = \"...\"`, `label = \"...\"`, `simulated`, `steered`, \
+                             `projectile`, `room_wide`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())
@@ -534,7 +544,7 @@ fn declaration(
         }
     });
     let reckoning = options.reckoning();
-    let is_projectile = options.is_projectile;
+    let (label, is_projectile) = (&options.label, options.is_projectile);
     let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
     let look = options.look.iter().map(|(name, value)| {
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
@@ -593,6 +603,7 @@ fn declaration(
                 #(#look)*
                 ::ambit::__private::ObjectKind {
                     name: #name.into(),
+                    label: #label.into(),
                     components: ::std::vec![#(#specs),*],
                     interest_radii: #interest,
                     freshness,

@@ -10,12 +10,14 @@ use syn::{
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, named_fields, require_no_generics, unknown_option,
+    checked_name, error, first_paragraph, named_fields, read_label, require_no_generics,
+    unknown_option,
 };
 use crate::names;
 
 const EXAMPLE: &str = "struct Settings { #[parameter(default = 50, range = 1..=999)] goal: i64 }";
-const KNOWN: &str = "`default = 50`, `range = 1..=999`, `name = \"...\"`, `of_room`";
+const KNOWN: &str =
+    "`default = 50`, `range = 1..=999`, `name = \"...\"`, `label = \"...\"`, `of_room`";
 const INTEGERS: [&str; 10] =
     ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
@@ -42,6 +44,7 @@ enum Wrapper {
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
+    label: String,
     default: Option<Expr>,
     range: Option<ExprRange>,
     is_of_room: bool,
@@ -115,7 +118,7 @@ fn read(field: &Field) -> Result<ReadField> {
     let shape = shape(ty);
     let reading = reading(ident, &key, shape, wrapper, ty);
     if options.is_of_room {
-        if options.default.is_some() || options.range.is_some() {
+        if options.default.is_some() || options.range.is_some() || !options.label.is_empty() {
             let message = "every room has it: `#[room(size = \"300x300\")]` above the struct \
                            gives another default";
             return Err(error(field, message));
@@ -136,9 +139,11 @@ fn read(field: &Field) -> Result<ReadField> {
         return Err(error(field, message));
     }
     let (allowed, default, check) = declared(ident, shape, wrapper, ty, &options)?;
+    let label = &options.label;
     let declaration = quote! {
         ::ambit::__private::Parameter {
             key: #key,
+            label: #label,
             default: #default,
             allowed: ::ambit::__private::Allowed::#allowed,
             about: #about,
@@ -154,6 +159,8 @@ impl Options {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("label") {
+                    options.label = read_label(&meta)?;
                 } else if meta.path.is_ident("default") {
                     options.default = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("range") {

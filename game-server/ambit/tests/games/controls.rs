@@ -25,7 +25,7 @@ enum Key {
     ///
     /// Only players with missiles can.
     #[key("space")]
-    #[control(tapped, name = "fire")]
+    #[control(tapped, name = "fire", label = "Shoot")]
     FireMissile,
     Brake,
     /// How fast to fly.
@@ -72,7 +72,8 @@ fn controls_are_in_the_schema_as_declared() {
     assert_eq!(names, ["up", "fire", "brake", "throttle", "aim"]);
     assert_eq!(controls[0].keys, ["w", "arrowup"]);
     assert_eq!(controls[0].direction, Some(Direction::North));
-    assert_eq!(controls[1].label, "Fire a missile.");
+    assert_eq!(controls[1].help, "Fire a missile.");
+    assert_eq!((controls[0].label.as_str(), controls[1].label.as_str()), ("", "Shoot"));
     let tapped: Vec<_> = controls.iter().map(|control| control.is_tapped).collect();
     assert_eq!(tapped, [false, true, false, false, false]);
     let axes: Vec<_> = controls.iter().map(|control| control.axis).collect();

@@ -24,7 +24,7 @@ struct Settings {
     #[parameter(default = 50, range = 1..=20_000)]
     goal: i64,
     /// How fast it is.
-    #[parameter(default = 1.5, range = 0.5..=2.0, name = "speed")]
+    #[parameter(default = 1.5, range = 0.5..=2.0, name = "speed", label = "Speed (m/s)")]
     pace: f32,
     /// What is to be done,
     /// and by whom.
@@ -127,7 +127,7 @@ fn what_is_not_possible_is_refused_with_what_is() {
 }
 
 #[test]
-fn players_read_the_comments_and_the_defaults() {
+fn players_read_the_labels_the_comments_and_the_defaults() {
     let registry = Registry::from(Games::new().with::<Run>());
     let parameters = registry.parameters("run").expect("the game");
     let find = |key: &str| parameters.iter().find(|parameter| parameter.key == key);
@@ -135,6 +135,9 @@ fn players_read_the_comments_and_the_defaults() {
     assert_eq!(read("goal"), Some(("50", "Points that win.")));
     assert_eq!(read("aim"), Some(("hold-out", "What is to be done, and by whom.")));
     assert_eq!(read("minutes"), Some(("", "The longest time.")));
+    let label = |key: &str| find(key).map(|parameter| parameter.label);
+    assert_eq!(label("speed"), Some("Speed (m/s)"));
+    assert_eq!((label("goal"), label("tick")), (Some(""), Some("Ticks a second")));
     assert_eq!(find("size").map(|size| size.default), Some("60x50"));
     assert_eq!(find("tick").map(|tick| tick.default), Some("30"));
     assert!(find("map").is_none(), "the lobby sets it");

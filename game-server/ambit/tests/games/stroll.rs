@@ -25,6 +25,7 @@ struct Walker {
     path: Path,
     name: Text<24>,
     #[audience(owner)]
+    #[component(label = "Ausdauer in %")]
     stamina: Gauge<100>,
     stones: Number<0, 1000>,
     #[effect(ring)]
@@ -32,7 +33,7 @@ struct Walker {
 }
 
 #[derive(Kind)]
-#[kind(name = "pebble")]
+#[kind(name = "pebble", label = "Pebbles")]
 struct Stone {
     pose: YawPose,
 }
@@ -61,6 +62,7 @@ enum Command {
         to: Position,
     },
     /// Rest.
+    #[command(label = "Sit down")]
     Rest,
     Cast {
         spell: Spell,
@@ -189,6 +191,7 @@ fn a_declaration_becomes_a_schema() {
     assert_eq!(walker.look, look);
     let component = |name: &str, codec, audience| ComponentSpec {
         name: name.into(),
+        label: String::new(),
         codec,
         audience,
         effect: None,
@@ -196,7 +199,10 @@ fn a_declaration_becomes_a_schema() {
     let components = [
         component("path", Codec::Path, ComponentAudience::Public),
         component("name", Codec::Text { max_bytes: 24 }, ComponentAudience::Public),
-        component("stamina", Codec::Gauge { max: 100.0 }, ComponentAudience::Owner),
+        ComponentSpec {
+            label: "Ausdauer in %".into(),
+            ..component("stamina", Codec::Gauge { max: 100.0 }, ComponentAudience::Owner)
+        },
         component("stones", Codec::Number { min: 0, max: 1000 }, ComponentAudience::Public),
         ComponentSpec {
             effect: Some(Effect { form: EffectForm::Ring, ..Effect::default() }),
@@ -214,6 +220,8 @@ fn a_declaration_becomes_a_schema() {
         panic!("{:?}", schema.commands);
     };
     assert_eq!((walk_to.name.as_str(), walk_to.help.as_str()), ("walk-to", "Walk to a point."));
+    assert_eq!((walk_to.label.as_str(), rest.label.as_str()), ("", "Sit down"));
+    assert_eq!((walker.label.as_str(), schema.kinds[1].label.as_str()), ("", "Pebbles"));
     assert_eq!((walk_to.newest_only, walk_to.key.as_deref()), (true, Some("click")));
     assert_eq!((rest.newest_only, &rest.key, rest.fields.len()), (false, &None, 0));
     let cast_fields = [

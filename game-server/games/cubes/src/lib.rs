@@ -48,18 +48,18 @@ type CubesWorld = World<CubesGame>;
 pub struct CubesSettings {
     /// small cubes, in a square in the middle; more take more processor time, and more bytes when
     /// they move
-    #[parameter(default = 100, range = 0..=10_000)]
+    #[parameter(default = 100, range = 0..=10_000, label = "Small cubes")]
     cubes: u32,
     /// distance between the centres of neighbouring cubes, in metres
-    #[parameter(default = 1.0, range = CUBE_EDGE_M..=100.0)]
+    #[parameter(default = 1.0, range = CUBE_EDGE_M..=100.0, label = "Distance of cubes")]
     spacing: f32,
     /// what clients show: interpolated, between received poses, on a grid of 2 mm; simulated, the
     /// state of their own physics, corrected by received poses
-    #[parameter(default = Simulated)]
+    #[parameter(default = Simulated, label = "What players see")]
     sync: CubesSync,
     /// what drives the players' cubes: keys of their players, or dice (random keys), for
     /// demonstrations and measurements
-    #[parameter(default = Keys)]
+    #[parameter(default = Keys, label = "Who rolls the cubes")]
     drive: Drive,
     #[parameter(of_room)]
     size: (f32, f32),

@@ -46,9 +46,11 @@ pub enum CubesControl {
     Jump,
     /// Pull cubes near you.
     #[key("q")]
+    #[control(label = "Pull cubes")]
     Attract,
     /// Push cubes near you away.
     #[key("e")]
+    #[control(label = "Push cubes")]
     Repel,
 }
 

@@ -46,15 +46,15 @@ pub struct FieldSettings {
     #[parameter(default = 40, range = 0..=20_000)]
     obstacles: Given<u32>,
     /// wanderers; more take more processor time, and more bytes where they are dense
-    #[parameter(default = 20, range = 0..=20_000)]
+    #[parameter(default = 20, range = 0..=20_000, label = "Wanderers")]
     npcs: u32,
     /// avatars that the game steers, so that nobody walks alone: they walk about near the middle of
     /// the map, cast no spells and take no seats
-    #[parameter(default = 0, range = 0..=20)]
+    #[parameter(default = 0, range = 0..=20, label = "Pilots of the server")]
     pilots: u32,
     /// maps in a row, from west to east, with a gate in the middle of each border between two; each
     /// is a room of its own
-    #[parameter(default = 1, range = 1..=16)]
+    #[parameter(default = 1, range = 1..=16, label = "Maps in a row")]
     maps: u32,
     #[parameter(of_room)]
     map: u64,

@@ -95,7 +95,7 @@ pub enum Spell {
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum FieldCommand {
     /// Walk to a point on the ground, round obstacles.
-    #[command(newest_only, key = "click")]
+    #[command(newest_only, key = "click", label = "Walk there")]
     Move {
         /// The point.
         to: Position,

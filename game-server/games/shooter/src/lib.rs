@@ -49,10 +49,10 @@ pub enum ShooterTimer {
 #[room(size = "300x300", cell = 40, inner = 6, outer = 7, delay = 100)]
 pub struct ShooterSettings {
     /// points that win a round; with teams, of all members together
-    #[parameter(default = 50, range = 1..=999)]
+    #[parameter(default = 50, range = 1..=999, label = "Points to win")]
     goal: i64,
     /// the longest time of a round; then whoever has most points wins
-    #[parameter(default = 10, range = 1..=60)]
+    #[parameter(default = 10, range = 1..=60, label = "Minutes of a round")]
     minutes: u64,
     /// after so many rounds all are back in the room; 0 for no end
     #[parameter(default = 0, range = 0..=999)]
@@ -61,16 +61,16 @@ pub struct ShooterSettings {
     #[parameter(default = 0, range = 0..=4)]
     teams: u8,
     /// pilots of the server fly until there are so many ships
-    #[parameter(default = 4, range = 0..=20)]
+    #[parameter(default = 4, range = 0..=20, label = "Ships, with pilots")]
     ships: usize,
     /// how shots and ships of different times meet
-    #[parameter(default = "filtered")]
+    #[parameter(default = "filtered", label = "How shots hit")]
     shots: ShotTiming,
     /// how ships are drawn until the next pose of theirs comes
-    #[parameter(default = "second")]
+    #[parameter(default = "second", label = "How ships are drawn")]
     order: ShipOrder,
     /// how far off that may be beside a ship, in centimetres; the farther away, the more
-    #[parameter(default = 10, range = 0..=100)]
+    #[parameter(default = 10, range = 0..=100, label = "Error of drawn ships (cm)")]
     tolerance: u16,
     /// asteroids, which stop ships and missiles
     #[parameter(default = 8, range = 0..=100)]

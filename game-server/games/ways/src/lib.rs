@@ -1,9 +1,9 @@
 //! The way round obstacles, for the shipped games.
 //!
 //! Two points go in; out come the corners of a walk between them that a body can take: the shortest
-//! way over a grid of 1 m, pulled tight. A search looks at no more than 600 points
-//! of the grid, so that a command costs a bounded time; a walk whose end it does not find goes as
-//! near to it as it has come.
+//! way over a grid of 1 m, pulled tight. A search looks at no more than 600 points of the grid, so
+//! that a command costs a bounded time; a walk whose end it does not find goes as near to it as it
+//! has come.
 //!
 //! Units: metres. Deterministic.
 
@@ -27,8 +27,8 @@ const COSTS: [u32; 2] = [10, 14];
 /// A point of the grid, counted from where the walk begins.
 type GridPoint = (i16, i16);
 
-/// The corners of a walk of a body of this radius, without its beginning; `None` if it comes no nearer than in a straight
-/// line.
+/// The corners of a walk of a body of this radius, without its beginning; `None` if it comes no
+/// nearer than in a straight line.
 pub fn round_obstacles(
     terrain: Terrain<'_>,
     radius_m: f32,

@@ -11,6 +11,8 @@ use std::fmt;
 pub struct Parameter {
     /// As in `key=value`.
     pub key: &'static str,
+    /// What players read instead of the key; empty for none.
+    pub label: &'static str,
     /// In the form of the player's input; empty if the server chooses the value.
     pub default: &'static str,
     /// The values that may be given.

@@ -52,6 +52,7 @@ pub(in crate::lobby) fn ready_parameter() -> world::Parameter {
     let words = READY_VALUES.map(str::to_owned).into();
     world::Parameter {
         key: READY.to_owned(),
+        label: "Players must be ready".to_owned(),
         default_value: READY_VALUES[0].to_owned(),
         about: "whether a start needs all players to be ready".to_owned(),
         allowed: Some(world::parameter::Allowed::Word(world::Words { words })),

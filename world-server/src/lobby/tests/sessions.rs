@@ -364,4 +364,5 @@ fn a_game_is_described_with_the_seats_that_the_operator_allows() {
     // The lobby's own.
     let keys: Vec<_> = field.parameters.iter().map(|parameter| &parameter.key[..]).collect();
     assert_eq!(keys, ["ready"]);
+    assert_eq!(field.parameters[0].label, "Players must be ready");
 }

@@ -6,11 +6,14 @@
  */
 
 import type { CommandKind, Field, Schema, Value } from "../ambit/ambit.js";
+import { forPlayers, labelOf } from "./words.js";
 
 export interface Action {
   command: CommandKind;
   /** Unique: the command, and the choice if there is one. */
   name: string;
+  /** What players read instead of the name. */
+  label: string;
   /** Values that the action has by itself. */
   preset: Readonly<Record<string, Value>>;
   /** The fields that are still to be filled, in order. */
@@ -39,9 +42,15 @@ export function actionsOf(schema: Schema): Action[] {
       const isUsable = all.length === 1 && !["", "click"].includes(wanted) && !RESERVED.has(wanted);
       const key = isClick ? null : isUsable ? wanted : (free.shift() ?? null);
       const name = choice === undefined ? command.name : `${command.name} ${choice}`;
-      return { command, name, preset, asks, key, isClick };
+      return { command, name, label: labelOfAction(command, choice), preset, asks, key, isClick };
     });
   });
+}
+
+function labelOfAction(command: CommandKind, choice: string | undefined): string {
+  if (choice === undefined) return labelOf(command);
+  const { name, label } = command;
+  return label ? `${label}: ${forPlayers(choice)}` : forPlayers(`${name} ${choice}`);
 }
 
 interface Variant {

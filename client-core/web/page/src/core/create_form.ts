@@ -4,9 +4,12 @@
  */
 
 import type { ParameterListing } from "../ambit/ambit.js";
+import { labelOf } from "./words.js";
 
 export interface FormField {
   key: string;
+  /** What players read instead of the key. */
+  label: string;
   about: string;
   input: ParameterListing["kind"];
   min: number;
@@ -47,6 +50,7 @@ export function layOut(parameters: readonly ParameterListing[]): CreateForm {
 function fieldOf(parameter: ParameterListing): FormField {
   return {
     key: parameter.key,
+    label: labelOf({ name: parameter.key, label: parameter.label }),
     about: parameter.about,
     input: parameter.kind,
     min: parameter.min ?? -Infinity,
@@ -63,6 +67,14 @@ export function fieldNamed(
 ): FormField | undefined {
   const named = message.split(/[^a-z0-9_-]+/).map((word) => fields.find(({ key }) => key === word));
   return named.find((field) => field !== undefined);
+}
+
+/** A refusal that is about a field: its label where the server has the key. */
+export function refusalForPlayers(message: string, { key, label }: FormField): string {
+  const rest = message.slice(key.length);
+  const isFirst = message.startsWith(key) && /^[= ]/.test(rest);
+  const begun = isFirst ? label + rest.replace(/^=/, ": ") : message;
+  return begun.replace(`ask for ${key} `, () => `ask for ${label} `);
 }
 
 /** The parameters to send: those that were changed. */

@@ -10,7 +10,7 @@
 import type { Control } from "../ambit/ambit.js";
 import type { Action } from "./actions.js";
 import { bitsTowards, hasDirections } from "./controls.js";
-import { forPlayers } from "./words.js";
+import { labelOf } from "./words.js";
 
 /** What is used of a `Gamepad`. */
 export interface Pad {
@@ -131,8 +131,8 @@ export function directionBits(
 
 /** What each part does, for the help: the part, and names. */
 export function partsOf(plan: PadPlan): (readonly [part: string, does: string])[] {
-  const names = (...does: readonly { name: string }[]) =>
-    does.map(({ name }) => forPlayers(name)).join(", ");
+  const names = (...does: readonly { name: string; label: string }[]) =>
+    does.map(labelOf).join(", ");
   const left = [
     ...(plan.walk ? [plan.walk] : []),
     ...plan.arrows.map(([, control]) => control),

@@ -4,6 +4,7 @@
  */
 
 import type { Component, Frame, Kind } from "../ambit/ambit.js";
+import { labelOf } from "./words.js";
 
 export interface ScoreTable {
   title: string;
@@ -40,8 +41,8 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
   const ranked = components.find(({ type }) => type === "number");
   const points = (row: number) => (ranked && Number(value(row, ranked.index))) || 0;
   return {
-    title: kind.name.replaceAll("_", " "),
-    columns: components.map(({ name }) => name.replaceAll("_", " ")),
+    title: labelOf(kind),
+    columns: components.map(labelOf),
     rows: indices
       .toSorted((a, b) => points(b) - points(a))
       .map((row) => ({

@@ -5,7 +5,6 @@
  */
 
 import type { Field, Game, Value } from "../ambit/ambit.js";
-import { forPlayers } from "../core/words.js";
 import { type Action, CommandDraft } from "../core/actions.js";
 import type { Point } from "../core/camera.js";
 import type { PendingCommands } from "../core/pending_commands.js";
@@ -75,7 +74,7 @@ export class Commander {
     }
     this.#hooks.onDraft(draft);
     if (next.type === "position" || next.type === "object") return;
-    void this.#hooks.ask(draft.action.name, next).then((value) => {
+    void this.#hooks.ask(draft.action.label, next).then((value) => {
       if (this.#draft !== draft) return;
       if (value === undefined && !next.optional) return this.cancel();
       draft.fill(value ?? null);
@@ -87,12 +86,12 @@ export class Commander {
     const place = this.#place;
     const given = performance.now();
     const note = (number: number) => {
-      const pending = this.#pending.give(given, number, action.name, this.#hooks.lagMs());
+      const pending = this.#pending.give(given, number, action.label, this.#hooks.lagMs());
       if (place) Object.assign(pending, place);
     };
     const fail = (thrown: unknown) => {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#hooks.onError(forPlayers(action.name), message);
+      this.#hooks.onError(action.label, message);
     };
     this.#game.send(action.command.name, values).then(note, fail);
   }

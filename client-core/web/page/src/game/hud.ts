@@ -3,7 +3,7 @@
 import type { Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
 import { hasDirections } from "../core/controls.js";
-import { forPlayers } from "../core/words.js";
+import { forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
@@ -68,9 +68,8 @@ export class Hud {
       element.setAttribute("aria-pressed", String(isChosen));
     }
     if (!draft || !field) return;
-    const name = forPlayers(draft.action.name);
     const choose = field.type === "object" ? texts.choose_object : texts.choose_place;
-    setText(this.hint, `${choose(name)} ${field.optional ? texts.again_without : ""}`);
+    setText(this.hint, `${choose(draft.action.label)} ${field.optional ? texts.again_without : ""}`);
   }
 
   say(text: string, isProblem = false): void {
@@ -99,7 +98,7 @@ export class Hud {
   async ask(label: string, field: Field): Promise<Value | undefined> {
     const input =
       field.type === "choice"
-        ? el("select", {}, ...field.choices.map((choice) => el("option", {}, choice)))
+        ? el("select", {}, ...field.choices.map(optionOf))
         : el("input", inputOf(field));
     if (input instanceof HTMLInputElement && input.type === "number") {
       if (field.type === "number") {
@@ -108,14 +107,16 @@ export class Hud {
       }
       input.required = !field.optional;
     }
-    const isOk = await askInDialog(label, [{ label: field.type === "angle" ? `${field.name} (°)` : field.name, input }]);
+    const name = forPlayers(field.name);
+    const isOk = await askInDialog(label, [
+      { label: field.type === "angle" ? `${name} (°)` : name, input },
+    ]);
     if (!isOk || (input.value === "" && field.optional)) return undefined;
     return valueOf(field, input.value);
   }
 
   #commandButton(action: Action): HTMLElement {
-    const name = forPlayers(action.name);
-    const label = action.key ? `${name} [${texts.key(action.key)}]` : name;
+    const label = action.key ? `${action.label} [${texts.key(action.key)}]` : action.label;
     const element = button(label, () => this.#hooks.begin(action), {
       "data-name": action.name,
       "aria-pressed": "false",
@@ -128,14 +129,15 @@ export class Hud {
   /** A button that holds its control as long as it is pressed. */
   #control(control: Control): HTMLElement {
     const { direction, name } = control;
+    const label = labelOf(control);
     const element = el("button", {
       type: "button",
       class: `control ${direction ?? ""}`,
       "data-name": name,
-      "aria-label": forPlayers(name),
+      "aria-label": label,
       title: helpOfControl(control),
     });
-    setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? forPlayers(name));
+    setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? label);
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
       this.#hooks.hold(control, isHeld);
@@ -157,7 +159,7 @@ export class Hud {
       max: "1",
       step: "any",
       value: "0",
-      "aria-label": forPlayers(control.name),
+      "aria-label": labelOf(control),
       title: helpOfControl(control),
     });
     element.addEventListener("input", () => {
@@ -172,10 +174,15 @@ export class Hud {
   }
 }
 
-function helpOfControl({ axis, keys, name, label }: Control): string {
+function optionOf(choice: string): HTMLElement {
+  return el("option", { value: choice }, forPlayers(choice));
+}
+
+function helpOfControl(control: Control): string {
+  const { axis, keys, help } = control;
   const keyNames =
     axis === "angle" ? texts.pointer : keys.map((key) => texts.key(key)).join(", ");
-  return [keyNames, forPlayers(name), label].filter(Boolean).join(" – ");
+  return [keyNames, labelOf(control), help].filter(Boolean).join(" – ");
 }
 
 function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLElement {
@@ -184,8 +191,8 @@ function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLE
     ...(hasDirections(controls) ? texts.help_steer : []),
     ...(controls.length === 0 ? texts.help_click : []),
     ...texts.help_view,
-    ...actions.map(({ key, name, command }) =>
-      [key ? texts.key(key) : "", forPlayers(name), command.help].filter(Boolean).join(" – "),
+    ...actions.map(({ key, label, command }) =>
+      [key ? texts.key(key) : "", label, command.help].filter(Boolean).join(" – "),
     ),
   ];
   const items = lines.map((line) => el("li", {}, line));

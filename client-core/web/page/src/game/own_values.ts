@@ -1,6 +1,7 @@
 /** The own avatar's values, those that only its player knows among them. From the schema alone. */
 
 import type { Frame, Gauge, Kind } from "../ambit/ambit.js";
+import { labelOf } from "../core/words.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -45,10 +46,11 @@ export class OwnValues {
     const gauges = kind.components.filter(({ type }) => type === "gauge");
     this.#rows = gauges.map((gauge) => {
       const { name } = gauge;
-      const progress = el("progress", { "aria-label": name });
+      const label = labelOf(gauge);
+      const progress = el("progress", { "aria-label": label });
       const text = el("span");
       const look = gauge === bar ? { class: "shown-above" } : {};
-      const element = el("div", look, el("span", {}, name), progress, text);
+      const element = el("div", look, el("span", {}, label), progress, text);
       return { component: name, element, bar: progress, text };
     });
     this.element.replaceChildren(...this.#rows.map((row) => row.element));

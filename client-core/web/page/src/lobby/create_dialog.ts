@@ -8,7 +8,9 @@ import {
   findProblem,
   type InputProblem,
   layOut,
+  refusalForPlayers,
 } from "../core/create_form.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, labelled, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -49,7 +51,7 @@ export function askForRoom(
     capacity.placeholder = description?.default_capacity ? `${description.default_capacity}` : "";
     if (description?.max_capacity) capacity.max = `${description.max_capacity}`;
     const row = (field: FormField) =>
-      labelled(field.key, inputs.get(field.key) as Input, hintOf(field));
+      labelled(field.label, inputs.get(field.key) as Input, hintOf(field));
     const more = el("details", {}, el("summary", {}, texts.more), ...form.more.map(row));
     parameters.replaceChildren(...form.first.map(row), ...(form.more.length > 0 ? [more] : []));
   };
@@ -89,9 +91,9 @@ export function askForRoom(
     return { name: name.value.trim(), game: game.value, settings };
   };
   const showRefusal = (message: string) => {
-    setText(refusal, message);
-    setHidden(refusal, message === "");
     const field = fieldNamed(message, fields);
+    setText(refusal, field ? refusalForPlayers(message, field) : message);
+    setHidden(refusal, message === "");
     const input = field ? inputs.get(field.key) : undefined;
     for (const other of inputs.values()) other.removeAttribute("aria-invalid");
     if (!input) return;
@@ -123,7 +125,8 @@ export function askForRoom(
 
 function inputOf(field: FormField): Input {
   if (field.input === "word") {
-    const select = el("select", {}, ...field.words.map((word) => el("option", {}, word)));
+    const options = field.words.map((word) => el("option", { value: word }, forPlayers(word)));
+    const select = el("select", {}, ...options);
     select.value = field.initial;
     return select;
   }

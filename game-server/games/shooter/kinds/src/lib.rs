@@ -48,8 +48,10 @@ pub struct Match {
     /// Counted from 1.
     pub round: Number<1, 9_999>,
     /// Whoever has so many points wins.
+    #[component(label = "Points to win")]
     pub goal: Number<1, 999>,
     /// Seconds to the end of the round or, after it, to the next one.
+    #[component(label = "Seconds left")]
     pub time_left: Gauge<3_600>,
     /// Of the last round; empty while one is played.
     pub winner: Text<24>,
@@ -57,7 +59,7 @@ pub struct Match {
 
 /// A row of the table: a player, or a pilot.
 #[derive(Kind)]
-#[kind(room_wide)]
+#[kind(room_wide, label = "Players and pilots")]
 pub struct Score {
     /// As at the ship.
     pub name: Text<24>,
@@ -66,8 +68,10 @@ pub struct Score {
     /// How often a missile hit, in this round.
     pub hits: Number<0, 9_999>,
     /// How many missiles of a hundred hit, in this round.
+    #[component(label = "Accuracy (%)")]
     pub accuracy: Number<0, 100>,
     /// The round trip to the player's client, in milliseconds.
+    #[component(label = "Ping (ms)")]
     pub ping: Number<0, 999>,
     /// 0 without teams.
     pub team: Number<0, 4>,
