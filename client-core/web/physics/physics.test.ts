@@ -6,16 +6,17 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { test } from "node:test";
 
 import {
   createWorld,
   execute,
   PhysicsLoader,
-  type PhysicsSource,
   removeWorld,
   useClientMemory,
 } from "../ts/physics.js";
+import type { ModuleSource } from "../ts/messages.js";
 
 const [modulePath = "", transcriptPath = ""] = process.argv.slice(2);
 const code = new WebAssembly.Module(readFileSync(modulePath));
@@ -27,10 +28,10 @@ const ORDERS = 1_024;
 const RESULTS = 2_097_152;
 
 /** Loads a game's physics; returns what the client got and heard. */
-async function load(game: string, source?: PhysicsSource) {
+async function load(game: string, source?: ModuleSource) {
   const heard: string[] = [];
   const descriptions: Uint32Array[] = [];
-  const sources: Record<string, PhysicsSource> = source === undefined ? {} : { [game]: source };
+  const sources: Record<string, ModuleSource> = source === undefined ? {} : { [game]: source };
   const loader = new PhysicsLoader(sources, {
     add: (_game, description) => void descriptions.push(description),
     remove: (name) => void heard.push(`removed ${name}`),
@@ -75,7 +76,7 @@ test("a module answers what a native physics answers, bit for bit", async (conte
 
 test("a module is loaded once, and describes its game", async () => {
   const first = await load("twice", code);
-  const second = await load("twice", new Response("never read", { status: 404 }));
+  const second = await load("twice", "data:text/plain,never%20read");
   assert.deepEqual([first.heard, second.heard], [[], []]);
   assert.deepEqual(first.descriptions, second.descriptions);
   // The version, and the length of the name "cubes".
@@ -85,9 +86,12 @@ test("a module is loaded once, and describes its game", async () => {
 test("a module that cannot be used is a notice with the reason", async () => {
   const { heard } = await load("unknown");
   assert.deepEqual(heard, ["no reason"]);
-  const missing = await load("missing", new Response("", { status: 404 }));
+  const server = createServer((_, response) => response.writeHead(404).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const missing = await load("missing", `http://127.0.0.1:${port}/physics.wasm`);
   assert.match(missing.heard.join(), /404/);
-  const text = await load("text", new Response("hello"));
+  const text = await load("text", "data:text/plain,hello");
   assert.match(text.heard.join(), /WebAssembly/);
   const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
   const other = await load("other", new WebAssembly.Module(empty));
@@ -95,6 +99,8 @@ test("a module that cannot be used is a notice with the reason", async () => {
   // It is tried again in the next room.
   await missing.missing();
   assert.equal(missing.heard.length, 2);
+  server.closeAllConnections();
+  server.close();
 });
 
 test("a module that traps answers nothing more, and the client hears of it later", async () => {

@@ -101,8 +101,10 @@ function serverOf(server: string | URL | ServerAddress): string | ServerAddress 
 
 async function moduleSource(source: true | WasmSource): Promise<ModuleSource> {
   if (source === true || source instanceof WebAssembly.Module) return source;
-  if (source instanceof Response) return WebAssembly.compile(await source.arrayBuffer());
-  return absolute(source);
+  if (!(source instanceof Response)) return absolute(source);
+  // What is wrong with it is found where it is needed.
+  if (!source.ok) return source.url;
+  return WebAssembly.compile(await source.arrayBuffer());
 }
 
 function absolute(url: string | URL): string {
