@@ -41,6 +41,8 @@ impl Deus {
         self.phase = phase;
         self.phase_number += 1;
         self.phase_began = world.now();
+        let length = Duration::from_secs_f32(seconds);
+        self.phase_ends_at = (seconds > 0.0).then(|| world.now() + length);
         let wave = self.wave;
         if let Some(mut course) = world.edit_state::<Campaign>() {
             course.phase().set(phase.name());
@@ -50,7 +52,7 @@ impl Deus {
         world.announce(PhaseBegins { phase: phase.name().into(), wave });
         if seconds > 0.0 {
             let end = DeusTimer::PhaseEnds(self.phase_number);
-            world.after(Duration::from_secs_f32(seconds), end);
+            world.after(length, end);
         }
     }
 
@@ -69,17 +71,24 @@ impl Deus {
         if !self.phase.is_choosing() {
             return;
         }
+        let waves = &CONTENT.waves;
+        let soon = world.now() + Duration::from_secs_f32(waves.gather_s);
         if self.heroes.values().all(|hero| hero.class.is_some()) {
-            self.begin(world, Phase::Choose, CONTENT.waves.gather_s);
-        } else if self.phase_number == 0 {
+            // It only comes nearer: nobody delays it by choosing again, or by coming and going.
+            if self.phase_ends_at.is_none_or(|end| end > soon) {
+                self.begin(world, Phase::Choose, waves.gather_s);
+            }
+        } else if self.phase_ends_at.is_none() && self.living().next().is_some() {
             // Whoever has not chosen by then watches, and may still choose later.
-            self.begin(world, Phase::Choose, CONTENT.waves.choose_s);
+            self.begin(world, Phase::Choose, waves.choose_s);
         }
     }
 
     fn next_wave(&mut self, world: &mut DeusWorld) {
         let heroes = self.living().count();
         if heroes == 0 {
+            // Whoever had chosen has left: the next choice begins the time anew.
+            self.phase_ends_at = None;
             return;
         }
         self.wave += 1;

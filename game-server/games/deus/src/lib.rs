@@ -51,6 +51,7 @@ pub struct Deus {
     /// Phases so far: a timer of an earlier one is obsolete.
     phase_number: u32,
     phase_began: GameTime,
+    phase_ends_at: Option<GameTime>,
     wave: i64,
     /// Where the last monster fell.
     last_fallen: Position,

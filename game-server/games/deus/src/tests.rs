@@ -118,3 +118,26 @@ fn the_dead_are_seen_by_nobody_else() {
     assert_eq!((heroes(ann), heroes(bob)), (2, 1));
     assert_eq!(phase(&room), Phase::Fight, "bob goes on");
 }
+
+#[test]
+fn nobody_delays_the_first_wave_by_choosing_again_or_by_waiting() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let ann = room.join("ann", Line::default());
+    for class in ["mage", "warrior", "mage", "warrior", "mage", "warrior"] {
+        room.command(ann, &format!("choose {class}"));
+        room.run(1.secs());
+    }
+    assert_eq!(phase(&room), Phase::Fight);
+
+    // Whoever has chosen leaves; another one waits for ever, and a third one wants to play.
+    let mut room = Room::with(&[("size", "60x60")]);
+    let (ann, _) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    room.command(ann, "choose mage");
+    room.run(1.secs());
+    room.leave(ann);
+    room.run(50.secs());
+    let carl = room.join("carl", Line::default());
+    room.command(carl, "choose warrior");
+    room.run(46.secs());
+    assert_eq!(phase(&room), Phase::Fight);
+}
