@@ -52,7 +52,7 @@ pub use self::dead_reckoning::{
     Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
 };
 pub use self::effect::{Effect, EffectForm};
-pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
+pub use self::field::{ChoiceAbout, FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Material, Shape};
 pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
@@ -81,6 +81,8 @@ pub const MAX_NAME_BYTES: usize = 32;
 pub const MAX_TEXT_BYTES: u32 = 200;
 /// The longest label, in bytes.
 pub const MAX_LABEL_BYTES: usize = 40;
+/// The longest unit of a component, in bytes.
+pub const MAX_UNIT_BYTES: usize = 8;
 /// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
 pub const MAX_GAUGE: f32 = 65_535.0;
 /// The most bits of a kind's components when all are sent: a datagram, less its header and the
@@ -177,6 +179,9 @@ pub struct ComponentSpec {
     pub audience: ComponentAudience,
     /// What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
     pub effect: Option<Effect>,
+    /// What a number of it counts: `s`, `ms`, `%`; empty for a plain number. Viewers show seconds
+    /// as minutes and seconds.
+    pub unit: String,
 }
 
 /// The clients that receive a component.
@@ -321,7 +326,10 @@ pub enum SchemaProblem {
     #[error("a text for users has at most {MAX_TEXT_BYTES} bytes and no control characters")]
     BadUserText,
     /// A label is too long or contains control characters.
-    #[error("a label has at most {MAX_LABEL_BYTES} bytes and no control characters")]
+    #[error(
+        "a label has at most {MAX_LABEL_BYTES} bytes, a unit {MAX_UNIT_BYTES}; neither has control \
+         characters"
+    )]
     BadLabel,
     /// Two controls stand for the same way.
     #[error("another control stands for the same way on the map")]
@@ -552,6 +560,8 @@ impl ObjectKind {
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
             place.check_label(&component.label)?;
+            place.ensure(component.unit.len() <= MAX_UNIT_BYTES, || SchemaProblem::BadLabel)?;
+            place.check_label(&component.unit)?;
             let has_moments = matches!(component.codec, Codec::Flag | Codec::Gauge { .. });
             place.check_effect(component.effect, &[], has_moments)?;
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
@@ -590,6 +600,7 @@ impl ComponentSpec {
             codec,
             audience: ComponentAudience::Public,
             effect: None,
+            unit: String::new(),
         }
     }
 

@@ -35,6 +35,7 @@ fn main() -> Result<()> {
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
         start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
+        start_bots(&scratch, &server, "cellar", "deus", &[])?,
     ];
     let drawn = runtime.block_on(draw_all(&scratch, &server, &line, &folder));
     for bots in &mut bots {
@@ -81,15 +82,18 @@ async fn draw_all(
     ann.press("Cancel").await?;
     enter(&ann, "meadow").await?;
     draw(&ann, folder, "field").await?;
-    ann.press("Network (F2)").await?;
+    ann.press("Network").await?;
     ann.send("move", json!([[70, 60]])).await?;
     draw(&ann, folder, "field-overlay").await?;
-    ann.press("Network (F2)").await?;
+    ann.press("Network").await?;
     let write = "document.querySelector('canvas.picture').dispatchEvent(
         new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));";
     ann.run(write, json!({})).await?;
-    ann.fill("Message", "Over here, by the wall!").await?;
-    ann.press("Send").await?;
+    let say = "const input = await until(() => document.querySelector('.chat-lines input'));
+        input.value = args.text;
+        input.form.requestSubmit();";
+    ann.run(say, json!({ "text": "Over here, by the wall!" })).await?;
+    ann.run(write, json!({})).await?;
     draw(&ann, folder, "field-chat").await?;
     line.darken_for_all(true);
     ann.wait_for("a dead line", "document.querySelector('.dead-line')", json!({})).await?;
@@ -115,6 +119,15 @@ async fn draw_all(
     }
     rosa.close().await?;
 
+    let mara = open(scratch, server, light, "mara").await?;
+    enter(&mara, "cellar").await?;
+    draw(&mara, folder, "deus-classes").await?;
+    mara.press("Choose mage").await?;
+    for picture in 1..=4 {
+        draw(&mara, folder, &format!("deus-{picture}")).await?;
+    }
+    mara.close().await?;
+
     let phil = open(scratch, server, phone, "phil").await?;
     draw(&phil, folder, "lobby-phone").await?;
     enter(&phil, "meadow").await?;
@@ -132,7 +145,8 @@ async fn open(
     browser.open(&format!("http://{}/icon.svg", server.http)).await?;
     // As with a graphics card, and not for the first time.
     let choose = "localStorage.setItem('ambit-graphics', 'full');
-                  localStorage.setItem('ambit-hints-seen', 'yes');";
+                  localStorage.setItem('ambit-hints-seen', 'yes');
+                  localStorage.setItem('ambit-played', 'field cubes shooter deus');";
     browser.run(choose, json!({})).await?;
     Page::open_in(browser, server, name).await
 }

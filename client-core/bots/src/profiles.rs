@@ -136,7 +136,7 @@ mod tests {
         let of = |game: &str, commands: Vec<CommandKind>| {
             Profile::for_game(&Schema { game: game.into(), commands, ..Schema::default() })
         };
-        let to = FieldSpec { name: "to".into(), ty: FieldType::Position, optional: false };
+        let to = FieldSpec::new("to", FieldType::Position);
         let walk = CommandKind { fields: vec![to], ..CommandKind::default() };
         assert_eq!(of("field", Vec::new()), Profile::Crowd);
         assert_eq!(of("cubes", Vec::new()), Profile::Cubes);

@@ -5,9 +5,9 @@ use ambit_proto::axes::AxisKind;
 use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::pose::Turning;
 use ambit_proto::schema::{
-    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, Effect, EffectForm,
-    EventKind, FieldSpec, FieldType, Look, Material, ObjectKind, ObstacleLook, PosePresentation,
-    RefusalKind, ScenerySpec, Schema, Shape,
+    Camera, ChoiceAbout, Codec, CommandKind, ComponentSpec, ControlSpec, Direction, Effect,
+    EffectForm, EventKind, FieldSpec, FieldType, Look, Material, ObjectKind, ObstacleLook,
+    PosePresentation, RefusalKind, ScenerySpec, Schema, Shape,
 };
 use serde_json::{Value as Json, json};
 
@@ -52,6 +52,7 @@ fn component(component: &ComponentSpec) -> Json {
     };
     json["name"] = json!(component.name);
     json["label"] = json!(component.label);
+    json["unit"] = json!(component.unit);
     json["effect"] = json!(component.effect.map(effect));
     json
 }
@@ -139,9 +140,19 @@ fn field(field: &FieldSpec) -> Json {
         FieldType::Choice(names) => json!({ "type": "choice", "choices": names }),
         FieldType::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
     };
+    if let FieldType::Choice(names) = &field.ty {
+        let about = |index| field.choices.get(index).cloned().unwrap_or_default();
+        json["about"] = (0..names.len()).map(|index| choice(&about(index))).collect();
+    }
     json["name"] = json!(field.name);
+    json["label"] = json!(field.label);
     json["optional"] = json!(field.optional);
     json
+}
+
+fn choice(about: &ChoiceAbout) -> Json {
+    let ChoiceAbout { label, help, cooldown_ms, only_for } = about;
+    json!({ "label": label, "help": help, "cooldown_ms": cooldown_ms, "only_for": only_for })
 }
 
 fn refusal(refusal: &RefusalKind) -> Json {
@@ -177,7 +188,7 @@ mod tests {
     #[test]
     fn a_schema_has_what_a_page_needs_to_draw_and_to_ask() {
         let health = ComponentSpec::public("health", Codec::Gauge { max: 50.0 });
-        let health = ComponentSpec { label: "Life".to_owned(), ..health };
+        let health = ComponentSpec { label: "Life".to_owned(), unit: "%".to_owned(), ..health };
         let kind = ObjectKind {
             name: "orc".to_owned(),
             components: vec![ComponentSpec::public("path", Codec::Path), health],
@@ -205,10 +216,10 @@ mod tests {
                 "name": "orc",
                 "label": "",
                 "components": [
-                    { "name": "path", "label": "", "type": "path", "effect": null },
+                    { "name": "path", "label": "", "unit": "", "type": "path", "effect": null },
                     {
-                        "name": "health", "label": "Life", "type": "gauge", "max": 50.0,
-                        "effect": null,
+                        "name": "health", "label": "Life", "unit": "%", "type": "gauge",
+                        "max": 50.0, "effect": null,
                     },
                 ],
                 "look": {
@@ -223,7 +234,11 @@ mod tests {
         assert_eq!(command["usage"], "cast SPELL [X Y]");
         assert_eq!(
             command["fields"][0],
-            json!({ "name": "spell", "type": "choice", "choices": ["bolt"], "optional": false })
+            json!({
+                "name": "spell", "label": "", "type": "choice", "choices": ["bolt"],
+                "about": [{ "label": "", "help": "", "cooldown_ms": 0, "only_for": "" }],
+                "optional": false,
+            })
         );
         assert_eq!(
             schema_json(&Schema::example())["scenery"],

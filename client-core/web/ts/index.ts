@@ -43,6 +43,7 @@ export {
 export type { Game, GameRules, GateArea, StaticObstacle, Value } from "./game.js";
 export type { Room } from "./room.js";
 export type {
+  Choice,
   CommandKind,
   Component,
   Control,

@@ -72,7 +72,13 @@ export interface Kind {
  * The label of a component is what players read instead of the name; may be empty. Its effect: as
  * long as a flag is set, when a gauge falls at once.
  */
-export type Component = { name: string; label: string; effect: Effect | null } & (
+export type Component = {
+  name: string;
+  label: string;
+  /** What a number of it counts: `s`, `ms`, `%`; empty for a plain number. */
+  unit: string;
+  effect: Effect | null;
+} & (
   | { type: "path" }
   /** It turns not at all, about the vertical, or freely. */
   | { type: "pose"; turn: "fixed" | "yaw" | "free" }
@@ -123,7 +129,12 @@ export interface Effect {
   from: number | null;
 }
 
-export type Field = { name: string; optional: boolean } & (
+export type Field = {
+  name: string;
+  /** What players read instead of the name; may be empty. */
+  label: string;
+  optional: boolean;
+} & (
   | { type: "object" }
   | { type: "position" }
   | { type: "number"; min: number; max: number }
@@ -131,9 +142,22 @@ export type Field = { name: string; optional: boolean } & (
   | { type: "half" }
   /** In radians counter-clockwise from the east. */
   | { type: "angle" }
-  | { type: "choice"; choices: string[] }
+  /** `about` has what players are told about each of the choices. */
+  | { type: "choice"; choices: string[]; about: Choice[] }
   | { type: "text"; max_bytes: number }
 );
+
+/** What players are told about a choice. */
+export interface Choice {
+  /** What players read instead of the name; may be empty. */
+  label: string;
+  /** One line; may be empty. */
+  help: string;
+  /** A command with this choice is refused for so long after one that was not. */
+  cooldown_ms: number;
+  /** Only for avatars of which a public text is this; empty for all. */
+  only_for: string;
+}
 
 /** A kind of event: something that happens at one moment. */
 export interface EventKind {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedKind};
-use ambit_proto::schema::{DecimalFormat, FieldType, MAX_TEXT_BYTES};
+use ambit_proto::schema::{ChoiceAbout, DecimalFormat, FieldType, MAX_TEXT_BYTES};
 use ambit_proto::space::Position;
 #[cfg(feature = "rules")]
 use ambit_room::logic::world::World as RoomWorld;
@@ -88,6 +88,12 @@ pub trait MessageField: Sized {
     #[doc(hidden)]
     fn field_type() -> FieldType;
 
+    /// What players are told about the names of a choice.
+    #[doc(hidden)]
+    fn choices() -> Vec<ChoiceAbout> {
+        Vec::new()
+    }
+
     #[doc(hidden)]
     fn into_value(self) -> Value;
 
@@ -112,6 +118,29 @@ pub trait Choice: Sized {
     /// The name of this variant.
     fn name(&self) -> &'static str {
         Self::NAMES[usize::from(self.index())]
+    }
+}
+
+/// One of some names that are data: its place in the list which [`crate::Game::schema`] gives the
+/// field of a command. A room checks that it is in the list; a game whose lists may become shorter
+/// has to look once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed(pub u8);
+
+impl MessageField for Listed {
+    fn field_type() -> FieldType {
+        FieldType::choice(["none"])
+    }
+
+    fn into_value(self) -> Value {
+        Value::Choice(self.0)
+    }
+
+    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::Choice(index) => Ok(Self(*index)),
+            _ => Err(ErrorCode::Malformed),
+        }
     }
 }
 

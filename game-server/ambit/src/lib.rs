@@ -210,7 +210,7 @@
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
 //! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
-//! | | `#[component(name = "...", label = "...")]` | |
+//! | | `#[component(name = "...", label = "...", unit = "s")]` | of a number: `ms`, `%`; seconds are shown as minutes |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
@@ -218,7 +218,8 @@
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
-//! | [`Choice`] | `#[choice(name = "...")]` | |
+//! | | `#[field(label = "...")]` | of a field |
+//! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600)]` | a command with it is refused for so long after one that was not; the game sees to that |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...", label = "...")]` | only the press counts; a way on the map |
 //! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |
@@ -233,7 +234,9 @@
 //! first object, and a beam without `from` comes from the first object. A field `seed` makes its
 //! sparks the same on all screens.
 //!
-//! A label is what the page shows players instead of a name: at most 40 bytes.
+//! A label is what the page shows players instead of a name: at most 40 bytes. The page shows the
+//! first paragraph of a choice's documentation at the button of a command that begins with it.
+//! Where the choices are data, [`Game::schema`] names them: see [`Listed`].
 //!
 //! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands,
 //! choices and controls in `kebab-case`, because players type them.
@@ -320,7 +323,7 @@ pub use ambit_steering as steering;
 pub use fastrand::Rng;
 
 pub use self::duration::Units;
-pub use self::field::{Choice, MessageField};
+pub use self::field::{Choice, Listed, MessageField};
 pub use self::id::Id;
 pub use self::placement::{Placed, RoomWide};
 #[cfg(feature = "serve")]
@@ -377,10 +380,10 @@ pub mod prelude {
 pub mod __private {
     pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
-        CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
-        DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness,
-        InterestRadii, Look, Material, ObjectKind, PosePresentation, ReckoningOrder, RefusalKind,
-        Shape,
+        ChoiceAbout, CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec,
+        Convergence, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType,
+        Freshness, InterestRadii, Look, Material, ObjectKind, PosePresentation, ReckoningOrder,
+        RefusalKind, Shape,
     };
     pub use serde;
 

@@ -2,8 +2,8 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Camera, Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, Direction, Effect,
-    EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, Material,
+    Camera, ChoiceAbout, Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, Direction,
+    Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, Material,
     ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape,
 };
 
@@ -13,7 +13,7 @@ impl Schema {
     /// `cast` and `shout` (all types of fields but decimals), the refusal `tired`, the controls
     /// `left` and `jump`, a scenery with one look of obstacles. There are effects of `hit`, of an
     /// avatar that comes into sight, and of one that is veiled; and labels of stones, mana,
-    /// `walk-to` and `jump`.
+    /// `walk-to`, `jump` and a spell.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -78,6 +78,12 @@ fn controls() -> Vec<ControlSpec> {
 
 fn commands() -> Vec<CommandKind> {
     let spells = FieldType::choice(["bolt", "heal"]);
+    let bolt = ChoiceAbout {
+        label: "Bolt of fire".into(),
+        help: "Flies straight on.".into(),
+        cooldown_ms: 600,
+        only_for: "mage".into(),
+    };
     let walk_to = CommandKind {
         name: "walk-to".into(),
         label: "Walk there".into(),
@@ -91,7 +97,7 @@ fn commands() -> Vec<CommandKind> {
         name: "cast".into(),
         help: "Cast a spell.".into(),
         fields: vec![
-            FieldSpec::new("spell", spells),
+            FieldSpec::new("spell", spells).about("Which spell", vec![bolt]),
             FieldSpec::new("at", FieldType::Position).optional(),
             FieldSpec::new("target", FieldType::Object).optional(),
         ],
@@ -115,7 +121,7 @@ fn avatar() -> ObjectKind {
     let components = vec![
         path(),
         ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
-        ComponentSpec { label: "Zauberkräfte".into(), ..mana },
+        ComponentSpec { label: "Zauberkräfte".into(), unit: "%".into(), ..mana },
         ComponentSpec { effect: Some(veil), ..ComponentSpec::public("veiled", Codec::Flag) },
         ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
         ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),

@@ -792,6 +792,10 @@ pub struct Component {
     /// What players read instead of the name.
     #[prost(string, tag = "12")]
     pub label: ::prost::alloc::string::String,
+    /// What a number of it counts: `s`, `ms`, `%`; at most 8 bytes, and empty for a plain number.
+    /// Viewers show seconds as minutes and seconds.
+    #[prost(string, tag = "13")]
+    pub unit: ::prost::alloc::string::String,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
     #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
     pub codec: ::core::option::Option<component::Codec>,
@@ -989,13 +993,16 @@ pub struct RefusalKind {
     pub text: ::prost::alloc::string::String,
 }
 /// A field of an event or a command. All fields of one together always fit into a message.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Field {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Whether there may be no value.
     #[prost(bool, tag = "8")]
     pub optional: bool,
+    /// What players read instead of the name.
+    #[prost(string, tag = "11")]
+    pub label: ::prost::alloc::string::String,
     #[prost(oneof = "field::Type", tags = "3, 4, 5, 6, 7, 9, 10")]
     pub r#type: ::core::option::Option<field::Type>,
 }
@@ -1006,12 +1013,33 @@ pub mod field {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Position {}
     /// One of 1 to 64 names, by its index.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    #[derive(Clone, PartialEq, ::prost::Message)]
     pub struct Choice {
         #[prost(string, repeated, tag = "1")]
         pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+        /// About these names, in their order; may be shorter than the list of names.
+        #[prost(message, repeated, tag = "2")]
+        pub about: ::prost::alloc::vec::Vec<choice::About>,
     }
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    /// Nested message and enum types in `Choice`.
+    pub mod choice {
+        #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+        pub struct About {
+            /// What players read instead of the name.
+            #[prost(string, tag = "1")]
+            pub label: ::prost::alloc::string::String,
+            /// One line for players; may be empty.
+            #[prost(string, tag = "2")]
+            pub help: ::prost::alloc::string::String,
+            /// A command with this choice is refused for so long after one that was not.
+            #[prost(uint32, tag = "3")]
+            pub cooldown_ms: u32,
+            /// Only for avatars of which a public text is this; empty for all.
+            #[prost(string, tag = "4")]
+            pub only_for: ::prost::alloc::string::String,
+        }
+    }
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Type {
         /// An object. In an event: none when the client does not follow it.
         #[prost(message, tag = "3")]

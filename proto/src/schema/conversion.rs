@@ -4,12 +4,12 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Camera, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
-    DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness,
-    InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS,
-    MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material, ObjectKind, ObstacleLook,
-    PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema, SchemaError, SchemaPath,
-    SchemaProblem, Shape,
+    Camera, ChoiceAbout, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec,
+    Convergence, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType,
+    Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS,
+    MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material, ObjectKind,
+    ObstacleLook, PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema, SchemaError,
+    SchemaPath, SchemaProblem, Shape,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
@@ -267,7 +267,8 @@ fn read_component(
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
     let effect = read_effect(message.effect);
-    Ok(ComponentSpec { name: message.name, label: message.label, codec, audience, effect })
+    let (name, label, unit) = (message.name, message.label, message.unit);
+    Ok(ComponentSpec { name, label, codec, audience, effect, unit })
 }
 
 fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
@@ -317,12 +318,15 @@ fn read_fields(
 
 fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
     let place = place.child("field", &message.name);
+    let mut choices = Vec::new();
     let ty = match message.r#type {
         Some(PbType::Object(pb::field::Object {})) => FieldType::Object,
         Some(PbType::Position(pb::field::Position {})) => FieldType::Position,
         Some(PbType::Number(pb::Number { min, max })) => FieldType::Number { min, max },
-        Some(PbType::Choice(pb::field::Choice { names })) => {
+        Some(PbType::Choice(pb::field::Choice { names, about })) => {
             place.check_count("choices", names.len(), MAX_CHOICES)?;
+            place.check_count("texts about choices", about.len(), names.len())?;
+            choices = about.into_iter().map(ChoiceAbout::from).collect();
             FieldType::Choice(names)
         }
         Some(PbType::Text(pb::Text { max_bytes })) => FieldType::Text { max_bytes },
@@ -330,7 +334,22 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
         Some(PbType::Angle(pb::Angle {})) => FieldType::Decimal(DecimalFormat::Angle),
         None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
     };
-    Ok(FieldSpec { name: message.name, ty, optional: message.optional })
+    let (name, label, optional) = (message.name, message.label, message.optional);
+    Ok(FieldSpec { name, ty, optional, label, choices })
+}
+
+impl From<pb::field::choice::About> for ChoiceAbout {
+    fn from(message: pb::field::choice::About) -> Self {
+        let pb::field::choice::About { label, help, cooldown_ms, only_for } = message;
+        Self { label, help, cooldown_ms, only_for }
+    }
+}
+
+impl From<&ChoiceAbout> for pb::field::choice::About {
+    fn from(about: &ChoiceAbout) -> Self {
+        let ChoiceAbout { label, help, cooldown_ms, only_for } = about.clone();
+        Self { label, help, cooldown_ms, only_for }
+    }
 }
 
 impl From<&Schema> for pb::Schema {
@@ -519,6 +538,7 @@ impl From<&ComponentSpec> for pb::Component {
         Self {
             name: component.name.clone(),
             label: component.label.clone(),
+            unit: component.unit.clone(),
             audience: audience.into(),
             effect: component.effect.map(Into::into),
             codec: Some(codec),
@@ -576,12 +596,16 @@ impl From<&FieldSpec> for pb::Field {
             FieldType::Object => PbType::Object(pb::field::Object {}),
             FieldType::Position => PbType::Position(pb::field::Position {}),
             &FieldType::Number { min, max } => PbType::Number(pb::Number { min, max }),
-            FieldType::Choice(names) => PbType::Choice(pb::field::Choice { names: names.clone() }),
+            FieldType::Choice(names) => PbType::Choice(pb::field::Choice {
+                names: names.clone(),
+                about: field.choices.iter().map(Into::into).collect(),
+            }),
             &FieldType::Text { max_bytes } => PbType::Text(pb::Text { max_bytes }),
             FieldType::Decimal(DecimalFormat::Half) => PbType::Half(pb::Half {}),
             FieldType::Decimal(DecimalFormat::Angle) => PbType::Angle(pb::Angle {}),
         };
-        Self { name: field.name.clone(), r#type: Some(ty), optional: field.optional }
+        let (name, label, optional) = (field.name.clone(), field.label.clone(), field.optional);
+        Self { name, label, r#type: Some(ty), optional }
     }
 }
 

@@ -18,6 +18,24 @@ pub struct FieldSpec {
     /// Whether there may be no value. An object of an event is always missing for the clients that
     /// do not follow it.
     pub optional: bool,
+    /// What players read instead of the name; may be empty.
+    pub label: String,
+    /// About the names of a choice, in their order. It may be shorter than the list of names, and
+    /// it says nothing about the type: whoever knows other texts understands the same values.
+    pub choices: Vec<ChoiceAbout>,
+}
+
+/// What players are told about one of the names of a choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChoiceAbout {
+    /// What players read instead of the name; may be empty.
+    pub label: String,
+    /// One line; may be empty.
+    pub help: String,
+    /// A command with this choice is refused for so long after one that was not, in milliseconds.
+    pub cooldown_ms: u32,
+    /// Only for avatars of which a public text is this; empty for all.
+    pub only_for: String,
 }
 
 /// The type of a field of an event or a command.
@@ -44,7 +62,13 @@ pub enum FieldType {
 impl FieldSpec {
     /// A field that always has a value.
     pub fn new(name: impl Into<String>, ty: FieldType) -> Self {
-        Self { name: name.into(), ty, optional: false }
+        Self { name: name.into(), ty, optional: false, label: String::new(), choices: Vec::new() }
+    }
+
+    /// The same field, with what players read about it.
+    #[must_use]
+    pub fn about(self, label: impl Into<String>, choices: Vec<ChoiceAbout>) -> Self {
+        Self { label: label.into(), choices, ..self }
     }
 
     /// The same field, with or without a value.
@@ -54,6 +78,15 @@ impl FieldSpec {
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_label(&self.label)?;
+        let names = if let FieldType::Choice(names) = &self.ty { names.as_slice() } else { &[] };
+        place.check_count("texts about choices", self.choices.len(), names.len())?;
+        for (name, about) in names.iter().zip(&self.choices) {
+            let place = place.child("choice", name);
+            place.check_label(&about.label)?;
+            place.check_user_text(&about.help)?;
+            place.check_user_text(&about.only_for)?;
+        }
         match &self.ty {
             FieldType::Object | FieldType::Position | FieldType::Decimal(_) => Ok(()),
             &FieldType::Number { min, max } => {

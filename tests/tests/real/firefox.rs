@@ -8,6 +8,8 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
+use crate::pages::reload;
+
 const FIREFOX: BrowserKind<'static> = BrowserKind {
     engine: BrowserEngine::Firefox,
     variables: &[],
@@ -58,17 +60,7 @@ fn a_player_with_firefox_joins_walks_chats_reloads_and_leaves() -> Result<()> {
 
         chat(&mut bob, &ann).await?;
 
-        // The same avatar: bob does not see it leave.
-        let leaves = |console: &Console| {
-            let left = console.events.iter().filter(|event| event["ev"] == "leave");
-            left.count()
-        };
-        let before = leaves(&bob);
-        ann.reload().await?;
-        let avatar = ann.wait_for_avatar().await?;
-        assert_eq!((avatar.x.round(), avatar.y.round()), (30.0, 26.0));
-        bob.run_command("players", "players")?;
-        assert_eq!(leaves(&bob), before, "nobody has left");
+        reload(&ann, &mut bob, (30.0, 26.0)).await?;
 
         ann.press("Leave the room").await?;
         bob.wait_until("ann's leave", |event| event["ev"] == "leave")?;

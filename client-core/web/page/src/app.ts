@@ -178,7 +178,9 @@ export class App {
     if (game.isOver || this.#view) return;
     this.#view = new GameView(this.#client, game, schema, {
       settingsOf: (rules) => this.#settingsOf(room, rules, description),
-      toggleChat: () => this.#toggleLobby(),
+      toggleLobby: () => this.#toggleLobby(),
+      read: () => this.#markRead(),
+      say: (text) => void this.#say({ channel: "room" }, text),
       leave: () => this.#try(() => this.#leave()),
       ended: (code, message) => this.#ended(room, code, message),
     });
@@ -224,9 +226,13 @@ export class App {
     const { element } = this.#lobby;
     setHidden(element, !element.hidden);
     if (element.hidden) return this.#view?.focus();
+    this.#markRead();
+    this.#lobby.focusChat();
+  }
+
+  #markRead(): void {
     this.#view?.showUnread(0);
     this.#unread = 0;
-    this.#lobby.focusChat();
   }
 
   /** Somebody has said something: who plays reads it in the picture. */

@@ -60,6 +60,8 @@ export const texts = {
   rename: "Rename",
   rooms: "Rooms",
   score: "Score",
+  all_of_score: "All",
+  less_of_score: "Less",
   no_rooms: "There are no rooms yet.",
   no_connection: "Not connected.",
   play_now: "Play now",
@@ -73,6 +75,7 @@ export const texts = {
   create_room: "Create a room",
   create_unconnected: "A room needs a connection to the server. There is none at the moment.",
   no_games: "This server offers no games.",
+  name_limit: "At most 24 characters.",
   create_hint: "There is no room that you can join now. Make one for yourself and others.",
   waits: "This room waits for players",
   join: "Join",
@@ -93,9 +96,9 @@ export const texts = {
   room_name: "Name of the room",
   game: "Game",
   capacity: "Seats",
-  more: "More",
+  game_settings: "Settings of the game",
+  more: "Technical settings",
   create: "Create",
-  by_default: (value: string) => `Default: ${value}.`,
   not_whole: "A whole number, please.",
   not_a_number: "A number, please.",
   not_a_size: "Width and height in metres, such as 200x100.",
@@ -135,12 +138,15 @@ export const texts = {
   controls: "Controls",
   pointer: "Pointer",
   help: "Help",
+  play_click: "Click or tap the ground to go there.",
+  play_keys: (keys: string) => `${keys}.`,
+  play_commands: (keys: string) =>
+    `${keys}: point at a place or somebody and press the key, or tap the button first.`,
+  key_does: (key: string, does: string) => `${key} ${does.toLowerCase()}`,
   hints: [
-    "What is around you is sent to you, and nothing else. The two squares on the map show how far: " +
-      "things come into sight in the inner one, and leave it beyond the outer one.",
-    "What you do takes effect a moment later, for everybody at the same time. So all players see " +
-      "the same, and nobody is ahead.",
-    "Try it on a bad line: Network (F2) has sliders for delay, jitter and loss. They act at once.",
+    "Only what is around you is sent to you. The squares on the map show how far. What you do takes " +
+      "effect a moment later, for all players at the same time.",
+    "Try it on a bad line: Network has sliders for delay, jitter and loss. They act at once.",
   ],
   next_hint: "Next",
   last_hint: "Got it",
@@ -151,8 +157,11 @@ export const texts = {
   sound_on: "Sound is off. Click to hear the game.",
   sound_off: "Sound is on. Click for silence.",
   lobby: "Chat and lobby",
+  lobby_short: "Lobby",
+  leave_short: "Leave",
   lobby_unread: (count: number) => `Chat and lobby, ${count} new`,
-  overlay: "Network (F2)",
+  overlay: "Network",
+  to_the_room: "To the room",
   key: (key: string) => KEY_NAMES.get(key) ?? key.toUpperCase(),
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
@@ -181,7 +190,7 @@ export const texts = {
   },
   interrupted: "The game's connection broke. Connecting again…",
   help_click: [
-    "Click or tap the ground: go there. Hold: keep going.",
+    "Click or tap the ground: go there. Hold: go on to wherever you point.",
     "Arrow keys move the aim, Space goes there.",
   ],
   help_steer: [
@@ -190,7 +199,7 @@ export const texts = {
   help_view: [
     "Wheel, two fingers, + and -: closer and farther.",
     "Right mouse button or two fingers, and , and . : turn the view.",
-    "Enter: chat. F2: network. Escape: cancel.",
+    "Enter: write to the room. F2: network. Escape: cancel, or close a panel.",
   ],
 
   network: "Network",
@@ -202,9 +211,9 @@ export const texts = {
     up: "Sent",
     datagrams: "Datagrams",
     budget: "Budget",
-    late: "Late changes",
+    late: "Came too late",
     buffer: "Jitter buffer",
-    behind: "Shown behind",
+    behind: "Others shown behind",
     objects: "Objects",
     commands: "Commands",
     frames: "Frames",

@@ -27,6 +27,25 @@ test("in a game in which players see far, the camera begins farther away", () =>
   assert.equal(start(9_000), 240);
 });
 
+test("at the border of the map the picture is not half empty, from above", () => {
+  const camera = new ViewCamera("above");
+  camera.setExtent({ west: 0, south: 0, width: 300, height: 300 });
+  const centre = (x: number, y: number) => {
+    camera.follow(x, y, 0, 1_000);
+    camera.update();
+    return [camera.centre.x, camera.centre.y].map(Math.round);
+  };
+  assert.deepEqual(centre(150, 140), [150, 140]);
+  const inside = Math.round(29 * Math.tan(Math.PI / 8) * 0.72);
+  assert.deepEqual(centre(0, 299), [inside, 300 - inside]);
+  // What it follows is still in the picture.
+  const at = { x: 0, y: 0, z: 0 };
+  assert.ok(camera.project(0, 299, 0, at) && Math.abs(at.x) < 1 && Math.abs(at.y) < 1);
+  // A map that is smaller than the picture is in its middle.
+  camera.setExtent({ west: 0, south: 0, width: 4, height: 300 });
+  assert.deepEqual(centre(1, 150), [2, 150]);
+});
+
 test("the target is in the middle, north is up, east is right", () => {
   const camera = look("above", 0);
   const screen = point();

@@ -99,9 +99,9 @@ test("of too many effects the oldest ends, and that is counted", () => {
 });
 
 const FIELDS: EventKind["fields"] = [
-  { name: "by", type: "object", optional: false },
-  { name: "at", type: "position", optional: false },
-  { name: "target", type: "object", optional: true },
+  { name: "by", label: "", type: "object", optional: false },
+  { name: "at", label: "", type: "position", optional: false },
+  { name: "target", label: "", type: "object", optional: true },
 ];
 const EVENT = { ev: "event", name: "hit", by: 3, at: { x: 7, y: 8 }, target: 4 };
 

@@ -12,12 +12,14 @@ import {
   stepOf,
   turnDirection,
 } from "../src/core/controls.js";
+import { ViewCamera } from "../src/core/camera.js";
+import { Attackers, edgePlace } from "../src/core/edge.js";
 import { ViewerCell } from "../src/core/interest.js";
 import { MapView } from "../src/core/map_view.js";
 import { type LineCounters, LineMeter, RateMeter } from "../src/core/meter.js";
 import { PendingCommands, remainingShare } from "../src/core/pending_commands.js";
 import { PlannedPaths } from "../src/core/planned_paths.js";
-import { isRoomWide, scoreTablesOf } from "../src/core/score_tables.js";
+import { isRoomWide, scoreTablesOf, shortened } from "../src/core/score_tables.js";
 import { SlotTable } from "../src/core/slot_table.js";
 import { composeMatrix } from "../src/core/transforms.js";
 
@@ -57,17 +59,28 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
     simulated: false,
     effect: null,
   });
-  const points: Component = { name: "points", label: "Points won", type: "number", min: -50, max: 50, effect: null };
-  const secret: Component = { name: "secret", label: "", type: "flag", effect: null };
-  const title: Component = { name: "name", label: "", type: "text", max_bytes: 9, effect: null };
-  const score = kind("score", [title, points, secret]);
-  const left: Component = { name: "time_left", label: "", type: "gauge", max: 300, effect: null };
-  const wind: Component = { name: "wind", label: "", type: "half", effect: null };
-  const from: Component = { name: "from", label: "", type: "angle", effect: null };
-  const match = kind("match", [left, wind, from]);
-  const kinds = [score, match, kind("walker", [{ name: "path", label: "", type: "path", effect: null }])];
+  const part = (name: string, more: Partial<Component>) =>
+    ({ name, label: "", unit: "", effect: null, ...more }) as Component;
+  const score = kind("score", [
+    part("round", { type: "half" }),
+    part("team", { type: "text", max_bytes: 9 }),
+    part("points", { type: "number", min: -50, max: 50, label: "Points won" }),
+    part("name", { type: "text", max_bytes: 9 }),
+    part("secret", { type: "flag" }),
+    part("ping", { type: "number", min: 0, max: 999, unit: "ms" }),
+  ]);
+  const match = kind("match", [
+    part("time_left", { type: "gauge", max: 3600, unit: "s" }),
+    part("from", { type: "angle" }),
+    part("winner", { type: "text", max_bytes: 9 }),
+  ]);
+  const kinds = [score, match, kind("walker", [part("path", { type: "path" })])];
   assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
-  const values = [["<b>ann</b>", 7, undefined], ["bob", 12, undefined], [59.7, 0.0999755859375, -Math.PI / 2]];
+  const values = [
+    [0.0999755859375, "", 7, "<b>ann</b>", undefined, 30],
+    [2, "", 12, "bob", undefined, 0],
+    [591.2, -Math.PI / 2, ""],
+  ];
   const frame = {
     rows: (name?: string) => (name === "score" ? [0, 1] : [2]),
     isOwn: (index: number) => index === 1,
@@ -76,18 +89,48 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   assert.deepEqual(scoreTablesOf(frame, kinds.filter(isRoomWide)), [
     {
       title: "The best",
-      columns: ["Name", "Points won"],
+      columns: ["Name", "Points won", "Round", "Ping"],
       rows: [
-        { cells: ["bob", "12"], own: true },
-        { cells: ["<b>ann</b>", "7"], own: false },
+        { cells: ["bob", "12", "2", "0 ms"], own: true },
+        { cells: ["<b>ann</b>", "7", "0.099976", "30 ms"], own: false },
       ],
+      isState: false,
     },
     {
       title: "Match",
-      columns: ["Time left", "Wind", "From"],
-      rows: [{ cells: ["60", "0.099976", "-90°"], own: false }],
+      columns: ["Time left", "From"],
+      rows: [{ cells: ["9:52", "-90°"], own: false }],
+      isState: true,
     },
   ]);
+});
+
+test("a long table shows the best rows, and the own one", () => {
+  const rows = Array.from({ length: 9 }, (_, place) => ({ cells: [`${place}`], own: place === 7 }));
+  const table = { title: "", columns: ["Name"], rows, isState: false };
+  assert.deepEqual(shortened(table).map(({ cells }) => cells[0]), ["0", "1", "2", "3", "7"]);
+});
+
+test("a pointer stands on the edge, towards what is outside the picture", () => {
+  const camera = new ViewCamera("above");
+  camera.aspect = 1.6;
+  camera.follow(50, 50, 0, 1);
+  camera.update();
+  const [at, place] = [{ x: 0, y: 0, z: 0 }, { x: 0, y: 0, angle: 0 }];
+  const point = (x: number, y: number) =>
+    edgePlace(camera, x, y, 0, at, place) && [place.x, place.y, place.angle].map((n) => +n.toFixed(2));
+  assert.equal(point(51, 52), false);
+  assert.deepEqual(point(150, 50), [0.9, 0, 0]);
+  assert.deepEqual(point(50, -50), [0, -0.74, -1.57]);
+  camera.turn(-0.5, 0);
+  camera.update();
+  assert.deepEqual(point(50, 150), [0.9, 0, 0]);
+});
+
+test("who has hit is pointed at for a while", () => {
+  const attackers = new Attackers();
+  attackers.note(1_000, 7);
+  assert.deepEqual([attackers.has(2_000, 7), attackers.has(2_000, 8), attackers.has(9_000, 7)], [true, false, false]);
 });
 
 test("ages go from green over yellow to red, unknown ones are grey", () => {

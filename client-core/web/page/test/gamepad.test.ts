@@ -28,6 +28,9 @@ const action = (name: string, isClick = false): Action => ({
   command: { name } as CommandKind,
   name,
   label: "",
+  help: "",
+  cooldownMs: 0,
+  onlyFor: "",
   preset: {},
   asks: [],
   key: null,
@@ -130,16 +133,20 @@ test("hints come one after the other, and never again", () => {
     getItem: (key: string) => kept.get(key) ?? null,
     setItem: (key: string, value: string) => void kept.set(key, value),
   };
-  const visit = new FirstVisit(storage, ["one", "two"]);
-  assert.deepEqual([visit.hint, visit.isLast], ["one", false]);
-  visit.next();
-  assert.deepEqual([visit.hint, visit.isLast], ["two", true]);
+  const visit = (game = "tag") => new FirstVisit(storage, game, `play ${game}`, ["one", "two"]);
+  const first = visit();
+  assert.deepEqual([first.hint, first.isLast], ["play tag", false]);
+  first.next();
+  first.next();
+  assert.deepEqual([first.hint, first.isLast], ["two", true]);
   // Whoever leaves before the end sees them again.
-  assert.equal(new FirstVisit(storage, ["one", "two"]).hint, "one");
-  visit.next();
-  assert.equal(visit.hint, undefined);
-  assert.equal(new FirstVisit(storage, ["one", "two"]).hint, undefined);
-  kept.clear();
-  new FirstVisit(storage, ["one", "two"]).end();
-  assert.equal(new FirstVisit(storage, ["one", "two"]).hint, undefined);
+  assert.equal(visit().hint, "play tag");
+  first.next();
+  assert.equal(first.hint, undefined);
+  assert.equal(visit().hint, undefined);
+  // Another game is played in another way; what Ambit is about is known.
+  const other = visit("chess");
+  assert.deepEqual([other.hint, other.isLast], ["play chess", true]);
+  other.end();
+  assert.deepEqual([visit("chess").hint, visit().hint], [undefined, undefined]);
 });

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
-import { actionsOf, CommandDraft } from "../src/core/actions.js";
+import type { Choice, CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
+import { actionsOf, CommandDraft, isOffered } from "../src/core/actions.js";
 import { describeMesh, parseColour } from "../src/core/look.js";
 
-const PLACE: Field = { name: "to", type: "position", optional: false };
-const AT: Field = { name: "at", type: "position", optional: true };
-const SPELL: Field = { name: "spell", type: "choice", choices: ["bolt", "heal"], optional: false };
+const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
+const AT: Field = { name: "at", label: "", type: "position", optional: true };
+const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "" };
+const SPELL: Field = choice({}, {});
+
+function choice(...about: Partial<Choice>[]): Field {
+  const choices = ["bolt", "heal", "sing", "aim"].slice(0, about.length);
+  const texts = about.map((text) => ({ ...NOTHING_ABOUT, ...text }));
+  return { name: "spell", label: "", type: "choice", choices, about: texts, optional: false };
+}
 
 test("what walks stands on the ground, what is posed is centred", () => {
   const walker = describeMesh(kind("path", { shape: "box", size: 2 }));
@@ -62,6 +69,22 @@ test("the label of a command is shown instead of its words", () => {
   ]);
 });
 
+test("a choice says what it is called, what it does, and for whom it is", () => {
+  const bolt = { label: "Bolt of fire", help: "8 mana.", cooldown_ms: 600, only_for: "mage" };
+  const [heal, sing] = [{ only_for: "healer" }, { only_for: "healer" }];
+  const actions = actionsOf(
+    schema([command("cast", null, [choice(bolt, heal, sing, {})]), command("rest", null, [])]),
+  );
+  const [first] = actions;
+  assert.deepEqual([first?.label, first?.help, first?.cooldownMs], ["Bolt of fire", "8 mana.", 600]);
+  // What all can do has a digit that nobody has twice.
+  assert.deepEqual(actions.map(({ key }) => key), ["1", "1", "2", "3", "4"]);
+  const offered = (...texts: string[]) =>
+    actions.filter((action) => isOffered(action, texts)).map(({ name }) => name);
+  assert.deepEqual(offered("ann", "mage"), ["cast bolt", "cast aim", "rest"]);
+  assert.deepEqual(offered("ann"), ["cast aim", "rest"]);
+});
+
 test("a key of the page's own is replaced, and a taken digit skipped", () => {
   const actions = actionsOf(
     schema([command("one", "1", []), command("chat", "Enter", []), command("x", null, [])]),
@@ -91,7 +114,7 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
   return {
     name: "thing",
     label: "",
-    components: [{ name: "place", label: "", effect: null, ...place }],
+    components: [{ name: "place", label: "", unit: "", effect: null, ...place }],
     effect: null,
     simulated: false,
     look: { ...plain, label: null, ...look },

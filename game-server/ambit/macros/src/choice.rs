@@ -1,12 +1,12 @@
 //! `#[derive(Choice)]`: one of some names.
 
 use quote::quote;
-use syn::{DeriveInput, Result};
+use syn::{Attribute, DeriveInput, LitInt, LitStr, Result};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, given_name, require_at_most, require_distinct, require_no_generics,
-    require_unit, variants,
+    checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
+    require_no_generics, require_unit, unknown_option, variants,
 };
 use crate::names;
 
@@ -27,10 +27,22 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| {
             require_unit(variant, "a choice")?;
-            let given = given_name(&variant.attrs, "choice")?;
-            checked_name(given, names::kebab_case(&variant.ident), variant.ident.span())
+            let (given, label, cooldown_ms) = options(&variant.attrs)?;
+            let default_name = names::kebab_case(&variant.ident);
+            let name = checked_name(given, default_name, variant.ident.span())?;
+            let help = first_paragraph(&variant.attrs);
+            let about = quote! {
+                ::ambit::__private::ChoiceAbout {
+                    label: #label.into(),
+                    help: #help.into(),
+                    cooldown_ms: #cooldown_ms,
+                    ..::core::default::Default::default()
+                }
+            };
+            Ok((name, about))
         })
         .collect::<Result<Vec<_>>>()?;
+    let (names, about): (Vec<_>, Vec<_>) = names.into_iter().unzip();
     let named = names.iter().zip(&item.variants);
     let named = named.map(|(name, variant)| (name, variant.ident.span()));
     require_distinct("choices", "give one another name with `#[choice(name = \"...\")]`", named)?;
@@ -63,6 +75,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 )
             }
 
+            fn choices() -> ::std::vec::Vec<::ambit::__private::ChoiceAbout> {
+                ::std::vec![#(#about),*]
+            }
+
             fn into_value(self) -> ::ambit::__private::Value {
                 ::ambit::__private::Value::Choice(::ambit::Choice::index(&self))
             }
@@ -81,4 +97,25 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             }
         }
     })
+}
+
+/// `#[choice(name = "...", label = "...", cooldown_ms = N)]`.
+fn options(attributes: &[Attribute]) -> Result<(Option<LitStr>, String, u32)> {
+    let (mut name, mut label, mut cooldown_ms) = (None, String::new(), 0);
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("choice")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("name") {
+                name = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("label") {
+                label = read_label(&meta)?;
+            } else if meta.path.is_ident("cooldown_ms") {
+                cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
+            } else {
+                let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`";
+                return Err(unknown_option(&meta, known));
+            }
+            Ok(())
+        })?;
+    }
+    Ok((name, label, cooldown_ms))
 }

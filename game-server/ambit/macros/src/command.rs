@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Fields, FieldsNamed, LitStr, Result, Variant};
+use syn::{DeriveInput, Field, Fields, FieldsNamed, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
@@ -36,7 +36,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let named = commands.iter().map(|command| (&command.name, command.variant.ident.span()));
     require_distinct("commands", "give one another name with `#[command(name = \"...\")]`", named)?;
     let command = &input.ident;
-    let declarations = commands.iter().map(CommandVariant::declaration);
+    let declarations =
+        commands.iter().map(CommandVariant::declaration).collect::<Result<Vec<_>>>()?;
     let arms = commands.iter().zip(0_u8..).map(|(variant, kind)| {
         let reading = variant.reading();
         quote!(#kind => ::core::result::Result::Ok(#reading))
@@ -73,6 +74,22 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             }
         }
     })
+}
+
+/// `#[field(label = "...")]`: what players read instead of the field's name.
+fn label_of_field(field: &Field) -> Result<String> {
+    let mut label = String::new();
+    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("field")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("label") {
+                label = read_label(&meta)?;
+                Ok(())
+            } else {
+                Err(unknown_option(&meta, "`label = \"...\"`"))
+            }
+        })?;
+    }
+    Ok(label)
 }
 
 impl<'i> CommandVariant<'i> {
@@ -124,7 +141,7 @@ impl<'i> CommandVariant<'i> {
         })
     }
 
-    fn declaration(&self) -> TokenStream {
+    fn declaration(&self) -> Result<TokenStream> {
         let Self { name, label, help, newest_only, .. } = self;
         let key = self.key.as_ref().map_or_else(
             || quote!(::core::option::Option::None),
@@ -134,9 +151,14 @@ impl<'i> CommandVariant<'i> {
         let specs = specs.map(|field| {
             let (ident, ty) = (field.ident.as_ref().expect("a named field"), &field.ty);
             let name = names::of_field(ident);
-            field_spec(ty, &name)
+            let spec = field_spec(ty, &name);
+            let about =
+                quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
+            let label = label_of_field(field)?;
+            Ok(quote!(#spec.about(#label, #about)))
         });
-        quote! {
+        let specs = specs.collect::<Result<Vec<_>>>()?;
+        Ok(quote! {
             ::ambit::__private::CommandKind {
                 name: #name.into(),
                 label: #label.into(),
@@ -145,7 +167,7 @@ impl<'i> CommandVariant<'i> {
                 newest_only: #newest_only,
                 fields: ::std::vec![#(#specs),*],
             }
-        }
+        })
     }
 
     /// The expression that makes the variant of a command's fields.

@@ -135,6 +135,8 @@ pub(crate) fn field_spec(ty: &Type, name: &str) -> TokenStream {
             name: #name.into(),
             ty: #field_type,
             optional: #optional,
+            label: ::std::string::String::new(),
+            choices: ::std::vec::Vec::new(),
         }
     }
 }

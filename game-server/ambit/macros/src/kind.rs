@@ -23,6 +23,7 @@ struct ComponentField<'i> {
     attributes: &'i [Attribute],
     name: String,
     label: String,
+    unit: String,
     audience: TokenStream,
     /// Whether all clients that have the object know it.
     is_public: bool,
@@ -172,6 +173,7 @@ impl<'i> ComponentField<'i> {
             attributes: &field.attrs,
             name: names::of_field(ident),
             label: String::new(),
+            unit: String::new(),
             audience: quote!(Public),
             is_public: true,
             is_place,
@@ -183,7 +185,7 @@ impl<'i> ComponentField<'i> {
 
     /// Its declaration.
     fn spec(&self) -> TokenStream {
-        let Self { name, label, audience, codec, effect, .. } = self;
+        let Self { name, label, unit, audience, codec, effect, .. } = self;
         quote! {
             ::ambit::__private::ComponentSpec {
                 name: #name.into(),
@@ -191,6 +193,7 @@ impl<'i> ComponentField<'i> {
                 codec: #codec,
                 audience: ::ambit::__private::ComponentAudience::#audience,
                 effect: #effect,
+                unit: #unit.into(),
             }
         }
     }
@@ -199,7 +202,7 @@ impl<'i> ComponentField<'i> {
         let component = Self::without_attributes(index, field, is_room_wide);
         let (ident, ty, mut name) = (component.ident, component.ty, None);
         let (mut codec, mut audience) = (component.codec, component.audience);
-        let (mut label, mut is_public) = (String::new(), true);
+        let (mut label, mut unit, mut is_public) = (String::new(), String::new(), true);
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
                 if component.is_place {
@@ -218,8 +221,12 @@ impl<'i> ComponentField<'i> {
                     } else if meta.path.is_ident("label") {
                         label = read_label(&meta)?;
                         Ok(())
+                    } else if meta.path.is_ident("unit") {
+                        unit = read_label(&meta)?;
+                        Ok(())
                     } else {
-                        Err(unknown_option(&meta, "`name = \"...\"`, `label = \"...\"`"))
+                        let known = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`";
+                        Err(unknown_option(&meta, known))
                     }
                 })?;
             } else if attribute.path().is_ident("pose") {
@@ -245,6 +252,7 @@ impl<'i> ComponentField<'i> {
         Ok(Self {
             name: checked_name(name, component.name, ident.span())?,
             label,
+            unit,
             audience,
             is_public,
             codec,

@@ -72,7 +72,7 @@ pub fn sound(input: TokenStream) -> TokenStream {
 }
 
 /// Declares the commands of a game by an enum; the documentation of a variant is its help text.
-#[proc_macro_derive(Command, attributes(command))]
+#[proc_macro_derive(Command, attributes(command, field))]
 pub fn command(input: TokenStream) -> TokenStream {
     expand(input, command::expand, stub::of_command)
 }

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
 use ambit::schema::{
-    Codec, ComponentAudience, ComponentSpec, Effect, EffectForm, FieldSpec, FieldType,
+    ChoiceAbout, Codec, ComponentAudience, ComponentSpec, Effect, EffectForm, FieldSpec, FieldType,
     InterestRadii, Look, Material, RefusalKind, Shape,
 };
 use ambit::test::{Line, TestRoom};
@@ -49,6 +49,10 @@ struct Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Choice)]
 enum Spell {
     Bolt,
+    /// Burns.
+    ///
+    /// More about it.
+    #[choice(label = "Ball of fire", cooldown_ms = 600)]
     FireBall,
 }
 
@@ -58,13 +62,12 @@ enum Command {
     ///
     /// More about it.
     #[command(newest_only, key = "click")]
-    WalkTo {
-        to: Position,
-    },
+    WalkTo { to: Position },
     /// Rest.
     #[command(label = "Sit down")]
     Rest,
     Cast {
+        #[field(label = "Which spell")]
         spell: Spell,
         at: Option<Position>,
         target: Option<Id<Walker>>,
@@ -195,6 +198,7 @@ fn a_declaration_becomes_a_schema() {
         codec,
         audience,
         effect: None,
+        unit: String::new(),
     };
     let components = [
         component("path", Codec::Path, ComponentAudience::Public),
@@ -224,8 +228,15 @@ fn a_declaration_becomes_a_schema() {
     assert_eq!((walker.label.as_str(), schema.kinds[1].label.as_str()), ("", "Pebbles"));
     assert_eq!((walk_to.newest_only, walk_to.key.as_deref()), (true, Some("click")));
     assert_eq!((rest.newest_only, &rest.key, rest.fields.len()), (false, &None, 0));
+    let fire_ball = ChoiceAbout {
+        label: "Ball of fire".into(),
+        help: "Burns.".into(),
+        cooldown_ms: 600,
+        only_for: String::new(),
+    };
     let cast_fields = [
-        FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"])),
+        FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"]))
+            .about("Which spell", vec![ChoiceAbout::default(), fire_ball]),
         FieldSpec::new("at", FieldType::Position).optional(),
         FieldSpec::new("target", FieldType::Object).optional(),
     ];

@@ -23,6 +23,8 @@ pub struct Avatar {
     alive: Flag,
     /// For its own player, to display it.
     #[audience(owner)]
+    #[component(label = "Hidden from others")]
+    #[effect(ring, colour = 0xb0_a0ff, size = 1.6)]
     veiled: Flag,
 }
 
@@ -81,13 +83,17 @@ pub(super) struct Respawned {
 /// The spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Spell {
-    /// Flies to a point and hurts the first creature that it meets.
+    /// 10 mana. Flies to a place and takes 25 health from the first creature on its way.
+    #[choice(label = "Bolt")]
     Bolt,
-    /// Gives health.
+    /// 20 mana. Gives you 40 health.
+    #[choice(label = "Heal")]
     Heal,
-    /// Hides the caster from all others.
+    /// 30 mana. Nobody else sees you for 10 s.
+    #[choice(label = "Veil")]
     Veil,
-    /// Moves the caster to a point.
+    /// 25 mana, once in 3 s. Moves you to a place, at most 15 m away.
+    #[choice(label = "Blink", cooldown_ms = 3_000)]
     Blink,
 }
 

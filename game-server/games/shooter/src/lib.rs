@@ -182,14 +182,18 @@ impl Shooter {
             hits: 0.into(),
             accuracy: 0.into(),
             ping: 0.into(),
-            team: i64::from(team).into(),
+            team: team_name(team).as_str().into(),
         };
         let row = match player {
             Some(player) => world.spawn_row(player, score),
             None => world.spawn(score),
         };
         let pose = YawPose::at(at).facing(yaw);
-        let ship = world.spawn(Ship { pose, name: name.into(), shielded: Flag::off() });
+        // Players get time to look around.
+        let shielded = if player.is_some() { Flag::on() } else { Flag::off() };
+        let ship = world.spawn(Ship { pose, name: name.into(), shielded });
+        let shield = Duration::from_secs_f32(TABLES.ship.first_shield_s);
+        world.after(shield, ShooterTimer::Unshield(ship));
         if self.teams > 1 {
             world.set_team(ship, Some(team));
         }
@@ -258,11 +262,7 @@ impl Shooter {
         let mut points: BTreeMap<String, i64> = BTreeMap::new();
         for craft in self.crafts.values() {
             if let Some(score) = world.get(craft.row) {
-                let name = if self.teams > 1 {
-                    format!("Team {}", craft.team)
-                } else {
-                    score.name().into()
-                };
+                let name = if self.teams > 1 { team_name(craft.team) } else { score.name().into() };
                 *points.entry(name).or_default() += score.points();
             }
         }
@@ -320,6 +320,11 @@ impl Shooter {
             }
         }
     }
+}
+
+/// Empty for no team.
+fn team_name(team: u8) -> String {
+    if team == 0 { String::new() } else { format!("Team {team}") }
 }
 
 impl Game for Shooter {

@@ -19,6 +19,8 @@ fn duel(parameters: &[(&str, &str)]) -> (Room, TestClient, TestClient) {
     let mut room = Room::with(&[&alone[..], parameters].concat());
     let ann = room.join("ann", Line::default());
     let bob = room.join("bob", Line::default());
+    // Both can be hit from here on.
+    room.run(Duration::from_secs_f32(TABLES.ship.first_shield_s) + 100.millis());
     (room, ann, bob)
 }
 
@@ -39,10 +41,10 @@ fn score(room: &Room, client: TestClient) -> (i64, i64) {
 }
 
 /// Name, points, accuracy and team of each row that a client has.
-fn rows(room: &Room, client: TestClient) -> Vec<(String, i64, i64, i64)> {
+fn rows(room: &Room, client: TestClient) -> Vec<(String, i64, i64, String)> {
     let read = |row: &Seen| {
         let row = row.get::<Score>()?;
-        Some((row.name.to_owned(), row.points, row.accuracy, row.team))
+        Some((row.name.to_owned(), row.points, row.accuracy, row.team.to_owned()))
     };
     room.room_wide(client).iter().filter_map(read).collect()
 }
@@ -220,8 +222,8 @@ fn members_of_a_team_do_not_hit_each_other() {
     let (mut room, ann, bob) = duel(&[("teams", "2")]);
     let eve = room.join("eve", Line::default());
     room.run(1.secs());
-    let teams: Vec<_> = rows(&room, ann).iter().map(|row| row.3).collect();
-    assert_eq!(teams, [1, 2, 1]);
+    let teams: Vec<_> = rows(&room, ann).iter().map(|row| row.3.clone()).collect();
+    assert_eq!(teams, ["Team 1", "Team 2", "Team 1"]);
     put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
     put(&mut room, eve, Position::on_ground(60.0, 30.0), 0.0);
     put(&mut room, bob, Position::on_ground(80.0, 30.0), 0.0);

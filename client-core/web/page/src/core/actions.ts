@@ -5,7 +5,7 @@
  * button. Keys: the one that the command suggests, otherwise the next free digit.
  */
 
-import type { CommandKind, Field, Schema, Value } from "../ambit/ambit.js";
+import type { Choice, CommandKind, Field, Schema, Value } from "../ambit/ambit.js";
 import { forPlayers, labelOf } from "./words.js";
 
 export interface Action {
@@ -14,6 +14,12 @@ export interface Action {
   name: string;
   /** What players read instead of the name. */
   label: string;
+  /** One line; may be empty. */
+  help: string;
+  /** So long after it was done it is refused. */
+  cooldownMs: number;
+  /** Only for avatars of which a text is this; empty for all. */
+  onlyFor: string;
   /** Values that the action has by itself. */
   preset: Readonly<Record<string, Value>>;
   /** The fields that are still to be filled, in order. */
@@ -25,24 +31,40 @@ export interface Action {
 }
 
 /** A longer list of choices is asked for in a form. */
-const MAX_BUTTONS_OF_CHOICE = 10;
+const MAX_BUTTONS_OF_CHOICE = 24;
 const DIGITS = "1234567890".split("");
 /** The page's own. */
 const RESERVED = new Set(["enter", "escape", "tab", "f2"]);
 
+/**
+ * Digits are given anew for each group of `onlyFor`: an avatar is of one of them, and its first
+ * spell is on the key that is the first one for all.
+ */
 export function actionsOf(schema: Schema): Action[] {
   const suggested = schema.commands.map(({ key }) => normaliseKey(key ?? ""));
   const taken = [...suggested, ...schema.controls.flatMap(({ keys }) => keys)];
   const free = DIGITS.filter((digit) => !taken.includes(digit));
+  /** How many of these digits are given, by group. */
+  const given = new Map<string, number>();
+  const nextDigit = (group: string): string | null => {
+    const common = given.get("") ?? 0;
+    // What all have comes after what any group has.
+    const used = group === "" ? Math.max(common, ...given.values()) : Math.max(given.get(group) ?? 0, common);
+    given.set(group, used + 1);
+    return free[used] ?? null;
+  };
   const click = schema.commands.find(isGivenByClick);
   return schema.commands.flatMap((command) => {
     const isClick = command === click;
-    return variants(command).map(({ choice, preset, asks }, _, all): Action => {
+    return variants(command).map(({ choice, about, preset, asks }, _, all): Action => {
       const wanted = normaliseKey(command.key ?? "");
       const isUsable = all.length === 1 && !["", "click"].includes(wanted) && !RESERVED.has(wanted);
-      const key = isClick ? null : isUsable ? wanted : (free.shift() ?? null);
+      const key = isClick ? null : isUsable ? wanted : nextDigit(about?.only_for ?? "");
       const name = choice === undefined ? command.name : `${command.name} ${choice}`;
-      return { command, name, label: labelOfAction(command, choice), preset, asks, key, isClick };
+      const label = about?.label || labelOfAction(command, choice);
+      const help = about?.help || command.help;
+      const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, about?.only_for ?? ""];
+      return { command, name, label, help, cooldownMs, onlyFor, preset, asks, key, isClick };
     });
   });
 }
@@ -55,6 +77,7 @@ function labelOfAction(command: CommandKind, choice: string | undefined): string
 
 interface Variant {
   choice: string | undefined;
+  about: Choice | undefined;
   preset: Record<string, Value>;
   asks: Field[];
 }
@@ -63,9 +86,12 @@ function variants({ fields }: CommandKind): Variant[] {
   const [first, ...rest] = fields;
   const isButtons =
     first?.type === "choice" && !first.optional && first.choices.length <= MAX_BUTTONS_OF_CHOICE;
-  if (!isButtons) return [{ choice: undefined, preset: {}, asks: [...fields] }];
-  return first.choices.map((choice) => ({
+  if (!isButtons) {
+    return [{ choice: undefined, about: undefined, preset: {}, asks: [...fields] }];
+  }
+  return first.choices.map((choice, index) => ({
     choice,
+    about: first.about[index],
     preset: { [first.name]: choice },
     asks: rest,
   }));
@@ -81,6 +107,11 @@ function isGivenByClick({ key, fields }: CommandKind): boolean {
 export function normaliseKey(key: string): string {
   const lower = key.toLowerCase();
   return lower === "space" || lower === "spacebar" ? " " : lower;
+}
+
+/** Whether a player has an action, whose avatar has these texts. */
+export function isOffered({ onlyFor }: Action, ownTexts: readonly string[]): boolean {
+  return onlyFor === "" || ownTexts.includes(onlyFor);
 }
 
 /** A command that is being given: its fields are filled one after the other. */

@@ -7,6 +7,7 @@
  */
 
 import type { Scenery } from "../ambit/ambit.js";
+import type { Extent } from "./map_view.js";
 
 /** From above, at a fixed angle; around: the player turns and tilts it. The game declares it. */
 export type CameraMode = Scenery["camera"];
@@ -31,6 +32,9 @@ const JUMP_M = 25;
 /** How far away it begins, as a share of how far players see. */
 const SIGHT_SHARE = 0.28;
 
+/** So much of the picture's half is map where the camera stops; the rest shows the border. */
+const INSIDE_SHARE = 0.72;
+
 const RANGES = {
   above: { start: 29, min: 12, max: 240 },
   around: { start: 13, min: 4, max: 90 },
@@ -38,8 +42,10 @@ const RANGES = {
 
 export class ViewCamera {
   readonly mode: CameraMode;
-  /** What it looks at. */
+  /** What it follows. */
   readonly target: Point = { x: 0, y: 0, z: 0 };
+  /** What it looks at: the target, but not so near the border that half of the picture is empty. */
+  readonly centre: Point = { x: 0, y: 0, z: 0 };
   readonly eye: Point = { x: 0, y: 0, z: 1 };
   /** Unit vectors. */
   readonly forward: Point = { x: 0, y: 1, z: 0 };
@@ -51,12 +57,18 @@ export class ViewCamera {
   /** Width by height of the screen. */
   aspect = 1;
   #hasTarget = false;
+  #extent: Extent | undefined;
 
   constructor(mode: CameraMode) {
     this.mode = mode;
     this.pitch = mode === "above" ? PITCH_ABOVE : PITCH_AROUND;
     this.distance = RANGES[mode].start;
     this.update();
+  }
+
+  /** The map: from above, the picture shows little of what is beyond it. */
+  setExtent(extent: Extent): void {
+    this.#extent = extent;
   }
 
   /** Moves the target towards a point; jumps if that is far away, or the first one. */
@@ -92,7 +104,7 @@ export class ViewCamera {
 
   /** Computes the eye and the axes. */
   update(): void {
-    const { target, eye, forward, up, right } = this;
+    const { centre, eye, forward, up, right } = this;
     const sinYaw = Math.sin(this.yaw);
     const cosYaw = Math.cos(this.yaw);
     const sinPitch = Math.sin(this.pitch);
@@ -102,12 +114,27 @@ export class ViewCamera {
     set(up, -sinYaw * sinPitch, cosYaw * sinPitch, cosPitch);
     // An upright screen would show a narrow strip; from farther away it shows as much.
     const away = this.distance * Math.sqrt(Math.max(1, 1 / this.aspect));
+    this.#chooseCentre(away);
     set(
       eye,
-      target.x - forward.x * away,
-      target.y - forward.y * away,
-      target.z - forward.z * away,
+      centre.x - forward.x * away,
+      centre.y - forward.y * away,
+      centre.z - forward.z * away,
     );
+  }
+
+  #chooseCentre(away: number): void {
+    const { target, centre, mode, aspect } = this;
+    set(centre, target.x, target.y, target.z);
+    const map = this.#extent;
+    if (mode !== "above" || !map) return;
+    const high = away * Math.tan(FIELD_OF_VIEW / 2) * INSIDE_SHARE;
+    const wide = high * aspect;
+    // Turned, the picture's sides are not the map's: by the share of each.
+    const [sin, cos] = [Math.abs(Math.sin(this.yaw)), Math.abs(Math.cos(this.yaw))];
+    const [across, along] = [wide * cos + high * sin, wide * sin + high * cos];
+    centre.x = keptInside(target.x, map.west, map.width, across);
+    centre.y = keptInside(target.y, map.south, map.height, along);
   }
 
   /** The direction from the eye through a point of the screen; not of length 1. */
@@ -146,6 +173,12 @@ export class ViewCamera {
     set(into, across / this.aspect, (dx * up.x + dy * up.y + dz * up.z) * scale, depth);
     return true;
   }
+}
+
+/** The place nearest to `at` that is so far inside; the middle of what is too narrow for it. */
+function keptInside(at: number, from: number, length: number, inside: number): number {
+  if (length <= 2 * inside) return from + length / 2;
+  return Math.min(Math.max(at, from + inside), from + length - inside);
 }
 
 /** From -π to π. */

@@ -1,19 +1,27 @@
-/** The hints of a first visit: one after the other, and never again. */
+/**
+ * The hints of a first visit, one after the other, and never again: how this game is played, for
+ * each game once; then what Ambit is about, once.
+ */
 
 /** What is used of a `Storage`. */
 export type Kept = Pick<Storage, "getItem" | "setItem">;
 
 const KEY = "ambit-hints-seen";
+const GAME_KEY = "ambit-played";
 
 export class FirstVisit {
   readonly #kept: Kept;
+  readonly #game: string;
   readonly #hints: readonly string[];
   #at = 0;
 
-  constructor(kept: Kept, hints: readonly string[]) {
+  /** `play` says how this game is played. */
+  constructor(kept: Kept, game: string, play: string, hints: readonly string[]) {
     this.#kept = kept;
-    this.#hints = hints;
-    if (kept.getItem(KEY) !== null) this.#at = hints.length;
+    this.#game = game;
+    const isKnown = kept.getItem(KEY) !== null;
+    const played = playedBefore(kept).includes(game);
+    this.#hints = [...(played || play === "" ? [] : [play]), ...(isKnown ? [] : hints)];
   }
 
   /** What is to be shown; undefined if there is nothing more. */
@@ -35,5 +43,14 @@ export class FirstVisit {
   end(): void {
     this.#at = this.#hints.length;
     this.#kept.setItem(KEY, "yes");
+    const played = playedBefore(this.#kept);
+    if (!played.includes(this.#game)) played.push(this.#game);
+    this.#kept.setItem(GAME_KEY, played.slice(-MAX_GAMES).join(" "));
   }
+}
+
+const MAX_GAMES = 50;
+
+function playedBefore(kept: Kept): string[] {
+  return (kept.getItem(GAME_KEY) ?? "").split(" ").filter(Boolean);
 }

@@ -36,6 +36,9 @@ const MISSILE = 0xffc040;
 const ASTEROID = 0x907860;
 const WALL = 0x4a6a90;
 const SPACE = 0x181c26;
+const CELLAR = 0x2a2622;
+const STONE = 0x6a625a;
+const GOBLIN = 0x509040;
 /** Of the page itself: of ground and obstacles that a game leaves to it. */
 const GROUND = 0xb9ccaa;
 const OBSTACLE = 0x9aa3ad;
@@ -56,6 +59,8 @@ export function artOf(game: string, room: string): ArtShape[] {
       return cubes(random);
     case "shooter":
       return shooter(random);
+    case "deus":
+      return cellar(random);
     default:
       return unknown(seededUnits(hash(game)), random);
   }
@@ -97,6 +102,35 @@ function field(random: Units): ArtShape[] {
     }),
     ...glow(to, 4, BOLT),
   );
+  return shapes;
+}
+
+/** Heroes round a fire of theirs, monsters round them, walls, and a chest. */
+function cellar(random: Units): ArtShape[] {
+  const shapes: ArtShape[] = [rect(0, 0, ART_WIDTH, ART_HEIGHT, CELLAR)];
+  for (let line = -9; line <= 9; line += 1) {
+    const [one, other] = [project([line, -9, 0]), project([line, 9, 0])];
+    const [left, right] = [project([-9, line, 0]), project([9, line, 0])];
+    const d = `M${at(one)}L${at(other)}M${at(left)}L${at(right)}`;
+    shapes.push(path(d, { stroke: "#000", "stroke-width": 1, opacity: 0.22, fill: "none" }));
+  }
+  shapes.push(circle(project([0.4, 0, 0]), 105, 0xffa040, 0.1), circle(project([0.4, 0, 0]), 62, 0xffb050, 0.13));
+  const things: [depth: number, shapes: ArtShape[]][] = [];
+  const put = ([x, y]: readonly [number, number], made: ArtShape[]) => things.push([x + y, made]);
+  const jitter = () => (random() - 0.5) * 0.9;
+  for (const [x, y, along, across] of [[-7, -3, 3.4, 0.8], [-2, -7.4, 0.8, 3.6], [5.4, -4, 2.6, 0.8], [-5.4, 4, 0.8, 2.4]] as const) {
+    put([x + along, y + across], box([x, y, 0], [along, across, 1.5], STONE));
+  }
+  put([3.6, 3.2], box([3.2, 2.6, 0], [1.1, 0.8, 0.7], 0xd0a030));
+  for (const [x, y] of [[-3.6, 1.4], [-2.4, -2.6], [1.4, -3.4], [4.6, -0.6], [0.8, 3.8]] as const) {
+    const where = [x + jitter(), y + jitter()] as const;
+    put(where, creature(where, GOBLIN));
+  }
+  put([-0.9, 0.4], figure([-0.9, 0.4], 0.6, 0xb05040, 1.25));
+  put([1.2, -0.6], figure([1.2, -0.6], 2.6, AVATAR, 1.25));
+  put([0.6, 1.6], [...ring(project([0.6, 1.6, 0]), 22, RING), ...figure([0.6, 1.6], -0.7, 0x50a060, 1.4)]);
+  things.sort(([one], [other]) => one - other);
+  shapes.push(...things.flatMap(([, made]) => made), ...glow(project([2.7, -1.9, 0.5]), 4, 0xff8020));
   return shapes;
 }
 
@@ -252,24 +286,29 @@ function creature([x, y]: readonly [number, number], of: number): ArtShape[] {
 }
 
 /** What stands on the ground and points somewhere. */
+/** A person: a coat and a head, as the game draws them. */
 function figure(
   [x, y]: readonly [number, number],
   turn: number,
   of: number,
   size = 1.1,
 ): ArtShape[] {
-  const corner = (angle: number, reach: number, z: number): Point => [
-    x + reach * Math.cos(turn + angle),
-    y + reach * Math.sin(turn + angle),
-    z,
-  ];
-  const outline = (z: number) =>
-    [corner(0, size, z), corner(2.5, size * 0.8, z), corner(Math.PI, size * 0.3, z),
-      corner(-2.5, size * 0.8, z)].map((point) => at(project(point))).join("L");
+  const [left, top] = project([x, y, 0]);
+  const unit = 11 * size;
+  const [wide, high] = [0.62 * unit, 1.75 * unit];
+  const body = `M${at([left - wide, top])}Q${at([left - wide, top - high])} ${at([left, top - high])}` +
+    `Q${at([left + wide, top - high])} ${at([left + wide, top])}` +
+    `Q${at([left, top + 0.5 * unit])} ${at([left - wide, top])}Z`;
+  const lit = `M${at([left, top + 0.25 * unit])}L${at([left, top - high])}` +
+    `Q${at([left + wide, top - high])} ${at([left + wide, top])}` +
+    `Q${at([left + 0.5 * wide, top + 0.25 * unit])} ${at([left, top + 0.25 * unit])}Z`;
+  const face = 0.16 * unit * Math.cos(turn);
   return [
-    path(`M${outline(0)}Z`, { fill: "#000", opacity: 0.2 }),
-    path(`M${outline(0.14)}Z`, { fill: colour(mix(of, 0, 0.35)) }),
-    path(`M${outline(0.42)}Z`, { fill: colour(mix(of, 0xffffff, 0.12)) }),
+    ellipse([left + 0.25 * unit, top + 0.1 * unit], 0.95 * unit, 0.42 * unit, 0, 0.2),
+    path(body, { fill: colour(mix(of, 0, 0.28)) }),
+    path(lit, { fill: colour(mix(of, 0xffffff, 0.08)) }),
+    circle([left, top - high - 0.12 * unit], 0.46 * unit, mix(of, 0xffffff, 0.62)),
+    circle([left + face, top - high - 0.14 * unit], 0.24 * unit, 0xffffff, 0.55),
   ];
 }
 

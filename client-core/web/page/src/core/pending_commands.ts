@@ -48,9 +48,11 @@ export class PendingCommands {
     return pending;
   }
 
-  confirm(number: number, effectAt: number): void {
+  /** Returns the command, if it is still known. */
+  confirm(number: number, effectAt: number): PendingCommand | undefined {
     const pending = this.#find(number);
     if (pending) Object.assign(pending, { state: "confirmed", effectAt });
+    return pending;
   }
 
   refuse(now: number, number: number): void {

@@ -1,16 +1,21 @@
 /**
- * What everybody in the room has (the score, the state of the round) as tables of texts: one for
- * each room-wide kind of the game, a column for each component that this player may know.
+ * What everybody in the room has (the score, the state of the round) as texts: for each room-wide
+ * kind of the game a table, with a column for each component that this player may know and that
+ * says something. A kind with a single object that is nobody's is the state of the game: a line.
  */
 
 import type { Component, Frame, Kind } from "../ambit/ambit.js";
+import { cellOf } from "./figures.js";
 import { labelOf } from "./words.js";
 
 export interface ScoreTable {
   title: string;
+  /** Of a player or a thing: its name; then what it is ranked by; then all others. */
   columns: string[];
   /** The highest first number on top. */
   rows: ScoreRow[];
+  /** Whether its only row is the state of the game. */
+  isState: boolean;
 }
 
 export interface ScoreRow {
@@ -18,6 +23,10 @@ export interface ScoreRow {
   /** Whether it is the player's own. */
   own: boolean;
 }
+
+/** So many columns and rows of a table are shown beside the game, until the player wants all. */
+export const SHORT_COLUMNS = 2;
+export const SHORT_ROWS = 5;
 
 /** What is read of a frame. */
 export type RoomWideFrame = Pick<Frame, "rows" | "isOwn" | "component">;
@@ -32,33 +41,36 @@ export function scoreTablesOf(frame: RoomWideFrame, kinds: readonly Kind[]): Sco
   return kinds.map((kind) => tableOf(frame, kind)).filter(({ rows }) => rows.length > 0);
 }
 
+/** The best rows, and the player's own wherever it is. */
+export function shortened({ rows }: ScoreTable): ScoreRow[] {
+  const best = rows.slice(0, SHORT_ROWS);
+  const own = rows.find((row) => row.own);
+  return own && !best.includes(own) ? [...best.slice(0, -1), own] : best;
+}
+
 function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
   const indices = frame.rows(kind.name);
   const value = (index: number, component: number) => frame.component(index, component);
   const components = kind.components
     .map((component, index) => ({ ...component, index }))
-    .filter(({ index }) => indices.some((row) => value(row, index) !== undefined));
+    // A text that is empty for all says nothing: a winner before the end, a team without teams.
+    .filter(({ index }) => indices.some((row) => (value(row, index) ?? "") !== ""));
   const ranked = components.find(({ type }) => type === "number");
   const points = (row: number) => (ranked && Number(value(row, ranked.index))) || 0;
+  const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
+  const name = components.find(({ type }) => type === "text");
+  const place = (component: Component) =>
+    component === name ? 0 : component === ranked ? 1 : SHORT_COLUMNS;
+  const columns = components.toSorted((a, b) => (isState ? 0 : place(a) - place(b)));
   return {
     title: labelOf(kind),
-    columns: components.map(labelOf),
+    columns: columns.map(labelOf),
     rows: indices
       .toSorted((a, b) => points(b) - points(a))
       .map((row) => ({
-        cells: components.map((component) => cellOf(component, value(row, component.index))),
+        cells: columns.map((component) => cellOf(component, value(row, component.index))),
         own: frame.isOwn(row),
       })),
+    isState,
   };
-}
-
-/**
- * A gauge is rounded to a whole number, a half to the digits that tell it from its neighbours. An
- * angle is in degrees.
- */
-function cellOf({ type }: Component, value: number | boolean | string | undefined): string {
-  if (typeof value !== "number") return String(value ?? "");
-  if (type === "half") return String(Number(value.toPrecision(5)));
-  if (type === "angle") return `${Math.round((value * 180) / Math.PI)}°`;
-  return String(Math.round(value));
 }

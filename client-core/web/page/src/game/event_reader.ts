@@ -20,6 +20,8 @@ export interface EventHooks {
   onInterrupted(): void;
   /** The game goes on, perhaps on another map. */
   onResumed(): void;
+  /** A command was taken, by its label. */
+  onConfirmed(label: string): void;
   say(text: string, isProblem?: boolean): void;
   ended(code: string, message: string): void;
 }
@@ -65,7 +67,9 @@ export class EventReader {
         return say(`${texts.resumed} ${texts.map_number(event.map)}.`);
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
-        return this.#pending.confirm(event.command, shownAt + ahead);
+        const command = this.#pending.confirm(event.command, shownAt + ahead);
+        if (command) this.#hooks.onConfirmed(command.label);
+        return;
       }
       case "refused":
         this.#pending.refuse(now, event.command);

@@ -1,12 +1,21 @@
 /** The panel with the hints of a first visit. */
 
+import type { Control, Schema } from "../ambit/ambit.js";
+import type { Action } from "../core/actions.js";
+import { hasDirections } from "../core/controls.js";
 import { FirstVisit } from "../core/first_visit.js";
+import { labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 /** `done` is called after each hint, for the focus. */
-export function firstHints(done: () => void): HTMLElement {
-  const visit = new FirstVisit(localStorage, texts.hints);
+export function firstHints(
+  schema: Schema,
+  actions: readonly Action[],
+  done: () => void,
+): HTMLElement {
+  const play = howToPlay(actions, schema.controls);
+  const visit = new FirstVisit(localStorage, schema.game, play, texts.hints);
   const text = el("p");
   const next = button(texts.next_hint, () => show(() => visit.next()), { class: "main" });
   const skip = button(texts.no_hints, () => show(() => visit.end()));
@@ -21,4 +30,23 @@ export function firstHints(done: () => void): HTMLElement {
   };
   show(() => {});
   return panel;
+}
+
+/** In one or two sentences; Help has the rest. */
+function howToPlay(actions: readonly Action[], controls: readonly Control[]): string {
+  const sentences = controls.length > 0 ? [bySteering(controls)] : [texts.play_click];
+  const keys = actions.filter((action) => action.key && !action.isClick && action.onlyFor === "");
+  const named = keys.slice(0, 4).map(({ key, label }) => texts.key_does(texts.key(key ?? ""), label));
+  if (named.length > 0) sentences.push(texts.play_commands(named.join(", ")));
+  return sentences.join(" ");
+}
+
+function bySteering(controls: readonly Control[]): string {
+  const named = controls.flatMap((control) => {
+    const keys = control.keys.slice(0, control.axis === "linear" ? 2 : 1);
+    const shown = keys.map((key) => texts.key(key)).join(" / ");
+    return shown ? [texts.key_does(shown, labelOf(control))] : [];
+  });
+  const steer = texts.play_keys(named.join(", "));
+  return hasDirections(controls) ? `${steer} ${texts.help_steer.join(" ")}` : steer;
 }

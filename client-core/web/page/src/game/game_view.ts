@@ -1,7 +1,7 @@
 /** A running game: the loop, and how its parts work together. */
 
 import type { Client, Frame, Game, GameRules, Schema } from "../ambit/ambit.js";
-import { actionsOf } from "../core/actions.js";
+import { type Action, actionsOf, isOffered } from "../core/actions.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
@@ -10,6 +10,7 @@ import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
 import { Commander } from "./commander.js";
 import { partsOf } from "../core/gamepad.js";
+import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
 import { firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
@@ -20,11 +21,18 @@ import { PlayerInput } from "./player_input.js";
 import { ScoreBoard } from "./score_board.js";
 import { SmallMap } from "./small_map.js";
 
+/** How often it is looked at what the avatar is. */
+const OFFER_MS = 150;
+
 export interface GameHooks {
   /** What is known about the room; a gate leads to a map with other rules. */
   settingsOf(rules: GameRules): RoomSettings;
-  /** Opens or closes the chat. */
-  toggleChat(): void;
+  /** Opens or closes the lobby beside the game. */
+  toggleLobby(): void;
+  /** The player writes: what came before has been read. */
+  read(): void;
+  /** To the room. */
+  say(text: string): void;
   leave(): void;
   ended(code: string, message: string): void;
 }
@@ -45,10 +53,18 @@ export class GameView {
   readonly #commander: Commander;
   readonly #input: PlayerInput;
   readonly #events: EventReader;
-  readonly #lobbyButton = button(texts.lobby, () => this.#hooks.toggleChat(), {
+  readonly #lobbyButton = button(texts.lobby_short, () => this.#hooks.toggleLobby(), {
     class: "lobby-button",
+    "aria-label": texts.lobby,
   });
+  readonly #overlayButton = button(texts.overlay, () => this.#toggleOverlay(), {
+    "aria-label": texts.overlay,
+  });
+  readonly #actions: readonly Action[];
+  readonly #pointers: EdgePointers;
   readonly #end = new AbortController();
+  #ownTexts: readonly string[] | undefined;
+  #offerAt = -Infinity;
   #settings: RoomSettings | undefined;
   #frame: Frame;
   #before = 0;
@@ -65,6 +81,8 @@ export class GameView {
     const picture = new Picture(schema);
     this.#picture = picture;
     const actions = actionsOf(schema);
+    this.#actions = actions;
+    this.#pointers = new EdgePointers(picture.happenings.attackers);
     this.#commander = new Commander(game, this.#pending, {
       onDraft: (draft) => this.#hud.showDraft(draft),
       onError: (label, message) => this.#hud.say(texts.refused(label, message), true),
@@ -73,8 +91,12 @@ export class GameView {
     });
     const { canvas, camera } = picture;
     this.#input = new PlayerInput(canvas, camera, game, schema, actions, this.#commander, {
-      toggleChat: () => hooks.toggleChat(),
+      beginChat: () => {
+        hooks.read();
+        this.#hud.beginChat();
+      },
       toggleOverlay: () => this.#toggleOverlay(),
+      closePanel: () => this.#closePanel(),
     });
     this.#hud = new Hud(actions, schema, {
       begin: (action) => {
@@ -85,6 +107,8 @@ export class GameView {
       },
       hold: (control, isHeld) => this.#input.hold(control, isHeld),
       moveLever: (control, value) => this.#input.moveLever(control, value),
+      say: (text) => hooks.say(text),
+      endChat: () => this.focus(),
     });
     this.#events = new EventReader(game, this.#pending, this.#paths, picture.happenings, {
       onMap: () => this.#readMap(),
@@ -104,10 +128,12 @@ export class GameView {
         this.#readMap();
         this.#input.tellHeldAgain();
       },
+      onConfirmed: (label) => this.#hud.cool(label),
       say: (text, isProblem) => this.#hud.say(text, isProblem),
       ended: (code, message) => hooks.ended(code, message),
     });
-    this.element = this.#layOut();
+    this.element = this.#layOut(schema);
+    this.#offer(performance.now(), this.#frame);
     const { signal } = this.#end;
     addEventListener("gamepadconnected", ({ gamepad }) => this.#showGamepad(gamepad), { signal });
     for (const pad of navigator.getGamepads?.() ?? []) if (pad) this.#showGamepad(pad);
@@ -138,8 +164,9 @@ export class GameView {
     this.element.remove();
   }
 
-  #layOut(): HTMLElement {
+  #layOut(schema: Schema): HTMLElement {
     const picture = this.#picture;
+    this.#overlayButton.append(el("kbd", {}, texts.key("f2")));
     const { help, interruption, messages, hint, commands, controls, chat } = this.#hud;
     const values = this.#ownValues.element;
     const buttons = el(
@@ -147,21 +174,22 @@ export class GameView {
       { class: "game-buttons" },
       this.#line.element,
       this.#lobbyButton,
-      button(texts.overlay, () => this.#toggleOverlay()),
+      this.#overlayButton,
       picture.happenings.sounds.button,
       button(texts.help, () => setHidden(help, !help.hidden)),
-      button(texts.leave, () => this.#hooks.leave()),
+      button(texts.leave_short, () => this.#hooks.leave(), { "aria-label": texts.leave }),
     );
     return el(
       "main",
       { class: "game" },
       picture.canvas,
+      this.#pointers.element,
       buttons,
       this.#map.element,
       this.#score.element,
       this.#overlay.element,
       help,
-      firstHints(() => this.focus()),
+      firstHints(schema, this.#actions, () => this.focus()),
       el("div", { class: "below" }, interruption, messages, hint, values, commands),
       controls,
       chat,
@@ -190,10 +218,37 @@ export class GameView {
     picture.draw(time, frame, this.#paths, this.#overlay.showsAges);
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
+    this.#pointers.update(time, frame, picture.camera);
+    this.#offer(time, frame);
     this.#score.update(time, frame);
     this.#line.update(time);
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
+
+  /** What the player can do depends on texts of the avatar, such as its class. */
+  #offer(time: number, frame: Frame): void {
+    if (frame.avatar < 0 || time < this.#offerAt) return;
+    this.#offerAt = time + OFFER_MS;
+    const { components } = frame.kind(frame.avatar);
+    const own = components.map(({ type }, index) =>
+      type === "text" ? String(frame.component(frame.avatar, index) ?? "") : "",
+    );
+    if (own.join() === this.#ownTexts?.join()) return;
+    this.#ownTexts = own;
+    const offered = this.#actions.filter((action) => isOffered(action, own));
+    this.#hud.offer(offered);
+    this.#input.setActions(offered);
+  }
+
+  /** The last one that was opened, so to say: help, then the figures of the line. */
+  #closePanel(): boolean {
+    const { help } = this.#hud;
+    const isOpen = !help.hidden || this.#overlay.isOpen;
+    if (!help.hidden) setHidden(help, true);
+    else if (this.#overlay.isOpen) this.#toggleOverlay();
+    if (isOpen) this.focus();
+    return isOpen;
+  }
 
   /** The host is heard again. */
   #recover(): void {

@@ -5,7 +5,7 @@ import type { Action } from "../core/actions.js";
 import { addHeld, leverOf, type Pad, type PadPlan, type Stick, stickOf } from "../core/gamepad.js";
 
 export class GamepadInput {
-  readonly plan: PadPlan;
+  plan: PadPlan;
   readonly left: Stick = { x: 0, y: 0 };
   readonly right: Stick = { x: 0, y: 0 };
   readonly #act: (action: Action) => void;

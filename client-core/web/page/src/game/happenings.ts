@@ -1,9 +1,10 @@
 /** What happens is seen and heard: events, and what objects in sight show without one. */
 
-import type { Frame, GameEvent, Schema } from "../ambit/ambit.js";
+import type { EventKind, Frame, GameEvent, Schema } from "../ambit/ambit.js";
 import type { ViewCamera } from "../core/camera.js";
 import { type Effect, Effects, type Locate, type Place } from "../core/effects.js";
 import { shownEffects } from "../core/event_effects.js";
+import { Attackers } from "../core/edge.js";
 import { Moments } from "../core/moments.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";
@@ -18,6 +19,7 @@ export class Happenings {
   readonly sounds = new Sounds();
   readonly effects = new Effects();
   readonly lights = new EffectLights(this.effects);
+  readonly attackers = new Attackers();
   readonly #schema: Schema;
   readonly #camera: ViewCamera;
   readonly #watched: readonly (Watched | undefined)[];
@@ -49,6 +51,7 @@ export class Happenings {
       this.effects.play(now, effect, at, object, from, seed);
       this.sounds.play(now, effect.form, at, this.#camera);
     }
+    this.#noteAttacker(now, kind, event, frame);
     const direction = kind.fields.find(({ name }) => name === "direction");
     const [loudness, way] = [event["loudness"], event["direction"]];
     if (direction?.type !== "choice" || typeof loudness !== "number") return;
@@ -73,6 +76,18 @@ export class Happenings {
     }
     this.#moments.end();
     this.effects.update(now, this.#locate);
+  }
+
+  /** An event that hurts the own avatar and names somebody else. */
+  #noteAttacker(now: number, kind: EventKind, event: GameEvent & { ev: "event" }, frame: Frame): void {
+    const form = kind.effect?.form;
+    if (frame.avatar < 0 || (form !== "hit" && form !== "blast")) return;
+    const own = frame.id(frame.avatar);
+    const objects = kind.fields.filter(({ type }) => type === "object").map(({ name }) => event[name]);
+    if (objects[0] !== own) return;
+    for (const other of objects) {
+      if (typeof other === "number" && other !== own) this.attackers.note(now, other);
+    }
   }
 
   dispose(): void {

@@ -1,9 +1,9 @@
 /** Buttons, hints and messages over the picture. All from the schema of the game. */
 
-import type { Control, Field, Schema, Value } from "../ambit/ambit.js";
+import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
 import { hasDirections } from "../core/controls.js";
-import { forPlayers, labelOf } from "../core/words.js";
+import { labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
@@ -23,6 +23,9 @@ export interface HudHooks {
   begin(action: Action): void;
   hold(control: Control, isHeld: boolean): void;
   moveLever(control: Control, value: number | undefined): void;
+  /** To the room. */
+  say(text: string): void;
+  endChat(): void;
 }
 
 export class Hud {
@@ -43,12 +46,25 @@ export class Hud {
   /** The last lines of the chat. */
   readonly chat = el("div", { class: "chat-lines", role: "log", "aria-label": texts.chat });
   readonly help: HTMLElement;
+  readonly #lines = el("div", { class: "lines" });
+  readonly #line = el("input", {
+    type: "text",
+    maxlength: "500",
+    autocomplete: "off",
+    placeholder: texts.to_the_room,
+    "aria-label": texts.to_the_room,
+  });
+  readonly #form = el("form", { hidden: true }, this.#line);
+  readonly #buttons = new Map<Action, HTMLElement>();
   readonly #hooks: HudHooks;
 
   constructor(actions: readonly Action[], schema: Schema, hooks: HudHooks) {
     this.#hooks = hooks;
     for (const action of actions) {
-      if (!action.isClick) this.commands.append(this.#commandButton(action));
+      if (action.isClick) continue;
+      const element = this.#commandButton(action);
+      this.#buttons.set(action, element);
+      this.commands.append(element);
     }
     this.commands.hidden = this.commands.childElementCount === 0;
     const { controls } = schema;
@@ -58,6 +74,53 @@ export class Hud {
     }
     this.controls.hidden = this.controls.childElementCount === 0;
     this.help = helpOf(actions, controls);
+    this.chat.append(this.#lines, this.#chatForm(hooks));
+  }
+
+  /** Shows the buttons of what the player can do now. */
+  offer(actions: readonly Action[]): void {
+    for (const [action, element] of this.#buttons) setHidden(element, !actions.includes(action));
+    setHidden(this.commands, ![...this.#buttons.values()].some((element) => !element.hidden));
+  }
+
+  /** The command with this label was taken: its button shows when it can be given again. */
+  cool(label: string): void {
+    for (const [action, element] of this.#buttons) {
+      if (action.label !== label || action.cooldownMs === 0 || element.hidden) continue;
+      const veil = el("span", { class: "cooldown", "aria-hidden": "true" });
+      element.append(veil);
+      const full = { transform: "scaleX(1)" };
+      const over = { transform: "scaleX(0)" };
+      veil.animate([full, over], action.cooldownMs).finished.then(
+        () => veil.remove(),
+        () => veil.remove(),
+      );
+    }
+  }
+
+  /** A line to the room is written in the picture: the game goes on beside it. */
+  beginChat(): void {
+    setHidden(this.#form, false);
+    this.#line.focus();
+  }
+
+  #chatForm({ say, endChat }: HudHooks): HTMLElement {
+    const end = () => {
+      this.#line.value = "";
+      setHidden(this.#form, true);
+      endChat();
+    };
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = this.#line.value.trim();
+      if (text) say(text);
+      end();
+    });
+    this.#line.addEventListener("keydown", ({ key }) => {
+      if (key === "Escape") end();
+    });
+    this.#line.addEventListener("blur", () => setHidden(this.#form, this.#line.value === ""));
+    return this.#form;
   }
 
   showDraft(draft: CommandDraft | undefined): void {
@@ -81,8 +144,8 @@ export class Hud {
 
   showChat(text: string): void {
     const line = el("p", {}, text);
-    this.chat.append(line);
-    while (this.chat.childElementCount > MAX_MESSAGES) this.chat.firstChild?.remove();
+    this.#lines.append(line);
+    while (this.#lines.childElementCount > MAX_MESSAGES) this.#lines.firstChild?.remove();
     setTimeout(() => line.remove(), CHAT_MS);
   }
 
@@ -98,7 +161,7 @@ export class Hud {
   async ask(label: string, field: Field): Promise<Value | undefined> {
     const input =
       field.type === "choice"
-        ? el("select", {}, ...field.choices.map(optionOf))
+        ? el("select", {}, ...field.choices.map((name, at) => optionOf(name, field.about[at])))
         : el("input", inputOf(field));
     if (input instanceof HTMLInputElement && input.type === "number") {
       if (field.type === "number") {
@@ -107,7 +170,7 @@ export class Hud {
       }
       input.required = !field.optional;
     }
-    const name = forPlayers(field.name);
+    const name = labelOf(field);
     const isOk = await askInDialog(label, [
       { label: field.type === "angle" ? `${name} (°)` : name, input },
     ]);
@@ -116,13 +179,17 @@ export class Hud {
   }
 
   #commandButton(action: Action): HTMLElement {
-    const label = action.key ? `${action.label} [${texts.key(action.key)}]` : action.label;
+    const { key, label, help, name } = action;
     const element = button(label, () => this.#hooks.begin(action), {
-      "data-name": action.name,
+      "data-name": name,
       "aria-pressed": "false",
-      title: `${action.command.usage}\n${action.command.help}`,
+      "aria-label": label,
+      "aria-description": help,
+      title: help,
     });
-    if (action.key) element.setAttribute("aria-keyshortcuts", action.key);
+    if (!key) return element;
+    element.append(el("kbd", {}, texts.key(key)));
+    element.setAttribute("aria-keyshortcuts", key);
     return element;
   }
 
@@ -138,6 +205,8 @@ export class Hud {
       title: helpOfControl(control),
     });
     setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? label);
+    const [key] = control.keys;
+    if (key && !direction) element.append(el("kbd", {}, texts.key(key)));
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
       this.#hooks.hold(control, isHeld);
@@ -174,8 +243,8 @@ export class Hud {
   }
 }
 
-function optionOf(choice: string): HTMLElement {
-  return el("option", { value: choice }, forPlayers(choice));
+function optionOf(name: string, about: Choice | undefined): HTMLElement {
+  return el("option", { value: name }, labelOf({ name, label: about?.label ?? "" }));
 }
 
 function helpOfControl(control: Control): string {
@@ -191,8 +260,8 @@ function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLE
     ...(hasDirections(controls) ? texts.help_steer : []),
     ...(controls.length === 0 ? texts.help_click : []),
     ...texts.help_view,
-    ...actions.map(({ key, label, command }) =>
-      [key ? texts.key(key) : "", label, command.help].filter(Boolean).join(" – "),
+    ...actions.map(({ key, label, help }) =>
+      [key ? texts.key(key) : "", label, help].filter(Boolean).join(" – "),
     ),
   ];
   const items = lines.map((line) => el("li", {}, line));

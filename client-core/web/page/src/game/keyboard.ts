@@ -39,9 +39,9 @@ export class Keyboard {
 
 function isForElement({ target, key }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
-  // Arrow keys scroll the panels, and Escape closes the lobby.
-  const taking = "input, select, textarea, dialog, .lobby, .overlay, .help";
-  if (target.closest(taking)) return key !== "F2";
+  if (target.closest("input, select, textarea, dialog, .lobby")) return key !== "F2";
+  // Arrow keys scroll the panels.
+  if (target.closest(".overlay, .help, .score")) return key !== "F2" && key !== "Escape";
   return target.closest("button, summary, a") !== null && (key === " " || key === "Enter");
 }
 

@@ -7,6 +7,12 @@ import { texts } from "../texts.js";
 
 const PAUSE_MS = 100;
 
+/** A sign for a flag that its game has given a label: whoever is hidden has to know it. */
+interface Sign {
+  index: number;
+  element: HTMLElement;
+}
+
 interface Row {
   component: string;
   element: HTMLElement;
@@ -18,6 +24,7 @@ export class OwnValues {
   readonly element = el("section", { class: "own-values", "aria-label": texts.own_values });
   readonly #gauge: Gauge = { value: 0, rate: 0, max: 0 };
   #rows: Row[] = [];
+  #signs: Sign[] = [];
   #kind: Kind | undefined;
   #shownAt = -Infinity;
 
@@ -38,6 +45,9 @@ export class OwnValues {
       if (row.bar.max !== gauge.max) row.bar.max = gauge.max;
       setText(row.text, `${value} / ${Math.round(gauge.max)}`);
     }
+    for (const { index, element } of this.#signs) {
+      setHidden(element, frame.component(frame.avatar, index) !== true);
+    }
   }
 
   #make(kind: Kind): void {
@@ -53,6 +63,13 @@ export class OwnValues {
       const element = el("div", look, el("span", {}, label), progress, text);
       return { component: name, element, bar: progress, text };
     });
-    this.element.replaceChildren(...this.#rows.map((row) => row.element));
+    this.#signs = kind.components.flatMap(({ type, label }, index) => {
+      if (type !== "flag" || label === "") return [];
+      return [{ index, element: el("div", { class: "sign", hidden: true }, label) }];
+    });
+    this.element.replaceChildren(
+      ...this.#signs.map(({ element }) => element),
+      ...this.#rows.map(({ element }) => element),
+    );
   }
 }

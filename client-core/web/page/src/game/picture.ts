@@ -105,6 +105,7 @@ export class Picture {
     this.happenings.restart();
     this.#hasMap = true;
     this.#scene.setExtent(extent);
+    this.camera.setExtent(extent);
     this.#scene.setObstacles(obstacles);
     this.interest.setSettings(settings);
   }

@@ -29,8 +29,10 @@ const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
 
 export interface InputHooks {
-  toggleChat(): void;
+  beginChat(): void;
   toggleOverlay(): void;
+  /** True if there was one. */
+  closePanel(): boolean;
 }
 
 export class PlayerInput {
@@ -41,7 +43,7 @@ export class PlayerInput {
   readonly #followsPointer: boolean;
   readonly #game: Game;
   readonly #controls: readonly Control[];
-  readonly #actions: readonly Action[];
+  #actions: readonly Action[];
   readonly #click: Action | undefined;
   readonly #camera: ViewCamera;
   readonly #commander: Commander;
@@ -117,6 +119,12 @@ export class PlayerInput {
     if (!this.#followsPointer) this.#repeat(now);
   }
 
+  /** What the player can do now. */
+  setActions(actions: readonly Action[]): void {
+    this.#actions = actions;
+    this.pad.plan = planOf(this.#controls, actions);
+  }
+
   /** A button on the screen holds a control, or no longer. */
   hold(control: Control, isHeld: boolean): void {
     if (isHeld) this.#heldButtons.add(control);
@@ -170,8 +178,9 @@ export class PlayerInput {
       case "f2":
         return this.#hooks.toggleOverlay(), true;
       case "enter":
-        return this.#hooks.toggleChat(), true;
+        return this.#hooks.beginChat(), true;
       case "escape":
+        if (!this.#commander.draft && this.#hooks.closePanel()) return true;
         this.aim.usesKeys = false;
         return this.#commander.cancel(), true;
       case "+":

@@ -1,41 +1,81 @@
-/** The tables of what everybody in the room has, beside the picture. */
+/**
+ * What everybody in the room has, beside the picture: the state of the game as a line, and tables.
+ * Tables are short until the player opens them: they would cover what happens.
+ */
 
 import type { Frame, Schema } from "../ambit/ambit.js";
-import { isRoomWide, type ScoreTable, scoreTablesOf } from "../core/score_tables.js";
-import { el, setHidden } from "../dom.js";
+import {
+  isRoomWide,
+  type ScoreTable,
+  scoreTablesOf,
+  SHORT_COLUMNS,
+  shortened,
+} from "../core/score_tables.js";
+import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const INTERVAL_MS = 250;
 
 export class ScoreBoard {
   readonly element = el("aside", { class: "score", "aria-label": texts.score, hidden: true });
+  readonly #states = el("div", { class: "states" });
+  readonly #tables = el("div", { class: "tables" });
+  readonly #more = button(texts.all_of_score, () => this.#toggle(), { "aria-expanded": "false" });
   readonly #kinds;
+  #isWhole = false;
   #shown = "";
   #next = 0;
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
+    this.element.append(this.#states, this.#tables, this.#more);
   }
 
   update(time: number, frame: Frame): void {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    const tables = scoreTablesOf(frame, this.#kinds);
-    const shown = JSON.stringify(tables);
+    const all = scoreTablesOf(frame, this.#kinds);
+    const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    setHidden(this.element, tables.length === 0);
-    this.element.replaceChildren(...tables.map(elementOf));
+    const tables = all.filter(({ isState }) => !isState);
+    setHidden(this.element, all.length === 0);
+    this.#states.replaceChildren(...all.filter(({ isState }) => isState).map(stateOf));
+    this.#tables.replaceChildren(...tables.map((table) => tableOf(table, this.#isWhole)));
+    const isMore = tables.some(
+      (table) => table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length,
+    );
+    setHidden(this.#more, !isMore);
+  }
+
+  #toggle(): void {
+    this.#isWhole = !this.#isWhole;
+    this.element.classList.toggle("whole", this.#isWhole);
+    this.#more.setAttribute("aria-expanded", String(this.#isWhole));
+    setText(this.#more, this.#isWhole ? texts.less_of_score : texts.all_of_score);
+    this.#next = 0;
   }
 }
 
-function elementOf({ title, columns, rows }: ScoreTable): HTMLElement {
-  const line = (tag: "td" | "th", cells: string[]) => cells.map((cell) => el(tag, {}, cell));
+/** Such as: Round 1, Points to win 50, Time left 9:52. */
+function stateOf({ title, columns, rows }: ScoreTable): HTMLElement {
+  const cells = rows[0]?.cells ?? [];
+  const pairs = columns.flatMap((column, index) =>
+    cells[index] ? [el("div", {}, el("dt", {}, column), el("dd", {}, cells[index]))] : [],
+  );
+  return el("dl", { "aria-label": title }, ...pairs);
+}
+
+function tableOf(table: ScoreTable, isWhole: boolean): HTMLElement {
+  const count = isWhole ? table.columns.length : SHORT_COLUMNS;
+  const line = (tag: "td" | "th", cells: string[]) =>
+    cells.slice(0, count).map((cell) => el(tag, { title: cell }, cell));
+  const rows = isWhole ? table.rows : shortened(table);
   return el(
     "table",
     {},
-    el("caption", {}, title),
-    el("thead", {}, el("tr", {}, ...line("th", columns))),
+    el("caption", {}, table.title),
+    el("thead", {}, el("tr", {}, ...line("th", table.columns))),
     el(
       "tbody",
       {},

@@ -11,7 +11,7 @@ export class ChatPanel {
   readonly #lines = el("div", { class: "lines", role: "log", tabindex: "0" });
   readonly #to = el("select");
   readonly #text = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
-  #shown = new WeakSet<ChatLine>();
+  readonly #shown = new Map<ChatLine, HTMLElement>();
   #offered = "";
   #isInRoom = false;
 
@@ -51,11 +51,17 @@ export class ChatPanel {
     // Who plays with others speaks to them.
     if (isInRoom && !this.#isInRoom) this.#to.value = ROOM;
     this.#isInRoom = isInRoom;
+    const isShown = new Set(lines);
+    for (const [line, element] of this.#shown) {
+      if (isShown.has(line)) continue;
+      element.remove();
+      this.#shown.delete(line);
+    }
     for (const line of lines) {
       if (this.#shown.has(line)) continue;
-      this.#shown.add(line);
-      this.#lines.append(el("p", { "data-channel": line.channel }, format(line)));
-      while (this.#lines.childElementCount > lines.length) this.#lines.firstChild?.remove();
+      const element = el("p", { "data-channel": line.channel }, format(line));
+      this.#shown.set(line, element);
+      this.#lines.append(element);
       this.#lines.scrollTop = this.#lines.scrollHeight;
     }
   }

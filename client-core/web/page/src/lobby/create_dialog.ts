@@ -13,6 +13,7 @@ import {
 import { forPlayers } from "../core/words.js";
 import { button, el, labelled, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
+import { gamePicture } from "./game_picture.js";
 
 export interface WantedRoom {
   name: string;
@@ -30,8 +31,9 @@ export function askForRoom(
   create: (wanted: WantedRoom) => Promise<void>,
 ): Promise<void> {
   const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName });
-  const options = games.map((game) => el("option", { value: game.name }, game.name));
-  const game = el("select", {}, ...options);
+  let chosenGame = games[0]?.name ?? "";
+  const cards = games.map(({ name: value }) => gameCard(value, value === chosenGame));
+  const game = el("fieldset", { class: "game-choice" }, el("legend", {}, texts.game), ...cards);
   const about = el("small", { class: "about" });
   const capacity = el("input", { type: "number", min: "1", step: "1" });
   const password = el("input", { type: "password", autocomplete: "off" });
@@ -40,20 +42,26 @@ export function askForRoom(
   let inputs = new Map<string, Input>();
 
   const showGame = async () => {
-    const chosen = game.value;
+    const chosen = chosenGame;
     setText(about, games.find((other) => other.name === chosen)?.description ?? "");
     parameters.replaceChildren(el("p", {}, texts.loading));
     const description = await describe(chosen).catch(() => undefined);
-    if (game.value !== chosen) return;
+    if (chosenGame !== chosen) return;
     const form = layOut(description?.parameters ?? []);
     fields = [...form.first, ...form.more];
     inputs = new Map(fields.map((field) => [field.key, inputOf(field)]));
     capacity.placeholder = description?.default_capacity ? `${description.default_capacity}` : "";
     if (description?.max_capacity) capacity.max = `${description.max_capacity}`;
     const row = (field: FormField) =>
-      labelled(field.label, inputs.get(field.key) as Input, hintOf(field));
-    const more = el("details", {}, el("summary", {}, texts.more), ...form.more.map(row));
-    parameters.replaceChildren(...form.first.map(row), ...(form.more.length > 0 ? [more] : []));
+      labelled(field.label, inputs.get(field.key) as Input, field.about);
+    const fold = (summary: string, list: readonly FormField[]) =>
+      list.length > 0
+        ? [el("details", {}, el("summary", {}, summary), el("div", {}, ...list.map(row)))]
+        : [];
+    parameters.replaceChildren(
+      ...fold(texts.game_settings, form.first),
+      ...fold(texts.more, form.more),
+    );
   };
 
   const refusal = el("p", { class: "refusal", role: "alert", hidden: true });
@@ -63,13 +71,21 @@ export function askForRoom(
     "form",
     { method: "dialog" },
     el("h2", {}, texts.create_room),
-    labelled(texts.room_name, name),
-    labelled(texts.game, game),
-    about,
-    parameters,
-    labelled(texts.capacity, capacity),
-    labelled(texts.password, password, texts.password_hint),
-    refusal,
+    el(
+      "div",
+      { class: "fields" },
+      labelled(texts.room_name, name),
+      game,
+      about,
+      el(
+        "div",
+        { class: "pair" },
+        labelled(texts.capacity, capacity),
+        labelled(texts.password, password, texts.password_hint),
+      ),
+      parameters,
+      refusal,
+    ),
     el(
       "div",
       { class: "buttons" },
@@ -79,7 +95,11 @@ export function askForRoom(
   );
   dialog.append(form);
   document.body.append(dialog);
-  game.addEventListener("change", () => void showGame());
+  game.addEventListener("change", ({ target }) => {
+    if (!(target instanceof HTMLInputElement)) return;
+    chosenGame = target.value;
+    void showGame();
+  });
   void showGame();
 
   const wanted = (): WantedRoom => {
@@ -88,7 +108,7 @@ export function askForRoom(
     };
     if (capacity.value !== "") settings.capacity = Number(capacity.value);
     if (password.value !== "") settings.password = password.value;
-    return { name: name.value.trim(), game: game.value, settings };
+    return { name: name.value.trim(), game: chosenGame, settings };
   };
   const showRefusal = (message: string) => {
     const field = fieldNamed(message, fields);
@@ -123,6 +143,13 @@ export function askForRoom(
   });
 }
 
+/** A game as a picture to choose. */
+function gameCard(name: string, isChosen: boolean): HTMLElement {
+  const input = el("input", { type: "radio", name: "game", value: name, checked: isChosen });
+  const art = el("span", { class: "art" }, gamePicture(name, ""));
+  return el("label", {}, input, art, el("span", {}, forPlayers(name)));
+}
+
 function inputOf(field: FormField): Input {
   if (field.input === "word") {
     const options = field.words.map((word) => el("option", { value: word }, forPlayers(word)));
@@ -138,10 +165,6 @@ function inputOf(field: FormField): Input {
     input.reportValidity();
   });
   return input;
-}
-
-function hintOf({ about, initial }: FormField): string {
-  return initial ? `${about}. ${texts.by_default(initial)}` : about;
 }
 
 function describeProblem(problem: InputProblem): string {

@@ -99,6 +99,11 @@ export class LobbyModel {
     this.chat.push(line);
   }
 
+  #dropRoomChat(): void {
+    const kept = this.chat.filter(({ channel }) => channel !== "room");
+    this.chat.splice(0, this.chat.length, ...kept);
+  }
+
   /** `room` is the player's. */
   handle(event: LobbyEvent, room: number | undefined): void {
     switch (event.ev) {
@@ -137,6 +142,8 @@ export class LobbyModel {
         return;
       case "left":
         this.members = [];
+        // What was said in a room is for those who are in it.
+        this.#dropRoomChat();
         if (event.reason === "kicked") this.bar(event.room);
         return;
       case "resumed":

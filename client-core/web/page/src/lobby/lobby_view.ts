@@ -35,6 +35,7 @@ export class LobbyView {
     required: true,
     autocomplete: "nickname",
   });
+  readonly #nameLimit = el("small", { role: "status", hidden: true }, texts.name_limit);
   #shownName = "";
   readonly #back: HTMLButtonElement;
   readonly #state = el("p", { class: "state", role: "status" });
@@ -59,10 +60,14 @@ export class LobbyView {
       { class: "name" },
       labelled(texts.name, this.#name),
       el("button", { type: "submit" }, texts.rename),
+      this.#nameLimit,
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       hooks.rename(this.#name.value.trim());
+    });
+    this.#name.addEventListener("input", () => {
+      setHidden(this.#nameLimit, this.#name.value.length < this.#name.maxLength);
     });
     // Whoever comes to it wants another name.
     this.#name.addEventListener("focus", () => this.#name.select());

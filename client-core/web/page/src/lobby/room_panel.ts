@@ -66,11 +66,12 @@ export class RoomPanel {
     setText(this.#about, room ? `${room.game} · ${state}` : "");
     this.#showPicture(room);
     // Who cannot start the game says that it may begin: the one thing to do then.
-    this.#ready.classList.toggle("main", !isHost && !this.#isReady);
+    this.#ready.classList.toggle("main", !this.#isReady);
     setText(this.#ready, this.#isReady ? texts.be_not_ready : texts.be_ready);
     this.#ready.setAttribute("aria-pressed", String(this.#isReady));
     setHidden(this.#start, !isHost || (room?.running ?? false));
-    setHidden(this.#ready, room?.running ?? false);
+    // The host says it by starting the game.
+    setHidden(this.#ready, isHost || (room?.running ?? false));
     setHidden(this.#play, !isOut || !room?.running);
     const shown = JSON.stringify([members, isHost]);
     if (shown === this.#shown) return;

@@ -27,8 +27,9 @@ pub struct Ship {
     pub pose: YawPose<256, 12>,
     /// Of the player or the pilot.
     pub name: Text<24>,
-    /// It was hit just now, and cannot be hit.
+    /// It has come or was hit just now, and cannot be hit.
     #[effect(ring, colour = 0x60_c0ff, size = 2.4)]
+    #[component(label = "Shielded")]
     pub shielded: Flag,
 }
 
@@ -51,7 +52,7 @@ pub struct Match {
     #[component(label = "Points to win")]
     pub goal: Number<1, 999>,
     /// Seconds to the end of the round or, after it, to the next one.
-    #[component(label = "Seconds left")]
+    #[component(unit = "s")]
     pub time_left: Gauge<3_600>,
     /// Of the last round; empty while one is played.
     pub winner: Text<24>,
@@ -68,13 +69,13 @@ pub struct Score {
     /// How often a missile hit, in this round.
     pub hits: Number<0, 9_999>,
     /// How many missiles of a hundred hit, in this round.
-    #[component(label = "Accuracy (%)")]
+    #[component(unit = "%")]
     pub accuracy: Number<0, 100>,
     /// The round trip to the player's client, in milliseconds.
-    #[component(label = "Ping (ms)")]
+    #[component(label = "Round trip", unit = "ms")]
     pub ping: Number<0, 999>,
-    /// 0 without teams.
-    pub team: Number<0, 4>,
+    /// Such as `Team 2`; empty without teams.
+    pub team: Text<8>,
 }
 
 /// A ship has fired.

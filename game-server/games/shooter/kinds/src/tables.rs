@@ -32,6 +32,8 @@ pub struct ShipTable {
     pub top_speed_m_per_s: f32,
     /// How long a ship that was hit cannot be hit again.
     pub shield_s: f32,
+    /// How long a ship that has come cannot be hit.
+    pub first_shield_s: f32,
     /// The share of its speed that a ship keeps when it hits something.
     pub bump_keeps: f32,
 }

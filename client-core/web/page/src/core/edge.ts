@@ -1,0 +1,58 @@
+/** Where on the edge of the picture a pointer stands that shows the way to what is outside. */
+
+import type { Point, ViewCamera } from "./camera.js";
+
+/** How much of the half of the picture is inside the edge: buttons are along it. */
+const INSIDE = { across: 0.9, up: 0.74 } as const;
+
+export interface EdgePlace {
+  /** From -1 at the left and at the bottom to 1. */
+  x: number;
+  y: number;
+  /** Counter-clockwise from the right, on the screen. */
+  angle: number;
+}
+
+/** False if the point is in the picture, or where the camera looks. `at` is for the projection. */
+export function edgePlace(
+  camera: ViewCamera,
+  x: number,
+  y: number,
+  z: number,
+  at: Point,
+  into: EdgePlace,
+): boolean {
+  const isAhead = camera.project(x, y, z, at);
+  if (isAhead && Math.abs(at.x) < 1 && Math.abs(at.y) < 1) return false;
+  const { right, target, yaw } = camera;
+  const [dx, dy] = [x - target.x, y - target.y];
+  const across = dx * right.x + dy * right.y;
+  const up = -dx * Math.sin(yaw) + dy * Math.cos(yaw);
+  if (across === 0 && up === 0) return false;
+  const high = up * camera.aspect;
+  const share = Math.min(
+    INSIDE.across / Math.max(Math.abs(across), 1e-6),
+    INSIDE.up / Math.max(Math.abs(high), 1e-6),
+  );
+  into.x = across * share;
+  into.y = high * share;
+  into.angle = Math.atan2(up, across);
+  return true;
+}
+
+/** Who has hurt the player lately: a pointer to them stays for a while. */
+export class Attackers {
+  readonly #until = new Map<number, number>();
+
+  note(now: number, id: number): void {
+    if (this.#until.size >= MAX_ATTACKERS) this.#until.clear();
+    this.#until.set(id, now + SHOWN_MS);
+  }
+
+  has(now: number, id: number): boolean {
+    return (this.#until.get(id) ?? 0) > now;
+  }
+}
+
+const MAX_ATTACKERS = 32;
+const SHOWN_MS = 2_500;
