@@ -1,7 +1,42 @@
 //! The program `game-server`: a process that hosts rooms of the shipped games.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+const CHECK_CONTENT: &str = "check-content";
+const HELP: &str = "Reads a folder of content of the game `deus` as a room would.
+
+Usage: game-server check-content DIR
+
+It prints each mistake with file, line and field, and exits with 1; or what is in the folder, and
+exits with 0. Rooms get the folders of AMBIT_CONTENT by their names (`content=NAME`).";
+
 fn main() -> ExitCode {
-    ambit_host::run(ambit_game_server::standard())
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match arguments.split_first() {
+        Some((first, rest)) if first == CHECK_CONTENT => check_content(rest),
+        _ => ambit_host::run(ambit_game_server::standard()),
+    }
+}
+
+fn check_content(arguments: &[OsString]) -> ExitCode {
+    match arguments {
+        [help] if help == "--help" || help == "-h" => println!("{HELP}"),
+        [folder] if !folder.to_string_lossy().starts_with('-') => {
+            match ambit_deus::check_content(folder.as_ref()) {
+                Ok(summary) => println!("{summary}"),
+                Err(mistakes) => {
+                    for mistake in mistakes {
+                        println!("{mistake}");
+                    }
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(ambit_host::process::USAGE_EXIT_STATUS);
+        }
+    }
+    ExitCode::SUCCESS
 }

@@ -64,6 +64,13 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// Why the game refuses commands; `NoRefusal` if it never does.
     type Refusal: Refusal;
 
+    /// More values of a parameter that is a `String`, beside its default: names of folders that the
+    /// operator has, for example. Called once for each, when the program starts.
+    fn words(key: &str) -> Vec<String> {
+        let _ = key;
+        Vec::new()
+    }
+
     /// Takes the parameters of the room, of the struct with `#[derive(Parameters)]`. Their ranges
     /// are checked already; an error says what does not fit together.
     fn configure(&mut self, parameters: Self::Parameters) -> Result<(), BadParameter> {

@@ -7,7 +7,7 @@ use ambit_proto::codes;
 use ambit_proto::ids::RoomId;
 use ambit_proto::schema::{Codec, ObjectKind, Schema};
 use ambit_room::config::{
-    BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
+    Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
 };
 use ambit_room::logic::game::Game as RoomGame;
 use ambit_room::logic::registry::Registry;
@@ -75,7 +75,7 @@ impl Games {
                 G::INFO.name
             );
         }
-        let info = G::INFO.parameters(G::Parameters::TABLE);
+        let info = G::INFO.parameters(table_with_words::<G>());
         let motions = self.motions.into_iter().chain(motions_of::<G>()).collect();
         Self { registry: self.registry.with(info, Typed::<G>::make), motions }
     }
@@ -85,6 +85,22 @@ impl Games {
     pub(crate) fn motions(&self) -> &[SharedMotion] {
         &self.motions
     }
+}
+
+/// The parameters of a game, with the words that it adds to them.
+fn table_with_words<G: Game>() -> &'static [Parameter] {
+    let with_words = |parameter: &Parameter| {
+        let Allowed::Word(declared) = parameter.allowed else { return *parameter };
+        let added: Vec<_> = G::words(parameter.key);
+        if added.is_empty() {
+            return *parameter;
+        }
+        // Tables live as long as the program, which makes them once.
+        let added = added.into_iter().map(|word| &*word.leak());
+        let words: Vec<&'static str> = declared.iter().copied().chain(added).collect();
+        Parameter { allowed: Allowed::Word(words.leak()), ..*parameter }
+    };
+    G::Parameters::TABLE.iter().map(with_words).collect::<Vec<_>>().leak()
 }
 
 /// The room that is created without parameters.

@@ -27,6 +27,8 @@ use crate::lobby::Origin;
 
 /// The hidden subcommand that makes this program a host.
 pub(crate) const SUBCOMMAND: &str = "game-server";
+/// What children read of the environment themselves: the filter of the log, and content of games.
+const FOR_CHILDREN: [&str; 2] = ["AMBIT_LOG", "AMBIT_CONTENT"];
 
 /// Pauses before a new child is started, each twice the last one while children live shorter than
 /// `STABLE_AFTER`. The first one leaves the processor to the rooms that other hosts resume.
@@ -142,10 +144,10 @@ fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
-    // The arguments are complete; the variables are for this process.
+    // The arguments are complete; the other variables are for this process.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("AMBIT_") && text != "AMBIT_LOG" {
+        if text.starts_with("AMBIT_") && !FOR_CHILDREN.contains(&&*text) {
             command.env_remove(&name);
         }
     }

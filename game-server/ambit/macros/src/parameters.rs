@@ -29,6 +29,8 @@ enum Shape {
     Size,
     /// An enum with `#[derive(Choice)]`.
     Word,
+    /// A `String`: the default, or one of the words that the game adds when the program starts.
+    Name,
 }
 
 /// Whether the field tells more than a value.
@@ -199,6 +201,11 @@ fn declared(
             return Err(error(ident, message));
         }
     };
+    if shape == Shape::Name {
+        let text = default.map(literal).transpose()?.unwrap_or_default();
+        let words = default.map(|_| quote!(#text));
+        return Ok((quote!(Word(&[#words])), text, quote!()));
+    }
     if shape == Shape::Word {
         let no_checks = |text| (quote!(Word(<#ty as ::ambit::Choice>::NAMES)), text, quote!());
         return Ok(match default {
@@ -304,6 +311,7 @@ fn shape(ty: &Type) -> Shape {
         Type::Group(group) => shape(&group.elem),
         Type::Tuple(_) => Shape::Size,
         Type::Path(path) if path.path.is_ident("f32") => Shape::Decimal,
+        Type::Path(path) if path.path.is_ident("String") => Shape::Name,
         Type::Path(path) if INTEGERS.iter().any(|name| path.path.is_ident(name)) => Shape::Whole,
         _ => Shape::Word,
     }
@@ -314,7 +322,7 @@ fn shape_name(shape: Shape) -> syn::Ident {
         Shape::Whole => format_ident!("Whole"),
         Shape::Decimal => format_ident!("Decimal"),
         Shape::Size => format_ident!("Size"),
-        Shape::Word => format_ident!("Word"),
+        Shape::Word | Shape::Name => format_ident!("Word"),
     }
 }
 
@@ -330,6 +338,7 @@ fn reading(
         Shape::Whole => quote!(given.whole(#key) as #ty),
         Shape::Decimal => quote!(given.decimal(#key)),
         Shape::Size => quote!(given.size(#key)),
+        Shape::Name => quote!(given.word(#key).to_owned()),
         Shape::Word => quote_spanned!(ty.span()=>
             ::ambit::__private::chosen::<#ty>(given.word(#key))
         ),

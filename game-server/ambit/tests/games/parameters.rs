@@ -38,6 +38,9 @@ struct Settings {
     /// Stones.
     #[parameter(default = 7, range = 0..=9)]
     stones: Given<u32>,
+    /// Where it is.
+    #[parameter(default = "meadow")]
+    place: String,
     #[parameter(of_room)]
     size: (f32, f32),
     #[parameter(of_room)]
@@ -56,6 +59,11 @@ impl Game for Run {
     type Avatar = Walker;
     no_commands!();
     type Refusal = NoRefusal;
+
+    fn words(key: &str) -> Vec<String> {
+        let places = ["moor", "heath"].map(str::to_owned);
+        if key == "place" { places.into() } else { Vec::new() }
+    }
 
     fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
         if settings.goal == 13 {
@@ -85,6 +93,7 @@ fn a_game_gets_its_parameters_with_their_types() {
         aim: Aim::HoldOut,
         minutes: None,
         stones: Given { value: 7, is_given: false },
+        place: "meadow".to_owned(),
         size: (60.0, 50.0),
         map: 0,
     };
@@ -95,6 +104,7 @@ fn a_game_gets_its_parameters_with_their_types() {
         ("aim", "conquer"),
         ("minutes", "60"),
         ("stones", "7"),
+        ("place", "heath"),
         ("size", "80x40.5"),
     ];
     let all = Settings {
@@ -103,6 +113,7 @@ fn a_game_gets_its_parameters_with_their_types() {
         aim: Aim::Conquer,
         minutes: Some(60),
         stones: Given { value: 7, is_given: true },
+        place: "heath".to_owned(),
         size: (80.0, 40.5),
         map: 0,
     };
@@ -117,6 +128,7 @@ fn what_is_not_possible_is_refused_with_what_is() {
         ("speed", "3", "speed=3 is not possible: it must be a number from 0.5 to 2"),
         ("aim", "win", "aim=win is not possible: it must be conquer or hold-out"),
         ("minutes", "0", "minutes=0 is not possible: it must be a whole number from 1 to 60"),
+        ("place", "..", "place=.. is not possible: it must be meadow, moor or heath"),
         ("pace", "1", "there is no parameter \"pace\""),
         ("goal", "13", "goal does not fit: 13 is unlucky"),
     ] {

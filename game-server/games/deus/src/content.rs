@@ -1,27 +1,61 @@
 //! What the game is made of, as data: classes, spells, monsters, items and waves in TOML.
 //!
-//! A mistake is an error that names the file, the line and the field. Units are in the names.
+//! Texts go in; a checked [`Content`] or all mistakes come out, each with its file, its line and
+//! the text of that line. Units are in the names of the fields. A room has the shipped content or
+//! a folder of the operator's, which the program reads once, so that all rooms of a name play the
+//! same. What a room saves contains the operator's texts: it goes on with them elsewhere.
+
+mod check;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::ops::Deref;
+use std::path::Path as FilePath;
+use std::sync::{Arc, LazyLock};
 
 use ambit::prelude::*;
 
 use crate::schema::{Class, HeroSpell};
 
-/// The content that comes with the game.
-pub(crate) static CONTENT: LazyLock<Content> =
-    LazyLock::new(|| Content::shipped().expect("a test reads the shipped content"));
+/// The folder in which the operator has folders of content.
+const VARIABLE: &str = "AMBIT_CONTENT";
+pub(crate) const SHIPPED: &str = "shipped";
+const FILES: [&str; 5] =
+    ["classes.toml", "items.toml", "monsters.toml", "spells.toml", "waves.toml"];
+const SHIPPED_TEXTS: [&str; 5] = [
+    include_str!("../content/classes.toml"),
+    include_str!("../content/items.toml"),
+    include_str!("../content/monsters.toml"),
+    include_str!("../content/spells.toml"),
+    include_str!("../content/waves.toml"),
+];
 
-/// All of it, checked: each class, spell and monster has its entry.
+/// All folders of the operator's, by name.
+static FOLDERS: LazyLock<BTreeMap<String, Result<SharedContent, Vec<String>>>> =
+    LazyLock::new(|| {
+        std::env::var_os(VARIABLE).map_or_else(BTreeMap::new, |root| read_folders(root.as_ref()))
+    });
+
+static OF_THE_GAME: LazyLock<SharedContent> = LazyLock::new(|| {
+    let content = Content::parse(SHIPPED_TEXTS.map(str::to_owned));
+    SharedContent(Arc::new(content.expect("a test reads the shipped content")))
+});
+
+/// All of it, checked: what one table names is in another one.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) classes: BTreeMap<String, ClassTable>,
-    pub(crate) spells: BTreeMap<String, SpellTable>,
-    pub(crate) monsters: BTreeMap<String, MonsterTable>,
     pub(crate) items: BTreeMap<String, ItemTable>,
+    /// In the order of their names.
+    pub(crate) monsters: Vec<MonsterTable>,
+    pub(crate) spells: BTreeMap<String, SpellTable>,
     pub(crate) waves: WaveTable,
+    texts: [String; 5],
 }
+
+/// The content of a room; saved as its texts, unless it is the shipped one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Option<[String; 5]>", try_from = "Option<[String; 5]>")]
+pub(crate) struct SharedContent(Arc<Content>);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +73,8 @@ pub(crate) struct SpellTable {
     pub(crate) mana: f32,
     pub(crate) cooldown_s: f32,
     pub(crate) damage: f32,
+    /// Monsters that are nearer hear the cast.
+    pub(crate) noise_m: f32,
     #[serde(flatten)]
     pub(crate) shape: SpellShape,
 }
@@ -56,14 +92,64 @@ pub(crate) enum SpellShape {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MonsterTable {
+    #[serde(skip)]
+    pub(crate) name: String,
+    pub(crate) behaviour: Behaviour,
     pub(crate) health: f32,
     pub(crate) damage: f32,
     pub(crate) speed_m_per_s: f32,
+    /// Whoever is nearer is struck.
     pub(crate) reach_m: f32,
+    /// The radius of a blow or a shot.
+    pub(crate) blow_m: f32,
+    /// It steps back from whoever is nearer.
+    #[serde(default)]
+    pub(crate) keep_m: f32,
     pub(crate) notice_m: f32,
+    /// It gives up so far from where it noticed its target.
+    pub(crate) leash_m: f32,
     pub(crate) windup_s: f32,
     pub(crate) rest_s: f32,
     pub(crate) gold: i64,
+    pub(crate) calls: Option<CallTable>,
+    /// In their order.
+    #[serde(default)]
+    pub(crate) phases: Vec<PhaseTable>,
+}
+
+/// How a monster fights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Behaviour {
+    /// Surrounds a hero and strikes.
+    Melee,
+    /// Shoots, and keeps away.
+    Ranged,
+    /// As `Ranged`, and calls others.
+    Caster,
+}
+
+/// Monsters that come because another one calls them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CallTable {
+    pub(crate) kind: String,
+    pub(crate) count: u32,
+    /// So many of its caller's live at once.
+    pub(crate) at_once: u32,
+    pub(crate) every_s: f32,
+}
+
+/// What changes as soon as less than a share of the health is left.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PhaseTable {
+    pub(crate) below: f32,
+    /// Factors of the speed and of the radius of a blow.
+    pub(crate) speed: f32,
+    pub(crate) blow: f32,
+    /// Called once, when the phase begins.
+    pub(crate) calls: Option<CallTable>,
 }
 
 /// In per cent.
@@ -97,19 +183,53 @@ pub(crate) struct WaveTable {
     pub(crate) stronger: f32,
     pub(crate) most: u32,
     pub(crate) hunt_after_s: f32,
+    pub(crate) wave: Vec<WaveRow>,
+}
+
+/// Who comes from a wave on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WaveRow {
+    pub(crate) from: i64,
+    /// Shares of kinds.
+    pub(crate) kinds: BTreeMap<String, u32>,
+    /// One more monster, in the first of these waves only.
+    pub(crate) boss: Option<String>,
 }
 
 impl Content {
-    fn shipped() -> Result<Self, String> {
-        let content = Self {
-            classes: read("classes.toml", include_str!("../content/classes.toml"))?,
-            spells: read("spells.toml", include_str!("../content/spells.toml"))?,
-            monsters: read("monsters.toml", include_str!("../content/monsters.toml"))?,
-            items: read("items.toml", include_str!("../content/items.toml"))?,
-            waves: read("waves.toml", include_str!("../content/waves.toml"))?,
+    /// The content of texts in the order of [`FILES`], or all mistakes in them.
+    fn parse(texts: [String; 5]) -> Result<Self, Vec<String>> {
+        let mut mistakes = check::ContentMistakes::new(FILES, texts.each_ref().map(String::as_str));
+        let classes = mistakes.read(0);
+        let items = mistakes.read(1);
+        let monsters = mistakes.read::<BTreeMap<String, MonsterTable>>(2);
+        let spells = mistakes.read(3);
+        let waves = mistakes.read::<WaveTable>(4);
+        mistakes.check();
+        let (Some(classes), Some(items), Some(monsters), Some(spells), Some(waves), []) =
+            (classes, items, monsters, spells, waves, &mistakes.found[..])
+        else {
+            return Err(mistakes.sorted());
         };
-        content.check()?;
-        Ok(content)
+        let named = |(name, mut table): (String, MonsterTable)| {
+            table.phases.sort_by(|one, other| other.below.total_cmp(&one.below));
+            MonsterTable { name, ..table }
+        };
+        let monsters = monsters.into_iter().map(named).collect();
+        Ok(Self { classes, items, monsters, spells, waves, texts })
+    }
+
+    fn of_folder(folder: &FilePath) -> Result<Self, Vec<String>> {
+        let mut missing = Vec::new();
+        let texts = FILES.map(|file| {
+            let text = std::fs::read_to_string(folder.join(file));
+            text.unwrap_or_else(|error| {
+                missing.push(format!("{file}: {error}"));
+                String::new()
+            })
+        });
+        if missing.is_empty() { Self::parse(texts) } else { Err(missing) }
     }
 
     pub(crate) fn class(&self, class: Class) -> &ClassTable {
@@ -120,62 +240,185 @@ impl Content {
         &self.spells[spell.name()]
     }
 
-    pub(crate) fn goblin(&self) -> &MonsterTable {
-        &self.monsters["goblin"]
+    /// The index of the monster of this name, which is one of them: that is checked.
+    pub(crate) fn kind_of(&self, monster: &str) -> u8 {
+        let found = self.monsters.binary_search_by(|table| table.name.as_str().cmp(monster));
+        found.unwrap_or_default() as u8
     }
 
-    fn check(&self) -> Result<(), String> {
-        let missing = |file: &str, what: &str| Err(format!("{file}: {what} is missing"));
-        for name in Class::NAMES {
-            if !self.classes.contains_key(*name) {
-                return missing("classes.toml", &format!("the class '{name}'"));
-            }
-        }
-        for name in HeroSpell::NAMES {
-            if !self.spells.contains_key(*name) {
-                return missing("spells.toml", &format!("the spell '{name}'"));
-            }
-        }
-        if !self.monsters.contains_key("goblin") {
-            return missing("monsters.toml", "the monster 'goblin'");
-        }
-        for (name, spell) in &self.spells {
-            if !self.classes.contains_key(&spell.class) {
-                let class = &spell.class;
-                return Err(format!("spells.toml: '{name}' is of an unknown class: '{class}'"));
-            }
-        }
-        if self.items.is_empty() {
-            return missing("items.toml", "an item");
-        }
-        Ok(())
+    pub(crate) fn monster(&self, kind: u8) -> &MonsterTable {
+        &self.monsters[usize::from(kind)]
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, String> {
-    toml::from_str(text).map_err(|error| format!("{file}: {error}"))
+impl SharedContent {
+    /// The content of this name; the error says what is wrong with it.
+    pub(crate) fn named(name: &str) -> Result<Self, String> {
+        if name == SHIPPED {
+            return Ok(Self::default());
+        }
+        let found = FOLDERS.get(name).ok_or_else(|| format!("there is no content '{name}'"))?;
+        found.clone().map_err(|mistakes| {
+            format!("{} mistakes, the first one: {}", mistakes.len(), mistakes[0])
+        })
+    }
+}
+
+impl Default for SharedContent {
+    fn default() -> Self {
+        OF_THE_GAME.clone()
+    }
+}
+
+impl Deref for SharedContent {
+    type Target = Content;
+
+    fn deref(&self) -> &Content {
+        &self.0
+    }
+}
+
+impl From<SharedContent> for Option<[String; 5]> {
+    fn from(content: SharedContent) -> Self {
+        let is_shipped = Arc::ptr_eq(&content.0, &OF_THE_GAME.0);
+        (!is_shipped).then(|| content.texts.clone())
+    }
+}
+
+impl TryFrom<Option<[String; 5]>> for SharedContent {
+    type Error = String;
+
+    fn try_from(texts: Option<[String; 5]>) -> Result<Self, String> {
+        let Some(texts) = texts else { return Ok(Self::default()) };
+        let content = Content::parse(texts).map_err(|mistakes| mistakes.join("; "))?;
+        Ok(Self(Arc::new(content)))
+    }
+}
+
+/// The names of the operator's folders.
+pub(crate) fn names() -> Vec<String> {
+    FOLDERS.keys().cloned().collect()
+}
+
+/// Folders whose names players can type.
+fn read_folders(root: &FilePath) -> BTreeMap<String, Result<SharedContent, Vec<String>>> {
+    let is_typeable = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let names = entries.filter(|entry| entry.path().is_dir());
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = names.filter(|name| name.len() <= 32 && name.chars().all(is_typeable));
+    let read = |name: String| {
+        let content = Content::of_folder(&root.join(&name));
+        (name, content.map(|content| SharedContent(Arc::new(content))))
+    };
+    names.filter(|name| name != SHIPPED).map(read).collect()
+}
+
+/// Reads a folder of content as a room would: what is in it, or all its mistakes.
+pub fn check_content(folder: &FilePath) -> Result<String, Vec<String>> {
+    let content = Content::of_folder(folder)?;
+    Ok(format!(
+        "{} files, {} classes, {} spells, {} kinds of monsters, {} items, {} rows of waves: good",
+        FILES.len(),
+        content.classes.len(),
+        content.spells.len(),
+        content.monsters.len(),
+        content.items.len(),
+        content.waves.wave.len()
+    ))
+}
+
+#[cfg(test)]
+impl SharedContent {
+    /// As an operator's: the shipped content with more monsters, of all kinds from the beginning.
+    pub(crate) fn of_many() -> Self {
+        let mut texts = SHIPPED_TEXTS.map(str::to_owned);
+        let all = "kinds = { goblin = 2, brute = 1, wolf = 1, archer = 1, shaman = 1 }";
+        texts[4] = texts[4].replace("kinds = { goblin = 1 }", all);
+        texts[4] = texts[4].replace("base = 2.0", "base = 40.0");
+        Self(Arc::new(Content::parse(texts).expect("good content")))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The mistakes of the shipped content with one text in place of another.
+    fn mistakes(file: &str, old: &str, new: &str) -> Vec<String> {
+        let mut texts = SHIPPED_TEXTS.map(str::to_owned);
+        let index = FILES.iter().position(|name| *name == file).expect("a file of content");
+        assert!(texts[index].contains(old), "{file} has no {old}");
+        texts[index] = texts[index].replacen(old, new, 1);
+        Content::parse(texts).map_or_else(|mistakes| mistakes, |_| Vec::new())
+    }
+
     #[test]
-    fn the_shipped_content_is_complete() {
-        let content = Content::shipped().expect("the shipped content has no mistake");
-        assert!(content.waves.last > 1 && content.waves.more >= 1.0);
-        assert_eq!(content.spell(HeroSpell::Strike).class, "warrior");
+    fn the_shipped_content_is_good_and_has_two_bosses() {
+        let content = SharedContent::default();
         assert_eq!(content.spell(HeroSpell::Strike).shape, SpellShape::Nearest { range_m: 2.4 });
+        assert_eq!(content.monster(content.kind_of("wolf")).name, "wolf");
+        assert_eq!(content.monsters.iter().filter(|it| it.phases.is_empty()).count(), 8);
+        let bosses = content.waves.wave.iter().filter(|row| row.boss.is_some());
+        let last = content.waves.last;
+        assert_eq!(bosses.map(|row| row.from).collect::<Vec<_>>(), [last / 2, last]);
     }
 
     #[test]
     fn a_mistake_names_file_line_and_field() {
-        let wrong =
-            read::<BTreeMap<String, MonsterTable>>("monsters.toml", "[orc]\nhealth = 'x'\n");
-        let said = wrong.expect_err("a text is no number");
-        assert!(said.starts_with("monsters.toml: ") && said.contains("line 2"), "{said}");
-        let unknown = read::<BTreeMap<String, ClassTable>>("classes.toml", "[bard]\nluck = 3\n");
-        let said = unknown.expect_err("there is no such field");
-        assert!(said.contains("luck"), "{said}");
+        let check = |file: &str, (old, new): (&str, &str), expected: &[&str]| {
+            let found = mistakes(file, old, new);
+            assert_eq!(found.len(), 1, "{new}: {found:?}");
+            for part in [&[file, "line "], expected].concat() {
+                assert!(found[0].contains(part), "{found:?} has no {part}");
+            }
+        };
+        let goblin = "health = 40";
+        check("monsters.toml", (goblin, "health = 'x'"), &["line 12: ", "`health = 'x'`", "f32"]);
+        for wrong in ["health = -1", "health = 0", "health = nan", "health = inf"] {
+            check("monsters.toml", (goblin, wrong), &["line 12: ", "`health` must be from 1"]);
+        }
+        check("monsters.toml", (goblin, ""), &["line 10: ", "missing field `health`"]);
+        check("monsters.toml", ("gold = 3", "gold = 3\nluck = 3"), &["unknown field `luck`"]);
+        check("monsters.toml", ("reach_m = 1.6", "reach_m = 0.0"), &["`reach_m` must be from 0.1"]);
+        check("monsters.toml", ("kind = \"rat\"", "kind = \"bat\""), &["`kind`", "no 'bat'"]);
+        check("monsters.toml", ("below = 0.6", "below = 1.5"), &["`below` must be from"]);
+        check("monsters.toml", ("\"melee\"", "\"caster\""), &["needs `calls`"]);
+        check("spells.toml", ("\"mage\"", "\"bard\""), &["`class`: classes.toml has no 'bard'"]);
+        check("waves.toml", ("boss = \"lich\"", "boss = \"lych\""), &["`boss`", "no 'lych'"]);
+        check("waves.toml", ("rat = 2", "bat = 2"), &["`kinds`", "no 'bat'"]);
+        check("waves.toml", ("{ goblin = 1 }", "{}"), &["`kinds` names nobody"]);
+        check("items.toml", ("damage = 15", "damage = = 15"), &["line 4: "]);
+        let no_first = mistakes("waves.toml", "from = 1\n", "from = 2\n");
+        assert_eq!(no_first, ["waves.toml needs a `[[wave]]` with `from = 1`"]);
+        let missing = mistakes("classes.toml", "[mage]", "[bard]");
+        assert!(missing.iter().any(|it| it == "classes.toml needs `[mage]`"));
+    }
+
+    #[test]
+    fn a_folder_is_read_as_a_whole_and_all_its_mistakes_are_told() {
+        let folder = std::env::temp_dir().join(format!("deus-content-{}", std::process::id()));
+        let cellar = folder.join("cellar");
+        std::fs::create_dir_all(&cellar).expect("a temporary folder");
+        assert_eq!(check_content(&cellar).expect_err("nothing is there").len(), FILES.len());
+        for (file, text) in FILES.iter().zip(SHIPPED_TEXTS) {
+            std::fs::write(cellar.join(file), text).expect("a file");
+        }
+        let said = check_content(&cellar).expect("a good folder");
+        assert!(said.starts_with("5 files, 2 classes, ") && said.ends_with(": good"), "{said}");
+        let of_name = read_folders(&folder);
+        assert_eq!(of_name.keys().collect::<Vec<_>>(), ["cellar"]);
+        for (file, (old, new)) in [
+            ("monsters.toml", ("health = 40", "health = 0")),
+            ("monsters.toml", ("health = 18", "health = 0")),
+            ("waves.toml", ("last = 10", "last = 100")),
+        ] {
+            let text = std::fs::read_to_string(cellar.join(file)).expect("a file");
+            std::fs::write(cellar.join(file), text.replacen(old, new, 1)).expect("a file");
+        }
+        assert_eq!(check_content(&cellar).expect_err("three mistakes").len(), 3);
+        std::fs::remove_dir_all(&folder).expect("the folder");
+        let unknown = SharedContent::named("../etc").expect_err("no folder of that name");
+        assert_eq!(unknown, "there is no content '../etc'");
     }
 }

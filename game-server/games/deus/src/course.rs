@@ -5,7 +5,6 @@
 
 use ambit::prelude::*;
 
-use crate::content::CONTENT;
 use crate::schema::{Campaign, Chest, DeusTimer, Hero, HeroRow, Loot, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
@@ -71,7 +70,7 @@ impl Deus {
         if !self.phase.is_choosing() {
             return;
         }
-        let waves = &CONTENT.waves;
+        let waves = &self.content.waves;
         let soon = world.now() + Duration::from_secs_f32(waves.gather_s);
         if self.heroes.values().all(|hero| hero.class.is_some()) {
             // It only comes nearer: nobody delays it by choosing again, or by coming and going.
@@ -98,7 +97,7 @@ impl Deus {
 
     /// Whether monsters know where the heroes are.
     pub(crate) fn hunts(&self, now: GameTime) -> bool {
-        now.since(self.phase_began) > Duration::from_secs_f32(CONTENT.waves.hunt_after_s)
+        now.since(self.phase_began) > Duration::from_secs_f32(self.content.waves.hunt_after_s)
     }
 
     /// A fight is over when nobody is left on one side.
@@ -106,7 +105,8 @@ impl Deus {
         if self.phase.is_choosing() || self.phase.is_end() {
             return;
         }
-        let waves = &CONTENT.waves;
+        let content = self.content.clone();
+        let waves = &content.waves;
         if self.living().next().is_none() {
             self.clear_monsters(world);
             self.remove_chest(world);
@@ -136,8 +136,8 @@ impl Deus {
         self.remove_chest(world);
         let heroes: Vec<Id<Hero>> = self.living().map(|(id, _)| id).collect();
         for id in heroes {
-            let index = world.rng().usize(..CONTENT.items.len());
-            let Some((item, table)) = CONTENT.items.iter().nth(index) else { continue };
+            let index = world.rng().usize(..self.content.items.len());
+            let Some((item, table)) = self.content.items.iter().nth(index) else { continue };
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
             hero.bonus.damage += table.damage;
             hero.bonus.armour += table.armour;
@@ -152,7 +152,7 @@ impl Deus {
             world.announce(Loot { name: name.into(), item: item.as_str().into() });
             self.heal(world, id);
         }
-        self.begin(world, Phase::Rest, CONTENT.waves.rest_s);
+        self.begin(world, Phase::Rest, self.content.waves.rest_s);
     }
 
     fn remove_chest(&mut self, world: &mut DeusWorld) {

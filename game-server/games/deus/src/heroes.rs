@@ -2,8 +2,10 @@
 
 use ambit::prelude::*;
 
-use crate::content::{CONTENT, ItemTable};
-use crate::schema::{Class, DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, HeroSpell, Wound};
+use crate::content::{Content, ItemTable};
+use crate::schema::{
+    Class, DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, HeroSpell, Monster, Wound,
+};
 use crate::{Deus, DeusWorld};
 
 /// A dead hero fades a tick after its death was told.
@@ -19,26 +21,28 @@ pub(crate) struct HeroState {
     pub(crate) ready_at: Vec<(HeroSpell, GameTime)>,
     /// What its items give together.
     pub(crate) bonus: ItemTable,
+    /// Who has each of the places around this hero, as long as the hero is its target.
+    pub(crate) around: [Option<Id<Monster>>; 8],
 }
 
 impl HeroState {
     pub(crate) fn new(player: PlayerId) -> Self {
-        let (class, ready_at, bonus) = (None, Vec::new(), ItemTable::default());
-        Self { player, class, is_alive: false, ready_at, bonus }
+        let (ready_at, bonus, around) = (Vec::new(), ItemTable::default(), [None; 8]);
+        Self { player, class: None, is_alive: false, ready_at, bonus, around }
     }
 
     /// Points of health at 100 %.
-    fn health(&self) -> f32 {
-        self.class.map_or(1.0, |class| CONTENT.class(class).health) * raised(self.bonus.health)
+    fn health(&self, content: &Content) -> f32 {
+        self.class.map_or(1.0, |class| content.class(class).health) * raised(self.bonus.health)
     }
 
     /// Points of mana at 100 %.
-    pub(crate) fn mana(&self) -> f32 {
-        self.class.map_or(1.0, |class| CONTENT.class(class).mana) * raised(self.bonus.mana)
+    pub(crate) fn mana(&self, content: &Content) -> f32 {
+        self.class.map_or(1.0, |class| content.class(class).mana) * raised(self.bonus.mana)
     }
 
-    pub(crate) fn speed_m_per_s(&self) -> f32 {
-        let by_class = self.class.map_or(4.0, |class| CONTENT.class(class).speed_m_per_s);
+    pub(crate) fn speed_m_per_s(&self, content: &Content) -> f32 {
+        let by_class = self.class.map_or(4.0, |class| content.class(class).speed_m_per_s);
         by_class * raised(self.bonus.speed)
     }
 
@@ -82,8 +86,9 @@ impl Deus {
     /// Fills health and mana of a living hero.
     pub(crate) fn heal(&self, world: &mut DeusWorld, id: Id<Hero>) {
         let Some(hero) = self.heroes.get(&id).filter(|hero| hero.is_alive) else { return };
-        let Some(class) = hero.class.map(|class| CONTENT.class(class)) else { return };
-        let (health, mana) = (class.health_per_s / hero.health(), class.mana_per_s / hero.mana());
+        let Some(class) = hero.class.map(|class| self.content.class(class)) else { return };
+        let health = class.health_per_s / hero.health(&self.content);
+        let mana = class.mana_per_s / hero.mana(&self.content);
         if let Some(mut avatar) = world.edit(id) {
             avatar.health().set_both(100.0, 100.0 * health);
             avatar.mana().set_both(100.0, 100.0 * mana);
@@ -97,7 +102,7 @@ impl Deus {
     /// Takes points of health from a hero.
     pub(crate) fn hurt_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, points: f32) {
         let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
-        let taken = 100.0 * points / raised(hero.bonus.armour) / hero.health();
+        let taken = 100.0 * points / raised(hero.bonus.armour) / hero.health(&self.content);
         let Some(mut avatar) = world.edit(id) else { return };
         let left = avatar.health().value() - taken;
         if left > 0.0 {

@@ -15,6 +15,7 @@ mod content;
 mod course;
 mod heroes;
 mod map;
+mod minds;
 mod monsters;
 mod schema;
 mod spells;
@@ -25,24 +26,37 @@ use std::collections::BTreeMap;
 
 use ambit::prelude::*;
 
+use self::content::SharedContent;
 use self::course::Phase;
 use self::heroes::HeroState;
 use self::monsters::MonsterState;
 use self::schema::{
-    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, PhaseBegins, SpellBolt, Tell, Wound,
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, PhaseBegins, SpellBolt, Summons, Tell,
+    Wound,
 };
 use self::spells::FlyingBolt;
 
+pub use self::content::check_content;
 pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
 
+/// What a room is created with.
+#[derive(Debug, Parameters)]
+pub struct DeusSettings {
+    /// the numbers of the game: those that come with it, or a folder of the server's operator
+    #[parameter(default = "shipped")]
+    content: String,
+}
+
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow), timer = DeusTimer)]
-#[declare(events(HeroCast, Tell, Burst, Wound, Fallen, Loot, PhaseBegins))]
+#[declare(parameters = DeusSettings)]
+#[declare(events(HeroCast, Tell, Summons, Burst, Wound, Fallen, Loot, PhaseBegins))]
 pub struct Deus {
+    content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
     bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
@@ -55,6 +69,8 @@ pub struct Deus {
     wave: i64,
     /// Where the last monster fell.
     last_fallen: Position,
+    /// When a monster last searched a way round walls: one of them at a tick.
+    searched_at: GameTime,
     is_over: bool,
 }
 
@@ -66,8 +82,19 @@ impl Game for Deus {
     type Command = DeusCommand;
     type Refusal = DeusRefusal;
 
+    fn words(key: &str) -> Vec<String> {
+        if key == "content" { content::names() } else { Vec::new() }
+    }
+
+    fn configure(&mut self, settings: DeusSettings) -> Result<(), BadParameter> {
+        let content = SharedContent::named(&settings.content);
+        self.content =
+            content.map_err(|problem| BadParameter::Conflict { key: "content", problem })?;
+        Ok(())
+    }
+
     fn planned_objects(&self) -> u64 {
-        u64::from(content::CONTENT.waves.most)
+        u64::from(self.content.waves.most)
     }
 
     fn start(&mut self, world: &mut DeusWorld) {
@@ -136,10 +163,11 @@ impl Game for Deus {
         }
     }
 
-    fn timer(&mut self, world: &mut DeusWorld, timer: DeusTimer, _: GameTime) {
+    fn timer(&mut self, world: &mut DeusWorld, timer: DeusTimer, due: GameTime) {
         match timer {
-            DeusTimer::Think(monster) => self.think(world, monster),
-            DeusTimer::Blow(monster, at) => self.blow(world, monster, at),
+            DeusTimer::Think(monster) => self.think(world, monster, due),
+            DeusTimer::Blow(monster, at, radius_m) => self.blow(world, monster, at, radius_m),
+            DeusTimer::Rise(caller, kind, count) => self.rise(world, caller, kind, count),
             DeusTimer::Burst(caster, spell, at) => self.burst(world, caster, spell, at),
             DeusTimer::Fade(hero) => world.ask_who_sees(hero),
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
@@ -167,7 +195,7 @@ impl Deus {
     /// Also the dead walk, to watch.
     fn walk(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) {
         let Some(hero) = self.heroes.get(&player.avatar()) else { return };
-        let speed = hero.speed_m_per_s();
+        let speed = hero.speed_m_per_s(&self.content);
         let from = world.avatar(player).position();
         let target = world.nearest_on_map(Position::on_ground(to.x, to.y));
         let first = ambit_ways::first_stop(world.statics(), map::BODY_RADIUS_M, from, target);

@@ -1,68 +1,138 @@
-//! Monsters: they notice heroes, come near, and strike with a blow that is announced.
+//! Monsters of a wave: who comes, what hurts them and what they do to heroes. What each decides is
+//! in `minds`.
 
 use ambit::Rng;
 use ambit::prelude::*;
 
-use crate::content::CONTENT;
+use crate::content::{CallTable, MonsterTable, PhaseTable};
 use crate::map::{self, BODY_RADIUS_M};
-use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Tell, Wound};
+use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons, Wound};
 use crate::{Deus, DeusWorld};
 
-/// How often a monster decides while it sees a hero, and while it sees none.
-const THINK: Duration = Duration::from_millis(300);
-const IDLE_THINK: Duration = Duration::from_millis(1_200);
 /// Monsters of a wave come no nearer to heroes than that.
 const FIRST_DISTANCE_M: f32 = 16.0;
-/// A blow hits whoever has come out of its reach by less than this.
+/// A blow hits whoever has come out of its radius by less than this.
 const GRACE_M: f32 = 0.4;
-/// A hero that moves so little is not followed anew.
-const FOLLOW_M: f32 = 0.5;
-/// So long after its decision a monster is of interest to the hero that it follows.
-const ENGAGED: Duration = Duration::from_secs(2);
+/// The first thought comes within this, so that not all think at the same tick.
+const FIRST_THOUGHT: Duration = Duration::from_millis(300);
+/// Who is called comes so near to its caller.
+const CALLED_M: f32 = 1.8;
+/// The places around a hero, and around a caller.
+pub(crate) const DIRECTIONS: [(f32, f32); 8] = [
+    (1.0, 0.0),
+    (0.707, 0.707),
+    (0.0, 1.0),
+    (-0.707, 0.707),
+    (-1.0, 0.0),
+    (-0.707, -0.707),
+    (0.0, -1.0),
+    (0.707, -0.707),
+];
 
 /// A monster, as the game has it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MonsterState {
     #[serde(with = "ambit::dice")]
-    rng: Rng,
+    pub(crate) rng: Rng,
+    /// The index of its table.
+    pub(crate) kind: u8,
     /// Points of health at 100 %, and of a blow.
     health: f32,
     damage: f32,
-    /// Where it walks to.
-    goal: Position,
-    /// Until then it strikes or rests.
-    busy_until: GameTime,
     left: f32,
+    /// Phases that have begun.
+    phases: u8,
+    /// Who has called it.
+    caller: Option<Id<Monster>>,
+    pub(crate) target: Option<Id<Hero>>,
+    /// Where it noticed its target, and whether it is on its way back.
+    pub(crate) home: Position,
+    pub(crate) goes_home: bool,
+    /// Where it walks to, and until when.
+    pub(crate) goal: Position,
+    pub(crate) arrives_at: GameTime,
+    /// A timer for another time is obsolete.
+    pub(crate) thinks_at: GameTime,
+    /// Until then it strikes or rests, searches no way, calls nobody.
+    pub(crate) busy_until: GameTime,
+    pub(crate) search_at: GameTime,
+    pub(crate) call_at: GameTime,
 }
 
 impl MonsterState {
     pub(crate) fn is_alive(&self) -> bool {
         self.left > 0.0
     }
+
+    /// The phase that it is in, if one has begun.
+    pub(crate) fn phase<'c>(&self, table: &'c MonsterTable) -> Option<&'c PhaseTable> {
+        table.phases.get(usize::from(self.phases).checked_sub(1)?)
+    }
 }
 
 impl Deus {
     /// Creates the monsters of a wave for so many heroes.
     pub(crate) fn spawn_wave(&mut self, world: &mut DeusWorld, heroes: usize) {
-        let waves = &CONTENT.waves;
+        let content = self.content.clone();
+        let waves = &content.waves;
+        let rows = waves.wave.iter().filter(|row| row.from <= self.wave);
+        let Some(row) = rows.max_by_key(|row| row.from) else { return };
         let further = (self.wave - 1) as f32;
         let count = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
-        let stronger = 1.0 + waves.stronger * further;
-        let table = CONTENT.goblin();
+        let boss = row.boss.as_ref().filter(|_| row.from == self.wave);
         let places: Vec<_> = self.living().filter_map(|(id, _)| world.position(id)).collect();
+        let total = row.kinds.values().sum::<u32>().max(1);
         for index in 0..(count.round() as u32).clamp(1, waves.most) {
-            let wave = u64::from(index) | (self.wave as u64) << 32;
-            let mut rng = world.rng_for(2, wave);
+            let mut rng = world.rng_for(2, u64::from(index) | (self.wave as u64) << 32);
             let at = map::place_away_from(world, &places, FIRST_DISTANCE_M, &mut rng);
-            let monster = schema::spawn_monster(world, at);
-            let health = table.health * stronger;
-            let wait = Duration::from_millis(rng.u64(..THINK.as_millis() as u64));
-            let (damage, goal, busy_until) = (table.damage * stronger, at, world.now());
-            let state = MonsterState { rng, health, damage, goal, busy_until, left: health };
-            self.monsters.insert(monster, state);
-            world.after(wait, DeusTimer::Think(monster));
+            let mut share = rng.u32(..total);
+            let chosen = row.kinds.iter().find(|(_, part)| {
+                let is_chosen = share < **part;
+                share = share.saturating_sub(**part);
+                is_chosen
+            });
+            let kind = boss.filter(|_| index == 0).or(chosen.map(|(name, _)| name));
+            if let Some(kind) = kind {
+                self.spawn_monster(world, content.kind_of(kind), at, None, rng);
+            }
         }
         self.note_monsters(world);
+    }
+
+    pub(crate) fn spawn_monster(
+        &mut self,
+        world: &mut DeusWorld,
+        kind: u8,
+        at: Position,
+        caller: Option<Id<Monster>>,
+        mut rng: Rng,
+    ) {
+        let table = self.content.monster(kind);
+        let stronger = 1.0 + self.content.waves.stronger * (self.wave - 1) as f32;
+        let (now, health) = (world.now(), table.health * stronger);
+        let id = schema::spawn_monster(world, at, &table.name);
+        let wait = Duration::from_millis(rng.u64(1..FIRST_THOUGHT.as_millis() as u64));
+        let target = caller.and_then(|caller| self.monsters.get(&caller)?.target);
+        let state = MonsterState {
+            rng,
+            kind,
+            health,
+            damage: table.damage * stronger,
+            left: health,
+            phases: 0,
+            caller,
+            target,
+            home: at,
+            goes_home: false,
+            goal: at,
+            arrives_at: now,
+            thinks_at: now,
+            busy_until: now,
+            search_at: now,
+            call_at: now,
+        };
+        self.monsters.insert(id, state);
+        self.think_after(world, id, wait);
     }
 
     /// Removes all monsters.
@@ -73,64 +143,63 @@ impl Deus {
         self.note_monsters(world);
     }
 
-    /// A monster decides what to do next.
-    pub(crate) fn think(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
-        let table = CONTENT.goblin();
-        let (now, hunts) = (world.now(), self.hunts(world.now()));
-        let Some(at) = world.position(id) else { return };
-        let target = self.nearest_hero(world, at, if hunts { f32::MAX } else { table.notice_m });
-        let Some(monster) = self.monsters.get_mut(&id) else { return };
-        if now < monster.busy_until {
-            let wait = monster.busy_until.since(now);
-            return world.after(wait, DeusTimer::Think(id));
-        }
-        let Some((hero, place)) = target else {
-            if monster.rng.u8(..3) == 0 {
-                let around = |rng: &mut Rng| (rng.f32() - 0.5) * 12.0;
-                let (x, y) = (at.x + around(&mut monster.rng), at.y + around(&mut monster.rng));
-                let goal = world.nearest_on_map(Position::on_ground(x, y));
-                let goal = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, goal);
-                walk(world, id, vec![goal], table.speed_m_per_s / 2.0);
-            }
-            return world.after(IDLE_THINK, DeusTimer::Think(id));
-        };
-        if place.ground_distance(at) <= table.reach_m {
-            let windup = Duration::from_secs_f32(table.windup_s);
-            monster.busy_until = now + windup + Duration::from_secs_f32(table.rest_s);
-            monster.goal = at;
-            if let Some(mut monster) = world.edit(id) {
-                monster.path().stop();
-            }
-            let (radius, due) = ((10.0 * table.reach_m) as i64, windup.as_millis() as i64);
-            world.emit(Tell { monster: id, at, radius, due });
-            world.after(windup, DeusTimer::Blow(id, at));
-        } else if monster.goal.ground_distance(place) > FOLLOW_M {
-            monster.goal = place;
-            // Up to arm's length, and not into the hero.
-            let stop = place.lerp(at, (0.7 * table.reach_m / place.ground_distance(at)).min(1.0));
-            let straight = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, stop);
-            let way = if straight == stop {
-                vec![stop]
-            } else {
-                let way = ambit_ways::round_obstacles(world.terrain(), BODY_RADIUS_M, at, stop);
-                way.unwrap_or_else(|| vec![straight])
-            };
-            walk(world, id, way, table.speed_m_per_s);
-        }
-        world.engage(hero, id, now + ENGAGED);
-        world.after(THINK, DeusTimer::Think(id));
-    }
-
-    /// A blow falls on whoever is still there.
-    pub(crate) fn blow(&mut self, world: &mut DeusWorld, id: Id<Monster>, at: Position) {
-        let Some(monster) = self.monsters.get(&id) else { return };
-        let (damage, reach) = (monster.damage, CONTENT.goblin().reach_m + GRACE_M);
-        if let Some((hero, _)) = self.nearest_hero(world, at, reach) {
+    /// A blow falls on all heroes who are still there.
+    pub(crate) fn blow(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Monster>,
+        at: Position,
+        radius_m: f32,
+    ) {
+        let Some(damage) = self.monsters.get(&id).map(|monster| monster.damage) else { return };
+        let is_hit = |place: Position| place.ground_distance(at) <= radius_m + GRACE_M;
+        let places = self.living().filter_map(|(hero, _)| Some((hero, world.position(hero)?)));
+        let hit: Vec<_> = places.filter(|(_, place)| is_hit(*place)).map(|(id, _)| id).collect();
+        for hero in hit {
             self.hurt_hero(world, hero, damage);
         }
     }
 
-    /// Takes points of health from a monster.
+    /// A monster calls others, if there are not enough of them; they come `after` this.
+    pub(crate) fn call(
+        &mut self,
+        world: &mut DeusWorld,
+        caller: Id<Monster>,
+        calls: &CallTable,
+        after: Duration,
+    ) -> bool {
+        let is_called = |monster: &&MonsterState| monster.caller == Some(caller);
+        let called = self.monsters.values().filter(is_called).count() as u32;
+        let count = calls.count.min(calls.at_once.saturating_sub(called));
+        if count > 0 {
+            let kind = self.content.kind_of(&calls.kind);
+            world.emit(Summons { monster: caller, due: after.as_millis() as i64 });
+            world.after(after, DeusTimer::Rise(caller, kind, count));
+        }
+        count > 0
+    }
+
+    /// Who was called comes, if the caller is still alive, and there are not too many monsters.
+    pub(crate) fn rise(
+        &mut self,
+        world: &mut DeusWorld,
+        caller: Id<Monster>,
+        kind: u8,
+        count: u32,
+    ) {
+        let Some(at) = world.position(caller) else { return };
+        let free = (self.content.waves.most as usize).saturating_sub(self.monsters.len());
+        for (x, y) in DIRECTIONS.into_iter().cycle().take(free.min(count as usize)) {
+            let place = Position::on_ground(at.x + x * CALLED_M, at.y + y * CALLED_M);
+            let place = world.nearest_on_map(place);
+            let place = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, place);
+            let seed = world.rng().u64(..);
+            self.spawn_monster(world, kind, place, Some(caller), Rng::with_seed(seed));
+        }
+        self.note_monsters(world);
+    }
+
+    /// Takes points of health from a monster, which turns to whoever did it.
     pub(crate) fn hurt_monster(
         &mut self,
         world: &mut DeusWorld,
@@ -138,7 +207,9 @@ impl Deus {
         by: Id<Hero>,
         points: f32,
     ) {
+        let content = self.content.clone();
         let Some(monster) = self.monsters.get_mut(&id) else { return };
+        let table = content.monster(monster.kind);
         monster.left -= points;
         let (share, amount) = (monster.left / monster.health, points / monster.health);
         let (target, is_dead) = (id.object(), !monster.is_alive());
@@ -146,10 +217,21 @@ impl Deus {
             monster.health().set((100.0 * share).max(0.0));
         }
         world.emit(Wound { target, amount: (100.0 * amount).ceil() as i64 });
-        if !is_dead {
-            return;
+        if is_dead {
+            return self.monster_dies(world, id, by, table.gold);
         }
-        world.emit(Fallen { target });
+        let begun = table.phases.iter().filter(|phase| share < phase.below).count() as u8;
+        let begins = begun > monster.phases;
+        monster.phases = begun.max(monster.phases);
+        let phase = monster.phase(table).filter(|_| begins);
+        if let Some(calls) = phase.and_then(|phase| phase.calls.as_ref()) {
+            self.call(world, id, calls, Duration::from_secs_f32(table.windup_s));
+        }
+        self.notice(world, id, by);
+    }
+
+    fn monster_dies(&mut self, world: &mut DeusWorld, id: Id<Monster>, by: Id<Hero>, gold: i64) {
+        world.emit(Fallen { target: id.object() });
         self.last_fallen = world.position(id).unwrap_or(world.centre());
         self.monsters.remove(&id);
         world.despawn(id);
@@ -157,7 +239,6 @@ impl Deus {
         if let Some(mut score) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             score.kills().add(1);
         }
-        let gold = CONTENT.goblin().gold;
         let party: Vec<PlayerId> = self.living().map(|(_, hero)| hero.player).collect();
         for player in party {
             if let Some(mut score) = world.edit_row::<HeroRow>(player) {
@@ -166,23 +247,5 @@ impl Deus {
         }
         self.note_monsters(world);
         self.check_end_of_fight(world);
-    }
-
-    fn nearest_hero(
-        &self,
-        world: &DeusWorld,
-        from: Position,
-        within_m: f32,
-    ) -> Option<(Id<Hero>, Position)> {
-        let places = self.living().filter_map(|(id, _)| Some((id, world.position(id)?)));
-        let distance = |(_, at): &(Id<Hero>, Position)| at.ground_distance(from);
-        let nearest = places.min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
-        (distance(&nearest) <= within_m).then_some(nearest)
-    }
-}
-
-fn walk(world: &mut DeusWorld, id: Id<Monster>, way: Vec<Position>, speed_m_per_s: f32) {
-    if let Some(mut monster) = world.edit(id) {
-        monster.path().walk_along(way, speed_m_per_s);
     }
 }

@@ -22,10 +22,12 @@ pub struct Hero {
 
 /// A monster of a wave.
 #[derive(Kind)]
-#[look(glyph = 'g', shape = disc, colour = 0x50_9040, size = 0.9, bar = health)]
+#[look(glyph = 'g', shape = disc, colour = 0x50_9040, size = 0.9, bar = health, label = name)]
 pub struct Monster {
     pub(crate) path: Path,
     pub(crate) health: Gauge<100>,
+    /// Of its kind.
+    pub(crate) name: Text<24>,
 }
 
 /// A bolt in flight.
@@ -91,6 +93,15 @@ pub(crate) struct Tell {
     pub(crate) at: Position,
     /// In decimetres.
     pub(crate) radius: i64,
+    /// Milliseconds until then.
+    pub(crate) due: i64,
+}
+
+/// A monster calls others: they come to it then, if it is still alive.
+#[derive(Event)]
+#[effect(cast, colour = 0xb0_50ff, size = 2.5, at = monster)]
+pub(crate) struct Summons {
+    pub(crate) monster: Id<Monster>,
     /// Milliseconds until then.
     pub(crate) due: i64,
 }
@@ -213,8 +224,10 @@ pub enum DeusRefusal {
 pub enum DeusTimer {
     /// A monster decides.
     Think(Id<Monster>),
-    /// A blow falls: who strikes, and where.
-    Blow(Id<Monster>, Position),
+    /// A blow falls: who strikes, where, and its radius in metres.
+    Blow(Id<Monster>, Position, f32),
+    /// Others come: who has called them, their kind, and how many.
+    Rise(Id<Monster>, u8, u32),
     /// A spell with a delay takes effect.
     Burst(Id<Hero>, HeroSpell, Position),
     /// A dead hero is not seen any more.
@@ -223,6 +236,6 @@ pub enum DeusTimer {
     PhaseEnds(u32),
 }
 
-pub(crate) fn spawn_monster(world: &mut DeusWorld, at: Position) -> Id<Monster> {
-    world.spawn(Monster { path: Path::at(at), health: Gauge::full() })
+pub(crate) fn spawn_monster(world: &mut DeusWorld, at: Position, name: &str) -> Id<Monster> {
+    world.spawn(Monster { path: Path::at(at), health: Gauge::full(), name: name.into() })
 }

@@ -3,7 +3,7 @@
 use ambit::contact::first_contact;
 use ambit::prelude::*;
 
-use crate::content::{CONTENT, SpellShape};
+use crate::content::SpellShape;
 use crate::map::BODY_RADIUS_M;
 use crate::monsters::MonsterState;
 use crate::schema::{Burst, DeusRefusal, DeusTimer, Hero, HeroCast, HeroSpell, Monster, SpellBolt};
@@ -35,7 +35,8 @@ impl Deus {
         let (caster, now) = (player.avatar(), world.now());
         let hero = self.heroes.get(&caster).ok_or(DeusRefusal::NoClass)?;
         let class = hero.class.ok_or(DeusRefusal::NoClass)?;
-        let table = CONTENT.spell(spell);
+        let content = self.content.clone();
+        let table = content.spell(spell);
         if !hero.is_alive {
             return Err(DeusRefusal::Dead);
         }
@@ -66,7 +67,7 @@ impl Deus {
             }
             _ => {}
         }
-        let mana = 100.0 * table.mana / hero.mana();
+        let mana = 100.0 * table.mana / hero.mana(&self.content);
         let mut avatar = world.avatar(player);
         if avatar.mana().value() < mana {
             return Err(DeusRefusal::NotEnoughMana);
@@ -77,6 +78,7 @@ impl Deus {
             hero.ready_at.push((spell, now + Duration::from_secs_f32(table.cooldown_s)));
         }
         world.emit(HeroCast { caster, spell, at: place });
+        self.make_noise(world, caster, table.noise_m);
         match table.shape {
             SpellShape::Nearest { .. } => {
                 if let Some(target) = target {
@@ -105,7 +107,8 @@ impl Deus {
         spell: HeroSpell,
         at: Position,
     ) {
-        let table = CONTENT.spell(spell);
+        let content = self.content.clone();
+        let table = content.spell(spell);
         let Some(hero) = self.heroes.get(&caster) else { return };
         let points = table.damage * hero.power();
         if let SpellShape::Place { radius_m, .. } = table.shape {

@@ -1,5 +1,7 @@
 //! The rules, with real clients on virtual time.
 
+mod monsters;
+
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};
 

@@ -1,0 +1,172 @@
+//! Mistakes in content: what is no TOML, of another type, out of range, or names what is not there.
+//!
+//! The rule for a number follows from the name of its field, wherever it is: so a table that is
+//! added later is checked, too.
+
+use std::ops::{Range, RangeInclusive};
+
+use ambit::prelude::Choice as _;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Error as TomlError};
+
+use crate::schema::{Class, HeroSpell};
+
+/// The allowed values of a field. Whatever is not named here is a factor, a count or a number of
+/// points; what divides, lasts or moves must not be zero.
+fn allowed(field: &str) -> RangeInclusive<f64> {
+    match field {
+        "most" => 1.0..=500.0,
+        "last" | "from" => 1.0..=99.0,
+        "more" | "speed" | "blow" => 0.1..=10.0,
+        "below" => 0.01..=1.0,
+        "count" | "at_once" => 1.0..=50.0,
+        "mana" | "damage" | "gold" | "armour" | "base" | "per_hero" | "stronger" => 0.0..=10_000.0,
+        "noise_m" | "keep_m" => 0.0..=100.0,
+        "cooldown_s" | "rest_s" | "hunt_after_s" | "delay_s" => 0.0..=600.0,
+        // Later than the longest local lag: so a blow is seen before it falls.
+        "windup_s" => 0.3..=10.0,
+        _ if field.ends_with("_m_per_s") => 0.1..=50.0,
+        _ if field.ends_with("_per_s") => 0.0..=1_000.0,
+        _ if field.ends_with("_m") => 0.1..=100.0,
+        _ if field.ends_with("_s") => 0.1..=600.0,
+        _ => 1.0..=100_000.0,
+    }
+}
+
+/// The file and the entry whose names a field refers to.
+fn refers_to(field: &str) -> Option<usize> {
+    match field {
+        "class" => Some(0),
+        "kind" | "boss" => Some(2),
+        _ => None,
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ContentMistakes<'t> {
+    names: [&'static str; 5],
+    texts: [&'t str; 5],
+    /// By file and line.
+    pub(crate) found: Vec<(usize, usize, String)>,
+}
+
+impl<'t> ContentMistakes<'t> {
+    pub(crate) fn new(names: [&'static str; 5], texts: [&'t str; 5]) -> Self {
+        Self { names, texts, found: Vec::new() }
+    }
+
+    /// One for each line, in the order of files and lines.
+    pub(crate) fn sorted(mut self) -> Vec<String> {
+        self.found.sort();
+        self.found.dedup_by_key(|(file, line, _)| (*file, *line));
+        self.found.into_iter().map(|(_, _, text)| text).collect()
+    }
+
+    /// A file as a table of this type; `None` with a mistake.
+    pub(crate) fn read<T: serde::de::DeserializeOwned>(&mut self, file: usize) -> Option<T> {
+        let read = toml::from_str(self.texts[file]);
+        let note = |error: &TomlError| {
+            self.note(file, &error.span().unwrap_or_default(), error.message());
+        };
+        read.inspect_err(note).ok()
+    }
+
+    fn note(&mut self, file: usize, span: &Range<usize>, what: &str) {
+        let (name, text) = (self.names[file], self.texts[file]);
+        let line = text.get(..span.start).unwrap_or(text).matches('\n').count();
+        let quoted = text.lines().nth(line).unwrap_or_default().trim();
+        let what = what.trim().replace('\n', " ");
+        let message = format!("{name}, line {}: `{quoted}`: {what}", line + 1);
+        self.found.push((file, line, message));
+    }
+
+    /// Ranges of numbers, and names that must be elsewhere.
+    pub(crate) fn check(&mut self) {
+        let tables = self.texts.map(|text| DeTable::parse(text).ok().map(Spanned::into_inner));
+        // What a file that is no TOML contains is not known.
+        let [Some(a), Some(b), Some(c), Some(d), Some(e)] = &tables else { return };
+        let tables = [a, b, c, d, e];
+        for (file, table) in tables.iter().enumerate() {
+            for (key, value) in *table {
+                self.check_value(&tables, file, key.get_ref(), value);
+            }
+        }
+        let row = |value: &Spanned<DeValue<'_>>| {
+            let from = value.get_ref().get("from").and_then(|it| it.get_ref().as_integer());
+            from.is_some_and(|from| from.as_str() == "1")
+        };
+        let rows = tables[4].get("wave").and_then(|it| it.get_ref().as_array());
+        let has_first = rows.is_some_and(|rows| rows.iter().any(row));
+        let has = |file: usize, name: &str| tables[file].contains_key(name);
+        let entries = [(0, Class::NAMES), (3, HeroSpell::NAMES)];
+        let entries = entries.into_iter().flat_map(|(file, names)| {
+            names.iter().map(move |name| (file, format!("`[{name}]`"), has(file, name)))
+        });
+        let others = [
+            (1, "an item", !tables[1].is_empty()),
+            (2, "from 1 to 100 kinds", (1..=100).contains(&tables[2].len())),
+            (2, "names of 24 bytes at most", tables[2].keys().all(|it| it.get_ref().len() <= 24)),
+            (4, "a `[[wave]]` with `from = 1`", has_first),
+        ];
+        let others = others.map(|(file, what, is_there)| (file, what.to_owned(), is_there));
+        for (file, what, is_there) in entries.chain(others) {
+            if !is_there {
+                let message = format!("{} needs {what}", self.names[file]);
+                self.found.push((file, usize::MAX - self.found.len(), message));
+            }
+        }
+    }
+
+    fn check_value(
+        &mut self,
+        tables: &[&DeTable<'_>; 5],
+        file: usize,
+        field: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) {
+        let missing = |other: usize, name: &str| {
+            let is_missing = !tables[other].contains_key(name);
+            is_missing.then(|| format!("`{field}`: {} has no '{name}'", self.names[other]))
+        };
+        let problem = match value.get_ref() {
+            DeValue::Integer(number) => out_of_range(file, field, number.as_str()),
+            DeValue::Float(number) => out_of_range(file, field, number.as_str()),
+            DeValue::String(name) => refers_to(field).and_then(|other| missing(other, name)),
+            DeValue::Table(table) if field == "kinds" => {
+                let missing = table.keys().find_map(|key| missing(2, key.get_ref()));
+                missing.or(table.is_empty().then(|| "`kinds` names nobody".to_owned()))
+            }
+            DeValue::Table(table) if is_caster(table) && !table.contains_key("calls") => {
+                Some("a caster needs `calls`".to_owned())
+            }
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            self.note(file, &value.span(), &problem);
+        }
+        match value.get_ref() {
+            DeValue::Array(values) => {
+                values.iter().for_each(|it| self.check_value(tables, file, field, it));
+            }
+            DeValue::Table(table) => {
+                table
+                    .iter()
+                    .for_each(|(key, it)| self.check_value(tables, file, key.get_ref(), it));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_caster(monster: &DeTable<'_>) -> bool {
+    let behaviour = monster.get("behaviour").and_then(|it| it.get_ref().as_str());
+    behaviour == Some("caster")
+}
+
+fn out_of_range(file: usize, field: &str, number: &str) -> Option<String> {
+    // Items raise by per cent, and need not raise everything.
+    let range = if file == 1 { 0.0..=1_000.0 } else { allowed(field) };
+    let is_in = number.parse().is_ok_and(|number: f64| range.contains(&number));
+    let (least, most) = (range.start(), range.end());
+    (!is_in).then(|| format!("`{field}` must be from {least} to {most}"))
+}
