@@ -507,6 +507,7 @@ mod tests {
             (0..).zip(types).map(|(n, ty): (u8, _)| FieldSpec::new(n.to_string(), ty)).collect();
         schema.events[0].fields.clone_from(&fields);
         schema.events[0].effect = None;
+        schema.events[0].text.clear();
         assert_eq!(schema.check(), Ok(()));
         let values: Vec<_> = fields.iter().map(|field| largest(&field.ty)).collect();
         let command = encode(&mut Command { number: u32::MAX, kind: 63, fields: values.clone() });

@@ -231,6 +231,9 @@ pub struct EventKind {
     pub fields: Vec<FieldSpec>,
     /// How a simple viewer shows it.
     pub effect: Option<Effect>,
+    /// One line for players, in which `{FIELD}` stands for what is in a field; empty for an event of
+    /// which players are not told in words.
+    pub text: String,
 }
 
 /// A kind of command: something that a player can do.
@@ -325,6 +328,9 @@ pub enum SchemaProblem {
     /// A help or a refusal's text is too long or contains control characters.
     #[error("a text for users has at most {MAX_TEXT_BYTES} bytes and no control characters")]
     BadUserText,
+    /// A text about an event names no field of it.
+    #[error("a text about an event names its fields in braces, such as `{{target}} is hurt`")]
+    BadEventText,
     /// A label is too long or contains control characters.
     #[error(
         "a label has at most {MAX_LABEL_BYTES} bytes, a unit {MAX_UNIT_BYTES}; neither has control \
@@ -638,8 +644,16 @@ impl Codec {
 }
 
 impl EventKind {
+    /// The fields that the text names.
+    fn named_in_text(&self) -> impl Iterator<Item = &str> {
+        self.text.split('{').skip(1).map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
+    }
+
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         field::check_fields(&self.fields, place)?;
+        place.check_user_text(&self.text)?;
+        let has = |name: &str| self.fields.iter().any(|field| field.name == name);
+        place.ensure(self.named_in_text().all(has), || SchemaProblem::BadEventText)?;
         place.check_effect(self.effect, &self.fields, true)
     }
 }

@@ -92,10 +92,11 @@ fn effect(effect: Effect) -> Json {
         EffectForm::Blast => "blast",
         EffectForm::Ring => "ring",
         EffectForm::Beam => "beam",
+        EffectForm::Warning => "warning",
     };
     json!({
         "form": form, "colour": colour(effect.colour), "size": effect.size_m, "at": effect.at,
-        "from": effect.from,
+        "from": effect.from, "reach": effect.reach, "due": effect.due,
     })
 }
 
@@ -106,6 +107,7 @@ fn scenery(scenery: &ScenerySpec) -> Json {
     };
     json!({
         "camera": camera, "ground": scenery.ground.map(colour), "grid": scenery.has_grid,
+        "party": scenery.has_party,
         "obstacles": list(&scenery.obstacles, |&look| obstacle_look(look)),
     })
 }
@@ -120,7 +122,8 @@ fn colour(colour: u32) -> String {
 
 fn event(event: &EventKind) -> Json {
     let fields = list(&event.fields, field);
-    json!({ "name": event.name, "fields": fields, "effect": event.effect.map(effect) })
+    let effect = event.effect.map(effect);
+    json!({ "name": event.name, "fields": fields, "effect": effect, "text": event.text })
 }
 
 fn command(command: &CommandKind) -> Json {
@@ -243,13 +246,15 @@ mod tests {
         assert_eq!(
             schema_json(&Schema::example())["scenery"],
             json!({
-                "camera": "above", "ground": "#204020", "grid": false,
+                "camera": "above", "ground": "#204020", "grid": false, "party": true,
                 "obstacles": [{ "glyph": "%", "colour": "#806040" }],
             })
         );
         assert_eq!(
             json["scenery"],
-            json!({ "camera": "around", "ground": null, "grid": true, "obstacles": [] })
+            json!({
+                "camera": "around", "ground": null, "grid": true, "party": false, "obstacles": [],
+            })
         );
         let controls = &schema_json(&Schema::example())["controls"];
         assert_eq!(
@@ -279,7 +284,10 @@ mod tests {
         let json = schema_json(&Schema::example());
         assert_eq!(
             json["events"][0]["effect"],
-            json!({ "form": "beam", "colour": "#ff4020", "size": 1.5, "at": 1, "from": 0 })
+            json!({
+                "form": "beam", "colour": "#ff4020", "size": 1.5, "at": 1, "from": 0, "reach": 2,
+                "due": 2,
+            })
         );
         let avatar = &json["kinds"][0];
         assert_eq!(avatar["effect"]["form"], "arrival");
@@ -296,8 +304,8 @@ mod tests {
         assert_eq!(
             json["commands"][4]["fields"],
             json!([
-                { "name": "heading", "type": "angle", "optional": false },
-                { "name": "power", "type": "half", "optional": true },
+                { "name": "heading", "label": "", "type": "angle", "optional": false },
+                { "name": "power", "label": "", "type": "half", "optional": true },
             ])
         );
     }

@@ -21,6 +21,8 @@ export interface Scenery {
   ground: string | null;
   /** Whether there are lines on the ground. */
   grid: boolean;
+  /** Players are on one side: whoever of the avatar's kind is in sight is listed. */
+  party: boolean;
   /** Looks of obstacles, which name them by their places. */
   obstacles: ObstacleLook[];
 }
@@ -112,10 +114,11 @@ export interface Look {
 /** How a simple viewer shows that something happens. */
 export interface Effect {
   /**
-   * Cast: a ring closes. Hit: sparks. Heal: sparks rise. Arrival: a column of light. Death: debris.
+   * Warning: something will happen here, and a ring fills until it does. Cast: a ring closes. Hit: sparks. Heal: sparks rise. Arrival: a column of light. Death: debris.
    * Blast: a flash, a ring and sparks. Ring: on the ground. Beam: from one place to another.
    */
-  form: "cast" | "hit" | "heal" | "arrival" | "death" | "blast" | "ring" | "beam";
+  form: "cast" | "hit" | "heal" | "arrival" | "death" | "blast" | "ring" | "beam"
+    | "warning";
   /** `#rrggbb`. */
   colour: string;
   /** How far it reaches, in metres. */
@@ -127,6 +130,10 @@ export interface Effect {
   at: number | null;
   /** Of a beam: the index of the field from where it comes; otherwise the first object. */
   from: number | null;
+  /** The index of a number that is how far it reaches in decimetres, instead of `size`. */
+  reach: number | null;
+  /** Of a warning: the index of a number that is the milliseconds until it happens. */
+  due: number | null;
 }
 
 export type Field = {
@@ -164,6 +171,8 @@ export interface EventKind {
   name: string;
   fields: Field[];
   effect: Effect | null;
+  /** One line for players, in which `{FIELD}` stands for what is in a field; may be empty. */
+  text: string;
 }
 
 /** Something that a player can do. */

@@ -214,6 +214,7 @@
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
+//! | | `#[event(name = "...", text = "{target} is hurt")]` | what players read of it; names of fields in braces |
 //! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...")]` | |
@@ -228,11 +229,13 @@
 //! | | `#[parameter(of_room)]` | reads one that every room has |
 //! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., unsaved)]` | |
 //!
-//! An effect is one of `cast`, `hit`, `heal`, `arrival`, `death`, `blast`, `ring` and `beam`;
-//! viewers show it, and let it be heard. `size` is how far it reaches, in metres. `at` and `from`
-//! name fields that are objects or positions; without `at` it is at the first position or else the
-//! first object, and a beam without `from` comes from the first object. A field `seed` makes its
-//! sparks the same on all screens.
+//! An effect is one of `cast`, `hit`, `heal`, `arrival`, `death`, `blast`, `ring`, `beam` and
+//! `warning`; viewers show it, and let it be heard. `size` is how far it reaches, in metres, or
+//! `reach` names a field of an event that says so in decimetres. A warning fills until what it
+//! warns of happens: `due` names a field with the milliseconds until then. `at` and `from` name
+//! fields that are objects or positions; without `at` it is at the first position or else the first
+//! object, and a beam without `from` comes from the first object. A field `seed` makes its sparks
+//! the same on all screens.
 //!
 //! A label is what the page shows players instead of a name: at most 40 bytes. The page shows the
 //! first paragraph of a choice's documentation at the button of a command that begins with it.

@@ -21,6 +21,7 @@ pub struct Scenery {
     camera: Camera,
     ground: Option<u32>,
     has_grid: bool,
+    has_party: bool,
     obstacles: &'static [ObstacleLook],
 }
 
@@ -28,7 +29,8 @@ impl Scenery {
     /// The camera is [`Camera::Around`]; ground, the grid on it and obstacles are as the viewer
     /// draws them.
     pub const fn new() -> Self {
-        Self { camera: Camera::Around, ground: None, has_grid: true, obstacles: &[] }
+        let (camera, obstacles): (_, &[_]) = (Camera::Around, &[]);
+        Self { camera, ground: None, has_grid: true, has_party: false, obstacles }
     }
 
     /// Where players look from.
@@ -49,6 +51,13 @@ impl Scenery {
         Self { has_grid: false, ..self }
     }
 
+    /// Players are on one side: viewers list whoever of the avatar's kind is in sight, with bar and
+    /// name.
+    #[must_use]
+    pub const fn party(self) -> Self {
+        Self { has_party: true, ..self }
+    }
+
     /// The looks that obstacles may have: at most 15 (`schema::MAX_OBSTACLE_LOOKS`).
     #[must_use]
     pub const fn obstacles(self, looks: &'static [ObstacleLook]) -> Self {
@@ -56,8 +65,8 @@ impl Scenery {
     }
 
     pub(crate) fn declaration(self) -> ScenerySpec {
-        let Self { camera, ground, has_grid, obstacles } = self;
-        ScenerySpec { camera, ground, has_grid, obstacles: obstacles.to_vec() }
+        let Self { camera, ground, has_grid, has_party, obstacles } = self;
+        ScenerySpec { camera, ground, has_grid, has_party, obstacles: obstacles.to_vec() }
     }
 }
 
@@ -74,11 +83,13 @@ mod tests {
     #[test]
     fn a_scenery_is_declared_as_it_was_built() {
         const LOOKS: &[ObstacleLook] = &[ObstacleLook::new('#', 0x60_7080)];
-        let all = Scenery::new().camera(Camera::Above).ground(7).without_grid().obstacles(LOOKS);
+        let all = Scenery::new().camera(Camera::Above).ground(7).without_grid().party();
+        let all = all.obstacles(LOOKS);
         let expected = ScenerySpec {
             camera: Camera::Above,
             ground: Some(7),
             has_grid: false,
+            has_party: true,
             obstacles: LOOKS.to_vec(),
         };
         assert_eq!(all.declaration(), expected);

@@ -43,7 +43,10 @@ impl Schema {
                     size_m: 1.5,
                     at: Some(1),
                     from: Some(0),
+                    reach: Some(2),
+                    due: Some(2),
                 }),
+                text: "{who} loses {damage} points".into(),
             }],
             commands: commands(),
             refusals: vec![RefusalKind { name: "tired".into(), text: "you are too tired".into() }],
@@ -52,6 +55,7 @@ impl Schema {
                 camera: Camera::Above,
                 ground: Some(0x20_4020),
                 has_grid: false,
+                has_party: true,
                 obstacles: vec![ObstacleLook::new('%', 0x80_6040)],
             },
         }

@@ -200,6 +200,9 @@ pub struct Scenery {
     /// There are no lines on the ground.
     #[prost(bool, tag = "3")]
     pub no_grid: bool,
+    /// Players are on one side: whoever of the avatar's kind is in sight is listed with bar and name.
+    #[prost(bool, tag = "5")]
+    pub party: bool,
     /// At most 15. The obstacles of the static map name them by their place in this list.
     #[prost(message, repeated, tag = "4")]
     pub obstacles: ::prost::alloc::vec::Vec<ObstacleLook>,
@@ -698,6 +701,12 @@ pub struct Effect {
     /// first object.
     #[prost(uint32, optional, tag = "5")]
     pub from: ::core::option::Option<u32>,
+    /// Of an event: the index of a number that is how far it reaches, in decimetres, instead of `size`.
+    #[prost(uint32, optional, tag = "6")]
+    pub reach: ::core::option::Option<u32>,
+    /// Of a warning: the index of a number that is the milliseconds until it happens.
+    #[prost(uint32, optional, tag = "7")]
+    pub due: ::core::option::Option<u32>,
 }
 /// Nested message and enum types in `Effect`.
 pub mod effect {
@@ -730,6 +739,8 @@ pub mod effect {
         Ring = 6,
         /// A line of light from one place to another.
         Beam = 7,
+        /// Something will happen here: a ring on the ground, which another one fills until it does.
+        Warning = 8,
     }
     impl Form {
         /// String value of the enum field names used in the ProtoBuf definition.
@@ -746,6 +757,7 @@ pub mod effect {
                 Self::Blast => "BLAST",
                 Self::Ring => "RING",
                 Self::Beam => "BEAM",
+                Self::Warning => "WARNING",
             }
         }
         /// Creates an enum from field names used in the ProtoBuf definition.
@@ -759,6 +771,7 @@ pub mod effect {
                 "BLAST" => Some(Self::Blast),
                 "RING" => Some(Self::Ring),
                 "BEAM" => Some(Self::Beam),
+                "WARNING" => Some(Self::Warning),
                 _ => None,
             }
         }
@@ -959,6 +972,10 @@ pub struct EventKind {
     pub fields: ::prost::alloc::vec::Vec<Field>,
     #[prost(message, optional, tag = "3")]
     pub effect: ::core::option::Option<Effect>,
+    /// One line for players, at most 200 bytes, in which `{FIELD}` stands for what is in a field; empty
+    /// for an event of which players are not told in words.
+    #[prost(string, tag = "4")]
+    pub text: ::prost::alloc::string::String,
 }
 /// Something that a player can do.
 #[derive(Clone, PartialEq, ::prost::Message)]

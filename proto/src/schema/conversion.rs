@@ -170,6 +170,7 @@ fn read_scenery(place: &SchemaPath, message: pb::Scenery) -> Result<ScenerySpec,
         camera,
         ground: message.ground,
         has_grid: !message.no_grid,
+        has_party: message.party,
         obstacles: looks.collect::<Result<_, _>>()?,
     })
 }
@@ -214,6 +215,7 @@ fn read_effect(message: Option<pb::Effect>) -> Option<Effect> {
         Ok(pb::effect::Form::Blast) => EffectForm::Blast,
         Ok(pb::effect::Form::Ring) => EffectForm::Ring,
         Ok(pb::effect::Form::Beam) => EffectForm::Beam,
+        Ok(pb::effect::Form::Warning) => EffectForm::Warning,
         Err(_) => return None,
     };
     Some(Effect {
@@ -222,6 +224,8 @@ fn read_effect(message: Option<pb::Effect>) -> Option<Effect> {
         size_m: message.size,
         at: message.at.map(narrow_index),
         from: message.from.map(narrow_index),
+        reach: message.reach.map(narrow_index),
+        due: message.due.map(narrow_index),
     })
 }
 
@@ -293,7 +297,8 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
 fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.child("event", &message.name);
     let effect = read_effect(message.effect);
-    Ok(EventKind { name: message.name, fields: read_fields(&place, message.fields)?, effect })
+    let fields = read_fields(&place, message.fields)?;
+    Ok(EventKind { name: message.name, fields, effect, text: message.text })
 }
 
 fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandKind, SchemaError> {
@@ -381,6 +386,7 @@ impl From<&ScenerySpec> for pb::Scenery {
             camera: camera.into(),
             ground: scenery.ground,
             no_grid: !scenery.has_grid,
+            party: scenery.has_party,
             obstacles: looks.collect(),
         }
     }
@@ -507,6 +513,7 @@ impl From<Effect> for pb::Effect {
             EffectForm::Blast => pb::effect::Form::Blast,
             EffectForm::Ring => pb::effect::Form::Ring,
             EffectForm::Beam => pb::effect::Form::Beam,
+            EffectForm::Warning => pb::effect::Form::Warning,
         };
         Self {
             form: form.into(),
@@ -514,6 +521,8 @@ impl From<Effect> for pb::Effect {
             size: effect.size_m,
             at: effect.at.map(Into::into),
             from: effect.from.map(Into::into),
+            reach: effect.reach.map(Into::into),
+            due: effect.due.map(Into::into),
         }
     }
 }
@@ -567,6 +576,7 @@ impl From<&EventKind> for pb::EventKind {
             name: event.name.clone(),
             fields: event.fields.iter().map(pb::Field::from).collect(),
             effect: event.effect.map(Into::into),
+            text: event.text.clone(),
         }
     }
 }

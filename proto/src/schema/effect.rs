@@ -21,6 +21,11 @@ pub struct Effect {
     /// Of a beam: the index of the field from where it comes, an object or a position. Otherwise
     /// the first object.
     pub from: Option<u8>,
+    /// Of an event: the index of a number that is how far it reaches, in decimetres, instead of
+    /// `size_m`.
+    pub reach: Option<u8>,
+    /// Of a warning: the index of a number that is the milliseconds until it happens.
+    pub due: Option<u8>,
 }
 
 /// What a viewer can show of what happens.
@@ -43,24 +48,36 @@ pub enum EffectForm {
     Ring,
     /// A line of light from one place to another.
     Beam,
+    /// Something will happen here: a ring on the ground, which another one fills until it does.
+    Warning,
 }
 
 impl Default for Effect {
     fn default() -> Self {
-        Self { form: EffectForm::default(), colour: 0xff_ffff, size_m: 1.0, at: None, from: None }
+        Self {
+            form: EffectForm::default(),
+            colour: 0xff_ffff,
+            size_m: 1.0,
+            at: None,
+            from: None,
+            reach: None,
+            due: None,
+        }
     }
 }
 
 impl Effect {
     /// Whether a viewer can show it of an event with these fields; without any, of an object.
     pub(super) fn is_valid(&self, fields: &[FieldSpec]) -> bool {
-        let is_place = |index: u8| {
-            let field = fields.get(usize::from(index)).map(|field| &field.ty);
-            matches!(field, Some(FieldType::Object | FieldType::Position))
-        };
+        let field = |index: u8| fields.get(usize::from(index)).map(|field| &field.ty);
+        let is_place =
+            |index| matches!(field(index), Some(FieldType::Object | FieldType::Position));
+        let is_number = |index| matches!(field(index), Some(FieldType::Number { .. }));
         is_colour(self.colour)
             && (0.01..=100.0).contains(&self.size_m)
             && self.at.is_none_or(is_place)
             && self.from.is_none_or(is_place)
+            && self.reach.is_none_or(is_number)
+            && self.due.is_none_or(is_number)
     }
 }

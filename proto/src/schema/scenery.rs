@@ -12,13 +12,17 @@ pub struct ScenerySpec {
     pub ground: Option<u32>,
     /// Whether there are lines on the ground.
     pub has_grid: bool,
+    /// Whether players are on one side: whoever of the avatar's kind is in sight is listed with bar
+    /// and name.
+    pub has_party: bool,
     /// Looks that obstacles name by their index: at most [`MAX_OBSTACLE_LOOKS`].
     pub obstacles: Vec<ObstacleLook>,
 }
 
 impl Default for ScenerySpec {
     fn default() -> Self {
-        Self { camera: Camera::Around, ground: None, has_grid: true, obstacles: Vec::new() }
+        let (camera, obstacles) = (Camera::Around, Vec::new());
+        Self { camera, ground: None, has_grid: true, has_party: false, obstacles }
     }
 }
 

@@ -164,7 +164,7 @@ fn an_effect_can_be_shown_where_something_happens() {
             SchemaProblem::BadEffect { effect }
         });
     }
-    let without_fields = Effect { at: None, from: None, ..good };
+    let without_fields = Effect { at: None, from: None, reach: None, due: None, ..good };
     check("schema, kind \"avatar\"", |schema| {
         schema.kinds[0].effect = Some(good);
         SchemaProblem::BadEffect { effect: good }
@@ -330,6 +330,16 @@ fn ranges_that_the_format_cannot_hold_are_refused() {
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].interest_radii = Some(InterestRadii { inner, outer });
             SchemaProblem::BadInterestRadii { inner: inner.into(), outer: outer.into() }
+        });
+    }
+}
+
+#[test]
+fn a_text_about_an_event_names_its_fields() {
+    for text in ["{whom} is hurt", "{who is hurt", "{} is hurt"] {
+        check("schema, event \"hit\"", |schema| {
+            schema.events[0].text = text.into();
+            SchemaProblem::BadEventText
         });
     }
 }

@@ -1,10 +1,14 @@
 //! The game `deus`, played by bots and a console.
 
-use ambit_tests::real::{BotCrowd, Console, ScratchFolder, Server, wait_until};
+use ambit_tests::real::{
+    BotCrowd, Console, ScratchFolder, Server, outlast_suspicion, server_signal, wait_until,
+};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 const BOTS: usize = 8;
+/// While a host dies and another one goes on, so much may have been won.
+const MOST_IN_BETWEEN: i64 = 200;
 
 #[test]
 fn bots_and_a_console_fight_two_waves_and_share_a_chest() -> Result<()> {
@@ -41,6 +45,62 @@ fn bots_and_a_console_fight_two_waves_and_share_a_chest() -> Result<()> {
     assert!(sum("kills") >= 4 && sum("gold") >= 3 * sum("kills"), "{all:?}");
     println!("{BOTS} bots: {}", bots.finish()?);
     Ok(())
+}
+
+/// Whatever the party is at, the next host goes on there: nobody loses or gains anything.
+#[test]
+fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
+    let scratch = ScratchFolder::new("heroes-hosts");
+    // One host has the room, and the other one is idle.
+    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create cellar game=deus size=60x60 capacity=12", "created")?;
+    ann.run_command("start", "started")?;
+    let mut bots = None;
+    for step in ["choose", "fight", "chest", "rest", "fight"] {
+        wait_until(step, || Ok((phase(&mut ann)? == step).then_some(())))?;
+        let before = rows(&mut ann, "score")?;
+        let moved = server.metrics()?["ambit_rooms_moved_total"];
+        for host in server.children() {
+            server_signal(host, "KILL")?;
+            wait_until("the end of the host", || {
+                Ok((!server.children().contains(&host)).then_some(()))
+            })?;
+            let metrics =
+                server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+            if metrics["ambit_rooms_moved_total"] > moved {
+                break;
+            }
+        }
+        let after = wait_until("the same players", || {
+            let rows = rows(&mut ann, "score")?;
+            Ok((rows.len() >= before.len()).then_some(rows))
+        })?;
+        for row in &before {
+            let of = |row: &Value| row["components"]["name"].clone();
+            let same =
+                after.iter().find(|other| of(other) == of(row)).context("the same player")?;
+            for what in ["kills", "gold", "items"] {
+                let [was, is] = [row, same].map(|row| row["components"][what].as_i64());
+                assert!(is >= was && is <= was.map(|was| was + MOST_IN_BETWEEN), "{what}: {same}");
+            }
+        }
+        if bots.is_none() {
+            let flags = ["--game", "deus", "--profile", "deus"];
+            let mut crowd = BotCrowd::start(&scratch, server.world, "cellar", 5, &flags)?;
+            crowd.wait_until_measuring()?;
+            ann.type_in("choose warrior")?;
+            bots = Some(crowd);
+        }
+        outlast_suspicion();
+    }
+    println!("{}", bots.context("bots play")?.finish()?);
+    Ok(())
+}
+
+fn phase(console: &mut Console) -> Result<String> {
+    let course = rows(console, "course")?.into_iter().next().context("a course")?;
+    Ok(course["components"]["phase"].as_str().unwrap_or_default().to_owned())
 }
 
 fn rows(console: &mut Console, kind: &str) -> Result<Vec<Value>> {

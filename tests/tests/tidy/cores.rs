@@ -23,6 +23,8 @@ const SHELLS: &[(&str, &str)] = &[
          host/measured_game host/outlet host/recent host/room_thread host_link process \
          process_watcher replay room_files web_certificates",
     ),
+    ("game-server", "main"),
+    ("game-server/games/deus", "content"),
     (
         "world-server",
         "actor actor/handlers actor/idle actor/messages admin admin/asked_host admin/listener \

@@ -45,7 +45,7 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 21] = contained![
+const CONTAINED: [(&str, &[u8]); 22] = contained![
     "index.html",
     "style.css",
     "page.js",
@@ -63,6 +63,7 @@ const CONTAINED: [(&str, &[u8]); 21] = contained![
     "client-frame.d.ts",
     "client-game.d.ts",
     "client-index.d.ts",
+    "client-line_shaper.d.ts",
     "client-picture.d.ts",
     "client-queue.d.ts",
     "client-room.d.ts",

@@ -20,6 +20,7 @@ import { askForRoom } from "./lobby/create_dialog.js";
 import { format } from "./lobby/chat_panel.js";
 import { LobbyModel, WALK_GAME } from "./lobby/lobby_model.js";
 import { LobbyView } from "./lobby/lobby_view.js";
+import { type Result, showResult } from "./game_result.js";
 import { endPassingProblem, endProblem, showError, showProblem } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
@@ -27,6 +28,8 @@ import { texts } from "./texts.js";
 export const NAME_KEY = "ambit-name";
 /** Where the tab keeps which rooms have removed its player: a page that is loaded anew knows. */
 const BARRED_KEY = "ambit-barred";
+/** With these words the lobby closes the room of a game that has come to its end. */
+const GAME_OVER = "the game is over";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
 /** Of a player who walks about alone: so small that there is always somebody in sight. */
@@ -43,6 +46,8 @@ export class App {
   readonly #reconnect: () => void;
   #view: GameView | undefined;
   #playing: Room | undefined;
+  /** Of a game that has ended, until the lobby says why. */
+  #result: Result | undefined;
   /** Lines of chat since the lobby was last beside the game. */
   #unread = 0;
   /** So many attempts to get into a game are under way; some in rooms that were left since. */
@@ -109,7 +114,11 @@ export class App {
   /** The address may name a room: who is given the link gets into it. */
   readonly #follow = async (): Promise<void> => {
     const id = roomOf(location.hash);
-    if (id === undefined || this.#client.room) return;
+    const { room } = this.#client;
+    if (room && id === undefined) return this.#leave();
+    // Who is in a room goes on with it, and its address comes back.
+    if (room) return showAddress(room.id);
+    if (id === undefined) return;
     if (this.#model.rooms.has(id)) return this.#try(() => this.#join(id));
     showAddress(undefined);
     showProblem("no_such_room", texts.no_such_room);
@@ -123,8 +132,11 @@ export class App {
         if (this.#client.room) this.#try(() => this.#enter(this.#client.room as Room));
         return;
       case "left":
+        const result = this.#view?.result() ?? this.#result;
         this.#closeGame();
         showAddress(undefined);
+        // The game has come to its end, which is no problem.
+        if (event.message === GAME_OVER) return void this.#showResult(result);
         // Without a reason the player has left.
         if (event.reason && event.reason !== "error_unspecified" && event.reason !== "left") {
           showProblem(event.reason, event.message);
@@ -179,6 +191,11 @@ export class App {
     this.#view = new GameView(this.#client, game, schema, {
       settingsOf: (rules) => this.#settingsOf(room, rules, description),
       toggleLobby: () => this.#toggleLobby(),
+      closeLobby: () => {
+        if (this.#lobby.element.hidden) return false;
+        this.#toggleLobby();
+        return true;
+      },
       read: () => this.#markRead(),
       say: (text) => void this.#say({ channel: "room" }, text),
       leave: () => this.#try(() => this.#leave()),
@@ -193,10 +210,18 @@ export class App {
     this.#view.focus();
   }
 
+  /** What everybody has won, and a way on. */
+  async #showResult(result: Result | undefined): Promise<void> {
+    if (!result) return;
+    this.#result = undefined;
+    if (await showResult(result)) await this.#create(result.game);
+  }
+
   #ended(room: Room, code: string, message: string): void {
+    this.#result = this.#view?.result();
     this.#closeGame();
     this.#update();
-    if (code === "left" || code === "") return;
+    if (code === "left" || code === "" || message === GAME_OVER) return;
     const isMember = this.#client.room?.id === room.id;
     // The lobby says why a player is out of the room.
     if (isMember) showProblem(code, message, () => this.#try(() => this.#rejoin(room)));
@@ -240,6 +265,7 @@ export class App {
     const line = this.#model.chat.at(-1);
     if (!this.#view || !line || !this.#lobby.element.hidden) return;
     this.#view.showChat(format(line));
+    if (line.from === this.#client.name) return;
     this.#unread += 1;
     this.#view.showUnread(this.#unread);
   }
@@ -273,17 +299,18 @@ export class App {
 
   async #join(id: number): Promise<void> {
     const listed = this.#model.rooms.get(id);
-    let password = "";
-    if (listed?.password) {
-      const input = el("input", { type: "password", autocomplete: "off" });
-      const isOk = await askInDialog(texts.password_of(listed.name), [
-        { label: texts.password, input },
-      ]);
-      if (!isOk) return;
-      password = input.value;
-    }
+    // A full room is no reason to ask for its password.
+    const isLocked = listed?.password && listed.players < listed.capacity;
     try {
-      await this.#enter(await this.#client.joinRoom(id, { password }));
+      for (let problem = ""; ; problem = texts.problems.wrong_password) {
+        const password = isLocked ? await this.#askPassword(listed.name, problem) : "";
+        if (password === undefined) return;
+        try {
+          return await this.#enter(await this.#client.joinRoom(id, { password }));
+        } catch (thrown) {
+          if (!isLocked || codeOf(thrown) !== "wrong_password") throw thrown;
+        }
+      }
     } catch (thrown) {
       if (codeOf(thrown) === "kicked") this.#model.bar(id);
       this.#update();
@@ -291,6 +318,14 @@ export class App {
       if (!this.#client.room) showAddress(undefined);
       throw thrown;
     }
+  }
+
+  /** Undefined if the player cancels. */
+  async #askPassword(room: string, problem: string): Promise<string | undefined> {
+    const input = el("input", { type: "password", autocomplete: "off", autofocus: true });
+    const fields = [{ label: texts.password, input }];
+    const isOk = await askInDialog(texts.password_of(room), fields, problem);
+    return isOk ? input.value : undefined;
   }
 
   /** Bans are about the session: another player of this tab is not concerned. */
@@ -310,10 +345,10 @@ export class App {
     sessionStorage.setItem(BARRED_KEY, JSON.stringify({ player: this.#client.player, rooms }));
   }
 
-  async #create(): Promise<void> {
+  async #create(game?: string): Promise<void> {
     const { games, name } = this.#client;
     const describe = (game: string) => this.#describe(game);
-    await askForRoom(games, texts.own_room(name), describe, async (wanted) => {
+    await askForRoom(games, texts.own_room(name), game, describe, async (wanted) => {
       const room = await this.#client.createRoom(wanted.name, wanted.game, wanted.settings);
       void this.#enter(room);
     });
@@ -365,7 +400,10 @@ export class App {
 
   #try(act: () => Promise<unknown>): void {
     act().then(
-      () => this.#update(),
+      () => {
+        this.#update();
+        this.#lobby.keepFocus();
+      },
       (thrown) => showError(thrown),
     );
   }
@@ -390,8 +428,14 @@ function roomOf(hash: string): number | undefined {
   return id ? Number(id) : undefined;
 }
 
-/** Puts the link to a room into the address bar. */
+/**
+ * Puts the link to a room into the address bar. A room is a step of the browser's history, so that
+ * the way back from it leads to the lobby.
+ */
 function showAddress(room: number | undefined): void {
   const { pathname, search } = location;
-  history.replaceState(null, "", `${pathname}${search}${room ? `#room=${room}` : ""}`);
+  if (room === roomOf(location.hash)) return;
+  const address = `${pathname}${search}${room ? `#room=${room}` : ""}`;
+  if (room && roomOf(location.hash) === undefined) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
 }

@@ -9,14 +9,19 @@ export interface DialogField {
   hint?: string;
 }
 
-/** Asks for the values of some inputs; false if the player cancels. */
-export function askInDialog(title: string, fields: readonly DialogField[]): Promise<boolean> {
+/** Asks for the values of some inputs; false if the player cancels. `problem` says what was wrong. */
+export function askInDialog(
+  title: string,
+  fields: readonly DialogField[],
+  problem = "",
+): Promise<boolean> {
   const dialog = el("dialog", { "aria-label": title });
   const form = el(
     "form",
     { method: "dialog" },
     el("h2", {}, title),
     ...fields.map(({ label, input, hint }) => labelled(label, input, hint)),
+    problem ? el("p", { class: "refusal", role: "alert" }, problem) : undefined,
     el(
       "div",
       { class: "buttons" },

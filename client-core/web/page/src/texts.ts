@@ -115,6 +115,9 @@ export const texts = {
   start: "Start",
   play: "Play",
   leave: "Leave the room",
+  game_over: "The game is over",
+  play_again: "Play again",
+  to_the_lobby: "To the lobby",
   back: "Back to the game",
   kick: "Remove",
   kick_player: (name: string) => `Remove ${name}`,
@@ -133,12 +136,18 @@ export const texts = {
 
   game_picture: "The game. Click the ground, or use the keys that Help lists.",
   small_map: "Map",
+  party: "Your party",
+  log: "What happened",
+  log_short: "Log",
   own_values: "Your values",
   commands: "Commands",
   controls: "Controls",
   pointer: "Pointer",
   help: "Help",
   play_click: "Click or tap the ground to go there.",
+  play_tap: "Tap the ground to go there; hold your finger to go on.",
+  touch_steer: "Hold the buttons in the corner to steer.",
+  touch_commands: "Tap a button, then the place or whom it is for.",
   play_keys: (keys: string) => `${keys}.`,
   play_commands: (keys: string) =>
     `${keys}: point at a place or somebody and press the key, or tap the button first.`,
@@ -198,7 +207,7 @@ export const texts = {
   ],
   help_view: [
     "Wheel, two fingers, + and -: closer and farther.",
-    "Right mouse button or two fingers, and , and . : turn the view.",
+    "Right mouse button, two fingers, or the keys for comma and full stop: turn the view.",
     "Enter: write to the room. F2: network. Escape: cancel, or close a panel.",
   ],
 

@@ -23,7 +23,7 @@ test("in a game in which players see far, the camera begins farther away", () =>
     return camera.distance;
   };
   assert.equal(start(10), new ViewCamera("above").distance);
-  assert.equal(Math.round(start(240)), 67);
+  assert.equal(Math.round(start(240)), 86);
   assert.equal(start(9_000), 240);
 });
 

@@ -12,16 +12,19 @@ import {
   SHAPES,
 } from "../src/core/effects.js";
 import { shownEffects } from "../src/core/event_effects.js";
+import { textOf } from "../src/core/event_texts.js";
 import { Moments } from "../src/core/moments.js";
 import { MAX_VOICES, TIMBRES, Voices } from "../src/core/voices.js";
 
-const FORMS: EffectForm[] = ["cast", "hit", "heal", "arrival", "death", "blast", "ring", "beam"];
+const FORMS: EffectForm[] = ["cast", "hit", "heal", "arrival", "death", "blast", "ring", "beam", "warning"];
 const effect = (form: EffectForm, extra: Partial<Effect> = {}): Effect => ({
   form,
   colour: "#ff8000",
   size: 2,
   at: null,
   from: null,
+  reach: null,
+  due: null,
   ...extra,
 });
 const HERE: Place = { x: 10, y: 20, z: 0 };
@@ -64,6 +67,48 @@ test("sparks from the same seed are the same on all screens", () => {
   };
   assert.deepEqual(show(7), show(7));
   assert.notDeepEqual(show(7), show(8));
+});
+
+test("a warning is as large as what it warns of, and ends with it", () => {
+  const kind: EventKind = {
+    name: "tell",
+    fields: [
+      { name: "at", label: "", type: "position", optional: false },
+      { name: "radius", label: "", type: "number", min: 0, max: 99, optional: false },
+      { name: "due", label: "", type: "number", min: 0, max: 9_999, optional: false },
+    ],
+    effect: effect("warning", { reach: 1, due: 2 }),
+    text: "",
+  };
+  const event = { ev: "event", name: "tell", at: { x: 7, y: 8 }, radius: 35, due: 2_000 };
+  const effects = new Effects();
+  for (const { effect, at, ms } of shownEffects(kind, event as unknown as GameEvent, nowhere)) {
+    effects.play(0, effect, at, -1, undefined, undefined, ms);
+  }
+  const radii = (now: number) =>
+    piecesAt(effects, now).filter((piece) => piece[7] === SHAPES.ring).map((piece) => piece[3]);
+  assert.deepEqual(radii(1_000), [3.5, 1.75]);
+  assert.deepEqual([radii(1_999).length, radii(2_000).length], [2, 0]);
+});
+
+test("an event is told in words; what cannot be said is left out", () => {
+  const spell: EventKind["fields"][number] = {
+    name: "spell",
+    label: "",
+    type: "choice",
+    choices: ["bolt", "ice-ball"],
+    about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: "" }],
+    optional: false,
+  };
+  const text = "{by} casts {spell}. {target} is hurt!";
+  const kind: EventKind = { name: "hit", fields: [...FIELDS, spell], effect: null, text };
+  const tell = (event: object) =>
+    textOf(kind, { ...EVENT, ...event } as unknown as GameEvent, (id) =>
+      id === 9 ? undefined : `<b>${id}</b>`,
+    );
+  assert.equal(tell({ spell: "bolt" }), "<b>3</b> casts Bolt of fire. <b>4</b> is hurt!");
+  assert.equal(tell({ spell: "ice-ball", target: null }), "<b>3</b> casts Ice ball.");
+  assert.equal(tell({ by: 9, spell: "bolt", target: 9 }), undefined);
 });
 
 test("a beam reaches from one place to the other", () => {
@@ -110,7 +155,7 @@ function shown(declared: Effect | null, event: object = EVENT) {
     into.x = 100 + id;
     return id < 9;
   };
-  const kind = { name: "hit", fields: FIELDS, effect: declared };
+  const kind = { name: "hit", fields: FIELDS, effect: declared, text: "" };
   return shownEffects(kind, event as unknown as GameEvent, locate);
 }
 

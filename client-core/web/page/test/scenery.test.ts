@@ -8,6 +8,7 @@ const SCENERY: Scenery = {
   camera: "above",
   ground: "#101820",
   grid: true,
+  party: false,
   obstacles: [{ glyph: "O", colour: "#907860" }],
 };
 

@@ -127,6 +127,6 @@ function command(name: string, key: string | null, fields: Field[]): CommandKind
 
 function schema(commands: CommandKind[]): Schema {
   const empty = { kinds: [], events: [], refusals: [], controls: [] };
-  const scenery: Scenery = { camera: "around", ground: null, grid: true, obstacles: [] };
+  const scenery: Scenery = { camera: "around", ground: null, grid: true, party: false, obstacles: [] };
   return { game: "test", ...empty, commands, scenery };
 }

@@ -6,7 +6,8 @@ use syn::{Attribute, Expr, Field, Ident, Result};
 
 use crate::attributes::{error, unknown_option};
 
-const FORMS: [&str; 8] = ["cast", "hit", "heal", "arrival", "death", "blast", "ring", "beam"];
+const FORMS: [&str; 9] =
+    ["cast", "hit", "heal", "arrival", "death", "blast", "ring", "beam", "warning"];
 
 /// An `Option` of the effect among the attributes; `fields` are those of an event.
 pub(crate) fn read(attributes: &[Attribute], fields: &[&Field]) -> Result<TokenStream> {
@@ -20,7 +21,11 @@ pub(crate) fn read(attributes: &[Attribute], fields: &[&Field]) -> Result<TokenS
     let (mut form, mut options) = (None, Vec::new());
     attribute.parse_nested_meta(|meta| {
         let known = || {
-            let places = if fields.is_empty() { "" } else { ", `at = FIELD`, `from = FIELD`" };
+            let places = if fields.is_empty() {
+                ""
+            } else {
+                ", `at = FIELD`, `from = FIELD`, `reach = FIELD`, `due = FIELD`"
+            };
             let forms = FORMS.map(|form| format!("`{form}`")).join(", ");
             format!("one of {forms}; `colour = 0xff4020`, `size = 1.5`{places}")
         };
@@ -34,7 +39,7 @@ pub(crate) fn read(attributes: &[Attribute], fields: &[&Field]) -> Result<TokenS
                 let value: Expr = meta.value()?.parse()?;
                 options.push(quote!(#option = #value));
             }
-            "at" | "from" if !fields.is_empty() => {
+            "at" | "from" | "reach" | "due" if !fields.is_empty() => {
                 let (option, field): (_, Ident) = (format_ident!("{name}"), meta.value()?.parse()?);
                 let index = fields.iter().position(|other| other.ident.as_ref() == Some(&field));
                 let message = || format!("there is no field `{field}`");

@@ -3,11 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Field, Type};
+use syn::{Attribute, DeriveInput, Field, LitStr, Result, Type};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, given_name, named_fields, require_at_most, require_no_generics,
+    checked_name, error, named_fields, require_at_most, require_no_generics, unknown_option,
 };
 use crate::{effect, names, with_rules};
 
@@ -21,7 +21,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_at_most(MAX_FIELDS, fields.len(), "fields", &input.ident)?;
     let about = find_about(&fields)?;
     let event = &input.ident;
-    let given = given_name(&input.attrs, "event")?;
+    let (given, text) = options(&input.attrs, &fields)?;
     let name = checked_name(given, names::snake_case(event), event.span())?;
     let effect = effect::read(&input.attrs, &fields)?;
     let specs = fields.iter().map(|field| {
@@ -77,6 +77,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     name: #name.into(),
                     fields: ::std::vec![#(#specs),*],
                     effect: #effect,
+                    text: #text.into(),
                 }
             }
 
@@ -91,8 +92,33 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
+/// `#[event(name = "...", text = "...")]`.
+fn options(attributes: &[Attribute], fields: &[&Field]) -> Result<(Option<LitStr>, String)> {
+    let (mut name, mut text) = (None, String::new());
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("event")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("name") {
+                name = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("text") {
+                let given: LitStr = meta.value()?.parse()?;
+                text = given.value();
+                for rest in text.split('{').skip(1) {
+                    let named = rest.split_once('}').map_or(rest, |(named, _)| named);
+                    if !fields.iter().any(|f| f.ident.as_ref().is_some_and(|i| i == named)) {
+                        return Err(error(&given, format!("there is no field `{named}`")));
+                    }
+                }
+            } else {
+                return Err(unknown_option(&meta, "`name = \"...\"`, `text = \"...\"`"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok((name, text))
+}
+
 /// The field that an event is about: the one with `#[about]`, otherwise the first object.
-fn find_about<'f>(fields: &[&'f Field]) -> syn::Result<Option<&'f Field>> {
+fn find_about<'f>(fields: &[&'f Field]) -> Result<Option<&'f Field>> {
     let is_marked = |field: &&&Field| field.attrs.iter().any(|a| a.path().is_ident("about"));
     let marked: Vec<_> = fields.iter().filter(is_marked).copied().collect();
     if let Some(second) = marked.get(1) {

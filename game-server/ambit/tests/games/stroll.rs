@@ -39,7 +39,8 @@ struct Stone {
 }
 
 #[derive(Event)]
-#[effect(beam, colour = 0xff_4020, size = 0.5, from = at, at = target)]
+#[event(text = "{target} loses {amount}")]
+#[effect(beam, colour = 0xff_4020, size = 0.5, from = at, at = target, reach = amount)]
 struct Damage {
     amount: i64,
     target: Id<Walker>,
@@ -218,8 +219,10 @@ fn a_declaration_becomes_a_schema() {
         Effect { form: EffectForm::Arrival, colour: 0x80_c0ff, size_m: 1.5, ..Effect::default() };
     assert_eq!(walker.effect, Some(arrival));
     let (form, from, at) = (EffectForm::Beam, Some(2), Some(1));
-    let beam = Effect { form, colour: 0xff_4020, size_m: 0.5, at, from };
+    let reach = Some(0);
+    let beam = Effect { form, colour: 0xff_4020, size_m: 0.5, at, from, reach, due: None };
     assert_eq!(schema.events[0].effect, Some(beam));
+    assert_eq!(schema.events[0].text, "{target} loses {amount}");
     let [walk_to, rest, cast] = &schema.commands[..] else {
         panic!("{:?}", schema.commands);
     };

@@ -77,7 +77,7 @@ pub struct Deus {
 impl Game for Deus {
     const INFO: GameInfo =
         GameInfo::new("deus", "Choose a class, and fight waves of monsters with others.");
-    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x2a_2622);
+    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x5a_5046).party();
     type Avatar = Hero;
     type Command = DeusCommand;
     type Refusal = DeusRefusal;

@@ -87,7 +87,7 @@ pub(crate) struct HeroCast {
 
 /// A blow will fall: it hits whoever is within reach of the place then.
 #[derive(Event)]
-#[effect(ring, colour = 0xff_4030, size = 3.2, at = at)]
+#[effect(warning, colour = 0xff_4030, size = 1.6, at = at, reach = radius, due = due)]
 pub(crate) struct Tell {
     pub(crate) monster: Id<Monster>,
     pub(crate) at: Position,

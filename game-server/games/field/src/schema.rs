@@ -30,6 +30,7 @@ pub struct Avatar {
 
 /// A wanderer.
 #[derive(Kind)]
+#[kind(label = "Wanderer")]
 #[look(glyph = 'n', colour = 0xc0_6030, size = 2.0 * BODY_RADIUS_M, bar = health)]
 pub(super) struct Npc {
     path: Path,
@@ -67,7 +68,7 @@ pub(super) struct Healed {
 }
 
 #[derive(Event)]
-#[event(name = "death")]
+#[event(name = "death", text = "{target} has fallen")]
 #[effect(death, colour = 0xff_8040, size = 2.0)]
 pub(super) struct Died {
     pub(super) target: ObjectId,

@@ -211,7 +211,7 @@ fn after_the_last_round_all_are_back_in_the_room() {
 #[test]
 fn a_round_ends_when_its_time_is_over() {
     let (mut room, ann, _) = duel(&[("minutes", "1")]);
-    room.run(58.secs());
+    room.run(54.secs());
     assert_eq!(events::<RoundOver>(&room, ann), 0);
     room.run(4.secs());
     assert_eq!(events::<RoundOver>(&room, ann), 1);

@@ -68,6 +68,7 @@ pub fn sound_kind(name: &str) -> EventKind {
             FieldSpec::new("loudness", loudness),
         ],
         effect: None,
+        text: String::new(),
     }
 }
 

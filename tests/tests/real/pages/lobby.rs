@@ -2,7 +2,7 @@
 
 use ambit_tests::real::page::Page;
 use ambit_tests::real::{
-    Browser, BrowserKind, ScratchFolder, Server, ShiftedClock, server_signal, wait_until,
+    Browser, BrowserKind, Console, ScratchFolder, Server, ShiftedClock, server_signal, wait_until,
 };
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -228,6 +228,47 @@ fn a_room_that_is_refused_keeps_its_form_and_says_why() -> Result<()> {
         let made = "!document.querySelector('dialog')
             && document.body.innerText.includes('Players in this room')";
         ann.wait_for("the room", made, json!({})).await?;
+        ann.close().await
+    })
+}
+
+/// A wrong password is said where it was typed; the way back leads from a room to the lobby; a page
+/// of one's own finds all types.
+#[test]
+fn a_locked_room_asks_again_and_the_way_back_leads_to_the_lobby() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-locked");
+    let server = Server::start(&scratch, &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    let created = "create den game=field npcs=0 obstacles=0 size=40x40 password=sesame";
+    bob.run_command(created, "created")?;
+    bob.run_command("start", "started")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.fill("Password", "mellon").await?;
+        ann.press("OK").await?;
+        let again = "document.querySelector('dialog .refusal')?.textContent.includes('wrong')";
+        ann.wait_for("a word at the field", again, json!({})).await?;
+        ann.fill("Password", "sesame").await?;
+        ann.press("OK").await?;
+        ann.wait_for_avatar().await?;
+        ann.run("history.back();", json!({})).await?;
+        let lobby = "!ambit().client.room && button('Join den')";
+        ann.wait_for("the lobby", lobby, json!({})).await?;
+
+        let types = "const seen = new Set(), left = ['index'];
+            while (left.length > 0) {
+              const name = left.pop();
+              if (seen.has(name)) continue;
+              seen.add(name);
+              const answer = await fetch(`/client/${name}.d.ts`);
+              if (!answer.ok) return `${name} is missing`;
+              const text = await answer.text();
+              for (const [, other] of text.matchAll(/from \"\\.\\/(\\w+)\\.js\"/g)) left.push(other);
+            }
+            return seen.size;";
+        let found = ann.run(types, json!({})).await?;
+        ensure!(found.as_u64() > Some(10), "{found}");
         ann.close().await
     })
 }

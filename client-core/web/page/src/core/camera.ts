@@ -30,7 +30,7 @@ const FOLLOW_S = 0.12;
 /** Farther away than that, the target has jumped: a gate, a new life. */
 const JUMP_M = 25;
 /** How far away it begins, as a share of how far players see. */
-const SIGHT_SHARE = 0.28;
+const SIGHT_SHARE = 0.36;
 
 /** So much of the picture's half is map where the camera stops; the rest shows the border. */
 const INSIDE_SHARE = 0.72;

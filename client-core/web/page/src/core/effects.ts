@@ -80,6 +80,7 @@ const MOTIONS: Readonly<Record<EffectForm, Motion>> = {
   death: { ...PLAIN, ...SPARKS.death, flash: 1.5, ring: [0.2, 1] },
   blast: { ...PLAIN, ...SPARKS.blast, flash: 1.3, ring: [0.15, 0.95] },
   ring: { ...PLAIN, ms: 650, ring: [0.4, 1] },
+  warning: { ...PLAIN, ms: 600, ring: [1, 1] },
   beam: { ...PLAIN, ...SPARKS.beam, flash: 0.8 },
 };
 
@@ -121,6 +122,7 @@ class Running implements Place, Colour {
   green = 1;
   blue = 1;
   at = -Infinity;
+  ms = 0;
   /** For each spark its way across, and how fast it is and rises. */
   readonly sparks = new Float32Array(4 * MAX_SPARKS);
 }
@@ -136,9 +138,17 @@ export class Effects {
 
   /**
    * Begins an effect at a place. `object` is where it stays from then on, or -1. With a `seed` its
-   * sparks are the same on all screens.
+   * sparks are the same on all screens. A warning lasts `ms`, until what it warns of.
    */
-  play(now: number, effect: Effect, at: Place, object = -1, from?: Place, seed?: number): void {
+  play(
+    now: number,
+    effect: Effect,
+    at: Place,
+    object = -1,
+    from?: Place,
+    seed?: number,
+    ms?: number,
+  ): void {
     const motion = MOTIONS[effect.form];
     // A form of a newer server.
     if (!motion) return;
@@ -150,6 +160,7 @@ export class Effects {
     running.size = effect.size;
     running.object = object;
     running.at = now;
+    running.ms = ms ?? motion.ms;
     [running.x, running.y, running.z] = [at.x, at.y, at.z];
     [running.fromX, running.fromY, running.fromZ] = from ? [from.x, from.y, from.z] : [NaN, 0, 0];
     this.#seed = (this.#seed + 1) & 0xffff;
@@ -162,7 +173,7 @@ export class Effects {
     for (const running of this.#running) {
       if (!isRunning(running, now)) continue;
       if (running.object >= 0) locate(running.object, running);
-      this.#show(running, Math.max(0, (now - running.at) / running.motion.ms));
+      this.#show(running, Math.max(0, (now - running.at) / running.ms));
     }
   }
 
@@ -183,6 +194,7 @@ export class Effects {
     const eased = 1 - left * left;
     const [first, last] = motion.ring;
     const radius = size * (first + (last - first) * eased);
+    if (motion === MOTIONS.warning) return this.#warn(running, share);
     if (radius > 0) this.#add(running, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, left);
     const middle = z + motion.lift * size;
     if (motion.flash > 0) {
@@ -216,6 +228,15 @@ export class Effects {
     }
   }
 
+  /** How far it will reach, and how soon. */
+  #warn(running: Running, share: number): void {
+    const { size, x, y, z } = running;
+    const [low, filled] = [z + GROUND_M, size * share];
+    this.#add(running, x, y, low, size, 0, 0, 0, SHAPES.ring, 1);
+    if (filled > 0) this.#add(running, x, y, low, filled, 0, 0, 0, SHAPES.ring, 0.5 + share / 2);
+    this.#add(running, x, y, low, 1.3 * size, 0, 0, 0, SHAPES.spark, 0.25 + 0.35 * share);
+  }
+
   #add(
     { red, green, blue }: Colour,
     x: number,
@@ -246,8 +267,8 @@ export class Effects {
   }
 }
 
-function isRunning({ at, motion }: Running, now: number): boolean {
-  return now < at + motion.ms;
+function isRunning({ at, ms }: Running, now: number): boolean {
+  return now < at + ms;
 }
 
 function throwSparks(sparks: Float32Array, count: number, seed: number): void {

@@ -10,10 +10,13 @@ export interface ShownEffect {
   object: number;
   from: Place | undefined;
   seed: number | undefined;
+  /** How long a warning lasts. */
+  ms: number | undefined;
 }
 
 /** How an event is shown for which its game declares nothing. */
-const PLAIN: Effect = { form: "ring", colour: "#9a6bff", size: 1.8, at: null, from: null };
+const PLAIN: Effect = { form: "ring", colour: "#9a6bff", size: 1.8, at: null, from: null,
+  reach: null, due: null };
 /** With a seed, it is a burst that is the same on all screens. */
 const PLAIN_BURST: Effect = { ...PLAIN, form: "blast", size: 4 };
 
@@ -25,7 +28,13 @@ export function shownEffects(kind: EventKind, event: GameEvent, locate: Locate):
   const show = (effect: Effect, field: number, from?: Place): ShownEffect[] => {
     const object = kind.fields[field]?.type === "object" ? (values[field] as number) : -1;
     const at = placeOf(values[field], locate);
-    return at ? [{ effect, at, object, from, seed }] : [];
+    const number = (index: number | null) => {
+      const given = index === null ? undefined : values[index];
+      return typeof given === "number" ? given : undefined;
+    };
+    const reach = number(effect.reach);
+    const sized = reach === undefined ? effect : { ...effect, size: reach / 10 };
+    return at ? [{ effect: sized, at, object, from, seed, ms: number(effect.due) }] : [];
   };
   const first = (type: string) => kind.fields.findIndex((field) => field.type === type);
   const { effect } = kind;

@@ -7,6 +7,8 @@
 export type Kept = Pick<Storage, "getItem" | "setItem">;
 
 const KEY = "ambit-hints-seen";
+/** Of whoever wants no hints, in no game. */
+const NONE = "none";
 const GAME_KEY = "ambit-played";
 
 export class FirstVisit {
@@ -20,7 +22,7 @@ export class FirstVisit {
     this.#kept = kept;
     this.#game = game;
     const isKnown = kept.getItem(KEY) !== null;
-    const played = playedBefore(kept).includes(game);
+    const played = playedBefore(kept).includes(game) || kept.getItem(KEY) === NONE;
     this.#hints = [...(played || play === "" ? [] : [play]), ...(isKnown ? [] : hints)];
   }
 
@@ -39,10 +41,16 @@ export class FirstVisit {
     if (this.hint === undefined) this.end();
   }
 
-  /** The player wants no hints. */
+  /** The player wants no hints, here and elsewhere. */
+  refuse(): void {
+    this.end();
+    this.#kept.setItem(KEY, NONE);
+  }
+
+  /** All of them were read. */
   end(): void {
     this.#at = this.#hints.length;
-    this.#kept.setItem(KEY, "yes");
+    if (this.#kept.getItem(KEY) === null) this.#kept.setItem(KEY, "yes");
     const played = playedBefore(this.#kept);
     if (!played.includes(this.#game)) played.push(this.#game);
     this.#kept.setItem(GAME_KEY, played.slice(-MAX_GAMES).join(" "));

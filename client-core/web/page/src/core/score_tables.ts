@@ -54,7 +54,13 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
   const components = kind.components
     .map((component, index) => ({ ...component, index }))
     // A text that is empty for all says nothing: a winner before the end, a team without teams.
-    .filter(({ index }) => indices.some((row) => (value(row, index) ?? "") !== ""));
+    .filter(({ index, unit }) =>
+      // Nor does a time that does not run.
+      indices.some((row) => {
+        const is = value(row, index) ?? "";
+        return is !== "" && !(unit === "s" && is === 0);
+      }),
+    );
   const ranked = components.find(({ type }) => type === "number");
   const points = (row: number) => (ranked && Number(value(row, ranked.index))) || 0;
   const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);

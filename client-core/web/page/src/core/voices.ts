@@ -33,6 +33,7 @@ export const TIMBRES: Readonly<Record<EffectForm, Timbre>> = {
   death: { ms: 700, wave: "sawtooth", fromHz: 260, toHz: 40, noise: 0.4, volume: 0.5 },
   blast: { ms: 520, wave: "triangle", fromHz: 150, toHz: 35, noise: 0.9, volume: 0.7 },
   ring: { ms: 260, wave: "sine", fromHz: 660, toHz: 500, noise: 0, volume: 0.25 },
+  warning: { ms: 420, wave: "sine", fromHz: 150, toHz: 240, noise: 0.05, volume: 0.3 },
   beam: { ms: 240, wave: "sawtooth", fromHz: 1_300, toHz: 300, noise: 0.1, volume: 0.3 },
 };
 

@@ -1,8 +1,10 @@
 /** What happens in a game: hands its events to the parts of the view that show them. */
 
-import type { Frame, Game, GameEvent } from "../ambit/ambit.js";
+import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import { textOf } from "../core/event_texts.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
+import { labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
@@ -22,12 +24,15 @@ export interface EventHooks {
   onResumed(): void;
   /** A command was taken, by its label. */
   onConfirmed(label: string): void;
+  /** Something has happened that the game has words for. */
+  tell(text: string): void;
   say(text: string, isProblem?: boolean): void;
   ended(code: string, message: string): void;
 }
 
 export class EventReader {
   readonly #game: Game;
+  readonly #schema: Schema;
   readonly #pending: PendingCommands;
   readonly #paths: PlannedPaths;
   readonly #happenings: Happenings;
@@ -36,12 +41,14 @@ export class EventReader {
 
   constructor(
     game: Game,
+    schema: Schema,
     pending: PendingCommands,
     paths: PlannedPaths,
     happenings: Happenings,
     hooks: EventHooks,
   ) {
     this.#game = game;
+    this.#schema = schema;
     this.#pending = pending;
     this.#paths = paths;
     this.#happenings = happenings;
@@ -64,7 +71,7 @@ export class EventReader {
         return this.#hooks.onMap();
       case "resumed":
         this.#hooks.onResumed();
-        return say(`${texts.resumed} ${texts.map_number(event.map)}.`);
+        return say(texts.resumed);
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
         const command = this.#pending.confirm(event.command, shownAt + ahead);
@@ -75,6 +82,7 @@ export class EventReader {
         this.#pending.refuse(now, event.command);
         return say(event.message, true);
       case "event":
+        this.#tell(event, frame);
         return this.#happenings.handle(now, event, frame);
       case "silent":
         return this.#hooks.onSilent(event.silent_ms);
@@ -91,5 +99,15 @@ export class EventReader {
       case "ended":
         return this.#hooks.ended(event.code, event.message);
     }
+  }
+
+  #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
+    const kind = this.#schema.events.find(({ name }) => name === event.name);
+    if (!kind?.text) return;
+    const text = textOf(kind, event, (object) => {
+      const index = frame.indexOf(object);
+      return index < 0 ? undefined : (frame.label(index) ?? labelOf(frame.kind(index)));
+    });
+    if (text) this.#hooks.tell(text);
   }
 }

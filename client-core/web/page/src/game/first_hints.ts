@@ -18,7 +18,7 @@ export function firstHints(
   const visit = new FirstVisit(localStorage, schema.game, play, texts.hints);
   const text = el("p");
   const next = button(texts.next_hint, () => show(() => visit.next()), { class: "main" });
-  const skip = button(texts.no_hints, () => show(() => visit.end()));
+  const skip = button(texts.no_hints, () => show(() => visit.refuse()));
   const panel = el("aside", { class: "panel first-hints", role: "status" }, text, next, skip);
   const show = (act: () => void) => {
     act();
@@ -34,6 +34,14 @@ export function firstHints(
 
 /** In one or two sentences; Help has the rest. */
 function howToPlay(actions: readonly Action[], controls: readonly Control[]): string {
+  // A phone has no keys.
+  if (matchMedia("(pointer: coarse)").matches) {
+    const steer = hasDirections(controls) ? texts.help_steer.join(" ") : texts.touch_steer;
+    const isCommanding = actions.some((action) => !action.isClick);
+    return [controls.length > 0 ? steer : texts.play_tap, isCommanding ? texts.touch_commands : ""]
+      .filter(Boolean)
+      .join(" ");
+  }
   const sentences = controls.length > 0 ? [bySteering(controls)] : [texts.play_click];
   const keys = actions.filter((action) => action.key && !action.isClick && action.onlyFor === "");
   const named = keys.slice(0, 4).map(({ key, label }) => texts.key_does(texts.key(key ?? ""), label));

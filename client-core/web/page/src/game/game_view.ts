@@ -6,6 +6,7 @@ import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { button, el, setHidden } from "../dom.js";
+import type { Result } from "../game_result.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
 import { Commander } from "./commander.js";
@@ -17,6 +18,7 @@ import { Hud } from "./hud.js";
 import { LineMark } from "./line_mark.js";
 import { OwnValues } from "./own_values.js";
 import { Picture } from "./picture.js";
+import { Party } from "./party.js";
 import { PlayerInput } from "./player_input.js";
 import { ScoreBoard } from "./score_board.js";
 import { SmallMap } from "./small_map.js";
@@ -31,6 +33,8 @@ export interface GameHooks {
   toggleLobby(): void;
   /** The player writes: what came before has been read. */
   read(): void;
+  /** True if it was open beside the game. */
+  closeLobby(): boolean;
   /** To the room. */
   say(text: string): void;
   leave(): void;
@@ -62,6 +66,7 @@ export class GameView {
   });
   readonly #actions: readonly Action[];
   readonly #pointers: EdgePointers;
+  readonly #party: Party;
   readonly #end = new AbortController();
   #ownTexts: readonly string[] | undefined;
   #offerAt = -Infinity;
@@ -82,6 +87,7 @@ export class GameView {
     this.#picture = picture;
     const actions = actionsOf(schema);
     this.#actions = actions;
+    this.#party = new Party(schema.scenery, (id) => this.#pick(id));
     this.#pointers = new EdgePointers(picture.happenings.attackers);
     this.#commander = new Commander(game, this.#pending, {
       onDraft: (draft) => this.#hud.showDraft(draft),
@@ -110,7 +116,7 @@ export class GameView {
       say: (text) => hooks.say(text),
       endChat: () => this.focus(),
     });
-    this.#events = new EventReader(game, this.#pending, this.#paths, picture.happenings, {
+    this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.happenings, {
       onMap: () => this.#readMap(),
       onSilent: (silentMs) => {
         this.#line.state.fallSilent(performance.now(), silentMs);
@@ -129,6 +135,7 @@ export class GameView {
         this.#input.tellHeldAgain();
       },
       onConfirmed: (label) => this.#hud.cool(label),
+      tell: (text) => this.#hud.tell(text),
       say: (text, isProblem) => this.#hud.say(text, isProblem),
       ended: (code, message) => hooks.ended(code, message),
     });
@@ -152,6 +159,11 @@ export class GameView {
     button.ariaLabel = count > 0 ? texts.lobby_unread(count) : texts.lobby;
   }
 
+  /** What everybody has now. */
+  result(): Result {
+    return { game: this.#game.schema?.game ?? "", score: this.#score.whole() };
+  }
+
   focus(): void {
     this.#picture.canvas.focus();
   }
@@ -167,7 +179,8 @@ export class GameView {
   #layOut(schema: Schema): HTMLElement {
     const picture = this.#picture;
     this.#overlayButton.append(el("kbd", {}, texts.key("f2")));
-    const { help, interruption, messages, hint, commands, controls, chat } = this.#hud;
+    const hasWords = schema.events.some(({ text }) => text !== "");
+    const { help, log, interruption, messages, hint, commands, controls, chat } = this.#hud;
     const values = this.#ownValues.element;
     const buttons = el(
       "div",
@@ -176,6 +189,7 @@ export class GameView {
       this.#lobbyButton,
       this.#overlayButton,
       picture.happenings.sounds.button,
+      ...(hasWords ? [button(texts.log_short, () => setHidden(log, !log.hidden))] : []),
       button(texts.help, () => setHidden(help, !help.hidden)),
       button(texts.leave_short, () => this.#hooks.leave(), { "aria-label": texts.leave }),
     );
@@ -189,6 +203,8 @@ export class GameView {
       this.#score.element,
       this.#overlay.element,
       help,
+      log,
+      this.#party.element,
       firstHints(schema, this.#actions, () => this.focus()),
       el("div", { class: "below" }, interruption, messages, hint, values, commands),
       controls,
@@ -219,6 +235,7 @@ export class GameView {
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);
+    this.#party.update(time, frame);
     this.#offer(time, frame);
     this.#score.update(time, frame);
     this.#line.update(time);
@@ -240,14 +257,24 @@ export class GameView {
     this.#input.setActions(offered);
   }
 
+  /** Whoever is picked among the party is what a command asks for, or where it acts. */
+  #pick(id: number): void {
+    const [index, frame] = [this.#frame.indexOf(id), this.#frame];
+    if (index < 0) return;
+    this.#commander.giveObject(id);
+    this.#commander.givePlace({ x: frame.x(index), y: frame.y(index), z: frame.z(index) });
+    this.focus();
+  }
+
   /** The last one that was opened, so to say: help, then the figures of the line. */
   #closePanel(): boolean {
-    const { help } = this.#hud;
-    const isOpen = !help.hidden || this.#overlay.isOpen;
+    const { help, log } = this.#hud;
+    const isOpen = !help.hidden || !log.hidden || this.#overlay.isOpen;
     if (!help.hidden) setHidden(help, true);
+    else if (!log.hidden) setHidden(log, true);
     else if (this.#overlay.isOpen) this.#toggleOverlay();
     if (isOpen) this.focus();
-    return isOpen;
+    return isOpen || this.#hooks.closeLobby();
   }
 
   /** The host is heard again. */

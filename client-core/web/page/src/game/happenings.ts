@@ -47,8 +47,9 @@ export class Happenings {
     this.#frame = frame;
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind) return;
-    for (const { effect, at, object, from, seed } of shownEffects(kind, event, this.#locate)) {
-      this.effects.play(now, effect, at, object, from, seed);
+    for (const shown of shownEffects(kind, event, this.#locate)) {
+      const { effect, at, object, from, seed, ms } = shown;
+      this.effects.play(now, effect, at, object, from, seed, ms);
       this.sounds.play(now, effect.form, at, this.#camera);
     }
     this.#noteAttacker(now, kind, event, frame);

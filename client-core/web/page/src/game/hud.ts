@@ -9,6 +9,7 @@ import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
 
 const MAX_MESSAGES = 5;
+const MAX_LOG = 200;
 const MESSAGE_MS = 5_000;
 /** `style.css` lets it fade in that time. */
 const CHAT_MS = 10_000;
@@ -46,6 +47,9 @@ export class Hud {
   /** The last lines of the chat. */
   readonly chat = el("div", { class: "chat-lines", role: "log", "aria-label": texts.chat });
   readonly help: HTMLElement;
+  /** What has happened, in words; for games that have some. */
+  readonly log = el("aside", { class: "panel log", "aria-label": texts.log, hidden: true });
+  readonly #logLines = el("ol");
   readonly #lines = el("div", { class: "lines" });
   readonly #line = el("input", {
     type: "text",
@@ -75,6 +79,7 @@ export class Hud {
     this.controls.hidden = this.controls.childElementCount === 0;
     this.help = helpOf(actions, controls);
     this.chat.append(this.#lines, this.#chatForm(hooks));
+    this.log.append(el("h2", {}, texts.log), this.#logLines);
   }
 
   /** Shows the buttons of what the player can do now. */
@@ -142,8 +147,20 @@ export class Hud {
     setTimeout(() => message.remove(), MESSAGE_MS);
   }
 
+  /** Something has happened: for a moment in the picture, and for longer in the log. */
+  tell(text: string): void {
+    this.#logLines.append(el("li", {}, text));
+    while (this.#logLines.childElementCount > MAX_LOG) this.#logLines.firstChild?.remove();
+    if (!this.log.hidden) this.log.scrollTop = this.log.scrollHeight;
+    this.#showLine(text, "event");
+  }
+
   showChat(text: string): void {
-    const line = el("p", {}, text);
+    this.#showLine(text, "");
+  }
+
+  #showLine(text: string, what: string): void {
+    const line = el("p", { class: what }, text);
     this.#lines.append(line);
     while (this.#lines.childElementCount > MAX_MESSAGES) this.#lines.firstChild?.remove();
     setTimeout(() => line.remove(), CHAT_MS);
@@ -247,6 +264,10 @@ function optionOf(name: string, about: Choice | undefined): HTMLElement {
   return el("option", { value: name }, labelOf({ name, label: about?.label ?? "" }));
 }
 
+function isForPlayers({ axis, keys, direction }: Control): boolean {
+  return axis === "angle" || keys.length > 0 || direction !== null;
+}
+
 function helpOfControl(control: Control): string {
   const { axis, keys, help } = control;
   const keyNames =
@@ -256,7 +277,8 @@ function helpOfControl(control: Control): string {
 
 function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLElement {
   const lines = [
-    ...controls.map(helpOfControl),
+    // What the client itself sets is for nobody to read.
+    ...controls.filter(isForPlayers).map(helpOfControl),
     ...(hasDirections(controls) ? texts.help_steer : []),
     ...(controls.length === 0 ? texts.help_click : []),
     ...texts.help_view,

@@ -41,7 +41,7 @@ function isForElement({ target, key }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
   if (target.closest("input, select, textarea, dialog, .lobby")) return key !== "F2";
   // Arrow keys scroll the panels.
-  if (target.closest(".overlay, .help, .score")) return key !== "F2" && key !== "Escape";
+  if (target.closest(".overlay, .help, .log, .score")) return key !== "F2" && key !== "Escape";
   return target.closest("button, summary, a") !== null && (key === " " || key === "Enter");
 }
 

@@ -102,6 +102,15 @@ function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: 
   into.b = plain.b * share;
 }
 
+/** Whoever has a name is told from others: a colour for each, with something of that of its kind. */
+function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
+  const turn = 2 * Math.PI * ((id * 0.618034) % 1);
+  const channel = (of: number, shift: number) => 0.45 * of + 0.32 * (1 + Math.cos(turn + shift)) * 0.5;
+  into.r = channel(plain.r, 0);
+  into.g = channel(plain.g, 2.1);
+  into.b = channel(plain.b, 4.2);
+}
+
 export class ObjectMeshes {
   readonly group = new THREE.Group();
   #kinds: KindMesh[] = [];
@@ -149,7 +158,8 @@ export class ObjectMeshes {
       } else if (frame.isOwn(index)) {
         kind.setColour(kind.count, this.#ownColour);
       } else {
-        shade(kind.plain, frame.id(index), this.#colour);
+        if (frame.label(index) === undefined) shade(kind.plain, frame.id(index), this.#colour);
+        else tint(kind.plain, frame.id(index), this.#colour);
         kind.setColour(kind.count, this.#colour);
       }
       kind.count += 1;

@@ -57,7 +57,7 @@ export class OwnValues {
     this.#rows = gauges.map((gauge) => {
       const { name } = gauge;
       const label = labelOf(gauge);
-      const progress = el("progress", { "aria-label": label });
+      const progress = el("progress", { "aria-label": label, value: "0" });
       const text = el("span");
       const look = gauge === bar ? { class: "shown-above" } : {};
       const element = el("div", look, el("span", {}, label), progress, text);

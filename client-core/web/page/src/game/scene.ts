@@ -18,6 +18,10 @@ interface Palette extends SkyColours {
   obstacle: number;
 }
 
+/** The border of the map: lines at these heights. */
+const BORDER_M = [0.05, 0.5, 1, 1.5];
+const BORDER = 0xffb454;
+
 const LIGHT: Palette = {
   horizon: 0xe8eff2,
   zenith: 0x6fa8dc,
@@ -124,8 +128,14 @@ export class Scene {
     this.#pattern.repeat.set(width / PATTERN_M, height / PATTERN_M);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
     if (this.#scenery.grid) this.#layGrid(extent);
+    this.#border.begin();
+    for (const z of BORDER_M) this.#border.addSquare(west, south, width, height, z);
+    this.#border.end();
     this.#paint();
   }
+
+  /** Where the map ends. */
+  readonly #border = new LineSet(BORDER, 0.8);
 
   #layGrid({ west, south, width, height }: Extent): void {
     this.#grid?.dispose();

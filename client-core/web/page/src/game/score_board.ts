@@ -23,6 +23,7 @@ export class ScoreBoard {
   readonly #more = button(texts.all_of_score, () => this.#toggle(), { "aria-expanded": "false" });
   readonly #kinds;
   #isWhole = false;
+  #last: readonly ScoreTable[] = [];
   #shown = "";
   #next = 0;
 
@@ -35,6 +36,7 @@ export class ScoreBoard {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
     const all = scoreTablesOf(frame, this.#kinds);
+    this.#last = all;
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
@@ -46,6 +48,13 @@ export class ScoreBoard {
       (table) => table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length,
     );
     setHidden(this.#more, !isMore);
+  }
+
+  /** All of what was shown last, for the end of the game. */
+  whole(): HTMLElement {
+    const states = this.#last.filter(({ isState }) => isState).map(stateOf);
+    const tables = this.#last.filter(({ isState }) => !isState).map((table) => tableOf(table, true));
+    return el("div", { class: "score whole" }, ...states, ...tables);
   }
 
   #toggle(): void {

@@ -27,11 +27,14 @@ type Input = HTMLInputElement | HTMLSelectElement;
 export function askForRoom(
   games: readonly GameListing[],
   suggestedName: string,
+  /** The one that is chosen first; else the first of the list. */
+  suggestedGame: string | undefined,
   describe: (game: string) => Promise<GameDescription>,
   create: (wanted: WantedRoom) => Promise<void>,
 ): Promise<void> {
-  const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName });
-  let chosenGame = games[0]?.name ?? "";
+  const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName,
+    autofocus: true });
+  let chosenGame = suggestedGame ?? games[0]?.name ?? "";
   const cards = games.map(({ name: value }) => gameCard(value, value === chosenGame));
   const game = el("fieldset", { class: "game-choice" }, el("legend", {}, texts.game), ...cards);
   const about = el("small", { class: "about" });
@@ -135,6 +138,8 @@ export function askForRoom(
       });
   });
   dialog.showModal();
+  // Whoever types gives it another name.
+  name.select();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       dialog.remove();

@@ -110,6 +110,13 @@ export class LobbyView {
     );
   }
 
+  /** What was in focus is gone: the one thing to do has it. */
+  keepFocus(): void {
+    if (document.activeElement !== document.body || this.element.hidden) return;
+    const isShown = (it: HTMLElement) => it.offsetParent !== null;
+    [...this.element.querySelectorAll<HTMLElement>("button.main")].find(isShown)?.focus();
+  }
+
   focusChat(): void {
     this.#chat.focus();
   }

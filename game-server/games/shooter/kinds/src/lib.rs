@@ -88,6 +88,7 @@ pub struct Fired {
 
 /// A missile has hit a ship.
 #[derive(Event)]
+#[event(text = "{by} hits {target}")]
 #[effect(blast, colour = 0xff_9030, size = 4.0)]
 pub struct Hit {
     /// The ship that was hit.
@@ -111,6 +112,7 @@ pub struct Boom;
 
 /// A round is over, for everybody.
 #[derive(Event)]
+#[event(text = "Round {round} is over. {winner} has won.")]
 pub struct RoundOver {
     /// Its number.
     pub round: i64,
