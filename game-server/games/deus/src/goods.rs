@@ -15,6 +15,8 @@ use crate::course::Phase;
 use crate::schema::{Campaign, DeusRefusal, Hero, HeroRow, Loot};
 use crate::{Deus, DeusWorld};
 
+type DeusAnswer = Result<(), DeusRefusal>;
+
 /// Who gets the items of a chest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
 pub(crate) enum LootRule {
@@ -144,80 +146,70 @@ impl Deus {
     pub(crate) fn want(
         &mut self,
         world: &mut DeusWorld,
-        player: Player<'_, Self>,
+        id: Id<Hero>,
         item: Option<u8>,
-    ) -> Result<(), DeusRefusal> {
+    ) -> DeusAnswer {
         if self.phase != Phase::Share {
             return Err(DeusRefusal::NoChest);
         }
         if item.is_some_and(|item| !self.offer.contains(&item)) {
             return Err(DeusRefusal::NotInChest);
         }
-        self.bag(player)?.wish = item.map_or(ItemWish::Nothing, ItemWish::Item);
+        self.bag(id)?.wish = item.map_or(ItemWish::Nothing, ItemWish::Item);
         self.check_all_said(world);
         Ok(())
     }
 
     /// A hero has nothing more to do at the merchant's.
-    pub(crate) fn say_ready(
-        &mut self,
-        world: &mut DeusWorld,
-        player: Player<'_, Self>,
-    ) -> Result<(), DeusRefusal> {
+    pub(crate) fn say_ready(&mut self, world: &mut DeusWorld, id: Id<Hero>) -> DeusAnswer {
         self.require_merchant()?;
-        self.bag(player)?.is_ready = true;
+        self.bag(id)?.is_ready = true;
         self.check_all_said(world);
         Ok(())
     }
 
-    pub(crate) fn buy(
-        &mut self,
-        world: &mut DeusWorld,
-        player: Player<'_, Self>,
-        item: u8,
-    ) -> Result<(), DeusRefusal> {
+    pub(crate) fn buy(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
         self.require_merchant()?;
         let (_, table) = self.content.item(item).ok_or(DeusRefusal::NotYours)?;
         let (price, carries) = (table.price, self.content.waves.carries);
-        if self.bag(player)?.items.len() >= carries {
+        if self.bag(id)?.items.len() >= carries {
             return Err(DeusRefusal::BagFull);
         }
+        let player = self.heroes.get(&id).map(|hero| hero.player).ok_or(DeusRefusal::NoClass)?;
         if world.row::<HeroRow>(player).is_none_or(|row| row.gold() < price) {
             return Err(DeusRefusal::NotEnoughGold);
         }
-        if let Some(mut row) = world.edit_row::<HeroRow>(player) {
-            row.gold().add(-price);
-        }
-        self.add_item(world, player.avatar(), item);
+        self.pay(world, id, -price);
+        self.add_item(world, id, item);
         Ok(())
     }
 
-    pub(crate) fn sell(
-        &mut self,
-        world: &mut DeusWorld,
-        player: Player<'_, Self>,
-        item: u8,
-    ) -> Result<(), DeusRefusal> {
+    pub(crate) fn sell(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
         self.require_merchant()?;
         let content = self.content.clone();
         let (_, table) = content.item(item).ok_or(DeusRefusal::NotYours)?;
-        let items = &mut self.bag(player)?.items;
+        let items = &mut self.bag(id)?.items;
         let place = items.iter().position(|held| *held == item).ok_or(DeusRefusal::NotYours)?;
         items.remove(place);
-        if let Some(mut row) = world.edit_row::<HeroRow>(player) {
-            row.gold().add((content.waves.sells_back * table.price as f32) as i64);
-        }
-        self.items_changed(world, player.avatar(), table, -1.0);
+        self.pay(world, id, (content.waves.sells_back * table.price as f32) as i64);
+        self.items_changed(world, id, table, -1.0);
         Ok(())
     }
 
-    fn require_merchant(&self) -> Result<(), DeusRefusal> {
+    fn pay(&self, world: &mut DeusWorld, id: Id<Hero>, gold: i64) {
+        let player = self.heroes.get(&id).map(|hero| hero.player);
+        if let Some(mut row) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
+            row.gold().add(gold);
+        }
+    }
+
+    fn require_merchant(&self) -> DeusAnswer {
         if self.phase == Phase::Merchant { Ok(()) } else { Err(DeusRefusal::NoMerchant) }
     }
 
     /// That of a living hero.
-    fn bag(&mut self, player: Player<'_, Self>) -> Result<&mut HeroBag, DeusRefusal> {
-        let hero = self.heroes.get_mut(&player.avatar()).ok_or(DeusRefusal::NoClass)?;
+    fn bag(&mut self, id: Id<Hero>) -> Result<&mut HeroBag, DeusRefusal> {
+        let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         match hero.class {
             None => Err(DeusRefusal::NoClass),
             Some(_) if !hero.is_alive => Err(DeusRefusal::Dead),

@@ -190,10 +190,12 @@ impl Game for Deus {
             }
             DeusCommand::Cast { spell, at } => self.cast(world, player, spell, at),
             DeusCommand::Choose { class } => self.choose(world, player, class),
-            DeusCommand::Buy { item } => self.buy(world, player, item.0),
-            DeusCommand::Sell { item } => self.sell(world, player, item.0),
-            DeusCommand::Want { item } => self.want(world, player, item.map(|item| item.0)),
-            DeusCommand::Ready => self.say_ready(world, player),
+            DeusCommand::Buy { item } => self.buy(world, player.avatar(), item.0),
+            DeusCommand::Sell { item } => self.sell(world, player.avatar(), item.0),
+            DeusCommand::Want { item } => {
+                self.want(world, player.avatar(), item.map(|item| item.0))
+            }
+            DeusCommand::Ready => self.say_ready(world, player.avatar()),
         }
     }
 

@@ -55,10 +55,8 @@ impl Deus {
         let Some(at) = world.position(object) else { return };
         world.despawn(object);
         self.traps.retain(|trap| trap.object != Some(object));
-        let (damage, radius_m) = {
-            let table = &self.content.maps.trap;
-            (table.damage, table.radius_m)
-        };
-        self.hurt_heroes_near(world, at, radius_m, damage);
+        let content = self.content.clone();
+        let table = &content.maps.trap;
+        self.hurt_heroes_near(world, at, table.radius_m, table.damage);
     }
 }
