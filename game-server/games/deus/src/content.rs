@@ -6,6 +6,7 @@
 //! same. What a room saves contains the operator's texts: it goes on with them elsewhere.
 
 mod check;
+pub(crate) mod rooms;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -14,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 
 use ambit::prelude::*;
 
+use self::rooms::MapsTable;
 use crate::schema::{Class, HeroSpell};
 
 /// The folder in which the operator has folders of content.
@@ -208,42 +210,6 @@ pub(crate) struct WaveRow {
     pub(crate) boss: Option<String>,
 }
 
-/// What maps are made of.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MapsTable {
-    pub(crate) door_m: f32,
-    pub(crate) trap: TrapTable,
-    pub(crate) merchant: RoomTable,
-    pub(crate) room: Vec<RoomTable>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TrapTable {
-    pub(crate) damage: f32,
-    pub(crate) radius_m: f32,
-    pub(crate) seen_m: f32,
-    pub(crate) windup_s: f32,
-}
-
-/// A room of a map; places are relative to its middle.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RoomTable {
-    pub(crate) size_m: [f32; 2],
-    /// Places, and half the extents.
-    #[serde(default)]
-    pub(crate) walls: Vec<[f32; 4]>,
-    /// Places, and radii.
-    #[serde(default)]
-    pub(crate) pillars: Vec<[f32; 3]>,
-    #[serde(default)]
-    pub(crate) spawns: Vec<[f32; 2]>,
-    #[serde(default)]
-    pub(crate) traps: Vec<[f32; 2]>,
-}
-
 impl Content {
     /// The content of texts in the order of [`FILES`], or all mistakes in them.
     fn parse(texts: [String; FILE_COUNT]) -> Result<Self, Vec<String>> {
@@ -256,8 +222,12 @@ impl Content {
         let maps = mistakes.read::<MapsTable>(5);
         mistakes.check();
         mistakes.check_rooms(maps.as_ref());
-        let (Some(classes), Some(items), Some(monsters), Some(spells), Some(waves), Some(maps), []) =
-            (classes, items, monsters, spells, waves, maps, &mistakes.found[..])
+        if !mistakes.found.is_empty() {
+            return Err(mistakes.sorted());
+        }
+        let read = (classes, items, monsters, spells, waves, maps);
+        let (Some(classes), Some(items), Some(monsters), Some(spells), Some(waves), Some(maps)) =
+            read
         else {
             return Err(mistakes.sorted());
         };
@@ -355,13 +325,18 @@ pub(crate) fn names() -> Vec<String> {
     FOLDERS.keys().cloned().collect()
 }
 
+/// Whether players can type a name of so many bytes at most.
+fn is_typeable(name: &str, most: usize) -> bool {
+    let is_good = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+    name.len() <= most && name.chars().all(is_good)
+}
+
 /// Folders whose names players can type.
 fn read_folders(root: &FilePath) -> BTreeMap<String, Result<SharedContent, Vec<String>>> {
-    let is_typeable = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.path().is_dir());
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let names = names.filter(|name| name.len() <= 32 && name.chars().all(is_typeable));
+    let names = names.filter(|name| is_typeable(name, 32));
     let read = |name: String| {
         let content = Content::of_folder(&root.join(&name));
         (name, content.map(|content| SharedContent(Arc::new(content))))
@@ -446,11 +421,14 @@ mod tests {
         check("waves.toml", ("rat = 2", "bat = 2"), &["`kinds`", "no 'bat'"]);
         check("waves.toml", ("{ goblin = 1 }", "{}"), &["`kinds` names nobody"]);
         check("items.toml", ("damage = 15", "damage = = 15"), &["line 6: "]);
-        check("items.toml", ("price = 40", ""), &["line 4: ", "an item needs a `price`"]);
+        check("items.toml", ("price = 40", ""), &["line 4: ", "a `price`, and something"]);
+        check("items.toml", ("damage = 15", ""), &["line 4: ", "something that it raises"]);
         check("waves.toml", ("sells_back = 0.5", "sells_back = 1.5"), &["must be from 0 to 1"]);
         check("maps.toml", ("[-30.0, -22.0]", "[-300.0, 0.0]"), &["`spawns` must be from -45"]);
         check("maps.toml", ("[48.0, 40.0]", "[48.0, 400.0]"), &["`size_m` must be from 16 to 90"]);
         check("maps.toml", ("[72.0, 56.0]", "[72.0]"), &["line 26: "]);
+        let name = mistakes("items.toml", "[iron-ring]", "['iron ring']");
+        assert_eq!(name, ["items.toml needs names of a-z, 0-9, _ and -, of 24 bytes at most"]);
         let in_a_pillar = mistakes("maps.toml", "[-18.0, 0.0]", "[-24.0, 12.0]");
         assert_eq!(in_a_pillar, ["maps.toml needs a way from the middle of room 1 to (-24, 12)"]);
         let no_first = mistakes("waves.toml", "from = 1\n", "from = 2\n");

@@ -7,8 +7,7 @@
 
 use ambit::prelude::*;
 
-use crate::goods::LootRule;
-use crate::schema::{Campaign, Chest, DeusTimer, Hero, Merchant, PhaseBegins};
+use crate::schema::{Campaign, Chest, DeusTimer, Hero, LootRule, Merchant, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for whoever comes so near.

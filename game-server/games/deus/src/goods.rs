@@ -12,22 +12,10 @@ use ambit::schema::{ChoiceAbout, FieldType, Schema};
 
 use crate::content::{Content, ItemTable};
 use crate::course::Phase;
-use crate::schema::{Campaign, DeusRefusal, Hero, HeroRow, Loot};
+use crate::schema::{Campaign, DeusRefusal, Hero, HeroRow, Loot, LootRule};
 use crate::{Deus, DeusWorld};
 
 type DeusAnswer = Result<(), DeusRefusal>;
-
-/// Who gets the items of a chest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
-pub(crate) enum LootRule {
-    /// Heroes say what they need; dice among those who want the same.
-    #[default]
-    Need,
-    /// Dice among all.
-    Greed,
-    /// One after the other.
-    Turns,
-}
 
 /// What a hero needs of a chest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

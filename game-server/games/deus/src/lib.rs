@@ -1,7 +1,8 @@
 //! `deus`: a party of heroes fights waves of monsters, seen from above.
 //!
 //! Players choose a class, fight a wave, share out a chest, buy and sell, and fight the next, harder
-//! wave on another map. Who dies is out and watches. The game is over when all heroes are dead or the last wave is beaten.
+//! wave on another map. Who dies is out and watches. The game is over when all heroes are dead or the
+//! last wave is beaten.
 //!
 //! Invariants:
 //! 1. A command is checked as a whole, then executed as a whole.
@@ -31,12 +32,11 @@ use ambit::schema::Schema;
 
 use self::content::SharedContent;
 use self::course::Phase;
-use self::goods::LootRule;
 use self::heroes::HeroState;
 use self::map::Layout;
 use self::monsters::MonsterState;
 use self::schema::{
-    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, Merchant, PhaseBegins, Snap,
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, LootRule, Merchant, PhaseBegins, Snap,
     SpellBolt, Summons, Tell, Wound,
 };
 use self::spells::FlyingBolt;
@@ -64,8 +64,8 @@ pub struct DeusSettings {
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap), timer = DeusTimer)]
-#[declare(parameters = DeusSettings)]
+#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap))]
+#[declare(parameters = DeusSettings, timer = DeusTimer)]
 #[declare(events(HeroCast, Tell, Summons, Burst, Wound, Fallen, Loot, PhaseBegins, Snap))]
 pub struct Deus {
     content: SharedContent,

@@ -16,7 +16,7 @@ use ambit::prelude::*;
 use ambit::statics::{Obstacle, Statics};
 
 use crate::DeusWorld;
-use crate::content::{MapsTable, RoomTable};
+use crate::content::rooms::{MapsTable, RoomTable};
 
 /// Half the width of a hero or a monster.
 pub(crate) const BODY_RADIUS_M: f32 = 0.45;

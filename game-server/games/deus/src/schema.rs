@@ -188,6 +188,18 @@ pub enum Class {
     Mage,
 }
 
+/// Who gets the items of a chest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
+pub(crate) enum LootRule {
+    /// Heroes say what they need; dice among those who want the same.
+    #[default]
+    Need,
+    /// Dice among all.
+    Greed,
+    /// One after the other.
+    Turns,
+}
+
 /// What heroes can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
 pub enum HeroSpell {
@@ -223,11 +235,13 @@ pub enum DeusCommand {
         class: Class,
     },
     /// Buy an item from the merchant.
+    #[command(label = "Buy")]
     Buy {
         /// Which one.
         item: Listed,
     },
     /// Sell an item to the merchant.
+    #[command(label = "Sell")]
     Sell {
         /// Which one.
         item: Listed,

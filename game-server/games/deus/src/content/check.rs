@@ -9,7 +9,8 @@ use ambit::prelude::Choice as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error as TomlError};
 
-use super::{FILE_COUNT, MapsTable};
+use super::rooms::MapsTable;
+use super::{FILE_COUNT, is_typeable};
 use crate::map;
 use crate::schema::{Class, HeroSpell};
 
@@ -114,7 +115,11 @@ impl<'t> ContentMistakes<'t> {
             (1, "from 1 to 64 items", (1..=64).contains(&tables[1].len())),
             (2, "from 1 to 100 kinds", (1..=100).contains(&tables[2].len())),
             (2, "names of 24 bytes at most", tables[2].keys().all(|it| it.get_ref().len() <= 24)),
-            (1, "names of 24 bytes at most", tables[1].keys().all(|it| it.get_ref().len() <= 24)),
+            (
+                1,
+                "names of a-z, 0-9, _ and -, of 24 bytes at most",
+                tables[1].keys().all(|it| is_typeable(it.get_ref(), 24)),
+            ),
             (4, "a `[[wave]]` with `from = 1`", has_first),
         ];
         let others = others.map(|(file, what, is_there)| (file, what.to_owned(), is_there));
@@ -167,8 +172,10 @@ impl<'t> ContentMistakes<'t> {
             DeValue::Table(table) if is_caster(table) && !table.contains_key("calls") => {
                 Some("a caster needs `calls`".to_owned())
             }
-            DeValue::Table(table) if file == 1 && !table.contains_key("price") => {
-                Some("an item needs a `price`".to_owned())
+            DeValue::Table(table)
+                if file == 1 && (table.len() < 2 || !table.contains_key("price")) =>
+            {
+                Some("an item needs a `price`, and something that it raises".to_owned())
             }
             _ => None,
         };
