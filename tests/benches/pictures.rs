@@ -35,7 +35,7 @@ fn main() -> Result<()> {
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
         start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
-        start_bots(&scratch, &server, "cellar", "deus", &[])?,
+        start_bots(&scratch, &server, "cellar", "deus", &["size=60x60"])?,
     ];
     let drawn = runtime.block_on(draw_all(&scratch, &server, &line, &folder));
     for bots in &mut bots {

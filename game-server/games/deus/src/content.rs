@@ -1,4 +1,4 @@
-//! What the game is made of, as data: classes, spells, monsters, items and waves in TOML.
+//! What the game is made of, as data: classes, spells, monsters, items, waves and maps in TOML.
 //!
 //! Texts go in; a checked [`Content`] or all mistakes come out, each with its file, its line and
 //! the text of that line. Units are in the names of the fields. A room has the shipped content or
@@ -6,6 +6,7 @@
 //! same. What a room saves contains the operator's texts: it goes on with them elsewhere.
 
 mod check;
+pub(crate) mod rooms;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -14,19 +15,22 @@ use std::sync::{Arc, LazyLock};
 
 use ambit::prelude::*;
 
+use self::rooms::MapsTable;
 use crate::schema::{Class, HeroSpell};
 
 /// The folder in which the operator has folders of content.
 const VARIABLE: &str = "AMBIT_CONTENT";
 pub(crate) const SHIPPED: &str = "shipped";
-const FILES: [&str; 5] =
-    ["classes.toml", "items.toml", "monsters.toml", "spells.toml", "waves.toml"];
-const SHIPPED_TEXTS: [&str; 5] = [
+const FILE_COUNT: usize = 6;
+const FILES: [&str; FILE_COUNT] =
+    ["classes.toml", "items.toml", "monsters.toml", "spells.toml", "waves.toml", "maps.toml"];
+const SHIPPED_TEXTS: [&str; FILE_COUNT] = [
     include_str!("../content/classes.toml"),
     include_str!("../content/items.toml"),
     include_str!("../content/monsters.toml"),
     include_str!("../content/spells.toml"),
     include_str!("../content/waves.toml"),
+    include_str!("../content/maps.toml"),
 ];
 
 /// All folders of the operator's, by name.
@@ -44,17 +48,19 @@ static OF_THE_GAME: LazyLock<SharedContent> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) classes: BTreeMap<String, ClassTable>,
+    /// At most 64, so that commands can name them.
     pub(crate) items: BTreeMap<String, ItemTable>,
     /// In the order of their names.
     pub(crate) monsters: Vec<MonsterTable>,
     pub(crate) spells: BTreeMap<String, SpellTable>,
     pub(crate) waves: WaveTable,
-    texts: [String; 5],
+    pub(crate) maps: MapsTable,
+    texts: [String; FILE_COUNT],
 }
 
 /// The content of a room; saved as its texts, unless it is the shipped one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(into = "Option<[String; 5]>", try_from = "Option<[String; 5]>")]
+#[serde(into = "Option<[String; FILE_COUNT]>", try_from = "Option<[String; FILE_COUNT]>")]
 pub(crate) struct SharedContent(Arc<Content>);
 
 #[derive(Debug, Deserialize)]
@@ -152,10 +158,13 @@ pub(crate) struct PhaseTable {
     pub(crate) calls: Option<CallTable>,
 }
 
-/// In per cent.
+/// In per cent. That of a hero is the sum of what its items give.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ItemTable {
+    /// In gold; each item has one.
+    #[serde(default)]
+    pub(crate) price: i64,
     #[serde(default)]
     pub(crate) damage: f32,
     #[serde(default)]
@@ -175,7 +184,11 @@ pub(crate) struct WaveTable {
     pub(crate) choose_s: f32,
     pub(crate) gather_s: f32,
     pub(crate) chest_s: f32,
-    pub(crate) rest_s: f32,
+    pub(crate) fight_s: f32,
+    pub(crate) share_s: f32,
+    pub(crate) merchant_s: f32,
+    pub(crate) sells_back: f32,
+    pub(crate) carries: usize,
     pub(crate) end_s: f32,
     pub(crate) base: f32,
     pub(crate) per_hero: f32,
@@ -199,16 +212,22 @@ pub(crate) struct WaveRow {
 
 impl Content {
     /// The content of texts in the order of [`FILES`], or all mistakes in them.
-    fn parse(texts: [String; 5]) -> Result<Self, Vec<String>> {
+    fn parse(texts: [String; FILE_COUNT]) -> Result<Self, Vec<String>> {
         let mut mistakes = check::ContentMistakes::new(FILES, texts.each_ref().map(String::as_str));
         let classes = mistakes.read(0);
         let items = mistakes.read(1);
         let monsters = mistakes.read::<BTreeMap<String, MonsterTable>>(2);
         let spells = mistakes.read(3);
         let waves = mistakes.read::<WaveTable>(4);
+        let maps = mistakes.read::<MapsTable>(5);
         mistakes.check();
-        let (Some(classes), Some(items), Some(monsters), Some(spells), Some(waves), []) =
-            (classes, items, monsters, spells, waves, &mistakes.found[..])
+        mistakes.check_rooms(maps.as_ref());
+        if !mistakes.found.is_empty() {
+            return Err(mistakes.sorted());
+        }
+        let read = (classes, items, monsters, spells, waves, maps);
+        let (Some(classes), Some(items), Some(monsters), Some(spells), Some(waves), Some(maps)) =
+            read
         else {
             return Err(mistakes.sorted());
         };
@@ -217,7 +236,7 @@ impl Content {
             MonsterTable { name, ..table }
         };
         let monsters = monsters.into_iter().map(named).collect();
-        Ok(Self { classes, items, monsters, spells, waves, texts })
+        Ok(Self { classes, items, monsters, spells, waves, maps, texts })
     }
 
     fn of_folder(folder: &FilePath) -> Result<Self, Vec<String>> {
@@ -238,6 +257,12 @@ impl Content {
 
     pub(crate) fn spell(&self, spell: HeroSpell) -> &SpellTable {
         &self.spells[spell.name()]
+    }
+
+    /// The item of this index, in the order of names, and its name.
+    pub(crate) fn item(&self, index: u8) -> Option<(&str, &ItemTable)> {
+        let (name, table) = self.items.iter().nth(index.into())?;
+        Some((name, table))
     }
 
     /// The index of the monster of this name, which is one of them: that is checked.
@@ -278,17 +303,17 @@ impl Deref for SharedContent {
     }
 }
 
-impl From<SharedContent> for Option<[String; 5]> {
+impl From<SharedContent> for Option<[String; FILE_COUNT]> {
     fn from(content: SharedContent) -> Self {
         let is_shipped = Arc::ptr_eq(&content.0, &OF_THE_GAME.0);
         (!is_shipped).then(|| content.texts.clone())
     }
 }
 
-impl TryFrom<Option<[String; 5]>> for SharedContent {
+impl TryFrom<Option<[String; FILE_COUNT]>> for SharedContent {
     type Error = String;
 
-    fn try_from(texts: Option<[String; 5]>) -> Result<Self, String> {
+    fn try_from(texts: Option<[String; FILE_COUNT]>) -> Result<Self, String> {
         let Some(texts) = texts else { return Ok(Self::default()) };
         let content = Content::parse(texts).map_err(|mistakes| mistakes.join("; "))?;
         Ok(Self(Arc::new(content)))
@@ -300,13 +325,18 @@ pub(crate) fn names() -> Vec<String> {
     FOLDERS.keys().cloned().collect()
 }
 
+/// Whether players can type a name of so many bytes at most.
+fn is_typeable(name: &str, most: usize) -> bool {
+    let is_good = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+    name.len() <= most && name.chars().all(is_good)
+}
+
 /// Folders whose names players can type.
 fn read_folders(root: &FilePath) -> BTreeMap<String, Result<SharedContent, Vec<String>>> {
-    let is_typeable = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.path().is_dir());
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let names = names.filter(|name| name.len() <= 32 && name.chars().all(is_typeable));
+    let names = names.filter(|name| is_typeable(name, 32));
     let read = |name: String| {
         let content = Content::of_folder(&root.join(&name));
         (name, content.map(|content| SharedContent(Arc::new(content))))
@@ -318,13 +348,15 @@ fn read_folders(root: &FilePath) -> BTreeMap<String, Result<SharedContent, Vec<S
 pub fn check_content(folder: &FilePath) -> Result<String, Vec<String>> {
     let content = Content::of_folder(folder)?;
     Ok(format!(
-        "{} files, {} classes, {} spells, {} kinds of monsters, {} items, {} rows of waves: good",
+        "{} files, {} classes, {} spells, {} kinds of monsters, {} items, {} rows of waves, \
+         {} rooms of maps: good",
         FILES.len(),
         content.classes.len(),
         content.spells.len(),
         content.monsters.len(),
         content.items.len(),
-        content.waves.wave.len()
+        content.waves.wave.len(),
+        content.maps.room.len()
     ))
 }
 
@@ -388,7 +420,17 @@ mod tests {
         check("waves.toml", ("boss = \"lich\"", "boss = \"lych\""), &["`boss`", "no 'lych'"]);
         check("waves.toml", ("rat = 2", "bat = 2"), &["`kinds`", "no 'bat'"]);
         check("waves.toml", ("{ goblin = 1 }", "{}"), &["`kinds` names nobody"]);
-        check("items.toml", ("damage = 15", "damage = = 15"), &["line 4: "]);
+        check("items.toml", ("damage = 15", "damage = = 15"), &["line 6: "]);
+        check("items.toml", ("price = 40", ""), &["line 4: ", "a `price`, and something"]);
+        check("items.toml", ("damage = 15", ""), &["line 4: ", "something that it raises"]);
+        check("waves.toml", ("sells_back = 0.5", "sells_back = 1.5"), &["must be from 0 to 1"]);
+        check("maps.toml", ("[-30.0, -22.0]", "[-300.0, 0.0]"), &["`spawns` must be from -45"]);
+        check("maps.toml", ("[48.0, 40.0]", "[48.0, 400.0]"), &["`size_m` must be from 16 to 90"]);
+        check("maps.toml", ("[72.0, 56.0]", "[72.0]"), &["line 26: "]);
+        let name = mistakes("items.toml", "[iron-ring]", "['iron ring']");
+        assert_eq!(name, ["items.toml needs names of a-z, 0-9, _ and -, of 24 bytes at most"]);
+        let in_a_pillar = mistakes("maps.toml", "[-18.0, 0.0]", "[-24.0, 12.0]");
+        assert_eq!(in_a_pillar, ["maps.toml needs a way from the middle of room 1 to (-24, 12)"]);
         let no_first = mistakes("waves.toml", "from = 1\n", "from = 2\n");
         assert_eq!(no_first, ["waves.toml needs a `[[wave]]` with `from = 1`"]);
         let missing = mistakes("classes.toml", "[mage]", "[bard]");
@@ -405,7 +447,7 @@ mod tests {
             std::fs::write(cellar.join(file), text).expect("a file");
         }
         let said = check_content(&cellar).expect("a good folder");
-        assert!(said.starts_with("5 files, 2 classes, ") && said.ends_with(": good"), "{said}");
+        assert!(said.starts_with("6 files, 2 classes, ") && said.ends_with(": good"), "{said}");
         let of_name = read_folders(&folder);
         assert_eq!(of_name.keys().collect::<Vec<_>>(), ["cellar"]);
         for (file, (old, new)) in [

@@ -1,11 +1,13 @@
-//! The course of a game: heroes choose, fight a wave, open a chest, rest, and fight the next one.
+//! The course of a game: heroes choose, fight a wave, share out a chest, meet the merchant, and
+//! fight the next wave on another map.
 //!
 //! Every phase ends: by what the players do, or by its time. A fight ends when all monsters or all
-//! heroes are dead; after a while monsters find the heroes wherever they are.
+//! heroes are dead; after a while monsters find the heroes wherever they are, and in the end the
+//! heroes have lost. All heroes jump together, also those who only watch.
 
 use ambit::prelude::*;
 
-use crate::schema::{Campaign, Chest, DeusTimer, Hero, HeroRow, Loot, PhaseBegins};
+use crate::schema::{Campaign, Chest, DeusTimer, Hero, LootRule, Merchant, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for whoever comes so near.
@@ -19,7 +21,9 @@ pub(crate) enum Phase {
     Choose,
     Fight,
     Chest,
-    Rest,
+    /// Heroes say what they need of the chest.
+    Share,
+    Merchant,
     Won,
     Lost,
 }
@@ -58,10 +62,11 @@ impl Deus {
     /// The time of a phase is over.
     pub(crate) fn phase_ends(&mut self, world: &mut DeusWorld) {
         match self.phase {
-            Phase::Choose | Phase::Rest => self.next_wave(world),
+            Phase::Choose | Phase::Merchant => self.next_wave(world),
             Phase::Chest => self.open_chest(world),
+            Phase::Share => self.meet_merchant(world),
             Phase::Won | Phase::Lost => self.is_over = true,
-            Phase::Fight => {}
+            Phase::Fight => self.lose(world),
         }
     }
 
@@ -91,8 +96,36 @@ impl Deus {
             return;
         }
         self.wave += 1;
-        self.begin(world, Phase::Fight, 0.0);
+        if let Some(merchant) = self.merchant.take() {
+            world.despawn(merchant);
+        }
+        let mut rng = world.rng_for(4, self.wave as u64);
+        self.slot = self.layout.next_after(self.slot, &mut rng);
+        let rooms = &self.layout.slot(self.slot).rooms;
+        let room = rng.usize(..rooms.len());
+        self.jump(world, self.slot, room);
+        self.set_traps(world);
+        self.begin(world, Phase::Fight, self.content.waves.fight_s);
         self.spawn_wave(world, heroes);
+    }
+
+    /// All heroes jump to a room. Who waited for the next wave takes part from now on.
+    fn jump(&mut self, world: &mut DeusWorld, slot: usize, room: usize) {
+        let room = &self.layout.slot(slot).rooms[room];
+        for (id, hero) in &mut self.heroes {
+            hero.waits = false;
+            let mut rng = world.rng_for(3, hero.player.0 | u64::from(self.phase_number) << 32);
+            let place = room.place_to_begin(world.statics(), &mut rng);
+            if let Some(mut avatar) = world.edit(*id) {
+                avatar.path().teleport(place);
+            }
+        }
+    }
+
+    /// Whether whoever comes to life here has to wait for the next wave.
+    pub(crate) fn is_away(&self, at: Position) -> bool {
+        let is_fight = matches!(self.phase, Phase::Fight | Phase::Chest | Phase::Share);
+        is_fight && self.layout.slot_at(at) != self.slot
     }
 
     /// Whether monsters know where the heroes are.
@@ -108,9 +141,14 @@ impl Deus {
         let content = self.content.clone();
         let waves = &content.waves;
         if self.living().next().is_none() {
+            if !self.heroes.values().any(|hero| hero.waits) {
+                return self.lose(world);
+            }
+            // Whoever has come meanwhile fights this wave anew.
+            self.wave -= 1;
             self.clear_monsters(world);
             self.remove_chest(world);
-            self.begin(world, Phase::Lost, waves.end_s);
+            self.meet_merchant(world);
         } else if self.phase == Phase::Fight && self.monsters.is_empty() {
             if self.wave >= waves.last {
                 return self.begin(world, Phase::Won, waves.end_s);
@@ -131,28 +169,34 @@ impl Deus {
         }
     }
 
-    /// Each living hero gets one of its items; then all rest.
+    /// The items of a chest are shared out at once, unless heroes may say first what they need.
     fn open_chest(&mut self, world: &mut DeusWorld) {
         self.remove_chest(world);
-        let heroes: Vec<Id<Hero>> = self.living().map(|(id, _)| id).collect();
-        for id in heroes {
-            let index = world.rng().usize(..self.content.items.len());
-            let Some((item, table)) = self.content.items.iter().nth(index) else { continue };
-            let Some(hero) = self.heroes.get_mut(&id) else { continue };
-            hero.bonus.damage += table.damage;
-            hero.bonus.armour += table.armour;
-            hero.bonus.health += table.health;
-            hero.bonus.speed += table.speed;
-            hero.bonus.mana += table.mana;
-            let player = hero.player;
-            if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-                score.items().add(1);
-            }
-            let name = world.get(id).map_or_else(String::new, |hero| hero.name().to_owned());
-            world.announce(Loot { name: name.into(), item: item.as_str().into() });
+        self.draw_items(world);
+        if self.loot == LootRule::Need {
+            self.begin(world, Phase::Share, self.content.waves.share_s);
+        } else {
+            self.meet_merchant(world);
+        }
+    }
+
+    fn meet_merchant(&mut self, world: &mut DeusWorld) {
+        self.share_out(world);
+        let slot = self.layout.merchants();
+        self.jump(world, slot, 0);
+        for id in self.living().map(|(id, _)| id).collect::<Vec<_>>() {
             self.heal(world, id);
         }
-        self.begin(world, Phase::Rest, self.content.waves.rest_s);
+        let place = self.layout.slot(slot).rooms[0].middle;
+        self.merchant = Some(world.spawn(Merchant { path: Path::at(place) }));
+        self.nobody_is_ready();
+        self.begin(world, Phase::Merchant, self.content.waves.merchant_s);
+    }
+
+    fn lose(&mut self, world: &mut DeusWorld) {
+        self.clear_monsters(world);
+        self.remove_chest(world);
+        self.begin(world, Phase::Lost, self.content.waves.end_s);
     }
 
     fn remove_chest(&mut self, world: &mut DeusWorld) {

@@ -3,6 +3,7 @@
 use ambit::prelude::*;
 
 use crate::content::{Content, ItemTable};
+use crate::goods::HeroBag;
 use crate::schema::{
     Class, DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, HeroSpell, Monster, Wound,
 };
@@ -17,10 +18,13 @@ pub(crate) struct HeroState {
     pub(crate) player: PlayerId,
     pub(crate) class: Option<Class>,
     pub(crate) is_alive: bool,
+    /// For the next wave, with the merchant: it has come in the middle of this one.
+    pub(crate) waits: bool,
     /// When each spell can be cast again.
     pub(crate) ready_at: Vec<(HeroSpell, GameTime)>,
     /// What its items give together.
     pub(crate) bonus: ItemTable,
+    pub(crate) bag: HeroBag,
     /// Who has each of the places around this hero, as long as the hero is its target.
     pub(crate) around: [Option<Id<Monster>>; 8],
 }
@@ -28,7 +32,12 @@ pub(crate) struct HeroState {
 impl HeroState {
     pub(crate) fn new(player: PlayerId) -> Self {
         let (ready_at, bonus, around) = (Vec::new(), ItemTable::default(), [None; 8]);
-        Self { player, class: None, is_alive: false, ready_at, bonus, around }
+        let (is_alive, waits, bag) = (false, false, HeroBag::default());
+        Self { player, class: None, is_alive, waits, ready_at, bonus, bag, around }
+    }
+
+    pub(crate) fn takes_part(&self) -> bool {
+        self.is_alive && !self.waits
     }
 
     /// Points of health at 100 %.
@@ -64,12 +73,13 @@ impl Deus {
         class: Class,
     ) -> Result<(), DeusRefusal> {
         let id = player.avatar();
+        let waits = world.position(id).is_some_and(|at| self.is_away(at));
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         if hero.class.is_some() && !self.phase.is_choosing() {
             return Err(DeusRefusal::ClassChosen);
         }
         hero.class = Some(class);
-        hero.is_alive = true;
+        (hero.is_alive, hero.waits) = (true, waits);
         self.heal(world, id);
         let mut avatar = world.avatar(player);
         avatar.class().set(class.name());
@@ -95,8 +105,25 @@ impl Deus {
         }
     }
 
+    /// Those who take part in this wave.
     pub(crate) fn living(&self) -> impl Iterator<Item = (Id<Hero>, &HeroState)> {
-        self.heroes.iter().filter(|(_, hero)| hero.is_alive).map(|(id, hero)| (*id, hero))
+        self.heroes.iter().filter(|(_, hero)| hero.takes_part()).map(|(id, hero)| (*id, hero))
+    }
+
+    /// Takes points of health from all heroes near a place.
+    pub(crate) fn hurt_heroes_near(
+        &mut self,
+        world: &mut DeusWorld,
+        at: Position,
+        radius_m: f32,
+        points: f32,
+    ) {
+        let is_hit = |place: Position| place.ground_distance(at) <= radius_m;
+        let places = self.living().filter_map(|(hero, _)| Some((hero, world.position(hero)?)));
+        let hit: Vec<_> = places.filter(|(_, place)| is_hit(*place)).map(|(id, _)| id).collect();
+        for hero in hit {
+            self.hurt_hero(world, hero, points);
+        }
     }
 
     /// Takes points of health from a hero.

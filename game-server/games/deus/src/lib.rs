@@ -1,7 +1,8 @@
 //! `deus`: a party of heroes fights waves of monsters, seen from above.
 //!
-//! Players choose a class, fight a wave, open a chest, rest, and fight the next, harder wave. Who
-//! dies is out and watches. The game is over when all heroes are dead or the last wave is beaten.
+//! Players choose a class, fight a wave, share out a chest, buy and sell, and fight the next, harder
+//! wave on another map. Who dies is out and watches. The game is over when all heroes are dead or the
+//! last wave is beaten.
 //!
 //! Invariants:
 //! 1. A command is checked as a whole, then executed as a whole.
@@ -13,6 +14,7 @@
 
 mod content;
 mod course;
+mod goods;
 mod heroes;
 mod map;
 mod minds;
@@ -21,46 +23,66 @@ mod schema;
 mod spells;
 #[cfg(test)]
 mod tests;
+mod traps;
 
 use std::collections::BTreeMap;
 
 use ambit::prelude::*;
+use ambit::schema::Schema;
 
 use self::content::SharedContent;
 use self::course::Phase;
 use self::heroes::HeroState;
+use self::map::Layout;
 use self::monsters::MonsterState;
 use self::schema::{
-    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, PhaseBegins, SpellBolt, Summons, Tell,
-    Wound,
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, LootRule, Merchant, PhaseBegins, Snap,
+    SpellBolt, Summons, Tell, Wound,
 };
 use self::spells::FlyingBolt;
+use self::traps::HiddenTrap;
 
 pub use self::content::check_content;
-pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster};
+pub use self::schema::{
+    Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster, Trap,
+};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
 
 /// What a room is created with.
 #[derive(Debug, Parameters)]
+#[room(size = "630x630")]
 pub struct DeusSettings {
     /// the numbers of the game: those that come with it, or a folder of the server's operator
     #[parameter(default = "shipped")]
     content: String,
+    /// who gets the items of a chest
+    #[parameter(default = Need)]
+    loot: LootRule,
 }
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow), timer = DeusTimer)]
-#[declare(parameters = DeusSettings)]
-#[declare(events(HeroCast, Tell, Summons, Burst, Wound, Fallen, Loot, PhaseBegins))]
+#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap))]
+#[declare(parameters = DeusSettings, timer = DeusTimer)]
+#[declare(events(HeroCast, Tell, Summons, Burst, Wound, Fallen, Loot, PhaseBegins, Snap))]
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
     bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
+    layout: Layout,
+    /// Where the heroes fight.
+    slot: usize,
+    traps: Vec<HiddenTrap>,
     chest: Option<Id<Chest>>,
+    merchant: Option<Id<Merchant>>,
+    loot: LootRule,
+    /// The items of the chest that is shared out.
+    offer: Vec<u8>,
+    /// Who got the last item.
+    last_turn: Option<Id<Hero>>,
     phase: Phase,
     /// Phases so far: a timer of an earlier one is obsolete.
     phase_number: u32,
@@ -90,7 +112,12 @@ impl Game for Deus {
         let content = SharedContent::named(&settings.content);
         self.content =
             content.map_err(|problem| BadParameter::Conflict { key: "content", problem })?;
+        self.loot = settings.loot;
         Ok(())
+    }
+
+    fn schema(&self, schema: &mut Schema) {
+        goods::name_items(&self.content, schema);
     }
 
     fn planned_objects(&self) -> u64 {
@@ -98,16 +125,17 @@ impl Game for Deus {
     }
 
     fn start(&mut self, world: &mut DeusWorld) {
-        let mut rng = world.rng_for(1, 0);
-        map::add_walls(world, &mut rng);
+        self.layout = Layout::build(world, &self.content.maps);
         let (wave, time_left, monsters) = (0.into(), 0.0.into(), 0.into());
-        world.spawn(Campaign { wave, phase: Phase::Choose.name().into(), time_left, monsters });
+        let (phase, offer) = (Phase::Choose.name().into(), "".into());
+        world.spawn(Campaign { wave, phase, time_left, monsters, offer });
         self.last_fallen = world.centre();
     }
 
     fn join(&mut self, world: &mut DeusWorld, newcomer: Newcomer<'_>) -> Id<Hero> {
         let mut rng = world.rng_for(3, newcomer.id.0);
-        let at = map::place_to_begin(world, &mut rng);
+        let room = &self.layout.slot(self.layout.merchants()).rooms[0];
+        let at = room.place_to_begin(world.statics(), &mut rng);
         let hero = world.spawn(Hero {
             path: Path::at(at),
             health: 0.0.into(),
@@ -125,6 +153,7 @@ impl Game for Deus {
                 gold: 0.into(),
                 items: 0.into(),
                 alive: Flag::off(),
+                bag: "".into(),
             },
         );
         self.heroes.insert(hero, HeroState::new(newcomer.id));
@@ -145,6 +174,7 @@ impl Game for Deus {
         }
         self.choice_made(world);
         self.check_end_of_fight(world);
+        self.check_all_said(world);
     }
 
     fn command(
@@ -160,6 +190,12 @@ impl Game for Deus {
             }
             DeusCommand::Cast { spell, at } => self.cast(world, player, spell, at),
             DeusCommand::Choose { class } => self.choose(world, player, class),
+            DeusCommand::Buy { item } => self.buy(world, player.avatar(), item.0),
+            DeusCommand::Sell { item } => self.sell(world, player.avatar(), item.0),
+            DeusCommand::Want { item } => {
+                self.want(world, player.avatar(), item.map(|item| item.0))
+            }
+            DeusCommand::Ready => self.say_ready(world, player.avatar()),
         }
     }
 
@@ -172,12 +208,14 @@ impl Game for Deus {
             DeusTimer::Fade(hero) => world.ask_who_sees(hero),
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
             DeusTimer::PhaseEnds(_) => {}
+            DeusTimer::Snap(trap) => self.snap(world, trap),
         }
     }
 
     fn step(&mut self, world: &mut DeusWorld, _: Duration) {
         self.move_bolts(world);
         self.look_for_opener(world);
+        self.watch_traps(world);
     }
 
     /// Whoever is dead, or has not chosen yet, watches and is not seen.
@@ -197,15 +235,7 @@ impl Deus {
         let Some(hero) = self.heroes.get(&player.avatar()) else { return };
         let speed = hero.speed_m_per_s(&self.content);
         let from = world.avatar(player).position();
-        let target = world.nearest_on_map(Position::on_ground(to.x, to.y));
-        let first = ambit_ways::first_stop(world.statics(), map::BODY_RADIUS_M, from, target);
-        let way = if first == target {
-            vec![target]
-        } else {
-            let way =
-                ambit_ways::round_obstacles(world.terrain(), map::BODY_RADIUS_M, from, target);
-            way.unwrap_or_else(|| vec![first])
-        };
+        let way = self.layout.way(world, from, to);
         world.avatar(player).path().walk_along(way, speed);
     }
 }

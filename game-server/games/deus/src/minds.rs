@@ -252,7 +252,13 @@ impl Deus {
         if is_known || at.ground_distance(goal) <= FOLLOW_M {
             return;
         }
-        let straight = free_way(world, at, goal, BODY_RADIUS_M);
+        let mut straight = free_way(world, at, goal, BODY_RADIUS_M);
+        let mut goal = goal;
+        if straight != goal {
+            // Through doors, one after the other.
+            goal = self.layout.slot(self.slot).stop_towards(world.statics(), at, goal);
+            straight = free_way(world, at, goal, BODY_RADIUS_M);
+        }
         let mut way = vec![straight];
         if straight != goal {
             if now >= monster.search_at && self.searched_at < now {

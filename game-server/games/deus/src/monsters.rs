@@ -5,7 +5,7 @@ use ambit::Rng;
 use ambit::prelude::*;
 
 use crate::content::{CallTable, MonsterTable, PhaseTable};
-use crate::map::{self, BODY_RADIUS_M};
+use crate::map::BODY_RADIUS_M;
 use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons, Wound};
 use crate::{Deus, DeusWorld};
 
@@ -84,7 +84,8 @@ impl Deus {
         let total = row.kinds.values().sum::<u32>().max(1);
         for index in 0..(count.round() as u32).clamp(1, waves.most) {
             let mut rng = world.rng_for(2, u64::from(index) | (self.wave as u64) << 32);
-            let at = map::place_away_from(world, &places, FIRST_DISTANCE_M, &mut rng);
+            let slot = self.layout.slot(self.slot);
+            let at = slot.place_away_from(world.statics(), &places, FIRST_DISTANCE_M, &mut rng);
             let mut share = rng.u32(..total);
             let chosen = row.kinds.iter().find(|(_, part)| {
                 let is_chosen = share < **part;
@@ -152,12 +153,7 @@ impl Deus {
         radius_m: f32,
     ) {
         let Some(damage) = self.monsters.get(&id).map(|monster| monster.damage) else { return };
-        let is_hit = |place: Position| place.ground_distance(at) <= radius_m + GRACE_M;
-        let places = self.living().filter_map(|(hero, _)| Some((hero, world.position(hero)?)));
-        let hit: Vec<_> = places.filter(|(_, place)| is_hit(*place)).map(|(id, _)| id).collect();
-        for hero in hit {
-            self.hurt_hero(world, hero, damage);
-        }
+        self.hurt_heroes_near(world, at, radius_m + GRACE_M, damage);
     }
 
     /// A monster calls others, if there are not enough of them; they come `after` this.

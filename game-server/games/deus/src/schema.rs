@@ -1,5 +1,6 @@
 //! What clients know of the game: kinds, events, commands, refusals.
 
+use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::DeusWorld;
@@ -46,18 +47,37 @@ pub(crate) struct Chest {
     pub(crate) path: Path,
 }
 
+/// Buys and sells, between two waves.
+#[derive(Kind)]
+#[look(glyph = 'M', shape = box, colour = 0x60_c0a0, size = 1.4)]
+#[effect(arrival, colour = 0x80_ffd0, size = 2.0)]
+pub(crate) struct Merchant {
+    pub(crate) path: Path,
+}
+
+/// A trap that a hero has found.
+#[derive(Kind)]
+#[look(glyph = '^', shape = disc, colour = 0xc0_4040, material = metal, size = 1.0)]
+pub struct Trap {
+    pub(crate) path: Path,
+}
+
 /// The course of the game.
 #[derive(Kind)]
 #[kind(room_wide, name = "course")]
 pub(crate) struct Campaign {
     /// Counted from 1; 0 before the first one.
     pub(crate) wave: Number<0, 99>,
-    /// `choose`, `fight`, `chest`, `rest`, `won` or `lost`.
+    /// `choose`, `fight`, `chest`, `share`, `merchant`, `won` or `lost`.
     pub(crate) phase: Text<12>,
-    /// Seconds to the end of the phase; 0 if nothing but a fight ends it.
+    /// Seconds to the end of the phase; 0 before somebody has chosen.
+    #[component(unit = "s")]
     pub(crate) time_left: Gauge<600>,
     /// Monsters that live.
     pub(crate) monsters: Number<0, 999>,
+    /// What is in the chest, while it is shared out.
+    #[component(label = "In the chest")]
+    pub(crate) offer: Text<200>,
 }
 
 /// A row of the table.
@@ -70,9 +90,12 @@ pub(crate) struct HeroRow {
     /// Empty before it is chosen.
     pub(crate) class: Text<12>,
     pub(crate) gold: Number<0, 99_999>,
-    /// Items from chests.
+    /// How many it has.
     pub(crate) items: Number<0, 999>,
     pub(crate) alive: Flag,
+    /// Which ones.
+    #[audience(owner)]
+    pub(crate) bag: Text<200>,
 }
 
 /// A spell was cast.
@@ -102,6 +125,17 @@ pub(crate) struct Tell {
 #[effect(cast, colour = 0xb0_50ff, size = 2.5, at = monster)]
 pub(crate) struct Summons {
     pub(crate) monster: Id<Monster>,
+    /// Milliseconds until then.
+    pub(crate) due: i64,
+}
+
+/// A hero has stepped on a trap: it hurts whoever is within reach of it then.
+#[derive(Event)]
+#[effect(ring, colour = 0xff_4030, size = 4.0, at = trap)]
+pub(crate) struct Snap {
+    pub(crate) trap: Id<Trap>,
+    /// In decimetres.
+    pub(crate) radius: i64,
     /// Milliseconds until then.
     pub(crate) due: i64,
 }
@@ -154,6 +188,18 @@ pub enum Class {
     Mage,
 }
 
+/// Who gets the items of a chest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
+pub(crate) enum LootRule {
+    /// Heroes say what they need; dice among those who want the same.
+    #[default]
+    Need,
+    /// Dice among all.
+    Greed,
+    /// One after the other.
+    Turns,
+}
+
 /// What heroes can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
 pub enum HeroSpell {
@@ -188,6 +234,26 @@ pub enum DeusCommand {
         /// Which one.
         class: Class,
     },
+    /// Buy an item from the merchant.
+    #[command(label = "Buy")]
+    Buy {
+        /// Which one.
+        item: Listed,
+    },
+    /// Sell an item to the merchant.
+    #[command(label = "Sell")]
+    Sell {
+        /// Which one.
+        item: Listed,
+    },
+    /// Say what you need of the chest; without an item, that you need nothing.
+    #[command(label = "Need")]
+    Want {
+        /// Which one.
+        item: Option<Listed>,
+    },
+    /// Go on to the next wave as soon as all are ready.
+    Ready,
 }
 
 /// Why the game refuses a command.
@@ -214,6 +280,24 @@ pub enum DeusRefusal {
     /// No monster, or the place, is near enough.
     #[text("out of range")]
     OutOfRange,
+    /// The merchant is there between two waves.
+    #[text("there is no merchant now")]
+    NoMerchant,
+    /// The price is higher than that.
+    #[text("not enough gold")]
+    NotEnoughGold,
+    /// Nobody carries more.
+    #[text("you carry enough: sell something first")]
+    BagFull,
+    /// The hero has none of these.
+    #[text("you have none of these")]
+    NotYours,
+    /// No chest is shared out now.
+    #[text("no chest is shared out now")]
+    NoChest,
+    /// None of these is in the chest.
+    #[text("that is not in the chest")]
+    NotInChest,
     /// The spell needs a place, or another one.
     #[code(BadPosition)]
     BadPosition,
@@ -234,6 +318,8 @@ pub enum DeusTimer {
     Fade(Id<Hero>),
     /// The phase ends, if it is still this one.
     PhaseEnds(u32),
+    /// A trap hurts.
+    Snap(Id<Trap>),
 }
 
 pub(crate) fn spawn_monster(world: &mut DeusWorld, at: Position, name: &str) -> Id<Monster> {

@@ -9,6 +9,9 @@ use ambit::prelude::Choice as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error as TomlError};
 
+use super::rooms::MapsTable;
+use super::{FILE_COUNT, is_typeable};
+use crate::map;
 use crate::schema::{Class, HeroSpell};
 
 /// The allowed values of a field. Whatever is not named here is a factor, a count or a number of
@@ -19,6 +22,12 @@ fn allowed(field: &str) -> RangeInclusive<f64> {
         "last" | "from" => 1.0..=99.0,
         "more" | "speed" | "blow" => 0.1..=10.0,
         "below" => 0.01..=1.0,
+        "price" => 1.0..=10_000.0,
+        "sells_back" => 0.0..=1.0,
+        "carries" => 1.0..=100.0,
+        "size_m" => 16.0..=90.0,
+        "door_m" => 2.0..=10.0,
+        "walls" | "pillars" | "spawns" | "traps" => -45.0..=45.0,
         "count" | "at_once" => 1.0..=50.0,
         "mana" | "damage" | "gold" | "armour" | "base" | "per_hero" | "stronger" => 0.0..=10_000.0,
         "noise_m" | "keep_m" => 0.0..=100.0,
@@ -44,14 +53,14 @@ fn refers_to(field: &str) -> Option<usize> {
 
 #[derive(Debug)]
 pub(crate) struct ContentMistakes<'t> {
-    names: [&'static str; 5],
-    texts: [&'t str; 5],
+    names: [&'static str; FILE_COUNT],
+    texts: [&'t str; FILE_COUNT],
     /// By file and line.
     pub(crate) found: Vec<(usize, usize, String)>,
 }
 
 impl<'t> ContentMistakes<'t> {
-    pub(crate) fn new(names: [&'static str; 5], texts: [&'t str; 5]) -> Self {
+    pub(crate) fn new(names: [&'static str; FILE_COUNT], texts: [&'t str; FILE_COUNT]) -> Self {
         Self { names, texts, found: Vec::new() }
     }
 
@@ -84,8 +93,8 @@ impl<'t> ContentMistakes<'t> {
     pub(crate) fn check(&mut self) {
         let tables = self.texts.map(|text| DeTable::parse(text).ok().map(Spanned::into_inner));
         // What a file that is no TOML contains is not known.
-        let [Some(a), Some(b), Some(c), Some(d), Some(e)] = &tables else { return };
-        let tables = [a, b, c, d, e];
+        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)] = &tables else { return };
+        let tables = [a, b, c, d, e, f];
         for (file, table) in tables.iter().enumerate() {
             for (key, value) in *table {
                 self.check_value(&tables, file, key.get_ref(), value);
@@ -103,23 +112,47 @@ impl<'t> ContentMistakes<'t> {
             names.iter().map(move |name| (file, format!("`[{name}]`"), has(file, name)))
         });
         let others = [
-            (1, "an item", !tables[1].is_empty()),
+            (1, "from 1 to 64 items", (1..=64).contains(&tables[1].len())),
             (2, "from 1 to 100 kinds", (1..=100).contains(&tables[2].len())),
             (2, "names of 24 bytes at most", tables[2].keys().all(|it| it.get_ref().len() <= 24)),
+            (
+                1,
+                "names of a-z, 0-9, _ and -, of 24 bytes at most",
+                tables[1].keys().all(|it| is_typeable(it.get_ref(), 24)),
+            ),
             (4, "a `[[wave]]` with `from = 1`", has_first),
         ];
         let others = others.map(|(file, what, is_there)| (file, what.to_owned(), is_there));
         for (file, what, is_there) in entries.chain(others) {
             if !is_there {
-                let message = format!("{} needs {what}", self.names[file]);
-                self.found.push((file, usize::MAX - self.found.len(), message));
+                self.note_need(file, &what);
+            }
+        }
+    }
+
+    fn note_need(&mut self, file: usize, what: &str) {
+        let message = format!("{} needs {what}", self.names[file]);
+        self.found.push((file, usize::MAX - self.found.len(), message));
+    }
+
+    /// In each room, heroes walk from the middle to all that is in it, whatever its doors.
+    pub(crate) fn check_rooms(&mut self, maps: Option<&MapsTable>) {
+        let Some(maps) = maps.filter(|_| self.found.is_empty()) else { return };
+        if maps.room.is_empty() {
+            self.note_need(5, "a `[[room]]`");
+        }
+        let numbered =
+            maps.room.iter().zip(1..).map(|(room, index)| (room, format!("room {index}")));
+        for (room, name) in numbered.chain([(&maps.merchant, "the merchant's room".to_owned())]) {
+            if let Some((x, y)) = map::unreached(room) {
+                self.note_need(5, &format!("a way from the middle of {name} to ({x}, {y})"));
             }
         }
     }
 
     fn check_value(
         &mut self,
-        tables: &[&DeTable<'_>; 5],
+        tables: &[&DeTable<'_>; FILE_COUNT],
         file: usize,
         field: &str,
         value: &Spanned<DeValue<'_>>,
@@ -138,6 +171,11 @@ impl<'t> ContentMistakes<'t> {
             }
             DeValue::Table(table) if is_caster(table) && !table.contains_key("calls") => {
                 Some("a caster needs `calls`".to_owned())
+            }
+            DeValue::Table(table)
+                if file == 1 && (table.len() < 2 || !table.contains_key("price")) =>
+            {
+                Some("an item needs a `price`, and something that it raises".to_owned())
             }
             _ => None,
         };
@@ -165,7 +203,8 @@ fn is_caster(monster: &DeTable<'_>) -> bool {
 
 fn out_of_range(file: usize, field: &str, number: &str) -> Option<String> {
     // Items raise by per cent, and need not raise everything.
-    let range = if file == 1 { 0.0..=1_000.0 } else { allowed(field) };
+    let is_raised = file == 1 && field != "price";
+    let range = if is_raised { 0.0..=1_000.0 } else { allowed(field) };
     let is_in = number.parse().is_ok_and(|number: f64| range.contains(&number));
     let (least, most) = (range.start(), range.end());
     (!is_in).then(|| format!("`{field}` must be from {least} to {most}"))

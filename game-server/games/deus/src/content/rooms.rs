@@ -1,0 +1,41 @@
+//! What `maps.toml` contains: rooms, and the traps in them.
+//!
+//! Units: metres, from the middle of a room.
+
+use ambit::prelude::*;
+
+/// What maps are made of.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MapsTable {
+    pub(crate) door_m: f32,
+    pub(crate) trap: TrapTable,
+    pub(crate) merchant: RoomTable,
+    pub(crate) room: Vec<RoomTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrapTable {
+    pub(crate) damage: f32,
+    pub(crate) radius_m: f32,
+    pub(crate) seen_m: f32,
+    pub(crate) windup_s: f32,
+}
+
+/// A room of a map; places are relative to its middle.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoomTable {
+    pub(crate) size_m: [f32; 2],
+    /// Places, and half the extents.
+    #[serde(default)]
+    pub(crate) walls: Vec<[f32; 4]>,
+    /// Places, and radii.
+    #[serde(default)]
+    pub(crate) pillars: Vec<[f32; 3]>,
+    #[serde(default)]
+    pub(crate) spawns: Vec<[f32; 2]>,
+    #[serde(default)]
+    pub(crate) traps: Vec<[f32; 2]>,
+}

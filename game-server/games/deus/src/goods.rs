@@ -1,0 +1,260 @@
+//! Items: how those of a chest are shared out, and the merchant.
+//!
+//! Invariants: an item is created when a chest is shared out, belongs to one hero, and ends when
+//! the merchant buys it or its hero leaves; what the merchant sells is created then. Gold is never
+//! negative: it changes by what monsters leave and what the merchant takes and gives. What a hero's
+//! items give is in its `bonus`.
+
+use std::fmt::Write as _;
+
+use ambit::prelude::*;
+use ambit::schema::{ChoiceAbout, FieldType, Schema};
+
+use crate::content::{Content, ItemTable};
+use crate::course::Phase;
+use crate::schema::{Campaign, DeusRefusal, Hero, HeroRow, Loot, LootRule};
+use crate::{Deus, DeusWorld};
+
+type DeusAnswer = Result<(), DeusRefusal>;
+
+/// What a hero needs of a chest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum ItemWish {
+    #[default]
+    Unsaid,
+    Nothing,
+    Item(u8),
+}
+
+/// What a hero has, and what it has said in this phase.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct HeroBag {
+    /// Indices of tables, in the order in which they came.
+    pub(crate) items: Vec<u8>,
+    wish: ItemWish,
+    is_ready: bool,
+}
+
+impl ItemTable {
+    /// Adds what another one gives, or takes it away with -1.
+    fn add(&mut self, other: &Self, sign: f32) {
+        self.damage += sign * other.damage;
+        self.armour += sign * other.armour;
+        self.health += sign * other.health;
+        self.speed += sign * other.speed;
+        self.mana += sign * other.mana;
+    }
+
+    /// For players to read: "Raises damage by 15 %. 40 gold."
+    fn help(&self) -> String {
+        let raised = [
+            ("damage", self.damage),
+            ("armour", self.armour),
+            ("health", self.health),
+            ("speed", self.speed),
+            ("mana", self.mana),
+        ];
+        let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
+        let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
+        format!("Raises {}. {} gold.", all.join(" and "), self.price)
+    }
+}
+
+/// Names the items in the commands that are about one.
+pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
+    let names: Vec<String> = content.items.keys().cloned().collect();
+    for command in &mut schema.commands {
+        let about = |(name, table): (&String, &ItemTable)| {
+            let label = format!("{} {}", command.label, name.replace('-', " "));
+            ChoiceAbout { label, help: table.help(), ..ChoiceAbout::default() }
+        };
+        if matches!(command.name.as_str(), "buy" | "sell" | "want") {
+            command.fields[0].ty = FieldType::Choice(names.clone());
+            command.fields[0].choices = content.items.iter().map(about).collect();
+        }
+    }
+}
+
+impl Deus {
+    /// The items of a chest: one for each hero who takes part.
+    pub(crate) fn draw_items(&mut self, world: &mut DeusWorld) {
+        let kinds = self.content.items.len() as u8;
+        self.offer = self.living().map(|_| world.rng().u8(..kinds)).collect();
+        self.note_offer(world);
+        self.heroes.values_mut().for_each(|hero| hero.bag.wish = ItemWish::Unsaid);
+    }
+
+    fn note_offer(&self, world: &mut DeusWorld) {
+        let text = counted(&self.content, &self.offer);
+        if let Some(mut course) = world.edit_state::<Campaign>() {
+            course.offer().set(text.as_str());
+        }
+    }
+
+    /// Gives the items of the chest away: first those that somebody wants, each to one of them;
+    /// then the others among those who have got none.
+    pub(crate) fn share_out(&mut self, world: &mut DeusWorld) {
+        let heroes: Vec<Id<Hero>> = self.living().map(|(id, _)| id).collect();
+        if heroes.is_empty() {
+            self.offer.clear();
+        }
+        let mut without = heroes.clone();
+        let wants = |game: &Self, id: &Id<Hero>, item: u8| {
+            game.heroes.get(id).is_some_and(|hero| hero.bag.wish == ItemWish::Item(item))
+        };
+        let mut offer = std::mem::take(&mut self.offer);
+        offer.sort_by_key(|item| !heroes.iter().any(|id| wants(self, id, *item)));
+        for item in offer {
+            if without.is_empty() {
+                without.clone_from(&heroes);
+            }
+            let next = match self.loot {
+                LootRule::Turns => heroes.iter().find(|id| Some(**id) > self.last_turn).copied(),
+                LootRule::Greed => Some(heroes[world.rng().usize(..heroes.len())]),
+                LootRule::Need => {
+                    let mut takers = without.clone();
+                    takers.retain(|id| wants(self, id, item));
+                    let takers = if takers.is_empty() { &without } else { &takers };
+                    Some(takers[world.rng().usize(..takers.len())])
+                }
+            };
+            let taker = next.unwrap_or(heroes[0]);
+            self.last_turn = Some(taker);
+            without.retain(|id| *id != taker);
+            self.add_item(world, taker, item);
+            let name = world.get(taker).map_or_else(String::new, |hero| hero.name().to_owned());
+            if let Some((item, _)) = self.content.item(item) {
+                world.announce(Loot { name: name.into(), item: item.into() });
+            }
+        }
+        self.note_offer(world);
+    }
+
+    /// A hero says what it needs of the chest.
+    pub(crate) fn want(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Hero>,
+        item: Option<u8>,
+    ) -> DeusAnswer {
+        if self.phase != Phase::Share {
+            return Err(DeusRefusal::NoChest);
+        }
+        if item.is_some_and(|item| !self.offer.contains(&item)) {
+            return Err(DeusRefusal::NotInChest);
+        }
+        self.bag(id)?.wish = item.map_or(ItemWish::Nothing, ItemWish::Item);
+        self.check_all_said(world);
+        Ok(())
+    }
+
+    /// A hero has nothing more to do at the merchant's.
+    pub(crate) fn say_ready(&mut self, world: &mut DeusWorld, id: Id<Hero>) -> DeusAnswer {
+        self.require_merchant()?;
+        self.bag(id)?.is_ready = true;
+        self.check_all_said(world);
+        Ok(())
+    }
+
+    pub(crate) fn buy(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
+        self.require_merchant()?;
+        let (_, table) = self.content.item(item).ok_or(DeusRefusal::NotYours)?;
+        let (price, carries) = (table.price, self.content.waves.carries);
+        if self.bag(id)?.items.len() >= carries {
+            return Err(DeusRefusal::BagFull);
+        }
+        let player = self.heroes.get(&id).map(|hero| hero.player).ok_or(DeusRefusal::NoClass)?;
+        if world.row::<HeroRow>(player).is_none_or(|row| row.gold() < price) {
+            return Err(DeusRefusal::NotEnoughGold);
+        }
+        self.pay(world, id, -price);
+        self.add_item(world, id, item);
+        Ok(())
+    }
+
+    pub(crate) fn sell(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
+        self.require_merchant()?;
+        let content = self.content.clone();
+        let (_, table) = content.item(item).ok_or(DeusRefusal::NotYours)?;
+        let items = &mut self.bag(id)?.items;
+        let place = items.iter().position(|held| *held == item).ok_or(DeusRefusal::NotYours)?;
+        items.remove(place);
+        self.pay(world, id, (content.waves.sells_back * table.price as f32) as i64);
+        self.items_changed(world, id, table, -1.0);
+        Ok(())
+    }
+
+    fn pay(&self, world: &mut DeusWorld, id: Id<Hero>, gold: i64) {
+        let player = self.heroes.get(&id).map(|hero| hero.player);
+        if let Some(mut row) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
+            row.gold().add(gold);
+        }
+    }
+
+    fn require_merchant(&self) -> DeusAnswer {
+        if self.phase == Phase::Merchant { Ok(()) } else { Err(DeusRefusal::NoMerchant) }
+    }
+
+    /// That of a living hero.
+    fn bag(&mut self, id: Id<Hero>) -> Result<&mut HeroBag, DeusRefusal> {
+        let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
+        match hero.class {
+            None => Err(DeusRefusal::NoClass),
+            Some(_) if !hero.is_alive => Err(DeusRefusal::Dead),
+            Some(_) => Ok(&mut hero.bag),
+        }
+    }
+
+    fn add_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
+        let content = self.content.clone();
+        let (Some(hero), Some((_, table))) = (self.heroes.get_mut(&id), content.item(item)) else {
+            return;
+        };
+        hero.bag.items.push(item);
+        self.items_changed(world, id, table, 1.0);
+    }
+
+    fn items_changed(&mut self, world: &mut DeusWorld, id: Id<Hero>, table: &ItemTable, sign: f32) {
+        let Some(hero) = self.heroes.get_mut(&id) else { return };
+        hero.bonus.add(table, sign);
+        let (count, text) = (hero.bag.items.len(), counted(&self.content, &hero.bag.items));
+        if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
+            row.items().set(count as i64);
+            row.bag().set(text.as_str());
+        }
+        // Recovery depends on what there is to fill.
+        self.heal(world, id);
+    }
+
+    pub(crate) fn nobody_is_ready(&mut self) {
+        self.heroes.values_mut().for_each(|hero| hero.bag.is_ready = false);
+    }
+
+    /// Ends the phase if everybody has said what it waits for.
+    pub(crate) fn check_all_said(&mut self, world: &mut DeusWorld) {
+        let all_said = match self.phase {
+            Phase::Share => self.living().all(|(_, hero)| hero.bag.wish != ItemWish::Unsaid),
+            Phase::Merchant => self.living().all(|(_, hero)| hero.bag.is_ready),
+            _ => false,
+        };
+        if all_said {
+            self.phase_ends(world);
+        }
+    }
+}
+
+/// Items for players to read: "2 whetstone, red-stone".
+fn counted(content: &Content, items: &[u8]) -> String {
+    let mut text = String::new();
+    for (name, index) in content.items.keys().zip(0..) {
+        let count: u32 = items.iter().map(|item| u32::from(*item == index)).sum();
+        let comma = if text.is_empty() { "" } else { ", " };
+        // Writing to a text does not fail.
+        let _ = match count {
+            0 => Ok(()),
+            1 => write!(text, "{comma}{name}"),
+            _ => write!(text, "{comma}{count} {name}"),
+        };
+    }
+    text
+}

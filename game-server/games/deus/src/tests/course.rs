@@ -1,0 +1,340 @@
+//! Maps, jumps between them, and whole games.
+
+use std::fmt::Write as _;
+
+use ambit::Rng;
+use ambit::prelude::*;
+use ambit::test::{Line, TestClient};
+
+use super::{Room, kill_all, phase};
+use crate::course::Phase;
+use crate::map::BODY_RADIUS_M;
+use crate::schema::{Campaign, Class, HeroRow, Trap};
+use crate::{Deus, DeusWorld, Hero};
+
+/// Four slots.
+const WORLD: (&str, &str) = ("size", "630x630");
+const SEEDS: u64 = 200;
+/// Games of the watchdog, unless `DEUS_GAMES` says how many.
+const GAMES: u64 = 30;
+/// All phases of ten waves last no longer together.
+const LONGEST_MIN: u32 = 95;
+
+fn with_game<R>(room: &mut Room, ask: impl FnOnce(&DeusWorld, &Deus) -> R) -> R {
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| ask(world, game))
+}
+
+/// Walks as a hero does, again from where a way ends.
+fn arrives(world: &DeusWorld, game: &Deus, from: Position, to: Position) -> bool {
+    let mut here = from;
+    for _ in 0..8 {
+        for next in game.layout.way(world, here, to) {
+            let stop = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, here, next);
+            assert!(stop.distance(next) < 0.01, "a way through a wall: {here:?} {next:?}");
+            here = next;
+        }
+        if here.ground_distance(to) < 0.01 {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn every_place_of_a_map_is_reached_on_foot() {
+    let mut places = 0;
+    for seed in 0..SEEDS {
+        let mut room = Room::with(&[WORLD, ("seed", &seed.to_string())]);
+        room.run(200.millis());
+        with_game(&mut room, |world, game| {
+            let last = game.layout.merchants();
+            for slot in [seed as usize % last, last] {
+                let rooms = &game.layout.slot(slot).rooms;
+                let first = rooms[(seed as usize) % rooms.len()].middle;
+                for room in rooms {
+                    let doors = (0..4).map(|side| room.before_door(side));
+                    let all = doors.chain(room.spawns.iter().chain(&room.traps).copied());
+                    for place in all.chain([room.middle]) {
+                        places += 1;
+                        assert_eq!(game.layout.slot_at(place), slot);
+                        let is_there = arrives(world, game, first, place);
+                        assert!(is_there, "seed {seed}, slot {slot}: {first:?} {place:?}");
+                    }
+                }
+            }
+        });
+    }
+    println!("{places} places of {SEEDS} worlds");
+}
+
+#[test]
+fn nobody_walks_out_of_a_slot() {
+    let mut room = Room::with(&[WORLD]);
+    room.run(200.millis());
+    with_game(&mut room, |world, game| {
+        let mut rng = Rng::with_seed(5);
+        let mut here = game.layout.slot(0).rooms[0].middle;
+        for _ in 0..500 {
+            let to = Position::on_ground(630.0 * rng.f32(), 630.0 * rng.f32());
+            let way = game.layout.way(world, here, to);
+            here = way.last().copied().unwrap_or(here);
+            assert_eq!(game.layout.slot_at(here), 0, "{to:?}");
+            assert!(!world.statics().is_blocked(here, BODY_RADIUS_M));
+        }
+    });
+}
+
+#[test]
+fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
+    let mut room = Room::with(&[WORLD, ("loot", "greed")]);
+    let all = ["ann", "bob", "eve"].map(|name| room.join(name, Line::default()));
+    let obstacles = room.map(all[0]).map_or(0, |map| map.obstacles.len());
+    assert!(obstacles > 300, "all maps are there before: {obstacles}");
+    println!("{obstacles} obstacles");
+    for client in all {
+        room.command(client, "choose warrior");
+    }
+    let mut slots = Vec::new();
+    for wave in 1..=4 {
+        jump(&mut room, all, Phase::Fight);
+        let slot = with_game(&mut room, |_, game| game.slot);
+        assert_ne!(slots.last(), Some(&slot), "not the same map twice");
+        slots.push(slot);
+        // Whoever comes now waits, and is of no interest to monsters.
+        let late = (wave == 2).then(|| room.join("late", Line::default()));
+        if let Some(late) = late {
+            room.command(late, "choose mage");
+            room.run(1.secs());
+        }
+        for _ in 0..20 {
+            room.run(1.secs());
+            with_game(&mut room, |world, game| {
+                let places = game.monsters.keys().filter_map(|id| world.position(*id));
+                assert!(places.map(|at| game.layout.slot_at(at)).all(|it| it == slot));
+                assert_eq!(game.living().count(), if wave < 3 { 3 } else { 4 });
+                for hero in game.living().filter_map(|(id, _)| world.position(id)) {
+                    assert_eq!(game.layout.slot_at(hero), slot);
+                }
+            });
+            room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+                game.heroes.keys().for_each(|id| game.heal(world, *id));
+            });
+        }
+        kill_all(&mut room, all[0]);
+        jump(&mut room, all, Phase::Merchant);
+        let at_merchants = with_game(&mut room, |world, game| {
+            let slots = game.heroes.keys().filter_map(|id| world.position(*id));
+            slots.map(|at| game.layout.slot_at(at)).all(|it| it == game.layout.merchants())
+        });
+        assert!(at_merchants);
+    }
+    assert_eq!(room.errors(all[0]), Vec::<String>::new());
+}
+
+#[test]
+fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
+    let mut room = Room::with(&[WORLD]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "choose warrior");
+    room.run(6.secs());
+    let bob = room.join("bob", Line::default());
+    room.command(bob, "choose mage");
+    room.run(1.secs());
+    assert!(with_game(&mut room, |_, game| game.living().count() == 1 && game.heroes.len() == 2));
+    room.leave(ann);
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Merchant);
+    room.run(21.secs());
+    assert_eq!((phase(&room), with_game(&mut room, |_, game| game.wave)), (Phase::Fight, 1));
+    for _ in 0..470 {
+        room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+            game.heroes.keys().for_each(|id| game.heal(world, *id));
+        });
+        room.run(1.secs());
+        assert_eq!(phase(&room), Phase::Fight);
+    }
+    room.run(10.secs());
+    assert_eq!(phase(&room), Phase::Lost);
+}
+
+/// Runs to the jump into a phase: two ticks later the first client sees the others there.
+fn jump(room: &mut Room, all: [TestClient; 3], expected: Phase) {
+    let at = |room: &Room| room.avatar(all[0]).expect("an avatar").position;
+    for _ in 0..80 * 20 {
+        let before = at(room);
+        room.run(50.millis());
+        if at(room).ground_distance(before) > 20.0 {
+            room.run(100.millis());
+            assert_eq!(phase(room), expected);
+            let here = at(room);
+            let seen = room.sees(all[0]);
+            let near = |it: &&ambit::test::Seen| it.position.ground_distance(here) < 10.0;
+            let heroes = seen.iter().filter(|it| it.get::<Hero>().is_some()).filter(near).count();
+            assert!(heroes >= 3, "{heroes} heroes at {here:?}");
+            return;
+        }
+    }
+    panic!("no jump to {expected:?}, but {:?}", phase(room));
+}
+
+#[test]
+fn a_trap_is_hidden_until_somebody_is_near_and_hurts_who_stays() {
+    let mut room = Room::with(&[WORLD]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "choose warrior");
+    room.run(6.secs());
+    let put = |room: &mut Room, away: f32| {
+        room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+            game.clear_monsters(world);
+            let rooms = &game.layout.slot(game.slot).rooms;
+            let trap = rooms.iter().find_map(|room| room.traps.first()).expect("a trap");
+            let (id, _) = game.living().next().expect("a hero");
+            let place = Position::on_ground(trap.x + away, trap.y);
+            world.edit(id).expect("a hero").path().teleport(place);
+        });
+        room.run(1_500.millis());
+        let traps = room.sees(ann).iter().filter(|it| it.get::<Trap>().is_some()).count();
+        (traps, room.avatar(ann).and_then(|own| own.gauge("health")).unwrap_or_default())
+    };
+    assert_eq!(put(&mut room, 5.5), (0, 100.0));
+    assert_eq!(put(&mut room, 4.5), (1, 100.0));
+    let (traps, health) = put(&mut room, 0.5);
+    assert!(traps == 0 && (80.0..95.0).contains(&health), "{traps} traps, health {health}");
+}
+
+/// What a game is at the end, if its host dies in this phase.
+fn told(dies_in: Option<Phase>) -> String {
+    let mut room = Room::with(&[WORLD, ("seed", "7")]);
+    let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    let step = |room: &mut Room, expected: Phase| {
+        assert_eq!(phase(room), expected);
+        if dies_in == Some(expected) {
+            room.move_to_another_host();
+        }
+        room.run(4.secs());
+    };
+    let item = |room: &mut Room, of: fn(&Deus) -> Option<u8>| {
+        with_game(room, |_, game| {
+            game.content.item(of(game).expect("an item")).expect("it").0.to_owned()
+        })
+    };
+    room.command(ann, "choose warrior");
+    room.run(1.secs());
+    step(&mut room, Phase::Choose);
+    room.command(bob, "choose mage");
+    room.run(6.secs());
+    step(&mut room, Phase::Fight);
+    room.run(10.secs());
+    kill_all(&mut room, ann);
+    room.run(2.secs());
+    step(&mut room, Phase::Chest);
+    room.run(20.secs());
+    let wanted = item(&mut room, |game| game.offer.first().copied());
+    room.command(ann, &format!("want {wanted}"));
+    room.run(2.secs());
+    step(&mut room, Phase::Share);
+    room.run(9.secs());
+    let held = item(&mut room, |game| game.living().next()?.1.bag.items.first().copied());
+    room.command(ann, &format!("sell {held}"));
+    room.run(2.secs());
+    step(&mut room, Phase::Merchant);
+    room.command(ann, "ready");
+    room.command(bob, "ready");
+    room.run(12.secs());
+    assert_eq!(phase(&room), Phase::Fight);
+    with_game(&mut room, |world, game| {
+        let mut text = format!("wave {} in {}, {:?}", game.wave, game.slot, game.offer);
+        for (id, hero) in &game.heroes {
+            let at = world.position(*id);
+            let row = world.row::<HeroRow>(hero.player).expect("a row");
+            let _ = write!(text, "\n{at:?} {} {} {:?}", row.kills(), row.gold(), hero.bag);
+        }
+        for id in game.monsters.keys() {
+            let _ = write!(text, "\n{id:?} {:?}", world.position(*id));
+        }
+        text
+    })
+}
+
+#[test]
+fn the_death_of_a_host_loses_and_doubles_nothing_in_any_phase() {
+    let plain = told(None);
+    for phase in [Phase::Choose, Phase::Fight, Phase::Chest, Phase::Share, Phase::Merchant] {
+        assert_eq!(plain, told(Some(phase)), "{phase:?}");
+    }
+}
+
+/// A crude hero: its next words.
+fn decide(world: &DeusWorld, game: &Deus, id: PlayerId, rng: &mut Rng) -> Option<String> {
+    let (hero, state) = game.heroes.iter().find(|(_, hero)| hero.player == id)?;
+    let Some(class) = state.class else {
+        return Some(["choose mage", "choose warrior"][rng.usize(..2)].to_owned());
+    };
+    let from = world.position(*hero).filter(|_| state.takes_part())?;
+    let item = game.content.item(rng.u8(..game.content.items.len() as u8))?.0;
+    match game.phase {
+        Phase::Fight => {
+            let places = game.monsters.keys().filter_map(|id| world.position(*id));
+            let distance = |at: &Position| at.ground_distance(from);
+            let near = places.min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+            let place = format!("{:.1} {:.1}", near.x, near.y);
+            match class {
+                Class::Warrior if distance(&near) < 2.4 => Some("cast strike".to_owned()),
+                Class::Mage if (0.3..15.0).contains(&distance(&near)) => {
+                    Some(format!("cast firebolt {place}"))
+                }
+                _ => Some(format!("move {place}")),
+            }
+        }
+        Phase::Chest => {
+            let chest = game.chest.and_then(|chest| world.position(chest))?;
+            Some(format!("move {} {}", chest.x, chest.y))
+        }
+        Phase::Share => Some(format!("want {}", if rng.bool() { item } else { "" })),
+        Phase::Merchant if rng.u8(..4) > 0 => {
+            Some(format!("{} {item}", ["buy", "sell"][rng.usize(..2)]))
+        }
+        Phase::Merchant => Some("ready".to_owned()),
+        _ => None,
+    }
+}
+
+/// `DEUS_GAMES=1000 cargo test -p ambit-deus -- --nocapture game_ends` plays more of them.
+#[test]
+fn every_game_ends_whoever_comes_and_goes() {
+    let games = std::env::var("DEUS_GAMES").ok().and_then(|games| games.parse().ok());
+    for seed in 0..games.unwrap_or(GAMES) {
+        let mut rng = Rng::with_seed(seed);
+        let size = ["40x40", "630x630", "200x200", "60x60", "650x300"][seed as usize % 5];
+        let loot = ["need", "greed", "turns"][seed as usize % 3];
+        let seed_text = seed.to_string();
+        let ticks = ("tick", "10");
+        let mut room = Room::with(&[("size", size), ("loot", loot), ("seed", &seed_text), ticks]);
+        // Few more often than many: clients take most of the time.
+        let most = 1 + (40.0 * rng.f32().powi(8)) as usize;
+        let (mut clients, mut joined) = (Vec::new(), 0);
+        let mut seconds = 0;
+        while !room.is_finished() {
+            if joined < most && (clients.is_empty() || rng.u8(..3) == 0) {
+                clients.push(room.join(&format!("hero {joined}"), Line::default()));
+                joined += 1;
+            }
+            if clients.len() > 1 && rng.u8(..100) == 0 {
+                room.leave(clients.swap_remove(rng.usize(..clients.len())));
+            }
+            for client in &clients {
+                let id = room.player(*client);
+                if let Some(words) = with_game(&mut room, |w, game| decide(w, game, id, &mut rng)) {
+                    room.command(*client, &words);
+                }
+            }
+            room.run(1.secs());
+            seconds += 1;
+            let now = phase(&room);
+            assert!(seconds < 60 * LONGEST_MIN, "game {seed} of {size} is still in {now:?}");
+        }
+        let wave = room.world().state::<Campaign>().map_or(0, |course| course.wave());
+        let minutes = seconds as f32 / 60.0;
+        println!("game {seed}: {size}, {joined} heroes, wave {wave}, {minutes:.1} min");
+    }
+}

@@ -1,0 +1,226 @@
+//! Items and gold: who gets what, what is refused, and that nothing is lost or doubled.
+
+use ambit::Rng;
+use ambit::prelude::*;
+use ambit::test::{Line, TestClient};
+
+use super::{Room, kill_all, phase};
+use crate::course::Phase;
+use crate::schema::{HeroRow, Loot};
+use crate::{Deus, DeusWorld};
+
+fn begin(loot: &str, names: &[&str]) -> (Room, Vec<TestClient>) {
+    let mut room = Room::with(&[("size", "60x60"), ("loot", loot)]);
+    let all: Vec<_> = names.iter().map(|name| room.join(name, Line::default())).collect();
+    for client in &all {
+        room.command(*client, "choose warrior");
+    }
+    room.run(5.secs());
+    (room, all)
+}
+
+/// Ends the wave, and opens the chest.
+fn open_chest(room: &mut Room, client: TestClient) {
+    kill_all(room, client);
+    for _ in 0..30 {
+        room.run(1.secs());
+        if phase(room) != Phase::Chest {
+            return;
+        }
+    }
+    panic!("the chest stays closed");
+}
+
+/// The items of a client's hero, by name.
+fn bag(room: &mut Room, client: TestClient) -> Vec<String> {
+    let id = room.player(client);
+    room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+        let hero = game.heroes.values().find(|hero| hero.player == id);
+        let items = hero.map(|hero| hero.bag.items.clone()).unwrap_or_default();
+        let name = |item: &u8| game.content.item(*item).expect("an item").0.to_owned();
+        items.iter().map(name).collect()
+    })
+}
+
+fn gold(room: &Room, client: TestClient) -> i64 {
+    room.world().row::<HeroRow>(room.player(client)).expect("a row").gold()
+}
+
+fn set_offer(room: &mut Room, offer: &[u8]) {
+    room.edit(|_: &mut DeusWorld, game: &mut Deus| game.offer = offer.to_vec());
+}
+
+fn next_wave(room: &mut Room, all: &[TestClient]) {
+    for client in all {
+        room.command(*client, "ready");
+    }
+    room.run(1.secs());
+    assert_eq!(phase(room), Phase::Fight, "all are ready");
+}
+
+#[test]
+fn who_needs_an_item_gets_it_and_the_rest_is_dice() {
+    let (mut room, all) = begin("need", &["ann", "bob", "eve"]);
+    open_chest(&mut room, all[0]);
+    assert_eq!(phase(&room), Phase::Share);
+    // Blue stone, iron ring, iron ring.
+    set_offer(&mut room, &[0, 1, 1]);
+    room.command(all[0], "want iron-ring");
+    room.command(all[1], "want blue-stone");
+    room.command(all[2], "want whetstone");
+    room.run(1.secs());
+    assert!(room.errors(all[2])[0].contains("not_in_chest"), "{:?}", room.errors(all[2]));
+    assert_eq!(phase(&room), Phase::Share, "eve has not said anything");
+    room.command(all[2], "want");
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Merchant);
+    let bags: Vec<_> = all.iter().map(|client| bag(&mut room, *client)).collect();
+    assert_eq!(bags, [["iron-ring"], ["blue-stone"], ["iron-ring"]]);
+
+    // Two want the only one of a kind: one of them gets it.
+    next_wave(&mut room, &all);
+    open_chest(&mut room, all[0]);
+    set_offer(&mut room, &[4, 3]);
+    room.command(all[0], "want whetstone");
+    room.command(all[1], "want whetstone");
+    room.run(16.secs());
+    let holders = [0, 1, 2].map(|at| bag(&mut room, all[at]).contains(&"whetstone".to_owned()));
+    assert!((holders[0] ^ holders[1]) && !holders[2], "{holders:?}");
+}
+
+#[test]
+fn turns_go_round_and_greed_is_dice_among_all() {
+    let (mut room, all) = begin("turns", &["ann", "bob", "eve"]);
+    for wave in 1..=4 {
+        open_chest(&mut room, all[0]);
+        assert_eq!(phase(&room), Phase::Merchant);
+        let counts = [0, 1, 2].map(|at| bag(&mut room, all[at]).len());
+        assert_eq!(counts, [wave; 3]);
+        next_wave(&mut room, &all);
+    }
+    let (mut room, all) = begin("greed", &["ann", "bob", "eve"]);
+    let mut uneven = 0;
+    for wave in 1..=6 {
+        open_chest(&mut room, all[0]);
+        let counts = [0, 1, 2].map(|at| bag(&mut room, all[at]).len());
+        assert_eq!(counts.iter().sum::<usize>(), 3 * wave);
+        uneven += usize::from(counts.iter().any(|count| *count != wave));
+        next_wave(&mut room, &all);
+    }
+    assert!(uneven > 0);
+}
+
+#[test]
+fn the_merchant_refuses_by_name_and_items_raise_what_they_say() {
+    let (mut room, all) = begin("turns", &["ann"]);
+    let ann = all[0];
+    let try_all = |room: &mut Room, commands: &[&str]| {
+        let before = room.errors(ann).len();
+        for command in commands {
+            room.command(ann, command);
+            room.run(400.millis());
+        }
+        room.errors(ann)[before..].to_vec()
+    };
+    let errors =
+        try_all(&mut room, &["buy whetstone", "sell whetstone", "want whetstone", "ready"]);
+    let codes = ["no_merchant", "no_merchant", "no_chest", "no_merchant"];
+    assert!(errors.iter().zip(codes).all(|(error, code)| error.contains(code)), "{errors:?}");
+    open_chest(&mut room, ann);
+    let held = bag(&mut room, ann)[0].clone();
+    let other = if held == "whetstone" { "iron-ring" } else { "whetstone" };
+    let errors = try_all(&mut room, &["buy whetstone", &format!("sell {other}")]);
+    assert!(errors[0].contains("not_enough_gold") && errors[1].contains("not_yours"), "{errors:?}");
+    let before = gold(&room, ann);
+    assert_eq!(try_all(&mut room, &[&format!("sell {held}")]), Vec::<String>::new());
+    assert!(gold(&room, ann) > before && bag(&mut room, ann).is_empty());
+    let id = room.player(ann);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        world.edit_row::<HeroRow>(id).expect("a row").gold().set(1_000);
+        let hero = game.heroes.values().next().expect("a hero");
+        assert!((hero.power() - 1.0).abs() < 1e-6, "what is sold raises nothing");
+    });
+    let errors = try_all(&mut room, &["buy whetstone", "buy whetstone"]);
+    assert_eq!((errors.len(), gold(&room, ann)), (0, 920));
+    room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+        let hero = game.heroes.values_mut().next().expect("a hero");
+        assert!((hero.power() - 1.3).abs() < 1e-6, "twice 15 %");
+        hero.bag.items.resize(20, 0);
+    });
+    assert!(try_all(&mut room, &["buy red-stone"])[0].contains("bag_full"));
+}
+
+/// Gold found is gold held and spent; items shared out and bought are items held and sold, and gone
+/// with those who left.
+#[test]
+fn gold_and_items_are_neither_lost_nor_doubled() {
+    let mut sums = (0, 0);
+    for (seed, loot) in [(1, "need"), (2, "greed"), (3, "turns")] {
+        let (mut room, mut all) = begin(loot, &["ann", "bob", "eve", "dan"]);
+        let watcher = room.join("watcher", Line::default());
+        let mut rng = Rng::with_seed(seed);
+        let (mut found, mut created, mut spent, mut sold, mut gone) = (0, 0, 0, 0, (0, 0));
+        for _ in 0..300 {
+            let (left, now) = (room.edit(|_, game: &mut Deus| game.monsters.len()), phase(&room));
+            if now.is_end() {
+                break;
+            }
+            if now == Phase::Fight && left > 0 {
+                // One monster after the other: all gold is for all who live.
+                let id = room.player(all[0]);
+                found += room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+                    let (monster, state) = game.monsters.iter().next().expect("one is left");
+                    let (monster, kind) = (*monster, state.kind);
+                    let living = game.living().count() as i64;
+                    let hero = world.player(id).expect("a player").avatar();
+                    game.hurt_monster(world, monster, hero, 100_000.0);
+                    game.heroes.keys().for_each(|id| game.heal(world, *id));
+                    living * game.content.monster(kind).gold
+                });
+            }
+            let item = rng.u8(..5);
+            let (name, price) = room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+                let (name, table) = game.content.item(item).expect("an item");
+                (name.to_owned(), table.price)
+            });
+            let before: Vec<_> =
+                all.iter().map(|it| (gold(&room, *it), bag(&mut room, *it))).collect();
+            let loot_before = loot_of(&room, watcher);
+            for client in &all {
+                let verb = ["buy", "sell", "want", "sell", "buy"][rng.usize(..5)];
+                room.command(*client, &format!("{verb} {name}"));
+            }
+            room.run(700.millis());
+            created += loot_of(&room, watcher) - loot_before;
+            for (client, (had, items)) in all.iter().zip(before) {
+                let (has, now_items) = (gold(&room, *client), bag(&mut room, *client));
+                assert!(has >= 0);
+                let paid = had - has;
+                if paid > 0 {
+                    assert_eq!(paid, price);
+                    (spent, created) = (spent + paid, created + 1);
+                } else if paid < 0 {
+                    assert!(-paid == price / 2 && now_items.len() + 1 == items.len());
+                    (spent, sold) = (spent + paid, sold + 1);
+                }
+            }
+            if all.len() > 2 && rng.u8(..100) == 0 {
+                let client = all.pop().expect("somebody");
+                gone = (gone.0 + gold(&room, client), gone.1 + bag(&mut room, client).len());
+                room.leave(client);
+                room.run(200.millis());
+            }
+            let held: i64 = all.iter().map(|client| gold(&room, *client)).sum();
+            let items: usize = all.iter().map(|client| bag(&mut room, *client).len()).sum();
+            assert_eq!(found, held + spent + gone.0, "seed {seed}");
+            assert_eq!(created, items + sold + gone.1, "seed {seed}");
+        }
+        sums = (sums.0 + found, sums.1 + created);
+    }
+    println!("{} gold and {} items", sums.0, sums.1);
+    assert!(sums.0 > 500 && sums.1 > 20, "{sums:?}");
+}
+
+fn loot_of(room: &Room, client: TestClient) -> usize {
+    room.events(client).iter().filter(|event| event.get::<Loot>().is_some()).count()
+}
