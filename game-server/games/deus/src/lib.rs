@@ -11,33 +11,39 @@
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).
 
+mod companions;
 mod content;
 mod course;
+mod effects;
 mod heroes;
 mod map;
 mod minds;
 mod monsters;
 mod schema;
 mod spells;
+mod talents;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::collections::BTreeMap;
 
 use ambit::prelude::*;
+use ambit::schema::Schema;
 
+use self::companions::CompanionState;
 use self::content::SharedContent;
 use self::course::Phase;
 use self::heroes::HeroState;
 use self::monsters::MonsterState;
 use self::schema::{
-    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, PhaseBegins, SpellBolt, Summons, Tell,
-    Wound,
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, NEWCOMER, PhaseBegins,
+    Relief, SpellBolt, Summons, Tell, Wound,
 };
 use self::spells::FlyingBolt;
 
 pub use self::content::check_content;
-pub use self::schema::{Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster};
+pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Hero, Monster};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
@@ -52,14 +58,26 @@ pub struct DeusSettings {
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow), timer = DeusTimer)]
-#[declare(parameters = DeusSettings)]
-#[declare(events(HeroCast, Tell, Summons, Burst, Wound, Fallen, Loot, PhaseBegins))]
+#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Companion))]
+#[declare(parameters = DeusSettings, timer = DeusTimer)]
+#[declare(events(
+    HeroCast,
+    Tell,
+    Summons,
+    Burst,
+    Wound,
+    Fallen,
+    Loot,
+    PhaseBegins,
+    Relief,
+    LevelUp
+))]
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
     bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
+    companions: BTreeMap<Id<Companion>, CompanionState>,
     chest: Option<Id<Chest>>,
     phase: Phase,
     /// Phases so far: a timer of an earlier one is obsolete.
@@ -93,6 +111,10 @@ impl Game for Deus {
         Ok(())
     }
 
+    fn schema(&self, schema: &mut Schema) {
+        texts::list_choices(&self.content, schema);
+    }
+
     fn planned_objects(&self) -> u64 {
         u64::from(self.content.waves.most)
     }
@@ -113,8 +135,12 @@ impl Game for Deus {
             health: 0.0.into(),
             mana: 0.0.into(),
             name: newcomer.name.into(),
-            class: "".into(),
+            class: NEWCOMER.into(),
             alive: Flag::off(),
+            level: 1.into(),
+            experience: 0.into(),
+            points: 0.into(),
+            hidden: Flag::off(),
         });
         world.spawn_row(
             newcomer.id,
@@ -160,6 +186,7 @@ impl Game for Deus {
             }
             DeusCommand::Cast { spell, at } => self.cast(world, player, spell, at),
             DeusCommand::Choose { class } => self.choose(world, player, class),
+            DeusCommand::Learn { talent } => self.learn(world, player, talent),
         }
     }
 
@@ -168,7 +195,10 @@ impl Game for Deus {
             DeusTimer::Think(monster) => self.think(world, monster, due),
             DeusTimer::Blow(monster, at, radius_m) => self.blow(world, monster, at, radius_m),
             DeusTimer::Rise(caller, kind, count) => self.rise(world, caller, kind, count),
-            DeusTimer::Burst(caster, spell, at) => self.burst(world, caster, spell, at),
+            DeusTimer::Burst(caster, spell, at) => self.take_effect(world, caster, spell, at),
+            DeusTimer::Lapse(object) => self.lapse(world, object, due),
+            DeusTimer::Appear(hero) => self.appear(world, hero, Some(due)),
+            DeusTimer::Assist(companion) => self.assist(world, companion),
             DeusTimer::Fade(hero) => world.ask_who_sees(hero),
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
             DeusTimer::PhaseEnds(_) => {}
@@ -180,10 +210,11 @@ impl Game for Deus {
         self.look_for_opener(world);
     }
 
-    /// Whoever is dead, or has not chosen yet, watches and is not seen.
+    /// Whoever is dead or hidden, or has not chosen yet, is not seen.
     fn sees(&self, world: &DeusWorld, viewer: Id<Hero>, object: ObjectId, _: Sight) -> bool {
         let hero = world.cast::<Hero>(object).filter(|hero| *hero != viewer);
-        hero.and_then(|hero| self.heroes.get(&hero)).is_none_or(|hero| hero.is_alive)
+        hero.and_then(|hero| self.heroes.get(&hero))
+            .is_none_or(|hero| hero.is_alive && !hero.is_hidden())
     }
 
     fn is_finished(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The rules, with real clients on virtual time.
 
 mod monsters;
+mod spells;
 
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};
