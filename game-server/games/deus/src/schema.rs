@@ -19,7 +19,7 @@ pub struct Hero {
     #[audience(owner)]
     pub(crate) mana: Gauge<100>,
     pub(crate) name: Text<NAME_BYTES>,
-    /// [`NEWCOMER`] before it is chosen.
+    /// `newcomer` before it is chosen.
     pub(crate) class: Text<12>,
     pub(crate) alive: Flag,
     pub(crate) level: Number<1, 99>,

@@ -36,7 +36,7 @@ pub(crate) struct FlyingBolt {
 
 /// A spell, with the factors that its caster gives it.
 #[derive(Clone, Copy)]
-struct Spell<'c> {
+struct CastSpell<'c> {
     caster: Id<Hero>,
     index: u8,
     table: &'c SpellTable,
@@ -163,11 +163,16 @@ impl Deus {
         }
     }
 
-    fn spell_of<'c>(&self, content: &'c Content, caster: Id<Hero>, index: u8) -> Option<Spell<'c>> {
+    fn spell_of<'c>(
+        &self,
+        content: &'c Content,
+        caster: Id<Hero>,
+        index: u8,
+    ) -> Option<CastSpell<'c>> {
         let hero = self.heroes.get(&caster)?;
         let table = content.spells.get(usize::from(index))?;
         let of = Some(index);
-        Some(Spell {
+        Some(CastSpell {
             caster,
             index,
             table,
@@ -179,7 +184,13 @@ impl Deus {
     }
 
     /// What a spell does to all within a radius.
-    fn fill(&mut self, world: &mut DeusWorld, spell: Spell<'_>, centre: Position, radius_m: f32) {
+    fn fill(
+        &mut self,
+        world: &mut DeusWorld,
+        spell: CastSpell<'_>,
+        centre: Position,
+        radius_m: f32,
+    ) {
         let reach = radius_m + BODY_RADIUS_M;
         if spell.table.is_hostile() {
             let mut near: Vec<Id<Monster>> = Vec::new();
@@ -203,11 +214,11 @@ impl Deus {
     fn harm(
         &mut self,
         world: &mut DeusWorld,
-        spell: Spell<'_>,
+        spell: CastSpell<'_>,
         target: Id<Monster>,
         from: Position,
     ) {
-        let Spell { caster, table, .. } = spell;
+        let CastSpell { caster, table, .. } = spell;
         let power = spell.power * self.weakness(target, table.damage_kind);
         self.appear(world, caster, None);
         if table.damage > 0.0 {
@@ -232,7 +243,7 @@ impl Deus {
     }
 
     /// What a spell does to a hero.
-    fn benefit(&mut self, world: &mut DeusWorld, spell: Spell<'_>, target: Id<Hero>) {
+    fn benefit(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>, target: Id<Hero>) {
         let (table, now) = (spell.table, world.now());
         if table.heal > 0.0 {
             self.relieve(world, target, table.heal * spell.healing);
@@ -259,7 +270,7 @@ impl Deus {
     fn launch(
         &mut self,
         world: &mut DeusWorld,
-        spell: Spell<'_>,
+        spell: CastSpell<'_>,
         from: Position,
         towards: Position,
     ) {
@@ -337,7 +348,7 @@ impl Deus {
     }
 }
 
-impl Spell<'_> {
+impl CastSpell<'_> {
     fn lasting(self, now: GameTime, per_s: f32, slow: f32) -> Lasting {
         let for_s = self.table.lasting.map_or(0.0, |it| it.for_s) * self.duration;
         let ends = now + Duration::from_secs_f32(for_s);

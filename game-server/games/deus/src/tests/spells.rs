@@ -194,6 +194,7 @@ fn poison_is_known_before_it_works_and_may_kill() {
     let at = scene.at(rat);
     scene.cast(&format!("venom {} {}", at.x, at.y));
     assert!(scene.health(rat) > 5.0);
+    scene.room.move_to_another_host();
     scene.room.run(4.secs());
     assert_eq!(scene.count_all(), 0);
     let row = scene.room.world().row::<HeroRow>(scene.room.player(scene.ann)).expect("a row");
