@@ -98,7 +98,9 @@ impl Deus {
         object.health().effective(lapses_at).set_rate(per_cent * next);
         if rate < 0.0 {
             let seconds = (monster.left / -rate).min(MAX_PLAN_S);
-            lapses_at = lapses_at.min(now + Duration::from_secs_f32(seconds));
+            // A timer for now would come at another time.
+            let left = Duration::from_secs_f32(seconds).max(Duration::from_millis(1));
+            lapses_at = lapses_at.min(now + left);
         }
         monster.effects.lapses_at = Some(lapses_at);
         world.at(lapses_at, DeusTimer::Lapse(id.object()));

@@ -272,6 +272,32 @@ fn experience_gives_levels_and_levels_talents() {
 }
 
 #[test]
+fn a_talent_of_a_spell_raises_that_spell_alone() {
+    let mut scene = Scene::with("mage");
+    let (hero, goblin) = (scene.hero, scene.add("goblin", 40.0, 30.0));
+    scene.room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+        let content = game.content.clone();
+        let hero = game.heroes.get_mut(&hero).expect("a hero");
+        for name in ["wide-blast", "quick-blast", "ward"] {
+            let index = content.talents.iter().position(|it| it.name == name).expect("a talent");
+            hero.learned.insert(index as u8);
+        }
+        let spell = |name: &str| content.spells.iter().position(|it| it.name == name);
+        let of = |name: &str| spell(name).map(|index| index as u8);
+        assert_eq!(hero.talents(&content, of("blast"), |it| it.haste).to_bits(), 25_f32.to_bits());
+        assert_eq!(hero.talents(&content, of("frost"), |it| it.haste).to_bits(), 0_f32.to_bits());
+        assert_eq!(hero.talents(&content, None, |it| it.armour).to_bits(), 12_f32.to_bits());
+    });
+    // 3.5 m, a fifth more, and half a body.
+    let at = Position::on_ground(44.4, 30.0);
+    scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let found = game.content.spells.iter().position(|it| it.name == "blast");
+        game.take_effect(world, hero, found.expect("a spell") as u8, at);
+    });
+    assert!(scene.health(goblin) < 39.0);
+}
+
+#[test]
 fn players_read_what_content_does() {
     let mut schema = Schema { commands: DeusCommand::declarations(), ..Schema::default() };
     texts::list_choices(&SharedContent::default(), &mut schema);
