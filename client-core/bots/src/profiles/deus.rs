@@ -1,8 +1,11 @@
-//! A bot with the profile `deus`: it chooses a class, fights what comes near, and goes to chests.
+//! A bot with the profile `deus`: it chooses a class, fights what comes near, learns talents, and
+//! goes to chests. Which classes, spells and talents there are is in the game's schema.
 //!
 //! What the client shows goes in, a command comes out now and then. So a bot knows what a player
 //! knows. No clock and no I/O; random decisions follow from the seed.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
@@ -11,30 +14,69 @@ use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::GameCommand;
+use ambit_proto::schema::{FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 
 /// The game.
 pub(crate) const GAME: &str = "deus";
-const CLASSES: [&str; 2] = ["warrior", "mage"];
 
-/// Pauses between two casts, two walks and two choices.
+/// When a spell is worth its mana.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Tactic {
+    /// A monster is so near.
+    Near(f32),
+    /// Several monsters are so near.
+    CrowdHere(f32),
+    /// A monster is so near, and others are with it.
+    CrowdThere(f32),
+    /// A hero so near, perhaps the own one, is hurt.
+    HurtAlly(f32),
+    /// The own hero is hurt.
+    Hurt,
+}
+
+/// The spells that it knows, the first of use first. Others it casts at whatever is near.
+const TACTICS: [(&str, Tactic); 18] = [
+    ("sanctuary", Tactic::HurtAlly(11.5)),
+    ("mend", Tactic::HurtAlly(13.5)),
+    ("renewal", Tactic::HurtAlly(13.5)),
+    ("rally", Tactic::Hurt),
+    ("vanish", Tactic::Hurt),
+    ("banish", Tactic::CrowdHere(4.0)),
+    ("repel", Tactic::CrowdHere(3.5)),
+    ("whirl", Tactic::CrowdHere(3.0)),
+    ("frost", Tactic::CrowdHere(4.5)),
+    ("ember", Tactic::Near(12.0)),
+    ("blast", Tactic::CrowdThere(14.5)),
+    ("snare", Tactic::CrowdThere(13.5)),
+    ("pierce", Tactic::CrowdThere(16.0)),
+    ("venom", Tactic::Near(15.0)),
+    ("strike", Tactic::Near(2.1)),
+    ("shot", Tactic::Near(15.0)),
+    ("firebolt", Tactic::Near(15.0)),
+    ("smite", Tactic::Near(12.5)),
+];
+const UNKNOWN: Tactic = Tactic::Near(8.0);
+
+/// Pauses between two casts, two walks, two choices and two talents.
 const CAST: Duration = Duration::from_millis(750);
 const WALK: Duration = Duration::from_millis(400);
 const CHOOSE: Duration = Duration::from_secs(3);
 /// How long it walks to one place while it sees nothing to fight.
 const ROAM: Duration = Duration::from_secs(6);
-/// A warrior strikes what is nearer, and whirls if so many are within the other distance.
-const STRIKE_M: f32 = 2.1;
-const WHIRL_M: f32 = 3.0;
-/// A mage shoots what is nearer than the first, and keeps the second away.
-const SHOOT_M: f32 = 15.0;
+/// It stands so near to monsters if it strikes them, otherwise between these distances.
+const STRIKE_M: f32 = 1.2;
 const KEEP_AWAY_M: f32 = 4.5;
+const SHOOT_M: f32 = 11.0;
 /// At what is nearer it cannot aim.
 const LEAST_AIM_M: f32 = 0.2;
 /// So many together are worth a spell that costs more, in percent of the mana.
 const CROWD: usize = 3;
 const CROWD_MANA: f32 = 45.0;
+const CROWD_M: f32 = 3.0;
+/// Less health is worth a spell that heals, in percent.
+const HURT: f32 = 60.0;
 /// It keeps so far from the map's edge.
 const EDGE_M: f32 = 4.0;
 
@@ -42,9 +84,11 @@ const EDGE_M: f32 = 4.0;
 #[derive(Debug)]
 pub(crate) struct DeusBot {
     rng: fastrand::Rng,
-    class: &'static str,
     cast_at: LocalTime,
     walk_at: LocalTime,
+    learn_at: LocalTime,
+    /// When each spell can be cast again.
+    ready_at: BTreeMap<String, LocalTime>,
 }
 
 /// What a client shows of the game.
@@ -54,9 +98,14 @@ pub(crate) struct DeusView {
     class: String,
     is_alive: bool,
     mana: f32,
+    health: f32,
+    points: i64,
+    /// Other heroes, with their health.
+    allies: Vec<(Position, f32)>,
     monsters: Vec<Position>,
     chest: Option<Position>,
     map: (f32, f32),
+    schema: Arc<Schema>,
 }
 
 impl DeusView {
@@ -73,14 +122,46 @@ impl DeusView {
             own: hero.position(t)?,
             class: text(&hero, "class", t),
             is_alive: hero.value("alive", t) == Some(ComponentValue::Flag(true)),
-            mana: match hero.value("mana", t) {
-                Some(ComponentValue::Gauge(gauge)) => gauge.value,
-                _ => 0.0,
+            mana: gauge(&hero, "mana", t),
+            health: gauge(&hero, "health", t),
+            points: match hero.value("points", t) {
+                Some(ComponentValue::Number(points)) => points,
+                _ => 0,
             },
+            allies: client
+                .objects()
+                .filter(|other| &**other.kind() == "hero" && other.id != hero.id)
+                .filter_map(|other| Some((other.position(t)?, gauge(&other, "health", t))))
+                .filter(|(_, health)| *health > 0.0)
+                .collect(),
             monsters: places("monster").collect(),
             chest: places("chest").next(),
             map: (map.width_m, map.height_m),
+            schema: Arc::clone(&game.rules().schema),
         })
+    }
+
+    /// The choices of a command that are for the own class, with their cool-downs.
+    fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
+        let declared = self.schema.commands.iter().find(|it| it.name == command);
+        let field = declared.and_then(|declared| declared.fields.first());
+        let named = field.and_then(|field| match &field.ty {
+            FieldType::Choice(names) => Some(names.iter().zip(&field.choices)),
+            _ => None,
+        });
+        let own = named.into_iter().flatten().filter(|(_, about)| about.only_for == self.class);
+        own.map(|(name, about)| (&**name, Duration::from_millis(about.cooldown_ms.into())))
+    }
+
+    fn is_melee(&self) -> bool {
+        self.choices("cast").any(|(name, _)| name == "strike")
+    }
+}
+
+fn gauge(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> f32 {
+    match object.value(component, t) {
+        Some(ComponentValue::Gauge(gauge)) => gauge.value,
+        _ => 0.0,
     }
 }
 
@@ -93,19 +174,23 @@ fn text(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> String 
 
 impl DeusBot {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        let class = CLASSES[rng.usize(..CLASSES.len())];
-        Self { rng, class, cast_at: LocalTime::ZERO, walk_at: LocalTime::ZERO }
+        let (rng, zero) = (fastrand::Rng::with_seed(seed), LocalTime::ZERO);
+        Self { rng, cast_at: zero, walk_at: zero, learn_at: zero, ready_at: BTreeMap::new() }
     }
 
     /// The words of a command to give now.
     pub(crate) fn decide(&mut self, now: LocalTime, view: &DeusView) -> Option<String> {
-        if view.class.is_empty() {
-            let is_due = now >= self.cast_at;
-            return is_due.then(|| {
-                self.cast_at = now + CHOOSE;
-                format!("choose {}", self.class)
-            });
+        let is_choosing = view.choices("choose").next().is_some();
+        if is_choosing || view.points > 0 {
+            if now >= self.learn_at {
+                self.learn_at = now + CHOOSE;
+                let command = if is_choosing { "choose" } else { "learn" };
+                let (chosen, _) = self.rng.choice(view.choices(command).collect::<Vec<_>>())?;
+                return Some(format!("{command} {chosen}"));
+            }
+            if is_choosing {
+                return None;
+            }
         }
         if !view.is_alive {
             return None;
@@ -113,12 +198,13 @@ impl DeusBot {
         let near = view.monsters.iter().min_by(|one, other| {
             view.own.ground_distance(**one).total_cmp(&view.own.ground_distance(**other))
         });
-        if let Some(&near) = near
-            && now >= self.cast_at
-            && let Some(spell) = Self::spell(view, near)
+        if now >= self.cast_at
+            && let Some((spell, at, cooldown)) = self.spell(now, view, near.copied())
         {
             self.cast_at = now + CAST;
-            return Some(format!("cast {spell}"));
+            let words = format!("cast {spell} {:.1} {:.1}", at.x, at.y);
+            self.ready_at.insert(spell, now + cooldown);
+            return Some(words);
         }
         if now < self.walk_at {
             return None;
@@ -133,42 +219,67 @@ impl DeusBot {
         Some(format!("move {x:.1} {y:.1}"))
     }
 
-    /// What to cast at the nearest monster.
-    fn spell(view: &DeusView, near: Position) -> Option<String> {
-        let around = |centre: Position, radius_m: f32| {
+    /// The first spell that is worth it now, and where; who needs no place does not mind one.
+    fn spell(
+        &self,
+        now: LocalTime,
+        view: &DeusView,
+        near: Option<Position>,
+    ) -> Option<(String, Position, Duration)> {
+        let rank = |name: &str| TACTICS.iter().position(|(known, _)| *known == name);
+        let is_ready = |name: &str| self.ready_at.get(name).is_none_or(|ready| now >= *ready);
+        let ready = view.choices("cast").filter(|(name, _)| is_ready(name));
+        let worth = ready.filter_map(|(name, cooldown)| {
+            let tactic = rank(name).map_or(UNKNOWN, |index| TACTICS[index].1);
+            let at = Self::place(view, near, tactic)?;
+            Some((rank(name), name.to_owned(), at, cooldown))
+        });
+        let first = worth.min_by_key(|(rank, ..)| rank.unwrap_or(TACTICS.len()));
+        first.map(|(_, name, at, cooldown)| (name, at, cooldown))
+    }
+
+    /// Where to cast by a tactic, if it is worth it.
+    fn place(view: &DeusView, near: Option<Position>, tactic: Tactic) -> Option<Position> {
+        let is_crowd = |centre: Position, radius_m: f32| {
             let is_in = |at: &&Position| at.ground_distance(centre) <= radius_m;
-            view.monsters.iter().filter(is_in).count()
+            view.mana >= CROWD_MANA && view.monsters.iter().filter(is_in).count() >= CROWD
         };
-        let distance = view.own.ground_distance(near);
-        let is_rich = view.mana >= CROWD_MANA;
-        if view.class == CLASSES[0] {
-            if is_rich && around(view.own, WHIRL_M) >= CROWD {
-                return Some("whirl".to_owned());
+        // What stands in the same place is in no direction.
+        let near = near.map(|near| {
+            let is_here = view.own.ground_distance(near) < LEAST_AIM_M;
+            if is_here { Position::on_ground(near.x + 2.0 * LEAST_AIM_M, near.y) } else { near }
+        });
+        let within = |range_m: f32| near.filter(|at| view.own.ground_distance(*at) <= range_m);
+        match tactic {
+            Tactic::Near(range_m) => within(range_m),
+            Tactic::CrowdHere(radius_m) => is_crowd(view.own, radius_m).then_some(near).flatten(),
+            Tactic::CrowdThere(range_m) => within(range_m).filter(|at| is_crowd(*at, CROWD_M)),
+            Tactic::Hurt => (view.health < HURT).then_some(near).flatten(),
+            Tactic::HurtAlly(range_m) => {
+                let own = [(view.own, view.health)];
+                let heroes = view.allies.iter().chain(&own).filter(|(at, health)| {
+                    *health < HURT && at.ground_distance(view.own) <= range_m
+                });
+                let most = heroes.min_by(|(_, one), (_, other)| one.total_cmp(other));
+                most.map(|(at, _)| *at)
             }
-            return (distance < STRIKE_M).then(|| "strike".to_owned());
         }
-        if !(LEAST_AIM_M..=SHOOT_M).contains(&distance) {
-            return None;
-        }
-        let is_crowd = is_rich && around(near, WHIRL_M) >= CROWD;
-        let spell = if is_crowd { "blast" } else { "firebolt" };
-        Some(format!("{spell} {:.1} {:.1}", near.x, near.y))
     }
 
     /// Where to stand because of a monster or a chest; `None` to stay.
     fn stand(view: &DeusView, place: Position) -> Option<Position> {
         let distance = view.own.ground_distance(place);
         let is_monster = !view.monsters.is_empty();
-        if is_monster && view.class != CLASSES[0] {
+        if is_monster && !view.is_melee() {
             if distance < KEEP_AWAY_M {
                 // Away from it, and a little towards the middle, so that no corner is the end.
                 let away = view.own.lerp(place, -2.0);
                 let middle = Position::on_ground(view.map.0 / 2.0, view.map.1 / 2.0);
                 return Some(away.lerp(middle, 0.2));
             }
-            return (distance > SHOOT_M - 3.0).then_some(place);
+            return (distance > SHOOT_M).then_some(place);
         }
-        (distance > 1.2).then_some(place)
+        (distance > STRIKE_M).then_some(place)
     }
 
     fn somewhere(&mut self, view: &DeusView) -> Position {
@@ -186,7 +297,37 @@ pub(crate) fn command(client: &Client, words: &str) -> Option<GameCommand<Client
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::schema::{ChoiceAbout, CommandKind, FieldSpec};
+
     use super::*;
+
+    /// The commands of a game with these choices, each with whom it is for.
+    fn schema() -> Schema {
+        let command = |name: &str, choices: &[(&str, &str)]| {
+            let names = FieldType::choice(choices.iter().map(|(name, _)| *name));
+            let about = choices.iter().map(|(_, only_for)| ChoiceAbout {
+                only_for: (*only_for).to_owned(),
+                cooldown_ms: 5_000,
+                ..ChoiceAbout::default()
+            });
+            let field = FieldSpec::new("which", names).about("", about.collect());
+            CommandKind { name: name.to_owned(), fields: vec![field], ..CommandKind::default() }
+        };
+        let spells = [
+            ("strike", "warrior"),
+            ("whirl", "warrior"),
+            ("firebolt", "mage"),
+            ("blast", "mage"),
+            ("mend", "healer"),
+            ("riddle", "healer"),
+        ];
+        let commands = vec![
+            command("choose", &[("mage", "newcomer"), ("healer", "newcomer")]),
+            command("cast", &spells),
+            command("learn", &[("inferno", "mage"), ("saint", "healer")]),
+        ];
+        Schema { commands, ..Schema::default() }
+    }
 
     fn view(class: &str, monsters: &[(f32, f32)]) -> DeusView {
         DeusView {
@@ -194,9 +335,13 @@ mod tests {
             class: class.to_owned(),
             is_alive: true,
             mana: 100.0,
+            health: 100.0,
+            points: 0,
+            allies: Vec::new(),
             monsters: monsters.iter().map(|(x, y)| Position::on_ground(*x, *y)).collect(),
             chest: None,
             map: (60.0, 60.0),
+            schema: Arc::new(schema()),
         }
     }
 
@@ -204,26 +349,45 @@ mod tests {
     fn a_bot_chooses_and_then_fights_as_its_class_does() {
         let now = LocalTime::from_millis(10_000);
         let mut bot = DeusBot::new(7);
-        let chosen = bot.decide(now, &view("", &[])).expect("a choice");
-        assert!(chosen.starts_with("choose "), "{chosen}");
-        assert_eq!(bot.decide(now + WALK, &view("", &[])), None, "it waits for the answer");
+        let chosen = bot.decide(now, &view("newcomer", &[])).expect("a choice");
+        assert!(["choose mage", "choose healer"].contains(&&*chosen), "{chosen}");
+        assert_eq!(bot.decide(now + WALK, &view("newcomer", &[])), None, "it waits");
         let later = now + CHOOSE;
         let says = |class: &str, monsters: &[(f32, f32)]| {
             DeusBot::new(7).decide(later, &view(class, monsters)).unwrap_or_default()
         };
-        assert_eq!(says("warrior", &[(31.0, 30.0)]), "cast strike");
-        assert_eq!(says("warrior", &[(31.0, 30.0), (30.0, 31.0), (29.0, 30.0)]), "cast whirl");
+        let crowd = [(31.0, 30.0), (30.0, 31.0), (29.0, 30.0)];
+        assert_eq!(says("warrior", &[(31.0, 30.0)]), "cast strike 31.0 30.0");
+        assert!(says("warrior", &crowd).starts_with("cast whirl"));
         assert_eq!(says("warrior", &[(40.0, 30.0)]), "move 40.0 30.0");
         assert_eq!(says("mage", &[(40.0, 30.0)]), "cast firebolt 40.0 30.0");
-        assert!(
-            says("mage", &[(40.0, 30.0), (41.0, 30.0), (40.0, 31.0)]).starts_with("cast blast")
-        );
+        assert_eq!(says("mage", &[(30.0, 30.0)]), "cast firebolt 30.4 30.0");
+        let there = [(40.0, 30.0), (41.0, 30.0), (40.0, 31.0)];
+        assert!(says("mage", &there).starts_with("cast blast"));
         assert!(says("mage", &[]).starts_with("move "));
+        assert_eq!(says("healer", &[(36.0, 30.0)]), "cast riddle 36.0 30.0");
         let mut bot = DeusBot::new(7);
-        bot.cast_at = later + CAST;
-        let away = bot.decide(later, &view("mage", &[(31.0, 30.0)])).expect("a walk");
+        assert!(bot.decide(later, &view("mage", &there)).is_some());
+        let next = bot.decide(later + CAST, &view("mage", &there)).expect("another cast");
+        assert!(next.starts_with("cast firebolt"), "a blast is not ready: {next}");
+        bot.cast_at = later + CHOOSE;
+        bot.walk_at = later;
+        let away = bot.decide(later + CAST, &view("mage", &[(31.0, 30.0)])).expect("a walk");
         assert!(away.starts_with("move 2"), "away from it: {away}");
         let dead = DeusView { is_alive: false, ..view("mage", &[(31.0, 30.0)]) };
         assert_eq!(bot.decide(later + CHOOSE, &dead), None);
+    }
+
+    #[test]
+    fn a_bot_heals_who_is_hurt_and_learns() {
+        let now = LocalTime::from_millis(10_000);
+        let allies = vec![(Position::on_ground(33.0, 30.0), 40.0), (Position::default(), 5.0)];
+        let mut view = DeusView { allies, ..view("healer", &[]) };
+        let said = DeusBot::new(7).decide(now, &view);
+        assert_eq!(said.as_deref(), Some("cast mend 33.0 30.0"));
+        view.points = 1;
+        let mut bot = DeusBot::new(7);
+        assert_eq!(bot.decide(now, &view).as_deref(), Some("learn saint"));
+        assert!(bot.decide(now + WALK, &view).is_some_and(|said| said.starts_with("cast")));
     }
 }

@@ -1,4 +1,5 @@
-//! What the game is made of, as data: classes, spells, monsters, items, waves and maps in TOML.
+//! What the game is made of, as data: classes, spells, talents, monsters, items, waves and maps in
+//! TOML.
 //!
 //! Texts go in; a checked [`Content`] or all mistakes come out, each with its file, its line and
 //! the text of that line. Units are in the names of the fields. A room has the shipped content or
@@ -14,16 +15,26 @@ use std::path::Path as FilePath;
 use std::sync::{Arc, LazyLock};
 
 use ambit::prelude::*;
+use toml::Spanned;
 
 use self::rooms::MapsTable;
-use crate::schema::{Class, HeroSpell};
 
 /// The folder in which the operator has folders of content.
 const VARIABLE: &str = "AMBIT_CONTENT";
 pub(crate) const SHIPPED: &str = "shipped";
-const FILE_COUNT: usize = 6;
-const FILES: [&str; FILE_COUNT] =
-    ["classes.toml", "items.toml", "monsters.toml", "spells.toml", "waves.toml", "maps.toml"];
+/// So many files are a content.
+const FILE_COUNT: usize = 7;
+/// The place of the talents among them.
+const TALENTS: usize = 6;
+const FILES: [&str; FILE_COUNT] = [
+    "classes.toml",
+    "items.toml",
+    "monsters.toml",
+    "spells.toml",
+    "waves.toml",
+    "maps.toml",
+    "talents.toml",
+];
 const SHIPPED_TEXTS: [&str; FILE_COUNT] = [
     include_str!("../content/classes.toml"),
     include_str!("../content/items.toml"),
@@ -31,6 +42,7 @@ const SHIPPED_TEXTS: [&str; FILE_COUNT] = [
     include_str!("../content/spells.toml"),
     include_str!("../content/waves.toml"),
     include_str!("../content/maps.toml"),
+    include_str!("../content/talents.toml"),
 ];
 
 /// All folders of the operator's, by name.
@@ -47,12 +59,17 @@ static OF_THE_GAME: LazyLock<SharedContent> = LazyLock::new(|| {
 /// All of it, checked: what one table names is in another one.
 #[derive(Debug)]
 pub(crate) struct Content {
-    pub(crate) classes: BTreeMap<String, ClassTable>,
-    /// At most 64, so that commands can name them.
+    /// In the order of the file, as spells and talents.
+    pub(crate) classes: Vec<ClassTable>,
     pub(crate) items: BTreeMap<String, ItemTable>,
     /// In the order of their names.
     pub(crate) monsters: Vec<MonsterTable>,
-    pub(crate) spells: BTreeMap<String, SpellTable>,
+    pub(crate) spells: Vec<SpellTable>,
+    pub(crate) talents: Vec<TalentTable>,
+    /// Whoever is nearer shares the experience of a monster that dies.
+    pub(crate) share_m: f32,
+    /// The experience with which the second, the third, ... level begins.
+    pub(crate) levels: Vec<u32>,
     pub(crate) waves: WaveTable,
     pub(crate) maps: MapsTable,
     texts: [String; FILE_COUNT],
@@ -66,6 +83,8 @@ pub(crate) struct SharedContent(Arc<Content>);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClassTable {
+    #[serde(skip)]
+    pub(crate) name: String,
     pub(crate) health: f32,
     pub(crate) health_per_s: f32,
     pub(crate) mana: f32,
@@ -74,25 +93,147 @@ pub(crate) struct ClassTable {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SpellTable {
+    #[serde(skip)]
+    pub(crate) name: String,
     pub(crate) class: String,
     pub(crate) mana: f32,
     pub(crate) cooldown_s: f32,
-    pub(crate) damage: f32,
     /// Monsters that are nearer hear the cast.
     pub(crate) noise_m: f32,
-    #[serde(flatten)]
+    /// It takes effect so much later.
+    #[serde(default)]
+    pub(crate) delay_s: f32,
     pub(crate) shape: SpellShape,
+    #[serde(default)]
+    pub(crate) damage: f32,
+    #[serde(default)]
+    pub(crate) damage_kind: DamageKind,
+    #[serde(default)]
+    pub(crate) push_m: f32,
+    #[serde(default)]
+    pub(crate) heal: f32,
+    #[serde(default)]
+    pub(crate) hides_s: f32,
+    pub(crate) lasting: Option<LastingTable>,
+    pub(crate) summons: Option<CompanionTable>,
 }
 
-/// Whom a spell hits.
+/// Where a spell has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(tag = "shape", rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) enum SpellShape {
-    Nearest { range_m: f32 },
-    Around { radius_m: f32 },
-    Bolt { range_m: f32, speed_m_per_s: f32 },
-    Place { range_m: f32, radius_m: f32, delay_s: f32 },
+    /// The caster.
+    Own,
+    /// The nearest monster.
+    Nearest {
+        range_m: f32,
+    },
+    /// The hero who has lost most health.
+    Ally {
+        range_m: f32,
+    },
+    Around {
+        radius_m: f32,
+    },
+    Bolt {
+        range_m: f32,
+        speed_m_per_s: f32,
+        #[serde(default)]
+        pierces: bool,
+    },
+    Place {
+        range_m: f32,
+        radius_m: f32,
+    },
+}
+
+/// What a monster may resist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DamageKind {
+    #[default]
+    Physical,
+    Fire,
+    Cold,
+    Poison,
+    Holy,
+}
+
+/// What goes on for a while.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LastingTable {
+    pub(crate) for_s: f32,
+    #[serde(default)]
+    pub(crate) damage_per_s: f32,
+    #[serde(default)]
+    pub(crate) heal_per_s: f32,
+    /// By so many per cent.
+    #[serde(default)]
+    pub(crate) slow: f32,
+}
+
+/// A creature that strikes monsters for whoever has called it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompanionTable {
+    pub(crate) count: u32,
+    pub(crate) at_once: u32,
+    pub(crate) for_s: f32,
+    pub(crate) damage: f32,
+    pub(crate) speed_m_per_s: f32,
+    pub(crate) reach_m: f32,
+    pub(crate) notice_m: f32,
+    pub(crate) every_s: f32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TalentFile {
+    share_m: f32,
+    levels: Vec<u32>,
+    talent: BTreeMap<Spanned<String>, TalentTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TalentTable {
+    #[serde(skip)]
+    pub(crate) name: String,
+    pub(crate) class: String,
+    /// It raises that of this spell alone.
+    pub(crate) spell: Option<String>,
+    /// Talents that come first.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
+    pub(crate) raises: Raises,
+}
+
+/// In per cent.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Raises {
+    #[serde(default)]
+    pub(crate) damage: f32,
+    #[serde(default)]
+    pub(crate) armour: f32,
+    #[serde(default)]
+    pub(crate) health: f32,
+    #[serde(default)]
+    pub(crate) mana: f32,
+    #[serde(default)]
+    pub(crate) speed: f32,
+    #[serde(default)]
+    pub(crate) healing: f32,
+    /// How often spells can be cast.
+    #[serde(default)]
+    pub(crate) haste: f32,
+    #[serde(default)]
+    pub(crate) radius: f32,
+    #[serde(default)]
+    pub(crate) duration: f32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -117,6 +258,10 @@ pub(crate) struct MonsterTable {
     pub(crate) windup_s: f32,
     pub(crate) rest_s: f32,
     pub(crate) gold: i64,
+    pub(crate) experience: u32,
+    /// By so many per cent it takes less.
+    #[serde(default)]
+    pub(crate) resists: BTreeMap<DamageKind, f32>,
     pub(crate) calls: Option<CallTable>,
     /// In their order.
     #[serde(default)]
@@ -214,12 +359,13 @@ impl Content {
     /// The content of texts in the order of [`FILES`], or all mistakes in them.
     fn parse(texts: [String; FILE_COUNT]) -> Result<Self, Vec<String>> {
         let mut mistakes = check::ContentMistakes::new(FILES, texts.each_ref().map(String::as_str));
-        let classes = mistakes.read(0);
+        let classes = mistakes.read::<BTreeMap<_, ClassTable>>(0);
         let items = mistakes.read(1);
         let monsters = mistakes.read::<BTreeMap<String, MonsterTable>>(2);
-        let spells = mistakes.read(3);
+        let spells = mistakes.read::<BTreeMap<_, SpellTable>>(3);
         let waves = mistakes.read::<WaveTable>(4);
         let maps = mistakes.read::<MapsTable>(5);
+        let talents = mistakes.read::<TalentFile>(TALENTS);
         mistakes.check();
         mistakes.check_rooms(maps.as_ref());
         if !mistakes.found.is_empty() {
@@ -231,12 +377,18 @@ impl Content {
         else {
             return Err(mistakes.sorted());
         };
+        let Some(TalentFile { share_m, levels, talent }) = talents else {
+            return Err(mistakes.sorted());
+        };
+        let classes = in_order(classes, |name, table| ClassTable { name, ..table });
+        let spells = in_order(spells, |name, table| SpellTable { name, ..table });
+        let talents = in_order(talent, |name, table| TalentTable { name, ..table });
         let named = |(name, mut table): (String, MonsterTable)| {
             table.phases.sort_by(|one, other| other.below.total_cmp(&one.below));
             MonsterTable { name, ..table }
         };
         let monsters = monsters.into_iter().map(named).collect();
-        Ok(Self { classes, items, monsters, spells, waves, maps, texts })
+        Ok(Self { classes, items, monsters, spells, talents, share_m, levels, waves, maps, texts })
     }
 
     fn of_folder(folder: &FilePath) -> Result<Self, Vec<String>> {
@@ -251,12 +403,16 @@ impl Content {
         if missing.is_empty() { Self::parse(texts) } else { Err(missing) }
     }
 
-    pub(crate) fn class(&self, class: Class) -> &ClassTable {
-        &self.classes[class.name()]
+    pub(crate) fn class(&self, class: u8) -> &ClassTable {
+        &self.classes[usize::from(class)]
     }
 
-    pub(crate) fn spell(&self, spell: HeroSpell) -> &SpellTable {
-        &self.spells[spell.name()]
+    pub(crate) fn spell(&self, spell: u8) -> &SpellTable {
+        &self.spells[usize::from(spell)]
+    }
+
+    pub(crate) fn talent(&self, talent: u8) -> &TalentTable {
+        &self.talents[usize::from(talent)]
     }
 
     /// The item of this index, in the order of names, and its name.
@@ -320,6 +476,13 @@ impl TryFrom<Option<[String; FILE_COUNT]>> for SharedContent {
     }
 }
 
+/// The tables of a file, in its order.
+fn in_order<T>(read: BTreeMap<Spanned<String>, T>, named: fn(String, T) -> T) -> Vec<T> {
+    let mut tables: Vec<_> = read.into_iter().collect();
+    tables.sort_by_key(|(name, _)| name.span().start);
+    tables.into_iter().map(|(name, table)| named(name.into_inner(), table)).collect()
+}
+
 /// The names of the operator's folders.
 pub(crate) fn names() -> Vec<String> {
     FOLDERS.keys().cloned().collect()
@@ -328,7 +491,7 @@ pub(crate) fn names() -> Vec<String> {
 /// Whether players can type a name of so many bytes at most.
 fn is_typeable(name: &str, most: usize) -> bool {
     let is_good = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
-    name.len() <= most && name.chars().all(is_good)
+    (1..=most).contains(&name.len()) && name.chars().all(is_good)
 }
 
 /// Folders whose names players can type.
@@ -348,11 +511,12 @@ fn read_folders(root: &FilePath) -> BTreeMap<String, Result<SharedContent, Vec<S
 pub fn check_content(folder: &FilePath) -> Result<String, Vec<String>> {
     let content = Content::of_folder(folder)?;
     Ok(format!(
-        "{} files, {} classes, {} spells, {} kinds of monsters, {} items, {} rows of waves, \
-         {} rooms of maps: good",
+        "{} files, {} classes, {} spells, {} talents, {} kinds of monsters, {} items, \
+         {} rows of waves, {} rooms of maps: good",
         FILES.len(),
         content.classes.len(),
         content.spells.len(),
+        content.talents.len(),
         content.monsters.len(),
         content.items.len(),
         content.waves.wave.len(),
@@ -388,7 +552,14 @@ mod tests {
     #[test]
     fn the_shipped_content_is_good_and_has_two_bosses() {
         let content = SharedContent::default();
-        assert_eq!(content.spell(HeroSpell::Strike).shape, SpellShape::Nearest { range_m: 2.4 });
+        assert_eq!(content.spell(0).shape, SpellShape::Nearest { range_m: 2.4 });
+        let classes: Vec<_> = content.classes.iter().map(|table| &*table.name).collect();
+        assert_eq!(classes, ["warrior", "mage", "archer", "healer"]);
+        for class in classes {
+            let spells = content.spells.iter().filter(|spell| spell.class == class).count();
+            let talents = content.talents.iter().filter(|talent| talent.class == class).count();
+            assert!((3..=5).contains(&spells) && talents == 12, "{class}: {spells}, {talents}");
+        }
         assert_eq!(content.monster(content.kind_of("wolf")).name, "wolf");
         assert_eq!(content.monsters.iter().filter(|it| it.phases.is_empty()).count(), 8);
         let bosses = content.waves.wave.iter().filter(|row| row.boss.is_some());
@@ -406,11 +577,11 @@ mod tests {
             }
         };
         let goblin = "health = 40";
-        check("monsters.toml", (goblin, "health = 'x'"), &["line 12: ", "`health = 'x'`", "f32"]);
+        check("monsters.toml", (goblin, "health = 'x'"), &["line 13: ", "`health = 'x'`", "f32"]);
         for wrong in ["health = -1", "health = 0", "health = nan", "health = inf"] {
-            check("monsters.toml", (goblin, wrong), &["line 12: ", "`health` must be from 1"]);
+            check("monsters.toml", (goblin, wrong), &["line 13: ", "`health` must be from 1"]);
         }
-        check("monsters.toml", (goblin, ""), &["line 10: ", "missing field `health`"]);
+        check("monsters.toml", (goblin, ""), &["line 11: ", "missing field `health`"]);
         check("monsters.toml", ("gold = 3", "gold = 3\nluck = 3"), &["unknown field `luck`"]);
         check("monsters.toml", ("reach_m = 1.6", "reach_m = 0.0"), &["`reach_m` must be from 0.1"]);
         check("monsters.toml", ("kind = \"rat\"", "kind = \"bat\""), &["`kind`", "no 'bat'"]);
@@ -428,13 +599,50 @@ mod tests {
         check("maps.toml", ("[48.0, 40.0]", "[48.0, 400.0]"), &["`size_m` must be from 16 to 90"]);
         check("maps.toml", ("[72.0, 56.0]", "[72.0]"), &["line 26: "]);
         let name = mistakes("items.toml", "[iron-ring]", "['iron ring']");
-        assert_eq!(name, ["items.toml needs names of a-z, 0-9, _ and -, of 24 bytes at most"]);
+        assert_eq!(
+            name,
+            ["items.toml needs names of `a-z`, `0-9`, `_` and `-`, of 24 bytes at most"]
+        );
         let in_a_pillar = mistakes("maps.toml", "[-18.0, 0.0]", "[-24.0, 12.0]");
         assert_eq!(in_a_pillar, ["maps.toml needs a way from the middle of room 1 to (-24, 12)"]);
         let no_first = mistakes("waves.toml", "from = 1\n", "from = 2\n");
         assert_eq!(no_first, ["waves.toml needs a `[[wave]]` with `from = 1`"]);
-        let missing = mistakes("classes.toml", "[mage]", "[bard]");
-        assert!(missing.iter().any(|it| it == "classes.toml needs `[mage]`"));
+        let idle = mistakes(
+            "classes.toml",
+            "[mage]",
+            "[bard]\nhealth = 9\nhealth_per_s = 1\n\
+            mana = 9\nmana_per_s = 1\nspeed_m_per_s = 4\n[mage]",
+        );
+        assert_eq!(idle, ["spells.toml needs a spell of each class"]);
+    }
+
+    #[test]
+    fn mistakes_in_spells_and_talents_are_told() {
+        let check = |file: &str, (old, new): (&str, &str), expected: &str| {
+            let found = mistakes(file, old, new);
+            assert!(found.len() == 1 && found[0].contains(expected), "{new}: {found:?}");
+        };
+        check("spells.toml", ("slow = 50", "slow = 99"), "`slow` must be from 1 to 95");
+        check("spells.toml", ("\"fire\"", "\"water\""), "unknown variant `water`");
+        check("spells.toml", ("shape = \"own\"", "shape = \"all\""), "unknown variant `all`");
+        check(
+            "spells.toml",
+            ("pierces = true", "bounces = true"),
+            "unexpected keys in table: bounces",
+        );
+        check("spells.toml", ("[strike]", "[strike]\nhele = 3"), "unknown field `hele`");
+        check("spells.toml", ("[smite]", "[Smite]"), "names of `a-z`");
+        check("monsters.toml", ("poison = 30", "poison = 130"), "must be from -100 to 100");
+        check("monsters.toml", ("poison = 30", "smell = 30"), "unknown variant `smell`");
+        check("talents.toml", ("[40, 100", "[100, 40"), "`levels` must rise");
+        check("talents.toml", ("damage = 8", "luck = 8"), "unknown field `luck`");
+        check("talents.toml", ("\"sharp-edge\"", "\"blunt-edge\""), "`needs`: there is no");
+        check("talents.toml", ("\"sharp-edge\"", "\"kindling\""), "of another class");
+        check("talents.toml", ("spell = \"whirl\"", "spell = \"blast\""), "of another class");
+        check("talents.toml", ("spell = \"whirl\"", "spell = \"hum\""), "has no 'hum'");
+        check("talents.toml", ("[\"wrath\"]", "[\"judgement\"]"), "can never");
+        let reserved = mistakes("classes.toml", "[archer]", "[newcomer]");
+        assert!(reserved[0].starts_with("classes.toml needs no class `newcomer`"), "{reserved:?}");
     }
 
     #[test]
@@ -447,7 +655,7 @@ mod tests {
             std::fs::write(cellar.join(file), text).expect("a file");
         }
         let said = check_content(&cellar).expect("a good folder");
-        assert!(said.starts_with("6 files, 2 classes, ") && said.ends_with(": good"), "{said}");
+        assert!(said.starts_with("7 files, 4 classes, ") && said.ends_with(": good"), "{said}");
         let of_name = read_folders(&folder);
         assert_eq!(of_name.keys().collect::<Vec<_>>(), ["cellar"]);
         for (file, (old, new)) in [

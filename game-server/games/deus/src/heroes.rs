@@ -1,12 +1,14 @@
-//! Heroes: their class, what items give them, damage and death.
+//! Heroes: their class, what items and talents give them, damage, healing, hiding and death.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::content::{Content, ItemTable};
+use crate::effects::Effects;
 use crate::goods::HeroBag;
-use crate::schema::{
-    Class, DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, HeroSpell, Monster, Wound,
-};
+use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Relief, Wound};
 use crate::{Deus, DeusWorld};
 
 /// A dead hero fades a tick after its death was told.
@@ -16,12 +18,22 @@ const FADE: Duration = Duration::from_millis(100);
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HeroState {
     pub(crate) player: PlayerId,
-    pub(crate) class: Option<Class>,
+    /// The index of its table.
+    pub(crate) class: Option<u8>,
     pub(crate) is_alive: bool,
     /// For the next wave, with the merchant: it has come in the middle of this one.
     pub(crate) waits: bool,
     /// When each spell can be cast again.
-    pub(crate) ready_at: Vec<(HeroSpell, GameTime)>,
+    pub(crate) ready_at: BTreeMap<u8, GameTime>,
+    pub(crate) experience: u32,
+    /// Levels after the first one, and points that they have given for talents.
+    pub(crate) levels: usize,
+    pub(crate) points: usize,
+    /// The indices of its talents.
+    pub(crate) learned: BTreeSet<u8>,
+    pub(crate) effects: Effects,
+    /// Nobody else sees it until then.
+    hidden_until: Option<GameTime>,
     /// What its items give together.
     pub(crate) bonus: ItemTable,
     pub(crate) bag: HeroBag,
@@ -31,36 +43,51 @@ pub(crate) struct HeroState {
 
 impl HeroState {
     pub(crate) fn new(player: PlayerId) -> Self {
-        let (ready_at, bonus, around) = (Vec::new(), ItemTable::default(), [None; 8]);
-        let (is_alive, waits, bag) = (false, false, HeroBag::default());
-        Self { player, class: None, is_alive, waits, ready_at, bonus, bag, around }
+        Self {
+            player,
+            class: None,
+            is_alive: false,
+            waits: false,
+            ready_at: BTreeMap::new(),
+            experience: 0,
+            levels: 0,
+            points: 0,
+            learned: BTreeSet::new(),
+            effects: Effects::default(),
+            hidden_until: None,
+            bonus: ItemTable::default(),
+            bag: HeroBag::default(),
+            around: [None; 8],
+        }
     }
 
     pub(crate) fn takes_part(&self) -> bool {
         self.is_alive && !self.waits
     }
 
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.hidden_until.is_some()
+    }
+
     /// Points of health at 100 %.
-    fn health(&self, content: &Content) -> f32 {
-        self.class.map_or(1.0, |class| content.class(class).health) * raised(self.bonus.health)
+    pub(crate) fn health(&self, content: &Content) -> f32 {
+        let by_class = self.class.map_or(1.0, |class| content.class(class).health);
+        by_class * raised(self.bonus.health + self.talents(content, None, |it| it.health))
     }
 
     /// Points of mana at 100 %.
     pub(crate) fn mana(&self, content: &Content) -> f32 {
-        self.class.map_or(1.0, |class| content.class(class).mana) * raised(self.bonus.mana)
+        let by_class = self.class.map_or(1.0, |class| content.class(class).mana);
+        by_class * raised(self.bonus.mana + self.talents(content, None, |it| it.mana))
     }
 
     pub(crate) fn speed_m_per_s(&self, content: &Content) -> f32 {
         let by_class = self.class.map_or(4.0, |class| content.class(class).speed_m_per_s);
-        by_class * raised(self.bonus.speed)
-    }
-
-    pub(crate) fn power(&self) -> f32 {
-        raised(self.bonus.damage)
+        by_class * raised(self.bonus.speed + self.talents(content, None, |it| it.speed))
     }
 }
 
-fn raised(per_cent: f32) -> f32 {
+pub(crate) fn raised(per_cent: f32) -> f32 {
     1.0 + per_cent / 100.0
 }
 
@@ -70,11 +97,12 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         player: Player<'_, Self>,
-        class: Class,
+        Listed(class): Listed,
     ) -> Result<(), DeusRefusal> {
-        let id = player.avatar();
+        let (id, content) = (player.avatar(), self.content.clone());
         let waits = world.position(id).is_some_and(|at| self.is_away(at));
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
+        let table = content.classes.get(usize::from(class)).ok_or(DeusRefusal::NoClass)?;
         if hero.class.is_some() && !self.phase.is_choosing() {
             return Err(DeusRefusal::ClassChosen);
         }
@@ -82,10 +110,10 @@ impl Deus {
         (hero.is_alive, hero.waits) = (true, waits);
         self.heal(world, id);
         let mut avatar = world.avatar(player);
-        avatar.class().set(class.name());
+        avatar.class().set(&table.name);
         avatar.alive().set(true);
         if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-            score.class().set(class.name());
+            score.class().set(&table.name);
             score.alive().set(true);
         }
         world.ask_who_sees(id);
@@ -94,15 +122,60 @@ impl Deus {
     }
 
     /// Fills health and mana of a living hero.
-    pub(crate) fn heal(&self, world: &mut DeusWorld, id: Id<Hero>) {
-        let Some(hero) = self.heroes.get(&id).filter(|hero| hero.is_alive) else { return };
-        let Some(class) = hero.class.map(|class| self.content.class(class)) else { return };
-        let health = class.health_per_s / hero.health(&self.content);
-        let mana = class.mana_per_s / hero.mana(&self.content);
-        if let Some(mut avatar) = world.edit(id) {
-            avatar.health().set_both(100.0, 100.0 * health);
-            avatar.mana().set_both(100.0, 100.0 * mana);
+    pub(crate) fn heal(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
+        if !self.heroes.get(&id).is_some_and(|hero| hero.is_alive) {
+            return;
         }
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.health().set(100.0);
+            avatar.mana().set(100.0);
+        }
+        self.plan_mana(world, id);
+        self.plan_hero(world, id);
+    }
+
+    /// Gives points of health to a living hero.
+    pub(crate) fn relieve(&mut self, world: &mut DeusWorld, target: Id<Hero>, points: f32) {
+        let Some(hero) = self.heroes.get(&target).filter(|hero| hero.is_alive) else { return };
+        let Some(mut avatar) = world.edit(target) else { return };
+        let before = avatar.health().value();
+        avatar.health().add(100.0 * points / hero.health(&self.content));
+        let amount = (avatar.health().value() - before).ceil() as i64;
+        world.emit(Relief { target, amount });
+        self.plan_hero(world, target);
+    }
+
+    /// From now on nobody else sees a hero, and monsters forget it.
+    pub(crate) fn hide(&mut self, world: &mut DeusWorld, id: Id<Hero>, seconds: f32) {
+        let until = world.now() + Duration::from_secs_f32(seconds);
+        let Some(hero) = self.heroes.get_mut(&id) else { return };
+        hero.hidden_until = Some(until);
+        for monster in self.monsters.values_mut().filter(|it| it.target == Some(id)) {
+            monster.target = None;
+        }
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.hidden().set(true);
+        }
+        world.ask_who_sees(id);
+        world.at(until, DeusTimer::Appear(id));
+    }
+
+    /// All see a hero again, if it is hidden; with a time: if it is hidden until then.
+    pub(crate) fn appear(&mut self, world: &mut DeusWorld, id: Id<Hero>, due: Option<GameTime>) {
+        let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_hidden()) else { return };
+        if due.is_some() && due != hero.hidden_until {
+            return;
+        }
+        hero.hidden_until = None;
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.hidden().set(false);
+        }
+        world.ask_who_sees(id);
+    }
+
+    /// Whom monsters can see.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = (Id<Hero>, &HeroState)> {
+        self.living().filter(|(_, hero)| !hero.is_hidden())
     }
 
     /// Those who take part in this wave.
@@ -129,7 +202,8 @@ impl Deus {
     /// Takes points of health from a hero.
     pub(crate) fn hurt_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, points: f32) {
         let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
-        let taken = 100.0 * points / raised(hero.bonus.armour) / hero.health(&self.content);
+        let armour = hero.bonus.armour + hero.talents(&self.content, None, |it| it.armour);
+        let taken = 100.0 * points / raised(armour) / hero.health(&self.content);
         let Some(mut avatar) = world.edit(id) else { return };
         let left = avatar.health().value() - taken;
         if left > 0.0 {
@@ -143,8 +217,9 @@ impl Deus {
         let (player, target, amount) = (hero.player, id.object(), taken.ceil() as i64);
         world.emit(Wound { target, amount });
         if left > 0.0 {
-            return;
+            return self.plan_hero(world, id);
         }
+        self.appear(world, id, None);
         world.emit(Fallen { target });
         if let Some(mut score) = world.edit_row::<HeroRow>(player) {
             score.alive().set(false);

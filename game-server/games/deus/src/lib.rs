@@ -12,8 +12,10 @@
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).
 
+mod companions;
 mod content;
 mod course;
+mod effects;
 mod goods;
 mod heroes;
 mod map;
@@ -21,8 +23,10 @@ mod minds;
 mod monsters;
 mod schema;
 mod spells;
+mod talents;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod traps;
 
 use std::collections::BTreeMap;
@@ -30,22 +34,21 @@ use std::collections::BTreeMap;
 use ambit::prelude::*;
 use ambit::schema::Schema;
 
+use self::companions::CompanionState;
 use self::content::SharedContent;
 use self::course::Phase;
 use self::heroes::HeroState;
 use self::map::Layout;
 use self::monsters::MonsterState;
 use self::schema::{
-    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, Loot, LootRule, Merchant, PhaseBegins, Snap,
-    SpellBolt, Summons, Tell, Wound,
+    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule, Merchant, NEWCOMER,
+    PhaseBegins, Relief, Snap, SpellBolt, Summons, Tell, Wound,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
 
 pub use self::content::check_content;
-pub use self::schema::{
-    Class, DeusCommand, DeusRefusal, DeusTimer, Hero, HeroSpell, Monster, Trap,
-};
+pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Hero, Monster, Trap};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
@@ -64,9 +67,21 @@ pub struct DeusSettings {
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap))]
+#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap, Companion))]
 #[declare(parameters = DeusSettings, timer = DeusTimer)]
-#[declare(events(HeroCast, Tell, Summons, Burst, Wound, Fallen, Loot, PhaseBegins, Snap))]
+#[declare(events(
+    HeroCast,
+    Tell,
+    Summons,
+    Burst,
+    Wound,
+    Fallen,
+    Loot,
+    PhaseBegins,
+    Snap,
+    Relief,
+    LevelUp
+))]
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
@@ -76,6 +91,7 @@ pub struct Deus {
     /// Where the heroes fight.
     slot: usize,
     traps: Vec<HiddenTrap>,
+    companions: BTreeMap<Id<Companion>, CompanionState>,
     chest: Option<Id<Chest>>,
     merchant: Option<Id<Merchant>>,
     loot: LootRule,
@@ -118,6 +134,7 @@ impl Game for Deus {
 
     fn schema(&self, schema: &mut Schema) {
         goods::name_items(&self.content, schema);
+        texts::list_choices(&self.content, schema);
     }
 
     fn planned_objects(&self) -> u64 {
@@ -141,8 +158,12 @@ impl Game for Deus {
             health: 0.0.into(),
             mana: 0.0.into(),
             name: newcomer.name.into(),
-            class: "".into(),
+            class: NEWCOMER.into(),
             alive: Flag::off(),
+            level: 1.into(),
+            experience: 0.into(),
+            points: 0.into(),
+            hidden: Flag::off(),
         });
         world.spawn_row(
             newcomer.id,
@@ -196,6 +217,7 @@ impl Game for Deus {
                 self.want(world, player.avatar(), item.map(|item| item.0))
             }
             DeusCommand::Ready => self.say_ready(world, player.avatar()),
+            DeusCommand::Learn { talent } => self.learn(world, player, talent),
         }
     }
 
@@ -204,7 +226,10 @@ impl Game for Deus {
             DeusTimer::Think(monster) => self.think(world, monster, due),
             DeusTimer::Blow(monster, at, radius_m) => self.blow(world, monster, at, radius_m),
             DeusTimer::Rise(caller, kind, count) => self.rise(world, caller, kind, count),
-            DeusTimer::Burst(caster, spell, at) => self.burst(world, caster, spell, at),
+            DeusTimer::Burst(caster, spell, at) => self.take_effect(world, caster, spell, at),
+            DeusTimer::Lapse(object) => self.lapse(world, object, due),
+            DeusTimer::Appear(hero) => self.appear(world, hero, Some(due)),
+            DeusTimer::Assist(companion) => self.assist(world, companion),
             DeusTimer::Fade(hero) => world.ask_who_sees(hero),
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
             DeusTimer::PhaseEnds(_) => {}
@@ -218,10 +243,11 @@ impl Game for Deus {
         self.watch_traps(world);
     }
 
-    /// Whoever is dead, or has not chosen yet, watches and is not seen.
+    /// Whoever is dead or hidden, or has not chosen yet, is not seen.
     fn sees(&self, world: &DeusWorld, viewer: Id<Hero>, object: ObjectId, _: Sight) -> bool {
         let hero = world.cast::<Hero>(object).filter(|hero| *hero != viewer);
-        hero.and_then(|hero| self.heroes.get(&hero)).is_none_or(|hero| hero.is_alive)
+        hero.and_then(|hero| self.heroes.get(&hero))
+            .is_none_or(|hero| hero.is_alive && !hero.is_hidden())
     }
 
     fn is_finished(&self) -> bool {

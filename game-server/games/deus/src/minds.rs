@@ -10,6 +10,7 @@
 use ambit::prelude::*;
 
 use crate::content::{Behaviour, MonsterTable};
+use crate::heroes::HeroState;
 use crate::map::BODY_RADIUS_M;
 use crate::monsters::{DIRECTIONS, MonsterState};
 use crate::schema::{DeusTimer, Hero, Monster, Tell};
@@ -33,6 +34,10 @@ const SECOND_ROW_M: f32 = 1.4;
 const BACK_REACH: f32 = 0.8;
 /// What is nearer than this has been reached; less room than this is none to step back.
 const ARRIVED_M: f32 = 0.7;
+/// Monsters that are pushed away fly so fast.
+const THROWN_M_PER_S: f32 = 14.0;
+/// At the next tick.
+const AT_ONCE: Duration = Duration::from_millis(1);
 /// Shots are thinner than bodies.
 const SHOT_RADIUS_M: f32 = 0.1;
 
@@ -79,6 +84,9 @@ impl Deus {
     /// A hero has hurt a monster, or was heard.
     pub(crate) fn notice(&mut self, world: &mut DeusWorld, id: Id<Monster>, hero: Id<Hero>) {
         let now = world.now();
+        if self.heroes.get(&hero).is_some_and(HeroState::is_hidden) {
+            return;
+        }
         let (Some(at), Some(monster)) = (world.position(id), self.monsters.get_mut(&id)) else {
             return;
         };
@@ -117,13 +125,13 @@ impl Deus {
         monster.goes_home &= from_home > ARRIVED_M && !hunts;
         let (old, goes_home) = (monster.target, monster.goes_home);
         let places = |(hero, _)| Some((hero, world.position(hero)?));
-        let kept = self.living().filter(|(hero, _)| Some(*hero) == old).find_map(places);
+        let kept = self.visible().filter(|(hero, _)| Some(*hero) == old).find_map(places);
         if kept.is_some() || goes_home {
             return kept;
         }
         let distance = |place: Position| place.ground_distance(at);
         let sees = |place| distance(place) <= table.notice_m && is_clear(world, at, place);
-        let seen = self.living().filter_map(places).filter(|(_, place)| hunts || sees(*place));
+        let seen = self.visible().filter_map(places).filter(|(_, place)| hunts || sees(*place));
         let found = seen.min_by(|(_, one), (_, other)| distance(*one).total_cmp(&distance(*other)));
         let monster = self.monsters.get_mut(&id)?;
         (monster.target, monster.home) = (found.map(|(hero, _)| hero), at);
@@ -140,7 +148,13 @@ impl Deus {
             let mut around = |from: f32| from + (monster.rng.f32() - 0.5) * 12.0;
             let goal = Position::on_ground(around(mind.at.x), around(mind.at.y));
             let goal = free_way(world, mind.at, world.nearest_on_map(goal), BODY_RADIUS_M);
-            walk(world, monster, mind.id, vec![goal], mind.table.speed_m_per_s / 2.0);
+            walk(
+                world,
+                monster,
+                mind.id,
+                vec![goal],
+                mind.table.speed_m_per_s / 2.0 * monster.effects.pace(),
+            );
         }
     }
 
@@ -272,8 +286,41 @@ impl Deus {
             }
         }
         let speed = table.speed_m_per_s * monster.phase(table).map_or(1.0, |phase| phase.speed);
-        walk(world, monster, id, way, speed);
+        walk(world, monster, id, way, speed * monster.effects.pace());
         monster.goal = goal;
+    }
+
+    /// A monster's speed has changed: it decides at once, and takes its way anew.
+    pub(crate) fn decide_anew(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
+        let now = world.now();
+        let Some(monster) = self.monsters.get_mut(&id) else { return };
+        if monster.busy_until <= now {
+            monster.arrives_at = now;
+            self.think_after(world, id, AT_ONCE);
+        }
+    }
+
+    /// Throws a monster away from a place; it decides when it has come to rest.
+    pub(crate) fn push(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Monster>,
+        from: Position,
+        metres: f32,
+    ) {
+        let (Some(at), Some(monster)) = (world.position(id), self.monsters.get_mut(&id)) else {
+            return;
+        };
+        // Whoever stands in the same place is thrown in some direction.
+        let from = if from.ground_distance(at) > SHOT_RADIUS_M { from } else { world.centre() };
+        let distance = from.ground_distance(at).max(SHOT_RADIUS_M);
+        let goal = world.end_on_map(at, from.lerp(at, 1.0 + metres / distance));
+        let goal = free_way(world, at, goal, BODY_RADIUS_M);
+        walk(world, monster, id, vec![goal], THROWN_M_PER_S);
+        monster.busy_until = monster.busy_until.max(monster.arrives_at);
+        monster.goal = goal;
+        let wait = monster.busy_until.since(world.now()) + AT_ONCE;
+        self.think_after(world, id, wait);
     }
 }
 

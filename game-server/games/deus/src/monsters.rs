@@ -4,7 +4,8 @@
 use ambit::Rng;
 use ambit::prelude::*;
 
-use crate::content::{CallTable, MonsterTable, PhaseTable};
+use crate::content::{CallTable, DamageKind, MonsterTable, PhaseTable};
+use crate::effects::Effects;
 use crate::map::BODY_RADIUS_M;
 use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons, Wound};
 use crate::{Deus, DeusWorld};
@@ -37,9 +38,12 @@ pub(crate) struct MonsterState {
     /// The index of its table.
     pub(crate) kind: u8,
     /// Points of health at 100 %, and of a blow.
-    health: f32,
+    pub(crate) health: f32,
     damage: f32,
-    left: f32,
+    /// Points that were left at a time; since then it has lost what its effects take.
+    pub(crate) left: f32,
+    pub(crate) settled_at: GameTime,
+    pub(crate) effects: Effects,
     /// Phases that have begun.
     phases: u8,
     /// Who has called it.
@@ -80,7 +84,7 @@ impl Deus {
         let further = (self.wave - 1) as f32;
         let count = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
         let boss = row.boss.as_ref().filter(|_| row.from == self.wave);
-        let places: Vec<_> = self.living().filter_map(|(id, _)| world.position(id)).collect();
+        let places: Vec<_> = self.visible().filter_map(|(id, _)| world.position(id)).collect();
         let total = row.kinds.values().sum::<u32>().max(1);
         for index in 0..(count.round() as u32).clamp(1, waves.most) {
             let mut rng = world.rng_for(2, u64::from(index) | (self.wave as u64) << 32);
@@ -120,6 +124,8 @@ impl Deus {
             health,
             damage: table.damage * stronger,
             left: health,
+            settled_at: now,
+            effects: Effects::default(),
             phases: 0,
             caller,
             target,
@@ -195,6 +201,13 @@ impl Deus {
         self.note_monsters(world);
     }
 
+    /// The factor of this kind of damage to a monster.
+    pub(crate) fn weakness(&self, id: Id<Monster>, kind: DamageKind) -> f32 {
+        let Some(monster) = self.monsters.get(&id) else { return 1.0 };
+        let resisted = self.content.monster(monster.kind).resists.get(&kind);
+        1.0 - resisted.unwrap_or(&0.0) / 100.0
+    }
+
     /// Takes points of health from a monster, which turns to whoever did it.
     pub(crate) fn hurt_monster(
         &mut self,
@@ -203,19 +216,30 @@ impl Deus {
         by: Id<Hero>,
         points: f32,
     ) {
+        let Some(monster) = self.monsters.get_mut(&id) else { return };
+        monster.settle(world.now());
+        monster.left -= points;
+        let amount = (100.0 * points / monster.health).ceil() as i64;
+        world.emit(Wound { target: id.object(), amount });
+        self.monster_lost(world, id, Some(by));
+        self.notice(world, id, by);
+    }
+
+    /// A monster has less health: it dies, or comes to another phase.
+    pub(crate) fn monster_lost(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Monster>,
+        by: Option<Id<Hero>>,
+    ) {
         let content = self.content.clone();
+        self.plan_monster(world, id);
         let Some(monster) = self.monsters.get_mut(&id) else { return };
         let table = content.monster(monster.kind);
-        monster.left -= points;
-        let (share, amount) = (monster.left / monster.health, points / monster.health);
-        let (target, is_dead) = (id.object(), !monster.is_alive());
-        if let Some(mut monster) = world.edit(id) {
-            monster.health().set((100.0 * share).max(0.0));
+        if !monster.is_alive() {
+            return self.monster_dies(world, id, by, table);
         }
-        world.emit(Wound { target, amount: (100.0 * amount).ceil() as i64 });
-        if is_dead {
-            return self.monster_dies(world, id, by, table.gold);
-        }
+        let share = monster.left / monster.health;
         let begun = table.phases.iter().filter(|phase| share < phase.below).count() as u8;
         let begins = begun > monster.phases;
         monster.phases = begun.max(monster.phases);
@@ -223,22 +247,28 @@ impl Deus {
         if let Some(calls) = phase.and_then(|phase| phase.calls.as_ref()) {
             self.call(world, id, calls, Duration::from_secs_f32(table.windup_s));
         }
-        self.notice(world, id, by);
     }
 
-    fn monster_dies(&mut self, world: &mut DeusWorld, id: Id<Monster>, by: Id<Hero>, gold: i64) {
+    fn monster_dies(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Monster>,
+        by: Option<Id<Hero>>,
+        table: &MonsterTable,
+    ) {
         world.emit(Fallen { target: id.object() });
         self.last_fallen = world.position(id).unwrap_or(world.centre());
         self.monsters.remove(&id);
         world.despawn(id);
-        let player = self.heroes.get(&by).map(|hero| hero.player);
+        self.share_experience(world, self.last_fallen, table.experience);
+        let player = by.and_then(|by| Some(self.heroes.get(&by)?.player));
         if let Some(mut score) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             score.kills().add(1);
         }
         let party: Vec<PlayerId> = self.living().map(|(_, hero)| hero.player).collect();
         for player in party {
             if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-                score.gold().add(gold);
+                score.gold().add(table.gold);
             }
         }
         self.note_monsters(world);

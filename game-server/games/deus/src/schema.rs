@@ -7,6 +7,8 @@ use crate::DeusWorld;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
+/// The class of a hero who has none yet.
+pub(crate) const NEWCOMER: &str = "newcomer";
 
 /// A player's hero. Health and mana are in per cent of what the class and its items give.
 #[derive(Kind)]
@@ -17,8 +19,19 @@ pub struct Hero {
     #[audience(owner)]
     pub(crate) mana: Gauge<100>,
     pub(crate) name: Text<NAME_BYTES>,
+    /// `newcomer` before it is chosen.
     pub(crate) class: Text<12>,
     pub(crate) alive: Flag,
+    pub(crate) level: Number<1, 99>,
+    #[audience(owner)]
+    pub(crate) experience: Number<0, 9_999_999>,
+    /// For talents.
+    #[component(label = "Talent points")]
+    #[audience(owner)]
+    pub(crate) points: Number<0, 99>,
+    #[component(label = "Hidden from others")]
+    #[audience(owner)]
+    pub(crate) hidden: Flag,
 }
 
 /// A monster of a wave.
@@ -29,6 +42,16 @@ pub struct Monster {
     pub(crate) health: Gauge<100>,
     /// Of its kind.
     pub(crate) name: Text<24>,
+}
+
+/// A creature that a hero has called. Nothing hurts it; it goes when its time is over.
+#[derive(Kind)]
+#[look(glyph = 'e', shape = disc, colour = 0xff_a040, material = glow, size = 0.7, bar = time_left)]
+#[effect(arrival, colour = 0xff_b060, size = 1.6)]
+pub struct Companion {
+    pub(crate) path: Path,
+    /// In per cent.
+    pub(crate) time_left: Gauge<100>,
 }
 
 /// A bolt in flight.
@@ -104,8 +127,11 @@ pub(crate) struct HeroRow {
 #[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
 pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,
-    pub(crate) spell: HeroSpell,
+    pub(crate) spell: Text<24>,
+    /// Where it takes effect, or towards where.
     pub(crate) at: Position,
+    /// Milliseconds until then.
+    pub(crate) due: i64,
 }
 
 /// A blow will fall: it hits whoever is within reach of the place then.
@@ -148,6 +174,22 @@ pub(crate) struct Burst {
     pub(crate) at: Position,
 }
 
+/// A hero was healed, in per cent of the health.
+#[derive(Event)]
+#[effect(heal, colour = 0x70_ff90, size = 1.2)]
+pub(crate) struct Relief {
+    pub(crate) target: Id<Hero>,
+    pub(crate) amount: i64,
+}
+
+/// A hero has come to a level.
+#[derive(Event)]
+#[effect(arrival, colour = 0x80_c0ff, size = 1.8)]
+pub(crate) struct LevelUp {
+    pub(crate) hero: Id<Hero>,
+    pub(crate) level: i64,
+}
+
 /// Somebody was hurt, in per cent of the health.
 #[derive(Event)]
 #[event(name = "damage")]
@@ -179,15 +221,6 @@ pub(crate) struct PhaseBegins {
     pub(crate) wave: i64,
 }
 
-/// What a hero can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
-pub enum Class {
-    /// Strong, and fights at arm's length.
-    Warrior,
-    /// Fights from afar.
-    Mage,
-}
-
 /// Who gets the items of a chest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
 pub(crate) enum LootRule {
@@ -200,19 +233,6 @@ pub(crate) enum LootRule {
     Turns,
 }
 
-/// What heroes can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Choice)]
-pub enum HeroSpell {
-    /// Warrior: hits the nearest monster.
-    Strike,
-    /// Warrior: hits all monsters around.
-    Whirl,
-    /// Mage: flies to a place, and hits the first monster on its way.
-    Firebolt,
-    /// Mage: hits all monsters around a place, after a moment.
-    Blast,
-}
-
 /// What players can do.
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum DeusCommand {
@@ -222,17 +242,22 @@ pub enum DeusCommand {
         /// The place.
         to: Position,
     },
-    /// Cast a spell of the class. Firebolt and blast need a place.
+    /// Cast a spell of the class.
     Cast {
         /// Which one.
-        spell: HeroSpell,
-        /// Where to.
+        spell: Listed,
+        /// Where to, if the spell needs a place.
         at: Option<Position>,
     },
     /// Choose a class.
     Choose {
         /// Which one.
-        class: Class,
+        class: Listed,
+    },
+    /// Learn a talent of the class, for a point.
+    Learn {
+        /// Which one.
+        talent: Listed,
     },
     /// Buy an item from the merchant.
     #[command(label = "Buy")]
@@ -266,8 +291,17 @@ pub enum DeusRefusal {
     #[text("the class is chosen already")]
     ClassChosen,
     /// It is another class's.
-    #[text("another class casts this spell")]
+    #[text("that is for another class")]
     OtherClass,
+    /// Each level gives one.
+    #[text("no points for talents; the next level gives one")]
+    NoPoints,
+    /// Another talent comes first.
+    #[text("another talent comes first")]
+    NotYet,
+    /// It raises nothing twice.
+    #[text("learned already")]
+    LearnedAlready,
     /// There is not enough mana.
     #[text("not enough mana")]
     NotEnoughMana,
@@ -313,7 +347,13 @@ pub enum DeusTimer {
     /// Others come: who has called them, their kind, and how many.
     Rise(Id<Monster>, u8, u32),
     /// A spell with a delay takes effect.
-    Burst(Id<Hero>, HeroSpell, Position),
+    Burst(Id<Hero>, u8, Position),
+    /// What lasted on a monster or a hero ends, or the monster is dead of it.
+    Lapse(ObjectId),
+    /// A hidden hero is seen again.
+    Appear(Id<Hero>),
+    /// A companion decides.
+    Assist(Id<Companion>),
     /// A dead hero is not seen any more.
     Fade(Id<Hero>),
     /// The phase ends, if it is still this one.

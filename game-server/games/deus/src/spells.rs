@@ -1,12 +1,19 @@
 //! Spells: checked against the state at their time, then executed as a whole.
+//!
+//! A spell takes effect at once, or `delay_s` after it was announced. Its shape says on whom, its
+//! other fields what happens to them.
 
+use ambit::Listed;
 use ambit::contact::first_contact;
 use ambit::prelude::*;
 
-use crate::content::SpellShape;
+use crate::companions::nearest_monster;
+use crate::content::{Content, SpellShape, SpellTable};
+use crate::effects::Lasting;
+use crate::heroes::raised;
 use crate::map::BODY_RADIUS_M;
 use crate::monsters::MonsterState;
-use crate::schema::{Burst, DeusRefusal, DeusTimer, Hero, HeroCast, HeroSpell, Monster, SpellBolt};
+use crate::schema::{Burst, DeusRefusal, DeusTimer, Hero, HeroCast, Monster, SpellBolt};
 use crate::{Deus, DeusWorld};
 
 /// A bolt hits what it comes so near to.
@@ -19,9 +26,37 @@ const LEAST_FLIGHT_M: f32 = 0.05;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FlyingBolt {
     caster: Id<Hero>,
-    points: f32,
+    spell: u8,
     starts: GameTime,
     ends: GameTime,
+    pierces: bool,
+    /// Whom it has hit.
+    passed: Vec<Id<Monster>>,
+}
+
+/// A spell, with the factors that its caster gives it.
+#[derive(Clone, Copy)]
+struct CastSpell<'c> {
+    caster: Id<Hero>,
+    index: u8,
+    table: &'c SpellTable,
+    power: f32,
+    healing: f32,
+    radius: f32,
+    duration: f32,
+}
+
+impl SpellTable {
+    /// Whether it does something to monsters, so that a hidden caster is seen again.
+    fn is_hostile(&self) -> bool {
+        let lasts = self.lasting.is_some_and(|it| it.damage_per_s > 0.0 || it.slow > 0.0);
+        lasts || self.damage > 0.0 || self.push_m > 0.0 || self.summons.is_some()
+    }
+
+    /// Whether it does something to heroes.
+    fn is_friendly(&self) -> bool {
+        self.heal > 0.0 || self.lasting.is_some_and(|it| it.heal_per_s > 0.0)
+    }
 }
 
 impl Deus {
@@ -29,120 +64,221 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         player: Player<'_, Self>,
-        spell: HeroSpell,
+        Listed(index): Listed,
         at: Option<Position>,
     ) -> Result<(), DeusRefusal> {
         let (caster, now) = (player.avatar(), world.now());
-        let hero = self.heroes.get(&caster).ok_or(DeusRefusal::NoClass)?;
-        let class = hero.class.ok_or(DeusRefusal::NoClass)?;
         let content = self.content.clone();
-        let table = content.spell(spell);
+        let hero = self.heroes.get_mut(&caster).ok_or(DeusRefusal::NoClass)?;
+        let class = hero.class.ok_or(DeusRefusal::NoClass)?;
+        let table = content.spells.get(usize::from(index)).ok_or(DeusRefusal::OtherClass)?;
         if !hero.is_alive {
             return Err(DeusRefusal::Dead);
         }
-        if table.class != class.name() {
+        if table.class != content.class(class).name {
             return Err(DeusRefusal::OtherClass);
         }
-        if hero.ready_at.iter().any(|(other, ready_at)| *other == spell && now < *ready_at) {
+        if hero.ready_at.get(&index).is_some_and(|ready_at| now < *ready_at) {
             return Err(DeusRefusal::OnCooldown);
         }
+        // Nothing is changed before everything is checked.
         let from = world.avatar(player).position();
         let place = || at.map(|at| Position::on_ground(at.x, at.y)).ok_or(DeusRefusal::BadPosition);
-        let points = table.damage * hero.power();
-        // Nothing is changed before everything is checked.
-        let (target, place) = match table.shape {
-            SpellShape::Nearest { range_m } => {
-                let near = nearest_monster(world, from, range_m);
-                (Some(near.ok_or(DeusRefusal::OutOfRange)?), from)
-            }
-            SpellShape::Around { .. } => (None, from),
-            SpellShape::Bolt { .. } | SpellShape::Place { .. } => (None, place()?),
+        let place = match table.shape {
+            SpellShape::Bolt { .. } | SpellShape::Place { .. } => place()?,
+            _ => from,
         };
-        match table.shape {
+        let is_too_far = match table.shape {
             SpellShape::Bolt { .. } if place.distance(from) < LEAST_FLIGHT_M => {
                 return Err(DeusRefusal::BadPosition);
             }
-            SpellShape::Place { range_m, .. } if place.distance(from) > range_m => {
-                return Err(DeusRefusal::OutOfRange);
-            }
-            _ => {}
+            SpellShape::Place { range_m, .. } => place.distance(from) > range_m,
+            SpellShape::Nearest { range_m } => nearest_monster(world, from, range_m).is_none(),
+            _ => false,
+        };
+        if is_too_far {
+            return Err(DeusRefusal::OutOfRange);
         }
-        let mana = 100.0 * table.mana / hero.mana(&self.content);
+        let mana = 100.0 * table.mana / hero.mana(&content);
         let mut avatar = world.avatar(player);
         if avatar.mana().value() < mana {
             return Err(DeusRefusal::NotEnoughMana);
         }
         avatar.mana().add(-mana);
-        if let Some(hero) = self.heroes.get_mut(&caster) {
-            hero.ready_at.retain(|(other, _)| *other != spell);
-            hero.ready_at.push((spell, now + Duration::from_secs_f32(table.cooldown_s)));
+        let haste = raised(hero.talents(&content, Some(index), |it| it.haste));
+        hero.ready_at.insert(index, now + Duration::from_secs_f32(table.cooldown_s / haste));
+        if table.is_hostile() {
+            self.appear(world, caster, None);
         }
-        world.emit(HeroCast { caster, spell, at: place });
+        let delay = Duration::from_secs_f32(table.delay_s);
+        let (spell, due) = (table.name.as_str().into(), delay.as_millis() as i64);
+        world.emit(HeroCast { caster, spell, at: place, due });
         self.make_noise(world, caster, table.noise_m);
-        match table.shape {
-            SpellShape::Nearest { .. } => {
-                if let Some(target) = target {
-                    self.hurt_monster(world, target, caster, points);
-                }
-            }
-            SpellShape::Around { radius_m } => {
-                self.hurt_around(world, from, radius_m, caster, points);
-            }
-            SpellShape::Bolt { range_m, speed_m_per_s } => {
-                self.launch(world, caster, from, place, (range_m, speed_m_per_s), points);
-            }
-            SpellShape::Place { delay_s, .. } => {
-                let delay = Duration::from_secs_f32(delay_s);
-                world.after(delay, DeusTimer::Burst(caster, spell, place));
-            }
+        if delay.is_zero() {
+            self.take_effect(world, caster, index, place);
+        } else {
+            world.after(delay, DeusTimer::Burst(caster, index, place));
         }
         Ok(())
     }
 
-    /// A spell with a delay takes effect, also if its caster has died meanwhile.
-    pub(crate) fn burst(
+    /// A spell takes effect at a place, also if its caster has died meanwhile.
+    pub(crate) fn take_effect(
         &mut self,
         world: &mut DeusWorld,
         caster: Id<Hero>,
-        spell: HeroSpell,
+        spell: u8,
         at: Position,
     ) {
         let content = self.content.clone();
-        let table = content.spell(spell);
-        let Some(hero) = self.heroes.get(&caster) else { return };
-        let points = table.damage * hero.power();
-        if let SpellShape::Place { radius_m, .. } = table.shape {
-            world.emit(Burst { caster, at });
-            self.hurt_around(world, at, radius_m, caster, points);
+        let Some(spell) = self.spell_of(&content, caster, spell) else { return };
+        let Some(from) = world.position(caster) else { return };
+        let table = spell.table;
+        match table.shape {
+            SpellShape::Own => self.benefit(world, spell, caster),
+            SpellShape::Nearest { range_m } => {
+                if let Some(target) = nearest_monster(world, from, range_m) {
+                    self.harm(world, spell, target, from);
+                }
+            }
+            SpellShape::Ally { range_m } => {
+                if let Some(ally) = self.most_hurt(world, caster, range_m) {
+                    self.benefit(world, spell, ally);
+                }
+            }
+            SpellShape::Bolt { .. } => self.launch(world, spell, from, at),
+            SpellShape::Around { radius_m } | SpellShape::Place { radius_m, .. } => {
+                if table.delay_s > 0.0 && table.is_hostile() {
+                    world.emit(Burst { caster, at });
+                }
+                self.fill(world, spell, at, radius_m * spell.radius);
+            }
+        }
+        if table.hides_s > 0.0 {
+            self.hide(world, caster, table.hides_s * spell.duration);
+        }
+        if let Some(calls) = &table.summons {
+            let factors = (spell.power, spell.duration);
+            self.call_companions(world, (caster, spell.index), calls, factors);
         }
     }
 
-    fn hurt_around(
+    fn spell_of<'c>(
+        &self,
+        content: &'c Content,
+        caster: Id<Hero>,
+        index: u8,
+    ) -> Option<CastSpell<'c>> {
+        let hero = self.heroes.get(&caster)?;
+        let table = content.spells.get(usize::from(index))?;
+        let of = Some(index);
+        Some(CastSpell {
+            caster,
+            index,
+            table,
+            power: raised(hero.bonus.damage + hero.talents(content, of, |it| it.damage)),
+            healing: raised(hero.talents(content, of, |it| it.healing)),
+            radius: raised(hero.talents(content, of, |it| it.radius)),
+            duration: raised(hero.talents(content, of, |it| it.duration)),
+        })
+    }
+
+    /// What a spell does to all within a radius.
+    fn fill(
         &mut self,
         world: &mut DeusWorld,
+        spell: CastSpell<'_>,
         centre: Position,
         radius_m: f32,
-        caster: Id<Hero>,
-        points: f32,
     ) {
-        let mut near = Vec::new();
-        world.find_within(centre, radius_m + BODY_RADIUS_M, &mut near);
-        near.sort_unstable();
-        for monster in near {
-            self.hurt_monster(world, monster, caster, points);
+        let reach = radius_m + BODY_RADIUS_M;
+        if spell.table.is_hostile() {
+            let mut near: Vec<Id<Monster>> = Vec::new();
+            world.find_within(centre, reach, &mut near);
+            near.sort_unstable();
+            for monster in near {
+                self.harm(world, spell, monster, centre);
+            }
         }
+        if spell.table.is_friendly() {
+            let mut near: Vec<Id<Hero>> = Vec::new();
+            world.find_within(centre, reach, &mut near);
+            near.sort_unstable();
+            for hero in near {
+                self.benefit(world, spell, hero);
+            }
+        }
+    }
+
+    /// What a spell does to a monster.
+    fn harm(
+        &mut self,
+        world: &mut DeusWorld,
+        spell: CastSpell<'_>,
+        target: Id<Monster>,
+        from: Position,
+    ) {
+        let CastSpell { caster, table, .. } = spell;
+        let power = spell.power * self.weakness(target, table.damage_kind);
+        self.appear(world, caster, None);
+        if table.damage > 0.0 {
+            self.hurt_monster(world, target, caster, power * table.damage);
+        } else {
+            self.notice(world, target, caster);
+        }
+        let now = world.now();
+        if table.push_m > 0.0 {
+            self.push(world, target, from, table.push_m);
+        }
+        let lasting = table.lasting.filter(|it| it.damage_per_s > 0.0 || it.slow > 0.0);
+        let (Some(lasting), Some(monster)) = (lasting, self.monsters.get_mut(&target)) else {
+            return;
+        };
+        monster.settle(now);
+        monster.effects.add(spell.lasting(now, -power * lasting.damage_per_s, lasting.slow));
+        self.plan_monster(world, target);
+        if lasting.slow > 0.0 {
+            self.decide_anew(world, target);
+        }
+    }
+
+    /// What a spell does to a hero.
+    fn benefit(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>, target: Id<Hero>) {
+        let (table, now) = (spell.table, world.now());
+        if table.heal > 0.0 {
+            self.relieve(world, target, table.heal * spell.healing);
+        }
+        let lasting = table.lasting.filter(|it| it.heal_per_s > 0.0);
+        let hero = self.heroes.get_mut(&target).filter(|hero| hero.is_alive);
+        if let (Some(lasting), Some(hero)) = (lasting, hero) {
+            hero.effects.add(spell.lasting(now, lasting.heal_per_s * spell.healing, 0.0));
+            self.plan_hero(world, target);
+        }
+    }
+
+    /// The hero who has lost most health; nobody learns of others who are hidden.
+    fn most_hurt(&self, world: &DeusWorld, caster: Id<Hero>, range_m: f32) -> Option<Id<Hero>> {
+        let from = world.position(caster)?;
+        let known = self.living().filter(|(id, hero)| *id == caster || !hero.is_hidden());
+        let near = known.filter(|(id, _)| {
+            world.position(*id).is_some_and(|at| at.ground_distance(from) <= range_m)
+        });
+        let health = |id: Id<Hero>| world.get(id).map_or(f32::MAX, |hero| hero.health().value());
+        near.map(|(id, _)| id).min_by(|one, other| health(*one).total_cmp(&health(*other)))
     }
 
     fn launch(
         &mut self,
         world: &mut DeusWorld,
-        caster: Id<Hero>,
+        spell: CastSpell<'_>,
         from: Position,
         towards: Position,
-        (range_m, speed_m_per_s): (f32, f32),
-        points: f32,
     ) {
-        let full = from.lerp(towards, range_m / from.distance(towards));
+        let SpellShape::Bolt { range_m, speed_m_per_s, pierces } = spell.table.shape else {
+            return;
+        };
+        // Its caster may have come nearer to the place since it was announced.
+        let full = from.lerp(towards, range_m / from.distance(towards).max(LEAST_FLIGHT_M));
         let end = world.end_on_map(from, full);
         let end = ambit_ways::first_stop(world.statics(), 0.1, from, end);
         let bolt = world.spawn(SpellBolt { path: Path::at(from) });
@@ -150,10 +286,13 @@ impl Deus {
         if let Some(mut bolt) = world.edit(bolt) {
             ends = bolt.path().walk_to(end, speed_m_per_s);
         }
-        self.bolts.insert(bolt, FlyingBolt { caster, points, starts, ends });
+        let (caster, passed) = (spell.caster, Vec::new());
+        let flight = FlyingBolt { caster, spell: spell.index, starts, ends, pierces, passed };
+        self.bolts.insert(bolt, flight);
     }
 
-    /// Moves all bolts from the tick before to this one: each hits the first monster on its way.
+    /// Moves all bolts from the tick before to this one: each hits the first monster on its way, or
+    /// all of them.
     pub(crate) fn move_bolts(&mut self, world: &mut DeusWorld) {
         let mut hits: Vec<(GameTime, Id<SpellBolt>, Id<Monster>)> = Vec::new();
         let mut near: Vec<Id<Monster>> = Vec::new();
@@ -172,14 +311,30 @@ impl Deus {
                 let at = first_contact(motion, world.motion(monster)?, span, BOLT_REACH_M)?;
                 Some((at, bolt, monster))
             };
-            hits.extend(near.iter().filter_map(|monster| contact(*monster)).min());
+            let ahead = near.iter().filter(|monster| !flight.passed.contains(monster));
+            let met = ahead.filter_map(|monster| contact(*monster));
+            if flight.pierces {
+                hits.extend(met);
+            } else {
+                hits.extend(met.min());
+            }
         }
         hits.sort_unstable();
+        let content = self.content.clone();
         for (at, bolt, monster) in hits {
-            let Some(flight) = self.bolts.remove(&bolt) else { continue };
-            world.despawn_at(bolt, at.max(world.previous_now() + Duration::from_millis(1)));
-            if self.monsters.get(&monster).is_some_and(MonsterState::is_alive) {
-                self.hurt_monster(world, monster, flight.caster, flight.points);
+            let Some(flight) = self.bolts.get_mut(&bolt) else { continue };
+            let (caster, spell) = (flight.caster, flight.spell);
+            if flight.pierces {
+                flight.passed.push(monster);
+            } else {
+                self.bolts.remove(&bolt);
+                world.despawn_at(bolt, at.max(world.previous_now() + Duration::from_millis(1)));
+            }
+            if let Some(spell) = self.spell_of(&content, caster, spell)
+                && self.monsters.get(&monster).is_some_and(MonsterState::is_alive)
+            {
+                let from = world.position(caster).unwrap_or_default();
+                self.harm(world, spell, monster, from);
             }
         }
         let now = world.now();
@@ -193,11 +348,10 @@ impl Deus {
     }
 }
 
-fn nearest_monster(world: &DeusWorld, from: Position, within_m: f32) -> Option<Id<Monster>> {
-    let mut near = Vec::new();
-    world.find_within(from, within_m + BODY_RADIUS_M, &mut near);
-    let distance = |monster: &Id<Monster>| {
-        world.position(*monster).map_or(f32::MAX, |at| at.ground_distance(from))
-    };
-    near.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))
+impl CastSpell<'_> {
+    fn lasting(self, now: GameTime, per_s: f32, slow: f32) -> Lasting {
+        let for_s = self.table.lasting.map_or(0.0, |it| it.for_s) * self.duration;
+        let ends = now + Duration::from_secs_f32(for_s);
+        Lasting { spell: self.index, by: self.caster, per_s, slow, ends }
+    }
 }

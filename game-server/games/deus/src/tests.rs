@@ -3,6 +3,7 @@
 mod course;
 mod goods;
 mod monsters;
+mod spells;
 
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};

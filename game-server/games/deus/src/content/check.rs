@@ -3,16 +3,16 @@
 //! The rule for a number follows from the name of its field, wherever it is: so a table that is
 //! added later is checked, too.
 
+use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-use ambit::prelude::Choice as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error as TomlError};
 
 use super::rooms::MapsTable;
-use super::{FILE_COUNT, is_typeable};
+use super::{FILE_COUNT, TALENTS, is_typeable};
 use crate::map;
-use crate::schema::{Class, HeroSpell};
+use crate::schema::NEWCOMER;
 
 /// The allowed values of a field. Whatever is not named here is a factor, a count or a number of
 /// points; what divides, lasts or moves must not be zero.
@@ -29,7 +29,11 @@ fn allowed(field: &str) -> RangeInclusive<f64> {
         "door_m" => 2.0..=10.0,
         "walls" | "pillars" | "spawns" | "traps" => -45.0..=45.0,
         "count" | "at_once" => 1.0..=50.0,
-        "mana" | "damage" | "gold" | "armour" | "base" | "per_hero" | "stronger" => 0.0..=10_000.0,
+        "slow" => 1.0..=95.0,
+        "physical" | "fire" | "cold" | "poison" | "holy" => -100.0..=100.0,
+        "mana" | "damage" | "gold" | "experience" | "armour" | "base" | "per_hero" | "stronger" => {
+            0.0..=10_000.0
+        }
         "noise_m" | "keep_m" => 0.0..=100.0,
         "cooldown_s" | "rest_s" | "hunt_after_s" | "delay_s" => 0.0..=600.0,
         // Later than the longest local lag: so a blow is seen before it falls.
@@ -47,6 +51,7 @@ fn refers_to(field: &str) -> Option<usize> {
     match field {
         "class" => Some(0),
         "kind" | "boss" => Some(2),
+        "spell" => Some(3),
         _ => None,
     }
 }
@@ -93,8 +98,10 @@ impl<'t> ContentMistakes<'t> {
     pub(crate) fn check(&mut self) {
         let tables = self.texts.map(|text| DeTable::parse(text).ok().map(Spanned::into_inner));
         // What a file that is no TOML contains is not known.
-        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)] = &tables else { return };
-        let tables = [a, b, c, d, e, f];
+        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)] = &tables else {
+            return;
+        };
+        let tables = [a, b, c, d, e, f, g];
         for (file, table) in tables.iter().enumerate() {
             for (key, value) in *table {
                 self.check_value(&tables, file, key.get_ref(), value);
@@ -106,26 +113,41 @@ impl<'t> ContentMistakes<'t> {
         };
         let rows = tables[4].get("wave").and_then(|it| it.get_ref().as_array());
         let has_first = rows.is_some_and(|rows| rows.iter().any(row));
-        let has = |file: usize, name: &str| tables[file].contains_key(name);
-        let entries = [(0, Class::NAMES), (3, HeroSpell::NAMES)];
-        let entries = entries.into_iter().flat_map(|(file, names)| {
-            names.iter().map(move |name| (file, format!("`[{name}]`"), has(file, name)))
-        });
-        let others = [
+        let none = DeTable::new();
+        let talents = tables[TALENTS].get("talent").and_then(|it| it.get_ref().as_table());
+        let talents = talents.unwrap_or(&none);
+        self.check_talents(&tables, talents);
+        let is_cast =
+            |class: &str| tables[3].values().any(|spell| text_of(spell, "class") == class);
+        let has_names = |table: &DeTable<'_>, bytes: usize| {
+            table.keys().all(|name| is_typeable(name.get_ref(), bytes))
+        };
+        let words = "names of `a-z`, `0-9`, `_` and `-`, of 24 bytes at most";
+        for (file, what, is_there) in [
+            (0, "from 1 to 16 classes", (1..=16).contains(&tables[0].len())),
+            (
+                0,
+                "names of `a-z`, `0-9`, `_` and `-`, of 12 bytes at most",
+                has_names(tables[0], 12),
+            ),
+            (
+                0,
+                "no class `newcomer`: so are called who have none",
+                !tables[0].contains_key(NEWCOMER),
+            ),
             (1, "from 1 to 64 items", (1..=64).contains(&tables[1].len())),
+            (1, words, has_names(tables[1], 24)),
             (2, "from 1 to 100 kinds", (1..=100).contains(&tables[2].len())),
             (2, "names of 24 bytes at most", tables[2].keys().all(|it| it.get_ref().len() <= 24)),
-            (
-                1,
-                "names of a-z, 0-9, _ and -, of 24 bytes at most",
-                tables[1].keys().all(|it| is_typeable(it.get_ref(), 24)),
-            ),
+            (3, "24 spells at most", tables[3].len() <= 24),
+            (3, words, has_names(tables[3], 24)),
+            (3, "a spell of each class", tables[0].keys().all(|class| is_cast(class.get_ref()))),
             (4, "a `[[wave]]` with `from = 1`", has_first),
-        ];
-        let others = others.map(|(file, what, is_there)| (file, what.to_owned(), is_there));
-        for (file, what, is_there) in entries.chain(others) {
+            (TALENTS, "from 1 to 64 talents", (1..=64).contains(&talents.len())),
+            (TALENTS, words, has_names(talents, 24)),
+        ] {
             if !is_there {
-                self.note_need(file, &what);
+                self.note_need(file, what);
             }
         }
     }
@@ -147,6 +169,57 @@ impl<'t> ContentMistakes<'t> {
             if let Some((x, y)) = map::unreached(room) {
                 self.note_need(5, &format!("a way from the middle of {name} to ({x}, {y})"));
             }
+        }
+    }
+
+    /// What talents need, whose spells they raise, and that levels rise.
+    fn check_talents(&mut self, tables: &[&DeTable<'_>; FILE_COUNT], talents: &DeTable<'_>) {
+        let class_of = |table: &DeTable<'_>, name: &str| {
+            table.get(name).map(|entry| text_of(entry, "class").to_owned())
+        };
+        let mut open: BTreeMap<&str, (Vec<&str>, Range<usize>)> = BTreeMap::new();
+        let mut problems = Vec::new();
+        for (name, talent) in talents {
+            let class = text_of(talent, "class");
+            let needs = talent.get_ref().get("needs").and_then(|it| it.get_ref().as_array());
+            let needs = needs.into_iter().flatten().filter_map(|it| it.get_ref().as_str());
+            let needs: Vec<&str> = needs.collect();
+            for other in &needs {
+                let of = class_of(talents, other);
+                if of.is_none() {
+                    problems.push((name.span(), format!("`needs`: there is no '{other}'")));
+                } else if of.is_some_and(|of| of != class) {
+                    problems.push((name.span(), format!("`needs`: '{other}' is of another class")));
+                }
+            }
+            let spell = text_of(talent, "spell");
+            if class_of(tables[3], spell).is_some_and(|of| of != class) {
+                problems.push((name.span(), format!("`spell`: '{spell}' is of another class")));
+            }
+            open.insert(name.get_ref(), (needs, name.span()));
+        }
+        // Whatever can be learned is taken out; what stays waits for itself.
+        loop {
+            let before = open.len();
+            let names: Vec<&str> = open.keys().copied().collect();
+            open.retain(|_, (needs, _)| needs.iter().any(|other| names.contains(other)));
+            if open.len() == before {
+                break;
+            }
+        }
+        for (name, (_, span)) in open {
+            problems.push((span, format!("'{name}' can never be learned")));
+        }
+        if let Some(levels) = tables[TALENTS].get("levels") {
+            let numbers = levels.get_ref().as_array().into_iter().flatten();
+            let numbers = numbers.filter_map(|it| it.get_ref().as_integer()?.as_str().parse().ok());
+            let numbers: Vec<i64> = numbers.collect();
+            if !numbers.is_sorted_by(|one, next| one < next) || numbers.len() > 98 {
+                problems.push((levels.span(), "`levels` must rise, up to 98 of them".to_owned()));
+            }
+        }
+        for (span, problem) in problems {
+            self.note(TALENTS, &span, &problem);
         }
     }
 
@@ -196,14 +269,23 @@ impl<'t> ContentMistakes<'t> {
     }
 }
 
+/// A text of a table; empty without one.
+fn text_of<'v>(table: &'v Spanned<DeValue<'_>>, field: &str) -> &'v str {
+    table.get_ref().get(field).and_then(|it| it.get_ref().as_str()).unwrap_or_default()
+}
+
 fn is_caster(monster: &DeTable<'_>) -> bool {
     let behaviour = monster.get("behaviour").and_then(|it| it.get_ref().as_str());
     behaviour == Some("caster")
 }
 
 fn out_of_range(file: usize, field: &str, number: &str) -> Option<String> {
-    // Items raise by per cent, and need not raise everything.
-    let is_raised = file == 1 && field != "price";
+    // Items and talents raise by per cent, and need not raise everything.
+    let is_raised = match file {
+        1 => field != "price",
+        TALENTS => !["share_m", "levels"].contains(&field),
+        _ => false,
+    };
     let range = if is_raised { 0.0..=1_000.0 } else { allowed(field) };
     let is_in = number.parse().is_ok_and(|number: f64| range.contains(&number));
     let (least, most) = (range.start(), range.end());

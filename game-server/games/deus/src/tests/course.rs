@@ -9,7 +9,7 @@ use ambit::test::{Line, TestClient};
 use super::{Room, kill_all, phase};
 use crate::course::Phase;
 use crate::map::BODY_RADIUS_M;
-use crate::schema::{Campaign, Class, HeroRow, Trap};
+use crate::schema::{Campaign, HeroRow, Trap};
 use crate::{Deus, DeusWorld, Hero};
 
 /// Four slots.
@@ -117,7 +117,10 @@ fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
                 }
             });
             room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-                game.heroes.keys().for_each(|id| game.heal(world, *id));
+                let all: Vec<_> = game.heroes.keys().copied().collect();
+                for id in all {
+                    game.heal(world, id);
+                }
             });
         }
         kill_all(&mut room, all[0]);
@@ -148,7 +151,10 @@ fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
     assert_eq!((phase(&room), with_game(&mut room, |_, game| game.wave)), (Phase::Fight, 1));
     for _ in 0..470 {
         room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-            game.heroes.keys().for_each(|id| game.heal(world, *id));
+            let all: Vec<_> = game.heroes.keys().copied().collect();
+            for id in all {
+                game.heal(world, id);
+            }
         });
         room.run(1.secs());
         assert_eq!(phase(&room), Phase::Fight);
@@ -268,9 +274,15 @@ fn the_death_of_a_host_loses_and_doubles_nothing_in_any_phase() {
 fn decide(world: &DeusWorld, game: &Deus, id: PlayerId, rng: &mut Rng) -> Option<String> {
     let (hero, state) = game.heroes.iter().find(|(_, hero)| hero.player == id)?;
     let Some(class) = state.class else {
-        return Some(["choose mage", "choose warrior"][rng.usize(..2)].to_owned());
+        let class = rng.u8(..game.content.classes.len() as u8);
+        return Some(format!("choose {}", game.content.class(class).name));
     };
     let from = world.position(*hero).filter(|_| state.takes_part())?;
+    let class = &game.content.class(class).name;
+    if state.points > 0 {
+        let own: Vec<_> = game.content.talents.iter().filter(|it| it.class == *class).collect();
+        return Some(format!("learn {}", own[rng.usize(..own.len())].name));
+    }
     let item = game.content.item(rng.u8(..game.content.items.len() as u8))?.0;
     match game.phase {
         Phase::Fight => {
@@ -278,10 +290,13 @@ fn decide(world: &DeusWorld, game: &Deus, id: PlayerId, rng: &mut Rng) -> Option
             let distance = |at: &Position| at.ground_distance(from);
             let near = places.min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
             let place = format!("{:.1} {:.1}", near.x, near.y);
-            match class {
-                Class::Warrior if distance(&near) < 2.4 => Some("cast strike".to_owned()),
-                Class::Mage if (0.3..15.0).contains(&distance(&near)) => {
-                    Some(format!("cast firebolt {place}"))
+            let own: Vec<_> = game.content.spells.iter().filter(|it| it.class == *class).collect();
+            let spell = &own[rng.usize(..own.len())].name;
+            match class.as_str() {
+                "warrior" if distance(&near) < 2.4 => Some("cast strike".to_owned()),
+                "warrior" => Some(format!("move {place}")),
+                _ if (0.3..12.0).contains(&distance(&near)) => {
+                    Some(format!("cast {spell} {place}"))
                 }
                 _ => Some(format!("move {place}")),
             }

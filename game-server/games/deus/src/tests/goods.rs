@@ -6,6 +6,7 @@ use ambit::test::{Line, TestClient};
 
 use super::{Room, kill_all, phase};
 use crate::course::Phase;
+use crate::heroes::raised;
 use crate::schema::{HeroRow, Loot};
 use crate::{Deus, DeusWorld};
 
@@ -138,13 +139,13 @@ fn the_merchant_refuses_by_name_and_items_raise_what_they_say() {
     room.edit(|world: &mut DeusWorld, game: &mut Deus| {
         world.edit_row::<HeroRow>(id).expect("a row").gold().set(1_000);
         let hero = game.heroes.values().next().expect("a hero");
-        assert!((hero.power() - 1.0).abs() < 1e-6, "what is sold raises nothing");
+        assert!((raised(hero.bonus.damage) - 1.0).abs() < 1e-6, "what is sold raises nothing");
     });
     let errors = try_all(&mut room, &["buy whetstone", "buy whetstone"]);
     assert_eq!((errors.len(), gold(&room, ann)), (0, 920));
     room.edit(|_: &mut DeusWorld, game: &mut Deus| {
         let hero = game.heroes.values_mut().next().expect("a hero");
-        assert!((hero.power() - 1.3).abs() < 1e-6, "twice 15 %");
+        assert!((raised(hero.bonus.damage) - 1.3).abs() < 1e-6, "twice 15 %");
         hero.bag.items.resize(20, 0);
     });
     assert!(try_all(&mut room, &["buy red-stone"])[0].contains("bag_full"));
@@ -174,7 +175,10 @@ fn gold_and_items_are_neither_lost_nor_doubled() {
                     let living = game.living().count() as i64;
                     let hero = world.player(id).expect("a player").avatar();
                     game.hurt_monster(world, monster, hero, 100_000.0);
-                    game.heroes.keys().for_each(|id| game.heal(world, *id));
+                    let all: Vec<_> = game.heroes.keys().copied().collect();
+                    for id in all {
+                        game.heal(world, id);
+                    }
                     living * game.content.monster(kind).gold
                 });
             }

@@ -15,40 +15,58 @@ use crate::schema::{Monster, Summons, Tell};
 use crate::{Deus, DeusWorld, Hero};
 
 /// A fight without walls, and without the monsters of the wave.
-struct Scene {
-    room: Room,
-    ann: TestClient,
-    hero: Id<Hero>,
+pub(super) struct Scene {
+    pub(super) room: Room,
+    pub(super) ann: TestClient,
+    pub(super) hero: Id<Hero>,
+    /// Another hero, if there is one.
+    pub(super) bob: Option<(TestClient, Id<Hero>)>,
 }
 
 impl Scene {
-    fn with(class: &str) -> Self {
+    pub(super) fn with(class: &str) -> Self {
+        Self::of(class, None)
+    }
+
+    /// With Bob, if he has a class.
+    pub(super) fn of(class: &str, bob: Option<&str>) -> Self {
         let mut room = Room::with(&[("size", "60x60")]);
         let ann = room.join("ann", Line::default());
+        let bob = bob.map(|class| {
+            let bob = room.join("bob", Line::default());
+            room.command(bob, &format!("choose {class}"));
+            bob
+        });
         room.command(ann, &format!("choose {class}"));
         room.run(5.secs());
         let player = room.player(ann);
-        let hero = room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let bob = bob.map(|client| (client, room.player(client)));
+        let (hero, bob) = room.edit(|world: &mut DeusWorld, game: &mut Deus| {
             std::mem::take(world.statics_mut());
             game.clear_monsters(world);
-            let hero = world.player(player).expect("the player is in the room").avatar();
-            game.heroes.get_mut(&hero).expect("a hero").bonus.health = 1.0e6;
-            hero
+            for hero in game.heroes.values_mut() {
+                hero.bonus.health = 1.0e6;
+            }
+            let of = |player| world.player(player).expect("the player is in the room").avatar();
+            (of(player), bob.map(|(client, player)| (client, of(player))))
         });
-        let mut scene = Self { room, ann, hero };
-        scene.put_hero(30.0, 30.0);
+        let mut scene = Self { room, ann, hero, bob };
+        scene.put(hero, 30.0, 30.0);
         scene
     }
 
     fn put_hero(&mut self, x: f32, y: f32) {
-        let hero = self.hero;
+        self.put(self.hero, x, y);
+    }
+
+    pub(super) fn put(&mut self, hero: Id<Hero>, x: f32, y: f32) {
         self.room.edit(|world: &mut DeusWorld, _| {
             let mut hero = world.edit(hero).expect("a hero");
             hero.path().teleport(Position::on_ground(x, y));
         });
     }
 
-    fn add(&mut self, kind: &str, x: f32, y: f32) -> Id<Monster> {
+    pub(super) fn add(&mut self, kind: &str, x: f32, y: f32) -> Id<Monster> {
         self.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
             let before = game.monsters.len() as u64;
             let at = Position::on_ground(x, y);
@@ -58,22 +76,22 @@ impl Scene {
         })
     }
 
-    fn hurt(&mut self, id: Id<Monster>, points: f32) {
+    pub(super) fn hurt(&mut self, id: Id<Monster>, points: f32) {
         let hero = self.hero;
         self.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
             game.hurt_monster(world, id, hero, points);
         });
     }
 
-    fn at(&self, object: impl Into<ObjectId>) -> Position {
+    pub(super) fn at(&self, object: impl Into<ObjectId>) -> Position {
         self.room.world().position(object).expect("it is there")
     }
 
-    fn distance(&self, id: Id<Monster>) -> f32 {
+    pub(super) fn distance(&self, id: Id<Monster>) -> f32 {
         self.at(id).ground_distance(self.at(self.hero))
     }
 
-    fn has_target(&mut self, id: Id<Monster>) -> bool {
+    pub(super) fn has_target(&mut self, id: Id<Monster>) -> bool {
         self.room.edit(|_: &mut DeusWorld, game: &mut Deus| game.monsters[&id].target.is_some())
     }
 
@@ -84,7 +102,7 @@ impl Scene {
         })
     }
 
-    fn count_all(&mut self) -> usize {
+    pub(super) fn count_all(&mut self) -> usize {
         self.room.edit(|_: &mut DeusWorld, game: &mut Deus| game.monsters.len())
     }
 

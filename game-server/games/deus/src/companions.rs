@@ -1,0 +1,134 @@
+//! Creatures that heroes call: they strike the nearest monster, else they follow their hero.
+//!
+//! A hero has `at_once` of a spell at most, each for a time. One decides every 300 ms. It does not
+//! follow a hidden hero, whose place that would tell.
+
+use ambit::prelude::*;
+
+use crate::content::CompanionTable;
+use crate::map::BODY_RADIUS_M;
+use crate::monsters::DIRECTIONS;
+use crate::schema::{Companion, DeusTimer, Hero, Monster};
+use crate::{Deus, DeusWorld};
+
+/// How often one decides, and how often it searches a way round walls.
+const ASSIST: Duration = Duration::from_millis(300);
+const SEARCH_PAUSE: Duration = Duration::from_secs(1);
+/// It comes, and stays, so near to its hero.
+const NEAR_M: f32 = 1.8;
+/// It follows a hero who is farther away.
+const FOLLOW_M: f32 = 3.5;
+
+/// A companion, as the game has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CompanionState {
+    owner: Id<Hero>,
+    /// Which has called it.
+    spell: u8,
+    /// Of a blow, before resistance.
+    points: f32,
+    ends: GameTime,
+    strikes_at: GameTime,
+    search_at: GameTime,
+}
+
+impl Deus {
+    /// Calls companions of a spell for a hero, so many that there are not too many of them.
+    pub(crate) fn call_companions(
+        &mut self,
+        world: &mut DeusWorld,
+        (owner, spell): (Id<Hero>, u8),
+        calls: &CompanionTable,
+        (power, duration): (f32, f32),
+    ) {
+        let now = world.now();
+        let Some(at) = world.position(owner) else { return };
+        let of_spell = |it: &&CompanionState| it.owner == owner && it.spell == spell;
+        let here = self.companions.values().filter(of_spell).count();
+        let free = (calls.at_once as usize).saturating_sub(here).min(calls.count as usize);
+        let for_s = calls.for_s * duration;
+        for (x, y) in DIRECTIONS.into_iter().cycle().skip(here).take(free) {
+            let place = Position::on_ground(at.x + x * NEAR_M, at.y + y * NEAR_M);
+            let place = world.nearest_on_map(place);
+            let place = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, place);
+            let time_left = Gauge::full().changing(-100.0 / for_s);
+            let id = world.spawn(Companion { path: Path::at(place), time_left });
+            let ends = now + Duration::from_secs_f32(for_s);
+            let points = calls.damage * power;
+            let (strikes_at, search_at) = (now, now);
+            let state = CompanionState { owner, spell, points, ends, strikes_at, search_at };
+            self.companions.insert(id, state);
+            world.after(ASSIST, DeusTimer::Assist(id));
+        }
+    }
+
+    /// A companion decides what to do next.
+    pub(crate) fn assist(&mut self, world: &mut DeusWorld, id: Id<Companion>) {
+        let (now, content) = (world.now(), self.content.clone());
+        let (Some(at), Some(state)) = (world.position(id), self.companions.get_mut(&id)) else {
+            return;
+        };
+        let owner = self.heroes.get(&state.owner).filter(|hero| hero.is_alive);
+        let table = content.spell(state.spell);
+        let (Some(owner), Some(calls), true) = (owner, table.summons, now < state.ends) else {
+            self.companions.remove(&id);
+            world.despawn(id);
+            return;
+        };
+        world.at(state.ends.min(now + ASSIST), DeusTimer::Assist(id));
+        let distance = |place: Position| place.ground_distance(at);
+        if let Some(monster) = nearest_monster(world, at, calls.notice_m) {
+            let Some(place) = world.position(monster) else { return };
+            if distance(place) > calls.reach_m {
+                let goal = place.lerp(at, calls.reach_m / 2.0 / distance(place));
+                self.lead(world, id, goal, calls.speed_m_per_s);
+            } else if now >= state.strikes_at {
+                state.strikes_at = now + Duration::from_secs_f32(calls.every_s);
+                let (by, points) = (state.owner, state.points);
+                let points = points * self.weakness(monster, table.damage_kind);
+                self.hurt_monster(world, monster, by, points);
+            }
+            return;
+        }
+        let place = world.position(state.owner).filter(|_| !owner.is_hidden());
+        if let Some(place) = place.filter(|place| distance(*place) > FOLLOW_M) {
+            let goal = place.lerp(at, NEAR_M / distance(place));
+            self.lead(world, id, goal, calls.speed_m_per_s);
+        }
+    }
+
+    /// Lets a companion walk: straight if that is free, round walls if it may search a way now.
+    fn lead(&mut self, world: &mut DeusWorld, id: Id<Companion>, goal: Position, speed: f32) {
+        let now = world.now();
+        let (Some(at), Some(state)) = (world.position(id), self.companions.get_mut(&id)) else {
+            return;
+        };
+        let straight = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, goal);
+        let mut way = vec![straight];
+        if straight != goal {
+            if now < state.search_at {
+                return;
+            }
+            state.search_at = now + SEARCH_PAUSE;
+            let found = ambit_ways::round_obstacles(world.terrain(), BODY_RADIUS_M, at, goal);
+            way = found.unwrap_or(way);
+        }
+        if let Some(mut object) = world.edit(id) {
+            object.path().walk_along(way, speed);
+        }
+    }
+}
+
+/// The monster nearest to a place.
+pub(crate) fn nearest_monster(
+    world: &DeusWorld,
+    from: Position,
+    within_m: f32,
+) -> Option<Id<Monster>> {
+    let mut near = Vec::new();
+    world.find_within(from, within_m + BODY_RADIUS_M, &mut near);
+    let distance = |monster: &Id<Monster>| {
+        world.position(*monster).map_or(f32::MAX, |at| at.ground_distance(from))
+    };
+    near.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))
+}

@@ -1,0 +1,80 @@
+//! Experience, levels, and the talents that heroes learn for them.
+
+use ambit::Listed;
+use ambit::prelude::*;
+
+use crate::content::{Content, Raises};
+use crate::heroes::HeroState;
+use crate::schema::{DeusRefusal, Hero, LevelUp};
+use crate::{Deus, DeusWorld};
+
+impl HeroState {
+    /// By how many per cent its talents raise something: in general, or of one spell.
+    pub(crate) fn talents(
+        &self,
+        content: &Content,
+        spell: Option<u8>,
+        of: impl Fn(&Raises) -> f32,
+    ) -> f32 {
+        let spell = spell.map(|spell| &content.spell(spell).name);
+        let learned = self.learned.iter().map(|talent| content.talent(*talent));
+        let raising = learned.filter(|it| it.spell.is_none() || it.spell.as_ref() == spell);
+        raising.map(|talent| of(&talent.raises)).sum()
+    }
+}
+
+impl Deus {
+    /// A monster has died: whoever is near learns from it.
+    pub(crate) fn share_experience(&mut self, world: &mut DeusWorld, at: Position, points: u32) {
+        let content = self.content.clone();
+        let is_near = |id: Id<Hero>| {
+            world.position(id).is_some_and(|place| place.ground_distance(at) <= content.share_m)
+        };
+        let near: Vec<_> = self.living().map(|(id, _)| id).filter(|id| is_near(*id)).collect();
+        for id in near {
+            let Some(hero) = self.heroes.get_mut(&id) else { continue };
+            hero.experience = hero.experience.saturating_add(points);
+            let begun = content.levels.iter().filter(|needed| **needed <= hero.experience).count();
+            let rises = begun.saturating_sub(hero.levels);
+            (hero.levels, hero.points) = (begun, hero.points + rises);
+            let (experience, level) = (i64::from(hero.experience), 1 + begun as i64);
+            let Some(mut avatar) = world.edit(id) else { continue };
+            avatar.experience().set(experience);
+            if rises > 0 {
+                avatar.level().set(level);
+                avatar.points().set(hero.points as i64);
+                world.emit(LevelUp { hero: id, level });
+            }
+        }
+    }
+
+    /// A player learns a talent, for a point.
+    pub(crate) fn learn(
+        &mut self,
+        world: &mut DeusWorld,
+        player: Player<'_, Self>,
+        Listed(talent): Listed,
+    ) -> Result<(), DeusRefusal> {
+        let content = self.content.clone();
+        let id = player.avatar();
+        let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
+        let class = hero.class.ok_or(DeusRefusal::NoClass)?;
+        let table = content.talents.get(usize::from(talent)).ok_or(DeusRefusal::OtherClass)?;
+        if table.class != content.class(class).name {
+            return Err(DeusRefusal::OtherClass);
+        }
+        if hero.learned.contains(&talent) {
+            return Err(DeusRefusal::LearnedAlready);
+        }
+        let has = |name: &String| hero.learned.iter().any(|it| content.talent(*it).name == *name);
+        if !table.needs.iter().all(has) {
+            return Err(DeusRefusal::NotYet);
+        }
+        hero.points = hero.points.checked_sub(1).ok_or(DeusRefusal::NoPoints)?;
+        hero.learned.insert(talent);
+        world.avatar(player).points().set(hero.points as i64);
+        self.plan_mana(world, id);
+        self.plan_hero(world, id);
+        Ok(())
+    }
+}

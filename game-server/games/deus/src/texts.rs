@@ -1,0 +1,143 @@
+//! What players read about classes, spells and talents, from their numbers.
+//!
+//! Content goes in; the names, labels and helps of the choices of commands come out, each within
+//! what a schema may have.
+
+use ambit::schema::{ChoiceAbout, FieldType, Schema};
+
+use crate::content::{Content, SpellShape, SpellTable, TalentTable};
+use crate::schema::NEWCOMER;
+
+/// A schema's limit of a help, in bytes. Names and numbers are ASCII.
+const MAX_HELP_BYTES: usize = 200;
+
+/// Gives the commands their choices.
+pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
+    let about = |label: String, mut help: String, only_for: &str| {
+        help.truncate(MAX_HELP_BYTES);
+        ChoiceAbout { label, help, cooldown_ms: 0, only_for: only_for.to_owned() }
+    };
+    let spells = content.spells.iter().map(|table| {
+        let cooldown_ms = (1_000.0 * table.cooldown_s) as u32;
+        let about = about(label(&table.name), help_of_spell(table), &table.class);
+        (&*table.name, ChoiceAbout { cooldown_ms, ..about })
+    });
+    let classes = content.classes.iter().map(|table| {
+        let spells = content.spells.iter().filter(|spell| spell.class == table.name);
+        let spells: Vec<_> = spells.map(|spell| spaced(&spell.name)).collect();
+        let help = format!("{} health, {} mana: {}.", table.health, table.mana, spells.join(", "));
+        (&*table.name, about(format!("Choose {}", spaced(&table.name)), help, NEWCOMER))
+    });
+    let talents = content.talents.iter().map(|table| {
+        (&*table.name, about(label(&table.name), help_of_talent(table), &table.class))
+    });
+    set_choices(schema, "cast", spells);
+    set_choices(schema, "choose", classes);
+    set_choices(schema, "learn", talents);
+}
+
+fn set_choices<'c>(
+    schema: &mut Schema,
+    command: &str,
+    choices: impl Iterator<Item = (&'c str, ChoiceAbout)>,
+) {
+    let found = schema.commands.iter_mut().find(|declared| declared.name == command);
+    let Some(field) = found.and_then(|declared| declared.fields.first_mut()) else { return };
+    let (names, about): (Vec<&str>, Vec<ChoiceAbout>) = choices.unzip();
+    (field.ty, field.choices) = (FieldType::choice(names), about);
+}
+
+fn spaced(name: &str) -> String {
+    name.replace(['-', '_'], " ")
+}
+
+fn label(name: &str) -> String {
+    let words = spaced(name);
+    let first = words.get(..1).unwrap_or_default().to_uppercase();
+    first + words.get(1..).unwrap_or_default()
+}
+
+/// For example "8 mana, every 0.6 s. Flies 18 m and takes 20 health from the first monster."
+fn help_of_spell(table: &SpellTable) -> String {
+    let (monsters, heroes) = match table.shape {
+        SpellShape::Own => (String::new(), "you".to_owned()),
+        SpellShape::Nearest { range_m } => {
+            (format!("the nearest monster within {range_m} m"), "you".to_owned())
+        }
+        SpellShape::Ally { range_m } => {
+            (String::new(), format!("whoever is hurt most within {range_m} m"))
+        }
+        SpellShape::Around { radius_m } => {
+            (format!("all monsters within {radius_m} m"), format!("all heroes within {radius_m} m"))
+        }
+        SpellShape::Bolt { pierces: true, .. } => ("all monsters on its way".into(), String::new()),
+        SpellShape::Bolt { .. } => ("the first monster".into(), String::new()),
+        SpellShape::Place { radius_m, .. } => (
+            format!("all monsters within {radius_m} m of a place"),
+            format!("all heroes within {radius_m} m of a place"),
+        ),
+    };
+    // Once they are named, it is "them".
+    let mut whom = [monsters, heroes];
+    let mut name = |side: usize| std::mem::replace(&mut whom[side], "them".to_owned());
+    let mut parts = Vec::new();
+    if table.damage > 0.0 {
+        parts.push(format!("takes {} health from {}", table.damage, name(0)));
+    }
+    if table.push_m > 0.0 {
+        parts.push(format!("pushes {} {} m away", name(0), table.push_m));
+    }
+    if table.heal > 0.0 {
+        parts.push(format!("gives {} health to {}", table.heal, name(1)));
+    }
+    if let Some(lasting) = table.lasting {
+        let (damage, heal, slow) = (lasting.damage_per_s, lasting.heal_per_s, lasting.slow);
+        if damage > 0.0 {
+            parts.push(format!("takes {damage} a second from {} for {} s", name(0), lasting.for_s));
+        }
+        if heal > 0.0 {
+            parts.push(format!("gives {heal} a second to {} for {} s", name(1), lasting.for_s));
+        }
+        if slow > 0.0 {
+            parts.push(format!("slows {} by {slow} % for {} s", name(0), lasting.for_s));
+        }
+    }
+    if table.hides_s > 0.0 {
+        parts.push(format!("hides you for {} s, or until you do damage", table.hides_s));
+    }
+    if let Some(calls) = table.summons {
+        parts.push(format!("calls {} to fight for you for {} s", calls.count, calls.for_s));
+    }
+    let way = match table.shape {
+        SpellShape::Bolt { range_m, .. } => format!("flies {range_m} m and "),
+        SpellShape::Place { range_m, .. } => format!("up to {range_m} m away, "),
+        _ => String::new(),
+    };
+    let delay =
+        if table.delay_s > 0.0 { format!(" After {} s.", table.delay_s) } else { String::new() };
+    let what = label(&format!("{way}{}", parts.join(", ")));
+    format!("{} mana, every {} s. {what}.{delay}", table.mana, table.cooldown_s)
+}
+
+/// For example "Damage +12 %. Needs sharp edge."
+fn help_of_talent(table: &TalentTable) -> String {
+    let raises = &table.raises;
+    let raised = [
+        ("damage", raises.damage),
+        ("armour", raises.armour),
+        ("health", raises.health),
+        ("mana", raises.mana),
+        ("speed", raises.speed),
+        ("healing", raises.healing),
+        ("haste", raises.haste),
+        ("radius", raises.radius),
+        ("duration", raises.duration),
+    ];
+    let raised = raised.iter().filter(|(_, by)| *by > 0.0);
+    let raised: Vec<_> = raised.map(|(what, by)| format!("{what} +{by} %")).collect();
+    let of = table.spell.as_ref().map(|spell| format!("{}: ", spaced(spell))).unwrap_or_default();
+    let needs: Vec<_> = table.needs.iter().map(|name| spaced(name)).collect();
+    let needs =
+        if needs.is_empty() { String::new() } else { format!(" Needs {}.", needs.join(", ")) };
+    format!("{}.{needs}", label(&format!("{of}{}", raised.join(", "))))
+}
