@@ -162,7 +162,7 @@ export interface Choice {
   help: string;
   /** A command with this choice is refused for so long after one that was not. */
   cooldown_ms: number;
-  /** Only for avatars of which a public text is this; empty for all. */
+  /** Only as long as a text of the avatar or of the game's state is this; empty for always. */
   only_for: string;
 }
 

@@ -1051,7 +1051,8 @@ pub mod field {
             /// A command with this choice is refused for so long after one that was not.
             #[prost(uint32, tag = "3")]
             pub cooldown_ms: u32,
-            /// Only for avatars of which a public text is this; empty for all.
+            /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this;
+            /// empty for always.
             #[prost(string, tag = "4")]
             pub only_for: ::prost::alloc::string::String,
         }

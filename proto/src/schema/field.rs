@@ -34,7 +34,8 @@ pub struct ChoiceAbout {
     pub help: String,
     /// A command with this choice is refused for so long after one that was not, in milliseconds.
     pub cooldown_ms: u32,
-    /// Only for avatars of which a public text is this; empty for all.
+    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this:
+    /// a class, a phase. Empty for always.
     pub only_for: String,
 }
 

@@ -14,7 +14,7 @@ use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::GameCommand;
-use ambit_proto::schema::{FieldType, Schema};
+use ambit_proto::schema::{ChoiceAbout, FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 
@@ -96,6 +96,8 @@ pub(crate) struct DeusBot {
 pub(crate) struct DeusView {
     own: Position,
     class: String,
+    /// Of the course.
+    phase: String,
     is_alive: bool,
     mana: f32,
     health: f32,
@@ -121,6 +123,10 @@ impl DeusView {
         Some(Self {
             own: hero.position(t)?,
             class: text(&hero, "class", t),
+            phase: client
+                .objects()
+                .find(|object| &**object.kind() == "course")
+                .map_or_else(String::new, |course| text(&course, "phase", t)),
             is_alive: hero.value("alive", t) == Some(ComponentValue::Flag(true)),
             mana: gauge(&hero, "mana", t),
             health: gauge(&hero, "health", t),
@@ -141,7 +147,7 @@ impl DeusView {
         })
     }
 
-    /// The choices of a command that are for the own class, with their cool-downs.
+    /// The choices of a command that are for the own class or for this phase, with their cool-downs.
     fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
         let declared = self.schema.commands.iter().find(|it| it.name == command);
         let field = declared.and_then(|declared| declared.fields.first());
@@ -149,7 +155,8 @@ impl DeusView {
             FieldType::Choice(names) => Some(names.iter().zip(&field.choices)),
             _ => None,
         });
-        let own = named.into_iter().flatten().filter(|(_, about)| about.only_for == self.class);
+        let for_now = |about: &ChoiceAbout| [&self.class, &self.phase].contains(&&about.only_for);
+        let own = named.into_iter().flatten().filter(move |(_, about)| for_now(about));
         own.map(|(name, about)| (&**name, Duration::from_millis(about.cooldown_ms.into())))
     }
 
@@ -195,6 +202,12 @@ impl DeusBot {
         if !view.is_alive {
             return None;
         }
+        if now >= self.learn_at
+            && let Some(words) = self.trade(view)
+        {
+            self.learn_at = now + CHOOSE;
+            return Some(words);
+        }
         let near = view.monsters.iter().min_by(|one, other| {
             view.own.ground_distance(**one).total_cmp(&view.own.ground_distance(**other))
         });
@@ -217,6 +230,18 @@ impl DeusBot {
         let (width, height) = view.map;
         let (x, y) = (goal.x.clamp(1.0, width - 1.0), goal.y.clamp(1.0, height - 1.0));
         Some(format!("move {x:.1} {y:.1}"))
+    }
+
+    /// What it needs of the chest, what it buys or sells; then it is ready. It may ask for what it
+    /// has not, or cannot pay: players do so, too.
+    fn trade(&mut self, view: &DeusView) -> Option<String> {
+        let command = match view.phase.as_str() {
+            "share" => "want",
+            "merchant" => ["buy", "buy", "sell", "ready"][self.rng.usize(..4)],
+            _ => return None,
+        };
+        let (item, _) = self.rng.choice(view.choices(command).collect::<Vec<_>>()).unzip();
+        Some(format!("{command} {}", item.unwrap_or_default()).trim_end().to_owned())
     }
 
     /// The first spell that is worth it now, and where; who needs no place does not mind one.
@@ -297,7 +322,7 @@ pub(crate) fn command(client: &Client, words: &str) -> Option<GameCommand<Client
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::schema::{ChoiceAbout, CommandKind, FieldSpec};
+    use ambit_proto::schema::{CommandKind, FieldSpec};
 
     use super::*;
 
@@ -325,6 +350,9 @@ mod tests {
             command("choose", &[("mage", "newcomer"), ("healer", "newcomer")]),
             command("cast", &spells),
             command("learn", &[("inferno", "mage"), ("saint", "healer")]),
+            command("want", &[("ring", "share")]),
+            command("buy", &[("ring", "merchant")]),
+            command("sell", &[("ring", "merchant")]),
         ];
         Schema { commands, ..Schema::default() }
     }
@@ -333,6 +361,7 @@ mod tests {
         DeusView {
             own: Position::on_ground(30.0, 30.0),
             class: class.to_owned(),
+            phase: "fight".to_owned(),
             is_alive: true,
             mana: 100.0,
             health: 100.0,
@@ -368,6 +397,11 @@ mod tests {
         assert_eq!(says("healer", &[(36.0, 30.0)]), "cast riddle 36.0 30.0");
         let mut bot = DeusBot::new(7);
         assert!(bot.decide(later, &view("mage", &there)).is_some());
+        let share = DeusView { phase: "share".to_owned(), ..view("mage", &[]) };
+        assert_eq!(DeusBot::new(7).decide(later, &share).as_deref(), Some("want ring"));
+        let market = DeusView { phase: "merchant".to_owned(), ..view("mage", &[]) };
+        let words = DeusBot::new(7).decide(later, &market).expect("a trade");
+        assert!(["buy ring", "sell ring", "ready"].contains(&&*words), "{words}");
         let next = bot.decide(later + CAST, &view("mage", &there)).expect("another cast");
         assert!(next.starts_with("cast firebolt"), "a blast is not ready: {next}");
         bot.cast_at = later + CHOOSE;

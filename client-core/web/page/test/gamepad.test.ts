@@ -34,6 +34,7 @@ const action = (name: string, isClick = false): Action => ({
   preset: {},
   asks: [],
   key: null,
+  suggestedKey: null,
   isClick,
 });
 const pad = (axes: number[], ...pressed: number[]): Pad => ({

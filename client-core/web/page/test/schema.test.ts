@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Choice, CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
-import { actionsOf, CommandDraft, isOffered } from "../src/core/actions.js";
+import { actionsOf, CommandDraft, giveDigits, isOffered } from "../src/core/actions.js";
 import { describeMesh, parseColour } from "../src/core/look.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
@@ -77,12 +77,14 @@ test("a choice says what it is called, what it does, and for whom it is", () => 
   );
   const [first] = actions;
   assert.deepEqual([first?.label, first?.help, first?.cooldownMs], ["Bolt of fire", "8 mana.", 600]);
-  // What all can do has a digit that nobody has twice.
-  assert.deepEqual(actions.map(({ key }) => key), ["1", "1", "2", "3", "4"]);
+  assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "4", "5"]);
   const offered = (...texts: string[]) =>
     actions.filter((action) => isOffered(action, texts)).map(({ name }) => name);
   assert.deepEqual(offered("ann", "mage"), ["cast bolt", "cast aim", "rest"]);
   assert.deepEqual(offered("ann"), ["cast aim", "rest"]);
+  // What one has is on the first keys.
+  giveDigits(actions.slice(3), schema([]));
+  assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "1", "2"]);
 });
 
 test("a key of the page's own is replaced, and a taken digit skipped", () => {

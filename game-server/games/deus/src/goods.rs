@@ -66,7 +66,9 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     for command in &mut schema.commands {
         let about = |(name, table): (&String, &ItemTable)| {
             let label = format!("{} {}", command.label, name.replace('-', " "));
-            ChoiceAbout { label, help: table.help(), ..ChoiceAbout::default() }
+            let phase = if command.name == "want" { Phase::Share } else { Phase::Merchant };
+            let only_for = phase.name().into();
+            ChoiceAbout { label, help: table.help(), only_for, ..ChoiceAbout::default() }
         };
         if matches!(command.name.as_str(), "buy" | "sell" | "want") {
             command.fields[0].ty = FieldType::Choice(names.clone());

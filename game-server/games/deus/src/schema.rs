@@ -123,7 +123,7 @@ pub(crate) struct HeroRow {
 
 /// A spell was cast.
 #[derive(Event)]
-#[event(name = "cast")]
+#[event(name = "cast", text = "{caster} casts {spell}")]
 #[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
 pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,
@@ -157,7 +157,7 @@ pub(crate) struct Summons {
 
 /// A hero has stepped on a trap: it hurts whoever is within reach of it then.
 #[derive(Event)]
-#[effect(ring, colour = 0xff_4030, size = 4.0, at = trap)]
+#[effect(warning, colour = 0xff_4030, size = 4.0, at = trap, reach = radius, due = due)]
 pub(crate) struct Snap {
     pub(crate) trap: Id<Trap>,
     /// In decimetres.
@@ -184,6 +184,7 @@ pub(crate) struct Relief {
 
 /// A hero has come to a level.
 #[derive(Event)]
+#[event(text = "{hero} comes to level {level}")]
 #[effect(arrival, colour = 0x80_c0ff, size = 1.8)]
 pub(crate) struct LevelUp {
     pub(crate) hero: Id<Hero>,
@@ -201,7 +202,7 @@ pub(crate) struct Wound {
 
 /// Somebody has died.
 #[derive(Event)]
-#[event(name = "death")]
+#[event(name = "death", text = "{target} has fallen")]
 #[effect(death, colour = 0xc0_d060, size = 1.6)]
 pub(crate) struct Fallen {
     pub(crate) target: ObjectId,
@@ -209,6 +210,7 @@ pub(crate) struct Fallen {
 
 /// A hero has got an item, for all to read.
 #[derive(Event)]
+#[event(text = "{name} gets {item}")]
 pub(crate) struct Loot {
     pub(crate) name: Text<NAME_BYTES>,
     pub(crate) item: Text<24>,
@@ -216,6 +218,7 @@ pub(crate) struct Loot {
 
 /// The course has come to another phase, for all to read.
 #[derive(Event)]
+#[event(text = "Wave {wave}: {phase}")]
 pub(crate) struct PhaseBegins {
     pub(crate) phase: Text<12>,
     pub(crate) wave: i64,

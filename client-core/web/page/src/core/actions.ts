@@ -18,14 +18,15 @@ export interface Action {
   help: string;
   /** So long after it was done it is refused. */
   cooldownMs: number;
-  /** Only for avatars of which a text is this; empty for all. */
+  /** Only as long as a text of the avatar or of the game's state is this; empty for always. */
   onlyFor: string;
   /** Values that the action has by itself. */
   preset: Readonly<Record<string, Value>>;
   /** The fields that are still to be filled, in order. */
   asks: readonly Field[];
-  /** As `KeyboardEvent.key` in lower case, or null. */
+  /** As `KeyboardEvent.key` in lower case, or null. A digit is given anew: {@link giveDigits}. */
   key: string | null;
+  suggestedKey: string | null;
   /** Whether a click on the map gives it. */
   isClick: boolean;
 }
@@ -36,37 +37,34 @@ const DIGITS = "1234567890".split("");
 /** The page's own. */
 const RESERVED = new Set(["enter", "escape", "tab", "f2"]);
 
-/**
- * Digits are given anew for each group of `onlyFor`: an avatar is of one of them, and its first
- * spell is on the key that is the first one for all.
- */
 export function actionsOf(schema: Schema): Action[] {
-  const suggested = schema.commands.map(({ key }) => normaliseKey(key ?? ""));
-  const taken = [...suggested, ...schema.controls.flatMap(({ keys }) => keys)];
-  const free = DIGITS.filter((digit) => !taken.includes(digit));
-  /** How many of these digits are given, by group. */
-  const given = new Map<string, number>();
-  const nextDigit = (group: string): string | null => {
-    const common = given.get("") ?? 0;
-    // What all have comes after what any group has.
-    const used = group === "" ? Math.max(common, ...given.values()) : Math.max(given.get(group) ?? 0, common);
-    given.set(group, used + 1);
-    return free[used] ?? null;
-  };
   const click = schema.commands.find(isGivenByClick);
-  return schema.commands.flatMap((command) => {
+  const actions = schema.commands.flatMap((command) => {
     const isClick = command === click;
     return variants(command).map(({ choice, about, preset, asks }, _, all): Action => {
       const wanted = normaliseKey(command.key ?? "");
       const isUsable = all.length === 1 && !["", "click"].includes(wanted) && !RESERVED.has(wanted);
-      const key = isClick ? null : isUsable ? wanted : nextDigit(about?.only_for ?? "");
+      const own = !isClick && isUsable ? wanted : null;
       const name = choice === undefined ? command.name : `${command.name} ${choice}`;
       const label = about?.label || labelOfAction(command, choice);
       const help = about?.help || command.help;
       const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, about?.only_for ?? ""];
-      return { command, name, label, help, cooldownMs, onlyFor, preset, asks, key, isClick };
+      const keys = { key: own, suggestedKey: own };
+      return { command, name, label, help, cooldownMs, onlyFor, preset, asks, ...keys, isClick };
     });
   });
+  giveDigits(actions, schema);
+  return actions;
+}
+
+/** Digits for those actions, of all that a player has now, for which the game suggests no key. */
+export function giveDigits(actions: readonly Action[], schema: Schema): void {
+  const suggested = schema.commands.map(({ key }) => normaliseKey(key ?? ""));
+  const taken = [...suggested, ...schema.controls.flatMap(({ keys }) => keys)];
+  const free = DIGITS.filter((digit) => !taken.includes(digit));
+  for (const action of actions) {
+    if (!action.isClick) action.key = action.suggestedKey ?? free.shift() ?? null;
+  }
 }
 
 function labelOfAction(command: CommandKind, choice: string | undefined): string {
@@ -109,9 +107,9 @@ export function normaliseKey(key: string): string {
   return lower === "space" || lower === "spacebar" ? " " : lower;
 }
 
-/** Whether a player has an action, whose avatar has these texts. */
-export function isOffered({ onlyFor }: Action, ownTexts: readonly string[]): boolean {
-  return onlyFor === "" || ownTexts.includes(onlyFor);
+/** Whether a player has an action, when these are the texts of the avatar and of the game's state. */
+export function isOffered({ onlyFor }: Action, texts: readonly string[]): boolean {
+  return onlyFor === "" || texts.includes(onlyFor);
 }
 
 /** A command that is being given: its fields are filled one after the other. */

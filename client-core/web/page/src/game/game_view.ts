@@ -1,9 +1,10 @@
 /** A running game: the loop, and how its parts work together. */
 
-import type { Client, Frame, Game, GameRules, Schema } from "../ambit/ambit.js";
-import { type Action, actionsOf, isOffered } from "../core/actions.js";
+import type { Client, Component, Frame, Game, GameRules, Kind, Schema } from "../ambit/ambit.js";
+import { type Action, actionsOf, giveDigits, isOffered } from "../core/actions.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
+import { isRoomWide } from "../core/score_tables.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { button, el, setHidden } from "../dom.js";
 import type { Result } from "../game_result.js";
@@ -64,7 +65,9 @@ export class GameView {
   readonly #overlayButton = button(texts.overlay, () => this.#toggleOverlay(), {
     "aria-label": texts.overlay,
   });
+  readonly #schema: Schema;
   readonly #actions: readonly Action[];
+  readonly #states: readonly Kind[];
   readonly #pointers: EdgePointers;
   readonly #party: Party;
   readonly #end = new AbortController();
@@ -86,7 +89,9 @@ export class GameView {
     const picture = new Picture(schema);
     this.#picture = picture;
     const actions = actionsOf(schema);
+    this.#schema = schema;
     this.#actions = actions;
+    this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
     this.#pointers = new EdgePointers(picture.happenings.attackers);
     this.#commander = new Commander(game, this.#pending, {
@@ -242,17 +247,26 @@ export class GameView {
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
 
-  /** What the player can do depends on texts of the avatar, such as its class. */
+  /** What the player can do depends on texts of the avatar and of the game: a class, a phase. */
   #offer(time: number, frame: Frame): void {
     if (frame.avatar < 0 || time < this.#offerAt) return;
     this.#offerAt = time + OFFER_MS;
     const { components } = frame.kind(frame.avatar);
-    const own = components.map(({ type }, index) =>
-      type === "text" ? String(frame.component(frame.avatar, index) ?? "") : "",
-    );
+    const textsOf = (object: number, parts: readonly Component[]) =>
+      parts.map(({ type }, index) =>
+        type === "text" ? String(frame.component(object, index) ?? "") : "",
+      );
+    const own = textsOf(frame.avatar, components);
+    for (const kind of this.#states) {
+      const [state, ...others] = frame.rows(kind.name);
+      if (state !== undefined && others.length === 0 && !frame.isOwn(state)) {
+        own.push(...textsOf(state, kind.components));
+      }
+    }
     if (own.join() === this.#ownTexts?.join()) return;
     this.#ownTexts = own;
     const offered = this.#actions.filter((action) => isOffered(action, own));
+    giveDigits(offered, this.#schema);
     this.#hud.offer(offered);
     this.#input.setActions(offered);
   }

@@ -84,7 +84,12 @@ export class Hud {
 
   /** Shows the buttons of what the player can do now. */
   offer(actions: readonly Action[]): void {
-    for (const [action, element] of this.#buttons) setHidden(element, !actions.includes(action));
+    for (const [action, element] of this.#buttons) {
+      setHidden(element, !actions.includes(action));
+      const [key, shown] = [action.key ?? "", element.querySelector("kbd")];
+      if (shown) setText(shown, key && texts.key(key));
+      element.setAttribute("aria-keyshortcuts", key);
+    }
     setHidden(this.commands, ![...this.#buttons.values()].some((element) => !element.hidden));
   }
 
@@ -196,7 +201,7 @@ export class Hud {
   }
 
   #commandButton(action: Action): HTMLElement {
-    const { key, label, help, name } = action;
+    const { label, help, name } = action;
     const element = button(label, () => this.#hooks.begin(action), {
       "data-name": name,
       "aria-pressed": "false",
@@ -204,9 +209,8 @@ export class Hud {
       "aria-description": help,
       title: help,
     });
-    if (!key) return element;
-    element.append(el("kbd", {}, texts.key(key)));
-    element.setAttribute("aria-keyshortcuts", key);
+    // `offer` says which key.
+    element.append(el("kbd"));
     return element;
   }
 
