@@ -37,9 +37,9 @@ use crate::field::Choice;
 /// The comment is the help for players. A field is a whole number with a range, an `f32` with a
 /// range, `(f32, f32)` (width and height in metres, `"300x200"`), an enum with
 /// `#[derive(Choice)]`, or a `String`: its default, or one of the words that
-/// [`Game::words`](crate::Game::words) adds. An `Option` is `None` unless the value is given; [`Given`] tells whether
-/// it was. `#[room(...)]` sets other defaults of the parameters that every room has, and
-/// `of_room` reads one of these.
+/// [`Game::words`](crate::Game::words) adds. An `Option` is `None` unless the value is given;
+/// [`Given`] tells whether it was. `#[room(...)]` sets other defaults of the parameters that every
+/// room has, and `of_room` reads one of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a struct of parameters",
     label = "not parameters",

@@ -24,7 +24,7 @@ const SHELLS: &[(&str, &str)] = &[
          process_watcher replay room_files web_certificates",
     ),
     ("game-server", "main"),
-    ("game-server/games/deus", "content"),
+    ("game-server/games/deus", "content/folders"),
     (
         "world-server",
         "actor actor/handlers actor/idle actor/messages admin admin/asked_host admin/listener \

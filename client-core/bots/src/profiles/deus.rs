@@ -147,7 +147,7 @@ impl DeusView {
         })
     }
 
-    /// The choices of a command that are for the own class or for this phase, with their cool-downs.
+    /// The choices of a command for the own class or for this phase, with their cool-downs.
     fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
         let declared = self.schema.commands.iter().find(|it| it.name == command);
         let field = declared.and_then(|declared| declared.fields.first());

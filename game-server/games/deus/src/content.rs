@@ -7,11 +7,11 @@
 //! same. What a room saves contains the operator's texts: it goes on with them elsewhere.
 
 mod check;
+pub(crate) mod folders;
 pub(crate) mod rooms;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::Path as FilePath;
 use std::sync::{Arc, LazyLock};
 
 use ambit::prelude::*;
@@ -19,8 +19,6 @@ use toml::Spanned;
 
 use self::rooms::MapsTable;
 
-/// The folder in which the operator has folders of content.
-const VARIABLE: &str = "AMBIT_CONTENT";
 pub(crate) const SHIPPED: &str = "shipped";
 /// So many files are a content.
 const FILE_COUNT: usize = 7;
@@ -44,12 +42,6 @@ const SHIPPED_TEXTS: [&str; FILE_COUNT] = [
     include_str!("../content/maps.toml"),
     include_str!("../content/talents.toml"),
 ];
-
-/// All folders of the operator's, by name.
-static FOLDERS: LazyLock<BTreeMap<String, Result<SharedContent, Vec<String>>>> =
-    LazyLock::new(|| {
-        std::env::var_os(VARIABLE).map_or_else(BTreeMap::new, |root| read_folders(root.as_ref()))
-    });
 
 static OF_THE_GAME: LazyLock<SharedContent> = LazyLock::new(|| {
     let content = Content::parse(SHIPPED_TEXTS.map(str::to_owned));
@@ -391,18 +383,6 @@ impl Content {
         Ok(Self { classes, items, monsters, spells, talents, share_m, levels, waves, maps, texts })
     }
 
-    fn of_folder(folder: &FilePath) -> Result<Self, Vec<String>> {
-        let mut missing = Vec::new();
-        let texts = FILES.map(|file| {
-            let text = std::fs::read_to_string(folder.join(file));
-            text.unwrap_or_else(|error| {
-                missing.push(format!("{file}: {error}"));
-                String::new()
-            })
-        });
-        if missing.is_empty() { Self::parse(texts) } else { Err(missing) }
-    }
-
     pub(crate) fn class(&self, class: u8) -> &ClassTable {
         &self.classes[usize::from(class)]
     }
@@ -438,7 +418,8 @@ impl SharedContent {
         if name == SHIPPED {
             return Ok(Self::default());
         }
-        let found = FOLDERS.get(name).ok_or_else(|| format!("there is no content '{name}'"))?;
+        let found =
+            folders::FOLDERS.get(name).ok_or_else(|| format!("there is no content '{name}'"))?;
         found.clone().map_err(|mistakes| {
             format!("{} mistakes, the first one: {}", mistakes.len(), mistakes[0])
         })
@@ -483,45 +464,10 @@ fn in_order<T>(read: BTreeMap<Spanned<String>, T>, named: fn(String, T) -> T) ->
     tables.into_iter().map(|(name, table)| named(name.into_inner(), table)).collect()
 }
 
-/// The names of the operator's folders.
-pub(crate) fn names() -> Vec<String> {
-    FOLDERS.keys().cloned().collect()
-}
-
 /// Whether players can type a name of so many bytes at most.
 fn is_typeable(name: &str, most: usize) -> bool {
     let is_good = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
     (1..=most).contains(&name.len()) && name.chars().all(is_good)
-}
-
-/// Folders whose names players can type.
-fn read_folders(root: &FilePath) -> BTreeMap<String, Result<SharedContent, Vec<String>>> {
-    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let names = entries.filter(|entry| entry.path().is_dir());
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let names = names.filter(|name| is_typeable(name, 32));
-    let read = |name: String| {
-        let content = Content::of_folder(&root.join(&name));
-        (name, content.map(|content| SharedContent(Arc::new(content))))
-    };
-    names.filter(|name| name != SHIPPED).map(read).collect()
-}
-
-/// Reads a folder of content as a room would: what is in it, or all its mistakes.
-pub fn check_content(folder: &FilePath) -> Result<String, Vec<String>> {
-    let content = Content::of_folder(folder)?;
-    Ok(format!(
-        "{} files, {} classes, {} spells, {} talents, {} kinds of monsters, {} items, \
-         {} rows of waves, {} rooms of maps: good",
-        FILES.len(),
-        content.classes.len(),
-        content.spells.len(),
-        content.talents.len(),
-        content.monsters.len(),
-        content.items.len(),
-        content.waves.wave.len(),
-        content.maps.room.len()
-    ))
 }
 
 #[cfg(test)]
@@ -643,32 +589,5 @@ mod tests {
         check("talents.toml", ("[\"wrath\"]", "[\"judgement\"]"), "can never");
         let reserved = mistakes("classes.toml", "[archer]", "[newcomer]");
         assert!(reserved[0].starts_with("classes.toml needs no class `newcomer`"), "{reserved:?}");
-    }
-
-    #[test]
-    fn a_folder_is_read_as_a_whole_and_all_its_mistakes_are_told() {
-        let folder = std::env::temp_dir().join(format!("deus-content-{}", std::process::id()));
-        let cellar = folder.join("cellar");
-        std::fs::create_dir_all(&cellar).expect("a temporary folder");
-        assert_eq!(check_content(&cellar).expect_err("nothing is there").len(), FILES.len());
-        for (file, text) in FILES.iter().zip(SHIPPED_TEXTS) {
-            std::fs::write(cellar.join(file), text).expect("a file");
-        }
-        let said = check_content(&cellar).expect("a good folder");
-        assert!(said.starts_with("7 files, 4 classes, ") && said.ends_with(": good"), "{said}");
-        let of_name = read_folders(&folder);
-        assert_eq!(of_name.keys().collect::<Vec<_>>(), ["cellar"]);
-        for (file, (old, new)) in [
-            ("monsters.toml", ("health = 40", "health = 0")),
-            ("monsters.toml", ("health = 18", "health = 0")),
-            ("waves.toml", ("last = 10", "last = 100")),
-        ] {
-            let text = std::fs::read_to_string(cellar.join(file)).expect("a file");
-            std::fs::write(cellar.join(file), text.replacen(old, new, 1)).expect("a file");
-        }
-        assert_eq!(check_content(&cellar).expect_err("three mistakes").len(), 3);
-        std::fs::remove_dir_all(&folder).expect("the folder");
-        let unknown = SharedContent::named("../etc").expect_err("no folder of that name");
-        assert_eq!(unknown, "there is no content '../etc'");
     }
 }

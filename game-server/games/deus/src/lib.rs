@@ -21,6 +21,7 @@ mod heroes;
 mod map;
 mod minds;
 mod monsters;
+mod plans;
 mod schema;
 mod spells;
 mod talents;
@@ -38,7 +39,7 @@ use self::companions::CompanionState;
 use self::content::SharedContent;
 use self::course::Phase;
 use self::heroes::HeroState;
-use self::map::Layout;
+use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
     Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule, Merchant, NEWCOMER,
@@ -47,7 +48,7 @@ use self::schema::{
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
 
-pub use self::content::check_content;
+pub use self::content::folders::check_content;
 pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Hero, Monster, Trap};
 
 /// The world of this game.
@@ -87,7 +88,7 @@ pub struct Deus {
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
     bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
-    layout: Layout,
+    layout: GroundPlan,
     /// Where the heroes fight.
     slot: usize,
     traps: Vec<HiddenTrap>,
@@ -121,7 +122,7 @@ impl Game for Deus {
     type Refusal = DeusRefusal;
 
     fn words(key: &str) -> Vec<String> {
-        if key == "content" { content::names() } else { Vec::new() }
+        if key == "content" { content::folders::names() } else { Vec::new() }
     }
 
     fn configure(&mut self, settings: DeusSettings) -> Result<(), BadParameter> {
@@ -142,7 +143,7 @@ impl Game for Deus {
     }
 
     fn start(&mut self, world: &mut DeusWorld) {
-        self.layout = Layout::build(world, &self.content.maps);
+        self.layout = GroundPlan::build(world, &self.content.maps);
         let (wave, time_left, monsters) = (0.into(), 0.0.into(), 0.into());
         let (phase, offer) = (Phase::Choose.name().into(), "".into());
         world.spawn(Campaign { wave, phase, time_left, monsters, offer });

@@ -43,7 +43,7 @@ const SIDES: [(f32, f32); 4] = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)
 
 /// All slots.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Layout {
+pub(crate) struct GroundPlan {
     slots: Vec<MapSlot>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct MapRoom {
     pub(crate) traps: Vec<Position>,
 }
 
-impl Layout {
+impl GroundPlan {
     /// Draws all maps, and adds their obstacles.
     pub(crate) fn build(world: &mut DeusWorld, maps: &MapsTable) -> Self {
         let (width, height) = (world.width(), world.height());

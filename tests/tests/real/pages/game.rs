@@ -59,6 +59,7 @@ fn a_page_flies_a_ship_and_shows_the_table_from_round_to_round() -> Result<()> {
             ensure!(turned * sign > 0.0, "{key} has turned the ship by {turned}");
         }
 
+        ann.press("All").await?;
         let names = "[...document.querySelectorAll('.score td')].map(cell => cell.textContent)";
         let all = format!("(names => names.includes('ann') && names.includes('bob'))({names})");
         ann.wait_for("the table", &all, json!({})).await?;

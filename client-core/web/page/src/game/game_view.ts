@@ -166,7 +166,7 @@ export class GameView {
 
   /** What everybody has now. */
   result(): Result {
-    return { game: this.#game.schema?.game ?? "", score: this.#score.whole() };
+    return { game: this.#schema.game, score: this.#score.whole() };
   }
 
   focus(): void {

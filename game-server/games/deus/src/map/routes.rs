@@ -6,13 +6,13 @@
 use ambit::prelude::*;
 use ambit::statics::Statics;
 
-use super::{BODY_RADIUS_M, Layout, MOST_ACROSS, MapSlot};
+use super::{BODY_RADIUS_M, GroundPlan, MOST_ACROSS, MapSlot};
 use crate::DeusWorld;
 
 /// Corners of a way.
 const MAX_CORNERS: usize = 12;
 
-impl Layout {
+impl GroundPlan {
     /// The corners of a walk of a hero, which ends in the same slot, as near as it comes.
     pub(crate) fn way(&self, world: &DeusWorld, from: Position, to: Position) -> Vec<Position> {
         let slot = self.slot(self.slot_at(from));

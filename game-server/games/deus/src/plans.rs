@@ -1,0 +1,107 @@
+//! What lasts is a rate of the health's gauge, and its end a later rate: so clients know both before.
+
+use ambit::prelude::*;
+
+use crate::content::Content;
+use crate::heroes::HeroState;
+use crate::monsters::MonsterState;
+use crate::schema::{DeusTimer, Hero, Monster};
+use crate::{Deus, DeusWorld};
+
+/// Less health than this is none: sums of rates are rounded.
+const NO_HEALTH: f32 = 0.01;
+/// No effect is planned for longer.
+const MAX_PLAN_S: f32 = 600.0;
+
+impl MonsterState {
+    /// Takes what has lasted until now, and forgets what has ended.
+    pub(crate) fn settle(&mut self, now: GameTime) {
+        for lasting in &self.effects.list {
+            let seconds = lasting.ends.min(now).since(self.settled_at).as_secs_f32();
+            self.left += lasting.per_s * seconds;
+        }
+        if self.left < NO_HEALTH {
+            self.left = 0.0;
+        }
+        self.effects.list.retain(|it| it.ends > now);
+        self.settled_at = now;
+    }
+}
+
+impl HeroState {
+    /// Points of health a second, by class and by effects.
+    fn health_per_s(&self, content: &Content, time: GameTime) -> f32 {
+        let by_class = self.class.map_or(0.0, |class| content.class(class).health_per_s);
+        by_class + self.effects.rate_at(time)
+    }
+}
+
+impl Deus {
+    /// Shows a monster's health as it is and will be. It is settled.
+    pub(crate) fn plan_monster(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
+        let now = world.now();
+        let Some(monster) = self.monsters.get_mut(&id) else { return };
+        let (per_cent, rate) = (100.0 / monster.health, monster.effects.rate_at(now));
+        let Some(mut object) = world.edit(id) else { return };
+        object.health().set_both((per_cent * monster.left).max(0.0), per_cent * rate);
+        monster.effects.lapses_at = monster.effects.first_end();
+        let Some(mut lapses_at) = monster.effects.lapses_at else { return };
+        let next = monster.effects.rate_at(lapses_at);
+        object.health().effective(lapses_at).set_rate(per_cent * next);
+        if rate < 0.0 {
+            let seconds = (monster.left / -rate).clamp(0.0, MAX_PLAN_S);
+            // A timer for now would come at another time.
+            let left = Duration::from_secs_f32(seconds).max(Duration::from_millis(1));
+            lapses_at = lapses_at.min(now + left);
+        }
+        monster.effects.lapses_at = Some(lapses_at);
+        world.at(lapses_at, DeusTimer::Lapse(id.object()));
+    }
+
+    /// Shows how the mana of a hero changes, whose class or talents have changed.
+    pub(crate) fn plan_mana(&self, world: &mut DeusWorld, id: Id<Hero>) {
+        let Some(hero) = self.heroes.get(&id) else { return };
+        let per_s = hero.class.map_or(0.0, |class| self.content.class(class).mana_per_s);
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.mana().set_rate(100.0 * per_s / hero.mana(&self.content));
+        }
+    }
+
+    /// Shows how the health of a living hero changes.
+    pub(crate) fn plan_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
+        let now = world.now();
+        let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
+        hero.effects.list.retain(|it| it.ends > now);
+        let per_cent = 100.0 / hero.health(&self.content);
+        let Some(mut avatar) = world.edit(id) else { return };
+        avatar.health().set_rate(per_cent * hero.health_per_s(&self.content, now));
+        hero.effects.lapses_at = hero.effects.first_end();
+        let Some(end) = hero.effects.lapses_at else { return };
+        let next = hero.health_per_s(&self.content, end);
+        avatar.health().effective(end).set_rate(per_cent * next);
+        world.at(end, DeusTimer::Lapse(id.object()));
+    }
+
+    /// An effect on a monster or a hero ends, or a monster dies of it.
+    pub(crate) fn lapse(&mut self, world: &mut DeusWorld, object: ObjectId, due: GameTime) {
+        if let Some(hero) = world.cast::<Hero>(object) {
+            let is_due = |hero: &HeroState| hero.effects.lapses_at == Some(due);
+            if self.heroes.get(&hero).is_some_and(is_due) {
+                self.plan_hero(world, hero);
+            }
+            return;
+        }
+        let Some(id) = world.cast::<Monster>(object) else { return };
+        let Some(monster) = self.monsters.get_mut(&id) else { return };
+        if monster.effects.lapses_at != Some(due) {
+            return;
+        }
+        let (pace, killer) = (monster.effects.pace(), monster.effects.killer());
+        monster.settle(world.now());
+        let changes_pace = pace < monster.effects.pace();
+        self.monster_lost(world, id, killer);
+        if changes_pace {
+            self.decide_anew(world, id);
+        }
+    }
+}
