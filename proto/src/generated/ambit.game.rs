@@ -701,7 +701,8 @@ pub struct Effect {
     /// first object.
     #[prost(uint32, optional, tag = "5")]
     pub from: ::core::option::Option<u32>,
-    /// Of an event: the index of a number that is how far it reaches, in decimetres, instead of `size`.
+    /// Of an event: the index of a number that is how far it reaches, in decimetres; it takes the
+    /// place of `size`.
     #[prost(uint32, optional, tag = "6")]
     pub reach: ::core::option::Option<u32>,
     /// Of a warning: the index of a number that is the milliseconds until it happens.
@@ -972,8 +973,8 @@ pub struct EventKind {
     pub fields: ::prost::alloc::vec::Vec<Field>,
     #[prost(message, optional, tag = "3")]
     pub effect: ::core::option::Option<Effect>,
-    /// One line for players, at most 200 bytes, in which `{FIELD}` stands for what is in a field; empty
-    /// for an event of which players are not told in words.
+    /// One line for players, at most 200 bytes, in which `{FIELD}` stands for what is in a field.
+    /// Empty for an event of which players are not told in words.
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
 }

@@ -1,8 +1,8 @@
 //! `deus`: a party of heroes fights waves of monsters, seen from above.
 //!
-//! Players choose a class, fight a wave, share out a chest, buy and sell, and fight the next, harder
-//! wave on another map. Who dies is out and watches. The game is over when all heroes are dead or the
-//! last wave is beaten.
+//! Players choose a class, fight a wave, share out a chest, buy and sell, and fight the next,
+//! harder wave on another map. Who dies is out and watches. The game is over when all heroes are
+//! dead or the last wave is beaten.
 //!
 //! Invariants:
 //! 1. A command is checked as a whole, then executed as a whole.

@@ -1,4 +1,5 @@
-//! What lasts is a rate of the health's gauge, and its end a later rate: so clients know both before.
+//! What lasts is a rate of the health's gauge, and its end a later rate: so clients know both
+//! before.
 
 use ambit::prelude::*;
 
