@@ -231,8 +231,8 @@ pub struct EventKind {
     pub fields: Vec<FieldSpec>,
     /// How a simple viewer shows it.
     pub effect: Option<Effect>,
-    /// One line for players, in which `{FIELD}` stands for what is in a field; empty for an event of
-    /// which players are not told in words.
+    /// One line for players, in which `{FIELD}` stands for what is in a field. Empty for an event
+    /// of which players are not told in words.
     pub text: String,
 }
 

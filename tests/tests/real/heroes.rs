@@ -45,8 +45,8 @@ fn bots_and_a_console_fight_two_waves_and_share_a_chest() -> Result<()> {
     Ok(())
 }
 
-/// Whatever the party is at, the next host goes on there, and nobody is lost. That goods are neither
-/// lost nor doubled is counted in the game's own tests.
+/// Whatever the party is at, the next host goes on there, and nobody is lost. That goods are
+/// neither lost nor doubled is counted in the game's own tests.
 #[test]
 fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let scratch = ScratchFolder::new("heroes-hosts");

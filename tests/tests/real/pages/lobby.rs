@@ -264,7 +264,9 @@ fn a_locked_room_asks_again_and_the_way_back_leads_to_the_lobby() -> Result<()> 
               const answer = await fetch(`/client/${name}.d.ts`);
               if (!answer.ok) return `${name} is missing`;
               const text = await answer.text();
-              for (const [, other] of text.matchAll(/from \"\\.\\/(\\w+)\\.js\"/g)) left.push(other);
+              for (const [, other] of text.matchAll(/from \"\\.\\/(\\w+)\\.js\"/g)) {
+                left.push(other);
+              }
             }
             return seen.size;";
         let found = ann.run(types, json!({})).await?;
