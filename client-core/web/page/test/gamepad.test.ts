@@ -30,7 +30,7 @@ const action = (name: string, isClick = false): Action => ({
   label: "",
   help: "",
   cooldownMs: 0,
-  onlyFor: "",
+  onlyFor: [],
   preset: {},
   asks: [],
   key: null,

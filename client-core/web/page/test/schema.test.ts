@@ -82,6 +82,10 @@ test("a choice says what it is called, what it does, and for whom it is", () => 
     actions.filter((action) => isOffered(action, texts)).map(({ name }) => name);
   assert.deepEqual(offered("ann", "mage"), ["cast bolt", "cast aim", "rest"]);
   assert.deepEqual(offered("ann"), ["cast aim", "rest"]);
+  // A command that asks for a choice is there as long as one of the choices is.
+  const need: Field = { ...choice({ only_for: "share" }, { only_for: "gift" }), optional: true };
+  const [want] = actionsOf(schema([command("want", null, [need])]));
+  assert.deepEqual([want?.name, want?.onlyFor], ["want", ["share", "gift"]]);
   // What one has is on the first keys.
   giveDigits(actions.slice(3), schema([]));
   assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "1", "2"]);

@@ -123,7 +123,7 @@ pub(crate) struct HeroRow {
 
 /// A spell was cast.
 #[derive(Event)]
-#[event(name = "cast", text = "{caster} casts {spell}")]
+#[event(name = "cast")]
 #[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
 pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,

@@ -18,8 +18,8 @@ export interface Action {
   help: string;
   /** So long after it was done it is refused. */
   cooldownMs: number;
-  /** Only as long as a text of the avatar or of the game's state is this; empty for always. */
-  onlyFor: string;
+  /** Only as long as a text of the avatar or of the game's state is one of these; empty for always. */
+  onlyFor: readonly string[];
   /** Values that the action has by itself. */
   preset: Readonly<Record<string, Value>>;
   /** The fields that are still to be filled, in order. */
@@ -48,7 +48,7 @@ export function actionsOf(schema: Schema): Action[] {
       const name = choice === undefined ? command.name : `${command.name} ${choice}`;
       const label = about?.label || labelOfAction(command, choice);
       const help = about?.help || command.help;
-      const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, about?.only_for ?? ""];
+      const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, onlyForOf(command, about)];
       const keys = { key: own, suggestedKey: own };
       return { command, name, label, help, cooldownMs, onlyFor, preset, asks, ...keys, isClick };
     });
@@ -109,7 +109,15 @@ export function normaliseKey(key: string): string {
 
 /** Whether a player has an action, when these are the texts of the avatar and of the game's state. */
 export function isOffered({ onlyFor }: Action, texts: readonly string[]): boolean {
-  return onlyFor === "" || texts.includes(onlyFor);
+  return onlyFor.length === 0 || onlyFor.some((text) => texts.includes(text));
+}
+
+/** Of a choice; of a command that asks for one, those of all its choices. */
+function onlyForOf({ fields: [first] }: CommandKind, about: Choice | undefined): string[] {
+  if (about) return about.only_for ? [about.only_for] : [];
+  if (first?.type !== "choice") return [];
+  const all = first.about.map((choice) => choice.only_for);
+  return all.includes("") ? [] : [...new Set(all)];
 }
 
 /** A command that is being given: its fields are filled one after the other. */

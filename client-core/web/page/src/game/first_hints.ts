@@ -43,7 +43,7 @@ function howToPlay(actions: readonly Action[], controls: readonly Control[]): st
       .join(" ");
   }
   const sentences = controls.length > 0 ? [bySteering(controls)] : [texts.play_click];
-  const keys = actions.filter((action) => action.key && !action.isClick && action.onlyFor === "");
+  const keys = actions.filter((action) => action.key && !action.isClick && action.onlyFor.length === 0);
   const named = keys.slice(0, 4).map(({ key, label }) => texts.key_does(texts.key(key ?? ""), label));
   if (named.length > 0) sentences.push(texts.play_commands(named.join(", ")));
   return sentences.join(" ");

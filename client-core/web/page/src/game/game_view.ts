@@ -267,7 +267,7 @@ export class GameView {
     this.#ownTexts = own;
     const offered = this.#actions.filter((action) => isOffered(action, own));
     giveDigits(offered, this.#schema);
-    this.#hud.offer(offered);
+    this.#hud.offer(offered, own);
     this.#input.setActions(offered);
   }
 

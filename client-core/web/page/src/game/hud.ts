@@ -61,6 +61,7 @@ export class Hud {
   readonly #form = el("form", { hidden: true }, this.#line);
   readonly #buttons = new Map<Action, HTMLElement>();
   readonly #hooks: HudHooks;
+  #ownTexts: readonly string[] = [];
 
   constructor(actions: readonly Action[], schema: Schema, hooks: HudHooks) {
     this.#hooks = hooks;
@@ -83,7 +84,8 @@ export class Hud {
   }
 
   /** Shows the buttons of what the player can do now. */
-  offer(actions: readonly Action[]): void {
+  offer(actions: readonly Action[], ownTexts: readonly string[]): void {
+    this.#ownTexts = ownTexts;
     for (const [action, element] of this.#buttons) {
       setHidden(element, !actions.includes(action));
       const [key, shown] = [action.key ?? "", element.querySelector("kbd")];
@@ -183,7 +185,7 @@ export class Hud {
   async ask(label: string, field: Field): Promise<Value | undefined> {
     const input =
       field.type === "choice"
-        ? el("select", {}, ...field.choices.map((name, at) => optionOf(name, field.about[at])))
+        ? el("select", {}, ...this.#optionsOf(field))
         : el("input", inputOf(field));
     if (input instanceof HTMLInputElement && input.type === "number") {
       if (field.type === "number") {
@@ -198,6 +200,15 @@ export class Hud {
     ]);
     if (!isOk || (input.value === "" && field.optional)) return undefined;
     return valueOf(field, input.value);
+  }
+
+  /** Those that are for the player now. */
+  #optionsOf({ choices, about }: Field & { type: "choice" }): HTMLElement[] {
+    return choices.flatMap((name, at) => {
+      const onlyFor = about[at]?.only_for ?? "";
+      const isFor = onlyFor === "" || this.#ownTexts.includes(onlyFor);
+      return isFor ? [optionOf(name, about[at])] : [];
+    });
   }
 
   #commandButton(action: Action): HTMLElement {

@@ -131,6 +131,7 @@ export class Scene {
     this.#border.begin();
     for (const z of BORDER_M) this.#border.addSquare(west, south, width, height, z);
     this.#border.end();
+    this.scene.add(this.#border.lines);
     this.#paint();
   }
 
@@ -162,14 +163,14 @@ export class Scene {
   }
 
   render(view: ViewCamera): void {
-    const { eye, up, target } = view;
+    const { eye, up, centre } = view;
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
-    this.#camera.lookAt(target.x, target.y, target.z);
+    this.#camera.lookAt(centre.x, centre.y, centre.z);
     this.#backdrop.follow(eye.x, eye.y, eye.z);
-    this.#meadow.follow(target.x, target.y);
-    this.#sun.target.position.set(target.x, target.y, target.z);
-    this.#sun.position.set(target.x - 36, target.y - 52, target.z + 96);
+    this.#meadow.follow(centre.x, centre.y);
+    this.#sun.target.position.set(centre.x, centre.y, centre.z);
+    this.#sun.position.set(centre.x - 36, centre.y - 52, centre.z + 96);
     this.renderer.render(this.scene, this.#camera);
   }
 
