@@ -79,7 +79,7 @@ async fn chat(bob: &mut Console, ann: &Page) -> Result<()> {
     let unread = "[...document.querySelectorAll('.chat-lines p')]
         .some(line => line.textContent.includes('who goes there?'))";
     ann.wait_for("the line over the picture", unread, json!({})).await?;
-    ann.press("Chat and lobby").await?;
+    ann.press("Lobby").await?;
     ann.fill("Message", "it is me").await?;
     ann.press("Send").await?;
     let said: Json = bob.wait_until("ann's answer", |event| event["from"] == "ann")?;

@@ -146,8 +146,8 @@ fn entered(event: &Json) -> Option<String> {
 }
 
 async fn chat(bob: &mut Console, ann: &Page, eve: &Page) -> Result<()> {
-    ann.press("Chat and lobby").await?;
-    eve.press("Chat and lobby").await?;
+    ann.press("Lobby").await?;
+    eve.press("Lobby").await?;
     ann.fill("Message", MARKUP).await?;
     ann.press("Send").await?;
     let line = bob.wait_for("chat")?;

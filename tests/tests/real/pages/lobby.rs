@@ -55,7 +55,7 @@ fn an_invitation_has_a_link_to_the_room_and_a_code_for_phones() -> Result<()> {
         let ann = Page::open(&scratch, &server, "ann").await?;
         ann.press("Join den").await?;
         ann.wait_for_avatar().await?;
-        ann.press("Chat and lobby").await?;
+        ann.press("Lobby").await?;
         ann.run("button('Invite others').focus();", json!({})).await?;
         ann.press("Invite others").await?;
         let dialog = "document.querySelector('.invitation')";
