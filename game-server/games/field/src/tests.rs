@@ -17,6 +17,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
+use super::rules::{BLINK_COOLDOWN, BLINK_MANA, BOLT_MANA, HEAL_MANA, VEIL_MANA};
 use super::{FieldGame, FieldRefusal, commands};
 use ambit::{Refusal as _, Typed};
 use ambit_room::config::RoomConfig;
@@ -228,6 +229,12 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     for (index, name) in (0..).zip(["bolt", "heal", "veil", "blink"]) {
         assert_eq!(spell.choice_index(name), Some(index));
     }
+    // What players read has the numbers of the rules.
+    let about = &schema.commands[1].fields[0].choices;
+    for (choice, mana) in about.iter().zip([BOLT_MANA, HEAL_MANA, VEIL_MANA, BLINK_MANA]) {
+        assert!(choice.help.starts_with(&format!("{mana} mana")), "{choice:?}");
+    }
+    assert_eq!(u128::from(about[3].cooldown_ms), BLINK_COOLDOWN.as_millis());
     let refusals: Vec<_> = schema.refusals.iter().map(|refusal| refusal.name.as_str()).collect();
     let codes = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
     assert_eq!(refusals, codes);
