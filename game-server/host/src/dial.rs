@@ -36,8 +36,8 @@ const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
 /// The answer of a server that does not know the protocol (TLS alert 120,
 /// `no_application_protocol`).
 const NOT_SPOKEN: u8 = 120;
-/// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than
-/// it takes to find a new leader.
+/// How long a host that is asked to end looks for a WorldServer that takes its rooms, longer than
+/// it takes to find a new leader; and how long that one may take to read their state.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
 
 /// The WorldServers to dial, the certificates that are accepted, and the key of `--host-key`.
@@ -152,12 +152,22 @@ async fn serve_once(
             connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"the host dials again");
         }
         carrying.abort();
+    } else if ended == HostEnding::HandedOver {
+        // With these messages the rooms go on. A leader that has just begun has more to do than to
+        // read them; it closes the connection when it has read all.
+        let leaves = async {
+            let _ = (&mut carrying).await;
+            connection.closed().await
+        };
+        if tokio::time::timeout(HAND_OVER_WITHIN, leaves).await.is_err() {
+            tracing::warn!(
+                address,
+                "the WorldServer has not read the last state of the rooms within {} s",
+                HAND_OVER_WITHIN.as_secs()
+            );
+        }
     } else {
         let _ = tokio::time::timeout(CLOSE_WITHIN, &mut carrying).await;
-    }
-    if ended == HostEnding::HandedOver {
-        // The WorldServer closes the connection when it has read all.
-        let _ = tokio::time::timeout(CLOSE_WITHIN, connection.closed()).await;
     }
     let has_lost = matches!(ended, HostEnding::LinkLost | HostEnding::Unserved);
     let result = match closed_by_world(&connection) {
