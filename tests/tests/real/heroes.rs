@@ -1,17 +1,24 @@
 //! The game `deus`, played by bots and a console.
 
+use std::path::Path;
+use std::process::Command;
+
 use ambit_tests::real::{
-    BotCrowd, Console, ScratchFolder, Server, outlast_suspicion, server_signal, wait_until,
+    BotCrowd, Console, ScratchFolder, Server, binary, outlast_suspicion, server_signal, wait_until,
 };
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 const BOTS: usize = 8;
+const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../game-server/games/deus/content");
 
 #[test]
-fn bots_and_a_console_fight_two_waves_and_share_a_chest() -> Result<()> {
+fn bots_and_a_console_fight_two_waves_which_replay_as_they_were() -> Result<()> {
     let scratch = ScratchFolder::new("heroes");
-    let server = Server::start(&scratch, &[])?;
+    let folder = scratch.path().join("recordings");
+    std::fs::create_dir(&folder)?;
+    let folder = folder.to_str().context("a plain path")?;
+    let server = Server::start(&scratch, &["--record", folder])?;
     let game = ["--game", "deus", "--profile", "deus", "--param", "size=60x60"];
     let line = ["--impair", "loss=5,delay=40ms,jitter=10ms,seed=1", "--capacity", "12"];
     let flags = [&game[..], &line].concat();
@@ -42,7 +49,21 @@ fn bots_and_a_console_fight_two_waves_and_share_a_chest() -> Result<()> {
     // Each kill is gold for each living hero.
     assert!(sum("kills") >= 4 && sum("gold") >= 3 * sum("kills"), "{all:?}");
     println!("{BOTS} bots: {}", bots.finish()?);
+    assert_eq!(server.terminate()?, Some(0));
+    let recording = Path::new(folder).join("room-1.rec");
+    let [first, second] = [(); 2].map(|()| replay(&recording));
+    let first = first?;
+    assert!(first.contains("game deus"), "{first}");
+    assert_eq!(first, second?);
     Ok(())
+}
+
+/// What a replay says of a recording, with a hash of the room at its end.
+fn replay(recording: &Path) -> Result<String> {
+    let output = Command::new(binary("game-server")).arg("replay").arg(recording).output()?;
+    let said = String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?;
+    anyhow::ensure!(output.status.success(), "{said}");
+    Ok(said)
 }
 
 /// Whatever the party is at, the next host goes on there, and nobody is lost. That goods are
@@ -50,28 +71,27 @@ fn bots_and_a_console_fight_two_waves_and_share_a_chest() -> Result<()> {
 #[test]
 fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let scratch = ScratchFolder::new("heroes-hosts");
+    let folders = scratch.path().join("content");
+    write_short_course(&folders.join("short"))?;
+    let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
     // One host has the room, and the other one is idle.
-    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    let server = Server::start_with(&scratch, &["--hosts", "process:2"], &variables)?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.run_command("create cellar game=deus size=60x60 capacity=12", "created")?;
+    let create = "create cellar game=deus size=60x60 content=short capacity=12";
+    ann.run_command(create, "created")?;
     ann.run_command("start", "started")?;
     let mut bots = None;
     // A chest is open as soon as somebody stands at it: too soon for a console to see it closed.
-    for step in ["choose", "fight", "share", "merchant", "fight"] {
-        wait_until(step, || Ok((phase(&mut ann)? == step).then_some(())))?;
+    for step in ["choose", "fight", "share", "merchant", "boss"] {
+        wait_until(step, || {
+            let is_there = match step {
+                "boss" => is_boss_in_second_phase(&mut ann)?,
+                step => phase(&mut ann)? == step,
+            };
+            Ok(is_there.then_some(()))
+        })?;
         let before = rows(&mut ann, "score")?;
-        let moved = server.metrics()?["ambit_rooms_moved_total"];
-        for host in server.children() {
-            server_signal(host, "KILL")?;
-            wait_until("the end of the host", || {
-                Ok((!server.children().contains(&host)).then_some(()))
-            })?;
-            let metrics =
-                server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
-            if metrics["ambit_rooms_moved_total"] > moved {
-                break;
-            }
-        }
+        kill_the_host(&server)?;
         let after = wait_until("the same players", || {
             let rows = rows(&mut ann, "score")?;
             Ok((rows.len() >= before.len()).then_some(rows))
@@ -92,8 +112,62 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
         }
         outlast_suspicion();
     }
-    println!("{}", bots.context("bots play")?.finish()?);
+    let end = wait_until("the end", || {
+        Ok(Some(phase(&mut ann)?).filter(|phase| phase == "won" || phase == "lost"))
+    })?;
+    println!("{end}: {}", bots.context("bots play")?.finish()?);
     Ok(())
+}
+
+/// Two waves with little time between them: rats, then rats and a boss.
+fn write_short_course(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for entry in std::fs::read_dir(SHIPPED)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), folder.join(entry.file_name()))?;
+    }
+    let path = folder.join("waves.toml");
+    let shipped = std::fs::read_to_string(&path)?;
+    let settings = [("last", "2"), ("gather_s", "1"), ("share_s", "6"), ("merchant_s", "6")];
+    let mut text: String = shipped
+        .lines()
+        .take_while(|line| !line.starts_with("[["))
+        .map(|line| {
+            let key = line.split(" =").next().unwrap_or_default();
+            let changed = settings.iter().find(|(name, _)| *name == key);
+            changed.map_or_else(|| format!("{line}\n"), |(key, value)| format!("{key} = {value}\n"))
+        })
+        .collect();
+    text += "[[wave]]\nfrom = 1\nkinds = { rat = 1 }\n\n";
+    text += "[[wave]]\nfrom = 2\nkinds = { rat = 1 }\nboss = \"warlord\"\n";
+    std::fs::write(path, text)?;
+    Ok(())
+}
+
+/// Kills hosts until it was the room's, and waits for the next one.
+fn kill_the_host(server: &Server) -> Result<()> {
+    let moved = server.metrics()?["ambit_rooms_moved_total"];
+    for host in server.children() {
+        server_signal(host, "KILL")?;
+        wait_until("the end of the host", || {
+            Ok((!server.children().contains(&host)).then_some(()))
+        })?;
+        let metrics =
+            server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        if metrics["ambit_rooms_moved_total"] > moved {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// It begins with this share of its health.
+fn is_boss_in_second_phase(console: &mut Console) -> Result<bool> {
+    let seen = console.run_command("objects", "objects")?;
+    let objects = seen["objects"].as_array().context("objects")?;
+    Ok(objects.iter().map(|object| &object["components"]).any(|components| {
+        components["name"] == "warlord" && components["health"]["value"].as_f64() < Some(60.0)
+    }))
 }
 
 fn phase(console: &mut Console) -> Result<String> {
