@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use ambit_tests::real::page::Page;
 use ambit_tests::real::relay::Relay;
-use ambit_tests::real::{self, Browser, BrowserKind, ScratchFolder, Server};
-use anyhow::Result;
+use ambit_tests::real::{self, Browser, BrowserKind, ScratchFolder, Server, write_short_course};
+use anyhow::{Context as _, Result};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 /// How long the bots play at most.
 const BOTS_S: &str = "240";
@@ -27,7 +28,7 @@ fn main() -> Result<()> {
     std::fs::create_dir_all(&folder)?;
     let scratch = ScratchFolder::new("pictures");
     // A line that can be cut.
-    let runtime = tokio::runtime::Runtime::new()?;
+    let runtime = Runtime::new()?;
     let line = Relay::start(&runtime)?;
     let server = Server::start(&scratch, &["--advertise", &line.address.to_string()])?;
     line.lead_to(server.world);
@@ -35,14 +36,74 @@ fn main() -> Result<()> {
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
         start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
-        start_bots(&scratch, &server, "cellar", "deus", &["size=60x60"])?,
     ];
     let drawn = runtime.block_on(draw_all(&scratch, &server, &line, &folder));
-    for bots in &mut bots {
+    end(&mut bots)?;
+    drawn?;
+    drop(server);
+    draw_a_party(&runtime, &scratch, &folder)
+}
+
+/// Ends bots.
+fn end(bots: &mut [Child]) -> Result<()> {
+    for bots in bots {
         bots.kill()?;
         bots.wait()?;
     }
+    Ok(())
+}
+
+/// An evening of `deus`, which is short. Its monsters announce their blows for so long that one of
+/// them is in a picture.
+fn draw_a_party(runtime: &Runtime, scratch: &ScratchFolder, folder: &Path) -> Result<()> {
+    let content = scratch.path().join("content");
+    let waves = [("share_s", "14"), ("merchant_s", "40")];
+    write_short_course(&content.join("short"), &waves, &[("windup_s", "2.5")])?;
+    let variables = [("AMBIT_CONTENT", content.to_str().context("a plain path")?)];
+    let server = Server::start_with(scratch, &[], &variables)?;
+    let light = BrowserKind { is_large: true, ..BrowserKind::default() };
+    let mara = runtime.block_on(open(scratch, &server, light, "mara"))?;
+    let parameters = ["size=60x60", "content=short"];
+    let mut bots = [start_bots(scratch, &server, "cellar", "deus", &parameters)?];
+    let drawn = runtime.block_on(draw_an_evening(mara, folder));
+    end(&mut bots)?;
     drawn
+}
+
+async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
+    enter(&mara, "cellar").await?;
+    draw(&mara, folder, "deus-classes").await?;
+    mara.press("Choose mage").await?;
+    let phase = async |phase: &str| {
+        let text = "document.body.innerText.includes(args.phase)";
+        mara.wait_for(phase, text, json!({ "phase": phase })).await
+    };
+    phase("fight").await?;
+    let to_a_monster = "const game = ambit().game, events = game.events.bind(game);
+        let told = false;
+        game.events = () => {
+          const all = events();
+          told ||= all.some(event => event.name === 'tell');
+          return all;
+        };
+        const rats = () => shown().objects.filter(object => object.label === 'rat');
+        await until(() => {
+          const [rat] = rats();
+          if (rat) void game.send('move', [[rat.x, rat.y]]).catch(() => {});
+          return told;
+        });";
+    mara.run(to_a_monster, json!({})).await?;
+    draw_now(&mara, folder, "deus-tell").await?;
+    draw(&mara, folder, "deus-fight").await?;
+    phase("share").await?;
+    draw(&mara, folder, "deus-chest").await?;
+    phase("merchant").await?;
+    draw(&mara, folder, "deus-merchant").await?;
+    mara.press("Learn").await?;
+    draw(&mara, folder, "deus-talents").await?;
+    mara.press("All").await?;
+    draw(&mara, folder, "deus-scores").await?;
+    mara.close().await
 }
 
 fn start_bots(
@@ -119,15 +180,6 @@ async fn draw_all(
     }
     rosa.close().await?;
 
-    let mara = open(scratch, server, light, "mara").await?;
-    enter(&mara, "cellar").await?;
-    draw(&mara, folder, "deus-classes").await?;
-    mara.press("Choose mage").await?;
-    for picture in 1..=4 {
-        draw(&mara, folder, &format!("deus-{picture}")).await?;
-    }
-    mara.close().await?;
-
     let phil = open(scratch, server, phone, "phil").await?;
     draw(&phil, folder, "lobby-phone").await?;
     enter(&phil, "meadow").await?;
@@ -159,6 +211,10 @@ async fn enter(page: &Page, room: &str) -> Result<()> {
 
 async fn draw(page: &Page, folder: &Path, name: &str) -> Result<()> {
     tokio::time::sleep(SETTLE).await;
+    draw_now(page, folder, name).await
+}
+
+async fn draw_now(page: &Page, folder: &Path, name: &str) -> Result<()> {
     let path = folder.join(format!("{name}.png"));
     std::fs::write(&path, page.browser.screenshot().await?)?;
     println!("{}", path.display());

@@ -16,6 +16,7 @@ pub mod raw_client;
 pub mod relay;
 mod server;
 mod shifted_clock;
+mod short_course;
 
 pub use bot_crowd::BotCrowd;
 pub use browser::{Browser, BrowserEngine, BrowserKind};
@@ -24,6 +25,7 @@ pub use console::Console;
 pub use host::Host;
 pub use server::{HttpAnswer, Metrics, Server, is_alive, signal as server_signal};
 pub use shifted_clock::ShiftedClock;
+pub use short_course::write_short_course;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

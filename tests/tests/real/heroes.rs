@@ -5,12 +5,12 @@ use std::process::Command;
 
 use ambit_tests::real::{
     BotCrowd, Console, ScratchFolder, Server, binary, outlast_suspicion, server_signal, wait_until,
+    write_short_course,
 };
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 const BOTS: usize = 8;
-const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../game-server/games/deus/content");
 
 #[test]
 fn bots_and_a_console_fight_two_waves_which_replay_as_they_were() -> Result<()> {
@@ -72,7 +72,8 @@ fn replay(recording: &Path) -> Result<String> {
 fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let scratch = ScratchFolder::new("heroes-hosts");
     let folders = scratch.path().join("content");
-    write_short_course(&folders.join("short"))?;
+    let waves = [("share_s", "6"), ("merchant_s", "6")];
+    write_short_course(&folders.join("short"), &waves, &[])?;
     let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
     // One host has the room, and the other one is idle.
     let server = Server::start_with(&scratch, &["--hosts", "process:2"], &variables)?;
@@ -116,31 +117,6 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
         Ok(Some(phase(&mut ann)?).filter(|phase| phase == "won" || phase == "lost"))
     })?;
     println!("{end}: {}", bots.context("bots play")?.finish()?);
-    Ok(())
-}
-
-/// Two waves with little time between them: rats, then rats and a boss.
-fn write_short_course(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder)?;
-    for entry in std::fs::read_dir(SHIPPED)? {
-        let entry = entry?;
-        std::fs::copy(entry.path(), folder.join(entry.file_name()))?;
-    }
-    let path = folder.join("waves.toml");
-    let shipped = std::fs::read_to_string(&path)?;
-    let settings = [("last", "2"), ("gather_s", "1"), ("share_s", "6"), ("merchant_s", "6")];
-    let mut text: String = shipped
-        .lines()
-        .take_while(|line| !line.starts_with("[["))
-        .map(|line| {
-            let key = line.split(" =").next().unwrap_or_default();
-            let changed = settings.iter().find(|(name, _)| *name == key);
-            changed.map_or_else(|| format!("{line}\n"), |(key, value)| format!("{key} = {value}\n"))
-        })
-        .collect();
-    text += "[[wave]]\nfrom = 1\nkinds = { rat = 1 }\n\n";
-    text += "[[wave]]\nfrom = 2\nkinds = { rat = 1 }\nboss = \"warlord\"\n";
-    std::fs::write(path, text)?;
     Ok(())
 }
 

@@ -543,7 +543,7 @@ mod tests {
         check("waves.toml", ("sells_back = 0.5", "sells_back = 1.5"), &["must be from 0 to 1"]);
         check("maps.toml", ("[-30.0, -22.0]", "[-300.0, 0.0]"), &["`spawns` must be from -45"]);
         check("maps.toml", ("[48.0, 40.0]", "[48.0, 400.0]"), &["`size_m` must be from 16 to 90"]);
-        check("maps.toml", ("[72.0, 56.0]", "[72.0]"), &["line 26: "]);
+        check("maps.toml", ("[72.0, 56.0]", "[72.0]"), &["line 30: "]);
         let name = mistakes("items.toml", "[iron-ring]", "['iron ring']");
         assert_eq!(
             name,

@@ -105,6 +105,7 @@ impl Deus {
         let room = rng.usize(..rooms.len());
         self.jump(world, self.slot, room);
         self.set_traps(world);
+        self.close_doors(world);
         self.begin(world, Phase::Fight, self.content.waves.fight_s);
         self.spawn_wave(world, heroes);
     }
@@ -153,7 +154,8 @@ impl Deus {
             if self.wave >= waves.last {
                 return self.begin(world, Phase::Won, waves.end_s);
             }
-            self.chest = Some(world.spawn(Chest { path: Path::at(self.last_fallen) }));
+            let at = self.layout.slot(self.slot).chest_for(self.last_fallen);
+            self.chest = Some(world.spawn(Chest { path: Path::at(at) }));
             self.begin(world, Phase::Chest, waves.chest_s);
         }
     }

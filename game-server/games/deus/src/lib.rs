@@ -15,6 +15,7 @@
 mod companions;
 mod content;
 mod course;
+mod doors;
 mod effects;
 mod goods;
 mod heroes;
@@ -38,6 +39,7 @@ use ambit::schema::Schema;
 use self::companions::CompanionState;
 use self::content::SharedContent;
 use self::course::Phase;
+use self::doors::ClosedDoor;
 use self::heroes::HeroState;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
@@ -49,7 +51,7 @@ use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
 
 pub use self::content::folders::check_content;
-pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Hero, Monster, Trap};
+pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Door, Hero, Monster, Trap};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
@@ -68,7 +70,9 @@ pub struct DeusSettings {
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap, Companion))]
+#[declare(kinds(
+    Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap, Companion, Door
+))]
 #[declare(parameters = DeusSettings, timer = DeusTimer)]
 #[declare(events(
     HeroCast,
@@ -92,6 +96,7 @@ pub struct Deus {
     /// Where the heroes fight.
     slot: usize,
     traps: Vec<HiddenTrap>,
+    closed_doors: Vec<ClosedDoor>,
     companions: BTreeMap<Id<Companion>, CompanionState>,
     chest: Option<Id<Chest>>,
     merchant: Option<Id<Merchant>>,
@@ -242,6 +247,7 @@ impl Game for Deus {
         self.move_bolts(world);
         self.look_for_opener(world);
         self.watch_traps(world);
+        self.open_doors(world);
     }
 
     /// Whoever is dead or hidden, or has not chosen yet, is not seen.

@@ -66,6 +66,8 @@ pub(crate) struct MapRoom {
     doors: [bool; 4],
     pub(crate) spawns: Vec<Position>,
     pub(crate) traps: Vec<Position>,
+    /// None in a hall.
+    chest: Option<Position>,
 }
 
 impl GroundPlan {
@@ -127,7 +129,7 @@ impl MapSlot {
         let half = (size.0 / 2.0, size.1 / 2.0);
         let middle = Position::on_ground(half.0, half.1);
         let (spawns, traps) = (Vec::new(), Vec::new());
-        let room = MapRoom { middle, half, doors: [false; 4], spawns, traps };
+        let room = MapRoom { middle, half, doors: [false; 4], spawns, traps, chest: None };
         Self { low: (0.0, 0.0), site: size, columns: 1, rooms: vec![room] }
     }
 
@@ -196,6 +198,15 @@ impl MapSlot {
         }
     }
 
+    /// The middle of each door, and on which side of a room it is: to the east (0) or the north.
+    pub(crate) fn doors(&self) -> impl Iterator<Item = (Position, usize)> {
+        let all = self.rooms.iter().flat_map(|room| [(room, 0), (room, 1)]);
+        all.filter(|(room, side)| room.doors[*side]).map(|(room, side)| {
+            let ((dx, dy), (out, _)) = (SIDES[side], room.out_and_along(side));
+            (Position::on_ground(room.middle.x + dx * out, room.middle.y + dy * out), side)
+        })
+    }
+
     /// The room on this side of another one.
     fn neighbour(&self, room: usize, side: usize) -> Option<usize> {
         let (column, row) = (room % self.columns, room / self.columns);
@@ -214,6 +225,11 @@ impl MapSlot {
         let is_in = x >= 0.0 && y >= 0.0 && x <= self.columns as f32 && y <= rows as f32;
         let (x, y) = ((x as usize).min(self.columns - 1), (y as usize).min(rows - 1));
         is_in.then_some(y * self.columns + x)
+    }
+
+    /// Where the chest is if the last monster fell here: in the same room.
+    pub(crate) fn chest_for(&self, at: Position) -> Position {
+        self.site_at(at).and_then(|site| self.rooms[site].chest).unwrap_or(at)
     }
 
     /// A free place at least so far from all of these, if there is one.
@@ -249,7 +265,8 @@ impl MapRoom {
         let place = |at: &[f32; 2]| Position::on_ground(middle.x + x * at[0], middle.y + y * at[1]);
         let spawns = table.spawns.iter().map(place).collect();
         let traps = table.traps.iter().map(place).collect();
-        Self { middle, half, doors: [false; 4], spawns, traps }
+        let chest = Some(place(&table.chest));
+        Self { middle, half, doors: [false; 4], spawns, traps, chest }
     }
 
     fn add_contents(&self, statics: &mut Statics, table: &RoomTable, mirror: [f32; 2]) {
@@ -334,7 +351,8 @@ pub(crate) fn add_walls(world: &mut DeusWorld, rng: &mut Rng) {
     }
 }
 
-/// The first place of a room to which nobody walks from its middle: a spawn, a trap or a door.
+/// The first place of a room to which nobody walks from its middle: its chest, a spawn, a trap or a
+/// door.
 pub(crate) fn unreached(table: &RoomTable) -> Option<(f32, f32)> {
     // Obstacles have no negative positions on the wire.
     let middle = Position::on_ground(SITE_M, SITE_M);
@@ -363,7 +381,8 @@ pub(crate) fn unreached(table: &RoomTable) -> Option<(f32, f32)> {
         corners.iter().any(|corner| is_known(corner) && is_free(place(corner.0, corner.1), at))
     };
     let doors = (0..4).map(|side| room.before_door(side));
-    let mut all = doors.chain(room.spawns.iter().copied()).chain(room.traps.iter().copied());
+    let inside = room.chest.iter().chain(&room.spawns).chain(&room.traps);
+    let mut all = doors.chain(inside.copied());
     let missed = all.find(|at| !is_reached(*at))?;
     Some((missed.x - middle.x, missed.y - middle.y))
 }

@@ -10,6 +10,7 @@
 use ambit::prelude::*;
 
 use crate::content::{Behaviour, MonsterTable};
+use crate::doors::{ClosedDoor, end_at_doors};
 use crate::heroes::HeroState;
 use crate::map::BODY_RADIUS_M;
 use crate::monsters::{DIRECTIONS, MonsterState};
@@ -106,7 +107,10 @@ impl Deus {
         let mut near = Vec::new();
         world.find_within(at, radius_m, &mut near);
         let is_idle = |monster: &MonsterState| monster.target.is_none() && !monster.goes_home;
-        near.retain(|id| self.monsters.get(id).is_some_and(is_idle));
+        let hears = |place| end_at_doors(&self.closed_doors, at, place) == place;
+        near.retain(|id| {
+            self.monsters.get(id).is_some_and(is_idle) && world.position(*id).is_some_and(hears)
+        });
         for id in near {
             self.notice(world, id, hero);
         }
@@ -130,7 +134,9 @@ impl Deus {
             return kept;
         }
         let distance = |place: Position| place.ground_distance(at);
-        let sees = |place| distance(place) <= table.notice_m && is_clear(world, at, place);
+        let sees = |place| {
+            distance(place) <= table.notice_m && is_clear(world, &self.closed_doors, at, place)
+        };
         let seen = self.visible().filter_map(places).filter(|(_, place)| hunts || sees(*place));
         let found = seen.min_by(|(_, one), (_, other)| distance(*one).total_cmp(&distance(*other)));
         let monster = self.monsters.get_mut(&id)?;
@@ -193,7 +199,7 @@ impl Deus {
                 return self.go(world, mind, back);
             }
         }
-        if distance <= table.reach_m && is_clear(world, at, place) {
+        if distance <= table.reach_m && is_clear(world, &self.closed_doors, at, place) {
             self.strike(world, mind, place);
         } else {
             self.go(world, mind, place);
@@ -329,8 +335,8 @@ fn free_way(world: &DeusWorld, from: Position, to: Position, radius_m: f32) -> P
 }
 
 /// Whether nothing is between two places.
-fn is_clear(world: &DeusWorld, from: Position, to: Position) -> bool {
-    free_way(world, from, to, SHOT_RADIUS_M) == to
+fn is_clear(world: &DeusWorld, doors: &[ClosedDoor], from: Position, to: Position) -> bool {
+    free_way(world, from, to, SHOT_RADIUS_M) == to && end_at_doors(doors, from, to) == to
 }
 
 fn walk(

@@ -85,6 +85,13 @@ pub struct Trap {
     pub(crate) path: Path,
 }
 
+/// A part of a door that is closed.
+#[derive(Kind)]
+#[look(glyph = '+', shape = box, colour = 0x70_4a28, size = 2.0)]
+pub struct Door {
+    pub(crate) path: Path,
+}
+
 /// The course of the game.
 #[derive(Kind)]
 #[kind(room_wide, name = "course")]

@@ -9,6 +9,7 @@ use ambit::prelude::*;
 
 use crate::companions::nearest_monster;
 use crate::content::{Content, SpellShape, SpellTable};
+use crate::doors::end_at_doors;
 use crate::effects::Lasting;
 use crate::heroes::raised;
 use crate::map::BODY_RADIUS_M;
@@ -281,6 +282,7 @@ impl Deus {
         let full = from.lerp(towards, range_m / from.distance(towards).max(LEAST_FLIGHT_M));
         let end = world.end_on_map(from, full);
         let end = ambit_ways::first_stop(world.statics(), 0.1, from, end);
+        let end = end_at_doors(&self.closed_doors, from, end);
         let bolt = world.spawn(SpellBolt { path: Path::at(from) });
         let (starts, mut ends) = (world.now(), world.now());
         if let Some(mut bolt) = world.edit(bolt) {

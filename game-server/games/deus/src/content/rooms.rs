@@ -9,6 +9,8 @@ use ambit::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(crate) struct MapsTable {
     pub(crate) door_m: f32,
+    /// The share of doors that are closed when a wave begins.
+    pub(crate) closed: f32,
     pub(crate) trap: TrapTable,
     pub(crate) merchant: RoomTable,
     pub(crate) room: Vec<RoomTable>,
@@ -34,6 +36,9 @@ pub(crate) struct RoomTable {
     /// Places, and radii.
     #[serde(default)]
     pub(crate) pillars: Vec<[f32; 3]>,
+    /// Where the chest is, after a wave whose last monster fell in this room.
+    #[serde(default)]
+    pub(crate) chest: [f32; 2],
     #[serde(default)]
     pub(crate) spawns: Vec<[f32; 2]>,
     #[serde(default)]

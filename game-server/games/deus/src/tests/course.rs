@@ -8,9 +8,10 @@ use ambit::test::{Line, TestClient};
 
 use super::{Room, kill_all, phase};
 use crate::course::Phase;
+use crate::doors::end_at_doors;
 use crate::map::BODY_RADIUS_M;
-use crate::schema::{Campaign, HeroRow, Trap};
-use crate::{Deus, DeusWorld, Hero};
+use crate::schema::{Campaign, Chest, HeroRow, Trap};
+use crate::{Deus, DeusWorld, Door, Hero};
 
 /// Four slots.
 const WORLD: (&str, &str) = ("size", "630x630");
@@ -206,6 +207,58 @@ fn a_trap_is_hidden_until_somebody_is_near_and_hurts_who_stays() {
     assert_eq!(put(&mut room, 4.5), (1, 100.0));
     let (traps, health) = put(&mut room, 0.5);
     assert!(traps == 0 && (80.0..95.0).contains(&health), "{traps} traps, health {health}");
+}
+
+#[test]
+fn a_closed_door_hides_what_is_behind_it_and_opens_for_whoever_comes() {
+    let mut room = Room::with(&[WORLD]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "choose archer");
+    room.run(6.secs());
+    let put = |room: &mut Room, away: f32| {
+        let (from, to) = room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+            game.clear_monsters(world);
+            let mut doors = game.layout.slot(game.slot).doors();
+            let is_closed = |(at, side): &(Position, usize)| {
+                let (x, y) = if *side == 0 { (4.0, 0.0) } else { (0.0, 4.0) };
+                let from = Position::on_ground(at.x - x, at.y - y);
+                end_at_doors(&game.closed_doors, from, Position::on_ground(at.x + x, at.y + y))
+                    == *at
+            };
+            let (at, side) = doors.find(is_closed).expect("half of the doors are closed");
+            let (x, y) = if side == 0 { (away, 0.0) } else { (0.0, away) };
+            let from = Position::on_ground(at.x - x, at.y - y);
+            let (id, _) = game.living().next().expect("a hero");
+            world.edit(id).expect("a hero").path().teleport(from);
+            (from, Position::on_ground(at.x + x, at.y + y))
+        });
+        room.run(1.secs());
+        let doors = room.sees(ann).iter().filter(|it| it.get::<Door>().is_some()).count();
+        let stops = with_game(room, |_, game| end_at_doors(&game.closed_doors, from, to) != to);
+        (doors, stops)
+    };
+    let (doors, stops) = put(&mut room, 5.0);
+    assert!(doors >= 3 && stops, "{doors} leaves of doors");
+    let (fewer, stops) = put(&mut room, 3.0);
+    assert!(fewer < doors && !stops, "{fewer} leaves of doors");
+}
+
+#[test]
+fn a_chest_is_at_the_place_of_the_room_in_which_the_last_monster_fell() {
+    let mut room = Room::with(&[WORLD]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "choose archer");
+    room.run(6.secs());
+    kill_all(&mut room, ann);
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Chest);
+    with_game(&mut room, |world, game| {
+        let chest = game.chest.and_then(|chest: Id<Chest>| world.position(chest));
+        let slot = game.layout.slot(game.slot);
+        assert_eq!(chest, Some(slot.chest_for(game.last_fallen)));
+        assert_ne!(chest, Some(game.last_fallen));
+        assert!(slot.rooms.iter().any(|room| Some(slot.chest_for(room.middle)) == chest));
+    });
 }
 
 /// What a game is at the end, if its host dies in this phase.
