@@ -172,11 +172,16 @@ export const texts = {
   overlay: "Network",
   to_the_room: "To the room",
   key: (key: string) => KEY_NAMES.get(key) ?? key.toUpperCase(),
+  /** The label of a command, such as "Choose". */
+  choose: (label: string) => `${label}\u2026`,
+  choose_later: "Choose later",
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,
   again_without: "Press the button again to do it without.",
   refused: (label: string, message: string) => `${label}: ${message}`,
+  nobody_in_sight: "Nobody is in sight. Turn and move on: others are somewhere else.",
+  how_far: (name: string, metres: number) => `${name} ${metres} m`.trim(),
   gate_to: (map: number) => `To map ${map + 1}`,
   map_number: (map: number) => `Map ${map + 1}`,
   resumed: "The game goes on.",

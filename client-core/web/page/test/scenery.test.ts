@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Scenery, StaticObstacle } from "../src/ambit/ambit.js";
 import { ViewCamera } from "../src/core/camera.js";
-import { corners, lineColour, obstacleColour } from "../src/core/scenery.js";
+import { cloudsOf } from "../src/core/clouds.js";
+import {
+  corners,
+  isStone,
+  lineColour,
+  luminance,
+  mixed,
+  obstacleColour,
+} from "../src/core/scenery.js";
+import { torchPlaces } from "../src/core/torch_places.js";
 
 const SCENERY: Scenery = {
   camera: "above",
@@ -40,3 +49,44 @@ test("the corners of a box turn with it, and it never vanishes", () => {
 function box(other: Partial<StaticObstacle>): StaticObstacle {
   return { shape: "box", centre: [10, 20, 1], half: [4, 1, 1], yaw: 0, look: null, ...other };
 }
+
+test("a ground of stone is told from one of water, grass or space", () => {
+  assert.ok(isStone(0x5a5046) && isStone(0x808080));
+  assert.ok(!isStone(0x203850) && !isStone(0x408040) && !isStone(0xff4000));
+  assert.ok(luminance(0x181c26) < 0.12 && luminance(0x5a5046) > 0.12);
+  assert.equal(mixed(0x000000, 0xff8000, 0.5), 0x804000);
+});
+
+test("torches are on both sides of walls, and not on what is low, short or round", () => {
+  const wall: StaticObstacle = {
+    shape: "box",
+    centre: [10, 20, 1.5],
+    half: [0.5, 12, 1.5],
+    yaw: 0,
+    look: null,
+  };
+  const places = torchPlaces([
+    wall,
+    { ...wall, half: [0.5, 12, 0.4] },
+    { ...wall, half: [0.5, 1, 1.5] },
+    { ...wall, shape: "cylinder" },
+  ]);
+  assert.equal(places.length, 4);
+  for (const { x, y, z } of places) {
+    assert.ok(Math.abs(Math.abs(x - 10) - 0.55) < 1e-6 && Math.abs(y - 20) <= 12 && z > 1 && z < 3);
+  }
+});
+
+test("clouds are dark enough to play over, the same for all, and without a seam", () => {
+  const pixels = 64;
+  const clouds = cloudsOf(pixels, 5);
+  assert.deepEqual(clouds, cloudsOf(pixels, 5));
+  const sum = clouds.reduce((before, part, at) => before + (at % 4 < 3 ? part : 0), 0);
+  const light = sum / (3 * pixels ** 2);
+  assert.ok(light > 10 && light < 80, `${light}`);
+  const step = (one: number, other: number) =>
+    Math.abs((clouds[4 * one] as number) - (clouds[4 * other] as number));
+  for (let row = 0; row < pixels; row += 1) {
+    assert.ok(step(row * pixels, row * pixels + pixels - 1) < 24);
+  }
+});

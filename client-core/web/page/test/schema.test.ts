@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Choice, CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
-import { actionsOf, CommandDraft, giveDigits, isOffered } from "../src/core/actions.js";
+import { actionsOf, cardsOf, CommandDraft, giveDigits, isOffered } from "../src/core/actions.js";
 import { describeMesh, parseColour } from "../src/core/look.js";
+import { hashOf, outfitOf, sortOf } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
@@ -56,6 +57,25 @@ test("a choice gives an action for each name, keys are suggested or digits", () 
       ["rest", "3", false],
     ],
   );
+});
+
+test("what a player first has to choose to be is shown as cards", () => {
+  const be = command("be", null, [{ ...choice({}, {}), name: "class" }]);
+  const actions = actionsOf(schema([command("cast", null, [SPELL]), be]));
+  const cards = (texts: [string, string][]) =>
+    cardsOf(actions, new Map(texts)).map(({ name }) => name);
+  assert.deepEqual(cards([["name", "ann"], ["class", "newcomer"]]), ["be bolt", "be heal"]);
+  assert.deepEqual(cards([["name", "ann"], ["class", "heal"]]), []);
+  assert.deepEqual(cards([["name", "ann"]]), []);
+});
+
+test("roles and sorts have shapes, also those that no word is known for", () => {
+  const roles = ["sea-warrior", "mage", "baker"];
+  assert.deepEqual(roles.map((role) => outfitOf(role, roles)), ["knight", "mage", "archer"]);
+  assert.equal(outfitOf("newcomer", roles), "plain");
+  assert.deepEqual(["wolf", "warlord", "lich"].map(sortOf), ["beast", "horned", "robed"]);
+  assert.equal(sortOf("blub"), sortOf("blub"));
+  assert.notEqual(hashOf("ann"), hashOf("bob"));
 });
 
 test("the label of a command is shown instead of its words", () => {

@@ -262,7 +262,14 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         let ann = Page::open(&scratch, &server, "ann").await?;
         ann.press("Join cellar").await?;
         ann.wait_for_avatar().await?;
+        // Four cards in the middle, which can be closed and opened again.
+        let cards = "document.querySelectorAll('.choice-cards:not([hidden]) .card').length === 4";
+        ann.wait_for("cards of the classes", cards, json!({})).await?;
+        ann.press("Choose later").await?;
+        ann.press("Choose a class").await?;
         ann.press("Choose mage").await?;
+        let closed = "document.querySelector('.choice-cards').hidden";
+        ann.wait_for("closed cards", closed, json!({})).await?;
         bob.type_in("choose warrior")?;
         let fight = "[...document.querySelectorAll('.score dd')]\
             .some(cell => cell.textContent === 'fight')";

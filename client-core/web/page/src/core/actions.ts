@@ -112,6 +112,28 @@ export function isOffered({ onlyFor }: Action, texts: readonly string[]): boolea
   return onlyFor.length === 0 || onlyFor.some((text) => texts.includes(text));
 }
 
+/** More would not fit beside each other. */
+const MOST_CARDS = 6;
+
+/**
+ * The actions that are shown as cards, since a player first has to choose what to be: those of a
+ * command whose first field has the name of a text of the avatar, as long as that is none of the
+ * choices. `texts` are those of the avatar, by their names. Empty if there is no such choice now.
+ */
+export function cardsOf(
+  offered: readonly Action[],
+  texts: ReadonlyMap<string, string>,
+): readonly Action[] {
+  const isOpen = ({ command: { fields: [field] }, asks }: Action) =>
+    field?.type === "choice" &&
+    asks.length === 0 &&
+    texts.has(field.name) &&
+    !field.choices.includes(texts.get(field.name) ?? "");
+  const first = offered.find((action) => !action.isClick && isOpen(action));
+  const cards = first ? offered.filter(({ command }) => command === first.command) : [];
+  return cards.length > 1 && cards.length <= MOST_CARDS ? cards : [];
+}
+
 /** Of a choice; of a command that asks for one, those of all its choices. */
 function onlyForOf({ fields: [first] }: CommandKind, about: Choice | undefined): string[] {
   if (about) return about.only_for ? [about.only_for] : [];

@@ -32,6 +32,10 @@ const JUMP_M = 25;
 /** How far away it begins, as a share of how far players see. */
 const SIGHT_SHARE = 0.36;
 
+/** Well inside the picture: so much of its half. Buttons are along the edge. */
+const SHOWN_SHARE = 0.72;
+/** The camera begins so many times as far away at most, to show others. */
+const STEP_BACK = 1.4;
 /** So much of the picture's half is map where the camera stops; the rest shows the border. */
 const INSIDE_SHARE = 0.72;
 
@@ -57,6 +61,7 @@ export class ViewCamera {
   /** Width by height of the screen. */
   aspect = 1;
   #hasTarget = false;
+  #startedAt = 0;
   #extent: Extent | undefined;
 
   constructor(mode: CameraMode) {
@@ -94,6 +99,21 @@ export class ViewCamera {
   startFor(sightM: number): void {
     const { start, max } = RANGES[this.mode];
     this.distance = Math.min(Math.max(start, sightM * SIGHT_SHARE), max);
+    this.#startedAt = this.distance;
+  }
+
+  /** From how far away a point is well inside the picture. */
+  distanceToShow(x: number, y: number, z: number): number {
+    const at = { x: 0, y: 0, z: 0 };
+    if (!this.project(x, y, z, at)) return Infinity;
+    const out = Math.max(Math.abs(at.x), Math.abs(at.y)) / SHOWN_SHARE;
+    return this.distance * Math.max(out, 1);
+  }
+
+  /** At the start: at most so far back that all is still well seen. */
+  stepBack(distance: number): void {
+    const most = Math.max(this.distance, STEP_BACK * this.#startedAt);
+    this.distance = Math.max(this.distance, Math.min(distance, most, RANGES[this.mode].max));
   }
 
   /** A factor below 1 comes closer. */

@@ -18,18 +18,18 @@ export const MAX_EFFECTS = 64;
 /** Of one effect: its sparks, two rings, a flash, a column or a beam. */
 const MAX_SPARKS = 20;
 const MAX_PIECES_OF_ONE = MAX_SPARKS + 3;
-/** Of trails; what is beyond has none. */
-const MAX_TRAILS = 256;
+/** Of trails, flames of engines and what shines; what is beyond has none. */
+const MAX_TRAILS = 768;
 /** Trails, and the ring around the own avatar. */
 export const MAX_PIECES = MAX_EFFECTS * MAX_PIECES_OF_ONE + MAX_TRAILS + 1;
 /** Floats of a piece: place and width, way and shape, colour and strength. */
 export const PIECE_FLOATS = 12;
 /** What a piece is; the shader has the same numbers. */
-export const SHAPES = { spark: 0, ring: 1, streak: 2 } as const;
+export const SHAPES = { spark: 0, ring: 1, streak: 2, disc: 3 } as const;
 /** Rings in the ground would flicker. */
 const GROUND_M = 0.12;
-/** Half the width of a trail. */
-const TRAIL_M = 0.22;
+/** A warning is filled where it will hit, as strongly at first and in the end. */
+const FILLED = [0.3, 0.62] as const;
 
 /** How a form looks. Lengths are in sizes of the effect, and times in its duration. */
 interface Motion {
@@ -69,7 +69,7 @@ const SPARKS = {
   heal: { ms: 1_000, sparks: 12, from: 0.6, to: 0.5, lift: 0.1, up: 1.9, spark: 0.2 },
   arrival: { ms: 900, sparks: 10, from: 0.2, to: 0.9, lift: 0, up: 1.4 },
   death: { ms: 950, sparks: 18, to: 1.1, lift: 0.4, up: 1.3, fall: 1.7, spark: 0.2 },
-  blast: { ms: 700, sparks: 20, from: 0.05, lift: 0, up: 0.3, fall: 0.3, spark: 0.12 },
+  blast: { ms: 950, sparks: 20, from: 0.05, to: 1.15, lift: 0, up: 0.4, fall: 0.3, spark: 0.17 },
   beam: { ms: 360, sparks: 6, from: 0, to: 0.8, up: 0.4, fall: 0.4 },
 };
 const MOTIONS: Readonly<Record<EffectForm, Motion>> = {
@@ -78,7 +78,7 @@ const MOTIONS: Readonly<Record<EffectForm, Motion>> = {
   heal: { ...PLAIN, ...SPARKS.heal, ring: [0.7, 1] },
   arrival: { ...PLAIN, ...SPARKS.arrival, flash: 1.2, ring: [0.2, 1.2], column: 4 },
   death: { ...PLAIN, ...SPARKS.death, flash: 1.5, ring: [0.2, 1] },
-  blast: { ...PLAIN, ...SPARKS.blast, flash: 1.3, ring: [0.15, 0.95] },
+  blast: { ...PLAIN, ...SPARKS.blast, flash: 1.9, ring: [0.15, 0.95] },
   ring: { ...PLAIN, ms: 650, ring: [0.4, 1] },
   warning: { ...PLAIN, ms: 600, ring: [1, 1] },
   beam: { ...PLAIN, ...SPARKS.beam, flash: 0.8 },
@@ -135,6 +135,7 @@ export class Effects {
   readonly #running = Array.from({ length: MAX_EFFECTS }, () => new Running());
   #next = 0;
   #seed = 1;
+  #grown = 1;
 
   /**
    * Begins an effect at a place. `object` is where it stays from then on, or -1. With a `seed` its
@@ -167,9 +168,13 @@ export class Effects {
     throwSparks(running.sparks, motion.sparks, seed ?? this.#seed);
   }
 
-  /** Computes the pieces of a frame. */
-  update(now: number, locate: Locate): void {
+  /**
+   * Computes the pieces of a frame. Flashes and sparks are so many times as large, since from far
+   * away they would not be seen; rings, which show how far something reaches, are not.
+   */
+  update(now: number, locate: Locate, grown = 1): void {
     this.count = 0;
+    this.#grown = grown;
     for (const running of this.#running) {
       if (!isRunning(running, now)) continue;
       if (running.object >= 0) locate(running.object, running);
@@ -182,10 +187,23 @@ export class Effects {
     this.#add(colour, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, 1);
   }
 
-  /** After `ringAround`: light from one place to another, where it fades. */
-  trail({ x, y, z }: Place, dx: number, dy: number, dz: number, colour: Colour): void {
+  /** After `ringAround`: light to another place, where it fades; `wide` is half its width. */
+  trail(
+    { x, y, z }: Place,
+    dx: number,
+    dy: number,
+    dz: number,
+    wide: number,
+    colour: Colour,
+  ): void {
     if (this.count >= MAX_PIECES) return;
-    this.#add(colour, x, y, z, TRAIL_M, dx, dy, dz, SHAPES.streak, 0.8);
+    this.#add(colour, x, y, z, wide, dx, dy, dz, SHAPES.streak, 0.8);
+  }
+
+  /** After `ringAround`: light around a place. */
+  glow({ x, y, z }: Place, wide: number, colour: Colour): void {
+    if (this.count >= MAX_PIECES) return;
+    this.#add(colour, x, y, z, wide, 0, 0, 0, SHAPES.spark, 0.85);
   }
 
   #show(running: Running, share: number): void {
@@ -198,8 +216,9 @@ export class Effects {
     if (radius > 0) this.#add(running, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, left);
     const middle = z + motion.lift * size;
     if (motion.flash > 0) {
-      const width = motion.flash * size * (0.6 + 0.4 * eased);
-      this.#add(running, x, y, middle, width, 0, 0, 0, SHAPES.spark, left * left * left);
+      const width = motion.flash * size * (0.6 + 0.4 * eased) * this.#grown;
+      const light = motion === MOTIONS.blast ? left : left * left * left;
+      this.#add(running, x, y, middle, width, 0, 0, 0, SHAPES.spark, light);
     }
     if (motion.column > 0) {
       const high = motion.column * size;
@@ -211,14 +230,14 @@ export class Effects {
     }
     for (let spark = 0; spark < motion.sparks; spark += 1) {
       const speed = sparks[4 * spark + 2] as number;
-      const away = size * (motion.from + (motion.to - motion.from) * eased * speed);
+      const away = this.#grown * size * (motion.from + (motion.to - motion.from) * eased * speed);
       const rise = motion.up * share * (sparks[4 * spark + 3] as number);
       this.#add(
         running,
         x + away * (sparks[4 * spark] as number),
         y + away * (sparks[4 * spark + 1] as number),
         Math.max(z, middle + size * (rise - motion.fall * share * share)),
-        motion.spark * size * (0.4 + 0.6 * left),
+        this.#grown * motion.spark * size * (0.4 + 0.6 * left),
         0,
         0,
         0,
@@ -233,8 +252,10 @@ export class Effects {
     const { size, x, y, z } = running;
     const [low, filled] = [z + GROUND_M, size * share];
     this.#add(running, x, y, low, size, 0, 0, 0, SHAPES.ring, 1);
+    const strength = FILLED[0] + (FILLED[1] - FILLED[0]) * share;
+    this.#add(running, x, y, low, size, 0, 0, 0, SHAPES.disc, strength);
+    if (filled > 0) this.#add(running, x, y, low, filled, 0, 0, 0, SHAPES.disc, strength);
     if (filled > 0) this.#add(running, x, y, low, filled, 0, 0, 0, SHAPES.ring, 0.5 + share / 2);
-    this.#add(running, x, y, low, 1.3 * size, 0, 0, 0, SHAPES.spark, 0.25 + 0.35 * share);
   }
 
   #add(

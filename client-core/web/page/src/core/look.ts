@@ -24,13 +24,13 @@ export interface MeshDescription {
  * Widths in declared sizes: those are what the rules collide, and from the camera's distance a
  * figure of that width would be small. Boxes are as large as they are.
  */
-const CREATURE_WIDTH = 1.2;
-const FIGURE_WIDTH = 1.6;
-const SHIP_WIDTH = 1.35;
+const CREATURE_WIDTH = 1.35;
+const FIGURE_WIDTH = 1.85;
+const SHIP_WIDTH = 1.6;
 /** Heights in widths. */
 const CREATURE_HEIGHT = 0.95;
-const FIGURE_HEIGHT = 1.3;
-const SHIP_HEIGHT = 0.45;
+const FIGURE_HEIGHT = 1.25;
+const SHIP_HEIGHT = 0.4;
 
 export function describeMesh(kind: Kind): MeshDescription {
   const { size, shape } = kind.look;

@@ -6,6 +6,9 @@ import { parseColour } from "./look.js";
 /** How much lighter or darker lines on the ground are than the ground. */
 const LINE_SHARE = 0.28;
 
+/** How much redder than blue stone is, of 255. */
+const MOST_OF_STONE = 64;
+
 /** The colour of an obstacle, as 0xRRGGBB; undefined if its game leaves it to the page. */
 export function obstacleColour(scenery: Scenery, obstacle: StaticObstacle): number | undefined {
   const look = obstacle.look === null ? undefined : scenery.obstacles[obstacle.look];
@@ -18,6 +21,26 @@ export function lineColour(ground: number): number {
   const to = parts.reduce((sum, part) => sum + part) < 3 * 128 ? 255 : 0;
   const mixed = parts.map((part) => Math.round(part + (to - part) * LINE_SHARE));
   return mixed.reduce((colour, part) => (colour << 8) | part, 0);
+}
+
+/** How light a colour is, from 0 to 1. */
+export function luminance(colour: number): number {
+  const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
+  return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}
+
+/** Grey or brown, and not like water or grass. */
+export function isStone(colour: number): boolean {
+  const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
+  return red >= green && green >= blue && red - blue < MOST_OF_STONE;
+}
+
+/** The colour that is so far on the way from one to another. */
+export function mixed(one: number, other: number, share: number): number {
+  return [16, 8, 0].reduce((colour, bits) => {
+    const [from, to] = [(one >> bits) & 0xff, (other >> bits) & 0xff];
+    return colour | (Math.round(from + (to - from) * share) << bits);
+  }, 0);
 }
 
 /** The corners of a box on the ground, in order. Each side is at least `leastM` wide. */

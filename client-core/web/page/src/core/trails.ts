@@ -4,7 +4,7 @@
 export const TRAIL_PLACES = 10;
 const FLOATS = 3 * TRAIL_PLACES;
 /** A longer way in one frame is a jump, and not a flight. */
-const JUMP_M = 8;
+const JUMP_M = 16;
 
 interface Trail {
   /** The newest place first. */
@@ -43,7 +43,7 @@ export class Trails {
 
   /**
    * A frame ends: forgets what is gone, and calls `draw` for the others, with where in `places` the
-   * oldest place is; the newest one is at 0.
+   * oldest place is; the newest one is at 0, and the only one of what has just come.
    */
   end(draw: (places: Float32Array, oldest: number, kind: number) => void): void {
     for (const [id, trail] of this.#trails) {
@@ -51,7 +51,7 @@ export class Trails {
         this.#trails.delete(id);
         continue;
       }
-      if (trail.count > 1) draw(trail.places, 3 * (trail.count - 1), trail.kind);
+      draw(trail.places, 3 * (trail.count - 1), trail.kind);
     }
   }
 }

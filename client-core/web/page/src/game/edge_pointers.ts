@@ -6,15 +6,23 @@
 import type { Frame } from "../ambit/ambit.js";
 import type { Point, ViewCamera } from "../core/camera.js";
 import { type Attackers, type EdgePlace, edgePlace } from "../core/edge.js";
-import { el, setHidden } from "../dom.js";
+import { el, setHidden, setText } from "../dom.js";
+import { texts } from "../texts.js";
 
 const MAX_POINTERS = 6;
+/** Others come into sight a moment after the start. */
+const ALONE_MS = 1_200;
 
 export class EdgePointers {
   readonly element = el("div", { class: "edge-pointers", "aria-hidden": "true" });
   readonly #attackers: Attackers;
   readonly #pointers = Array.from({ length: MAX_POINTERS }, () =>
-    el("div", { class: "edge-pointer", hidden: true }),
+    el(
+      "div",
+      { class: "edge-pointer", hidden: true },
+      el("span", { class: "arrow" }),
+      el("span", { class: "who" }),
+    ),
   );
   /** The nearest objects so far, and how far they are; those that have hit come first. */
   readonly #indices = new Int32Array(MAX_POINTERS);
@@ -22,26 +30,52 @@ export class EdgePointers {
   readonly #at: Point = { x: 0, y: 0, z: 0 };
   readonly #place: EdgePlace = { x: 0, y: 0, angle: 0 };
 
-  constructor(attackers: Attackers) {
+  /** Until somebody is in sight: how to find others. */
+  readonly nobody = el(
+    "p",
+    { class: "hint nobody", role: "status", hidden: true },
+    texts.nobody_in_sight,
+  );
+  #nobodyAt: number | undefined;
+  #hasSeen = false;
+
+  /** `looks`: whoever plays looks ahead, so that turning shows others. */
+  constructor(attackers: Attackers, looks: boolean) {
     this.#attackers = attackers;
+    this.#hasSeen = !looks;
     this.element.append(...this.#pointers);
   }
 
   update(now: number, frame: Frame, camera: ViewCamera): void {
     const { avatar } = frame;
     let count = 0;
+    let others = 0;
     for (let index = 0; avatar >= 0 && index < frame.count; index += 1) {
       if (index === avatar || frame.label(index) === undefined) continue;
+      others += 1;
       const [x, y] = [frame.x(index), frame.y(index)];
       if (!edgePlace(camera, x, y, frame.z(index), this.#at, this.#place)) continue;
       const away = Math.hypot(x - frame.x(avatar), y - frame.y(avatar));
       const hasHit = this.#attackers.has(now, frame.id(index));
       count = this.#insert(count, index, hasHit ? away - 1e6 : away);
     }
+    if (avatar >= 0 && !this.#hasSeen) this.#search(now, others);
     this.#pointers.forEach((pointer, place) => {
       setHidden(pointer, place >= count);
       if (place < count) this.#show(pointer, now, frame, camera, this.#indices[place] as number);
     });
+  }
+
+  #search(now: number, others: number): void {
+    this.#nobodyAt ??= now;
+    this.#hasSeen = others > 0;
+    setHidden(this.nobody, this.#hasSeen || now < this.#nobodyAt + ALONE_MS);
+  }
+
+  #wordsOf(frame: Frame, index: number): string {
+    const { avatar } = frame;
+    const [dx, dy] = [frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar)];
+    return texts.how_far(frame.label(index) ?? "", Math.round(Math.hypot(dx, dy)));
   }
 
   /** Sorted in; the farthest one falls out. */
@@ -66,7 +100,16 @@ export class EdgePointers {
     const { style } = pointer;
     style.left = `${(50 * (1 + place.x)).toFixed(2)}%`;
     style.top = `${(50 * (1 - place.y)).toFixed(2)}%`;
-    style.rotate = `${(-place.angle).toFixed(3)}rad`;
+    const [arrow, who] = pointer.children as unknown as [HTMLElement, HTMLElement];
+    arrow.style.rotate = `${(-place.angle).toFixed(3)}rad`;
+    // The nearest one is told by its name, and how far away it is.
+    const isNearest = index === this.#indices[0];
+    setHidden(who, !isNearest);
+    if (isNearest) {
+      setText(who, this.#wordsOf(frame, index));
+      // At the right it ends at the pointer, at the left it begins there.
+      who.style.translate = `${(-50 * (1 + place.x)).toFixed(0)}%`;
+    }
     style.color = hasHit ? "" : frame.kind(index).look.colour;
   }
 }

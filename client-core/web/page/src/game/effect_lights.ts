@@ -19,7 +19,7 @@ const VERTEX = `
     light = colour;
     shape = way.w;
     vec4 at = viewMatrix * vec4(place.xyz, 1.0);
-    if (shape > ${SHAPES.streak - 0.5}) {
+    if (shape > ${SHAPES.streak - 0.5} && shape < ${SHAPES.disc - 0.5}) {
       // Along its way, and as wide as it can be seen from here.
       vec4 end = viewMatrix * vec4(place.xyz + way.xyz, 1.0);
       vec3 along = end.xyz - at.xyz;
@@ -41,7 +41,12 @@ const FRAGMENT = `
     float away = length(corner);
     float glow;
     float heart;
-    if (shape > ${SHAPES.streak - 0.5}) {
+    if (shape > ${SHAPES.disc - 0.5}) {
+      // Stripes, so that an area is told from light on the ground by its form, too.
+      float stripe = smoothstep(0.35, 0.65, abs(fract((corner.x + corner.y) * 3.5) * 2.0 - 1.0));
+      glow = (0.55 + 0.35 * stripe) * smoothstep(1.0, 0.96, away);
+      heart = 0.0;
+    } else if (shape > ${SHAPES.streak - 0.5}) {
       glow = (1.0 - abs(corner.y)) * smoothstep(1.0, 0.4, corner.x);
       heart = smoothstep(0.6, 1.0, 1.0 - abs(corner.y));
     } else if (shape > ${SHAPES.ring - 0.5}) {

@@ -1,7 +1,7 @@
 /** A running game: the loop, and how its parts work together. */
 
 import type { Client, Component, Frame, Game, GameRules, Kind, Schema } from "../ambit/ambit.js";
-import { type Action, actionsOf, giveDigits, isOffered } from "../core/actions.js";
+import { type Action, actionsOf, cardsOf, giveDigits, isOffered } from "../core/actions.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
@@ -10,6 +10,7 @@ import { button, el, setHidden } from "../dom.js";
 import type { Result } from "../game_result.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
+import { ChoiceCards } from "./choice_cards.js";
 import { Commander } from "./commander.js";
 import { partsOf } from "../core/gamepad.js";
 import { EdgePointers } from "./edge_pointers.js";
@@ -70,6 +71,7 @@ export class GameView {
   readonly #states: readonly Kind[];
   readonly #pointers: EdgePointers;
   readonly #party: Party;
+  readonly #cards: ChoiceCards;
   readonly #end = new AbortController();
   #ownTexts: readonly string[] | undefined;
   #offerAt = -Infinity;
@@ -93,7 +95,7 @@ export class GameView {
     this.#actions = actions;
     this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
-    this.#pointers = new EdgePointers(picture.happenings.attackers);
+    this.#pointers = new EdgePointers(picture.happenings.attackers, hasLooks(schema));
     this.#commander = new Commander(game, this.#pending, {
       onDraft: (draft) => this.#hud.showDraft(draft),
       onError: (label, message) => this.#hud.say(texts.refused(label, message), true),
@@ -120,6 +122,14 @@ export class GameView {
       moveLever: (control, value) => this.#input.moveLever(control, value),
       say: (text) => hooks.say(text),
       endChat: () => this.focus(),
+    });
+    this.#cards = new ChoiceCards({
+      begin: (action) => {
+        this.focus();
+        this.#commander.begin(action);
+      },
+      pictureOf: (choice) => picture.portraitOf(schema, choice),
+      closed: () => this.focus(),
     });
     this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.happenings, {
       onMap: () => this.#readMap(),
@@ -202,6 +212,7 @@ export class GameView {
       "main",
       { class: "game" },
       picture.canvas,
+      this.#cards.element,
       this.#pointers.element,
       buttons,
       this.#map.element,
@@ -211,7 +222,17 @@ export class GameView {
       log,
       this.#party.element,
       firstHints(schema, this.#actions, () => this.focus()),
-      el("div", { class: "below" }, interruption, messages, hint, values, commands),
+      el(
+        "div",
+        { class: "below" },
+        interruption,
+        messages,
+        this.#pointers.nobody,
+        hint,
+        values,
+        this.#cards.opener,
+        commands,
+      ),
       controls,
       chat,
     );
@@ -267,7 +288,12 @@ export class GameView {
     this.#ownTexts = own;
     const offered = this.#actions.filter((action) => isOffered(action, own));
     giveDigits(offered, this.#schema);
-    this.#hud.offer(offered, own);
+    const named = components.flatMap(({ name, type }, index) =>
+      type === "text" ? [[name, own[index] ?? ""] as const] : [],
+    );
+    const cards = cardsOf(offered, new Map(named));
+    this.#cards.show(cards);
+    this.#hud.offer(offered, own, cards);
     this.#input.setActions(offered);
   }
 
@@ -283,6 +309,7 @@ export class GameView {
   /** The last one that was opened, so to say: help, then the figures of the line. */
   #closePanel(): boolean {
     const { help, log } = this.#hud;
+    if (help.hidden && log.hidden && this.#cards.close()) return true;
     const isOpen = !help.hidden || !log.hidden || this.#overlay.isOpen;
     if (!help.hidden) setHidden(help, true);
     else if (!log.hidden) setHidden(log, true);
@@ -324,4 +351,10 @@ export class GameView {
     this.#overlay.toggle();
     this.#picture.interest.group.visible = this.#overlay.isOpen;
   }
+}
+
+/** Whoever steers something with a name of its own among others finds them by turning. */
+function hasLooks({ controls, kinds }: Schema): boolean {
+  const hasName = ({ look }: Kind) => look.shape === "arrow" && look.label !== null;
+  return controls.length > 0 && kinds.some(hasName);
 }

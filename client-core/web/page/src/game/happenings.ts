@@ -9,6 +9,9 @@ import { Moments } from "../core/moments.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";
 
+/** From farther away, effects are drawn larger. */
+const SEEN_FROM_M = 45;
+
 /** An object's components that have an effect. */
 interface Watched {
   enter: Effect | null;
@@ -76,7 +79,7 @@ export class Happenings {
       }
     }
     this.#moments.end();
-    this.effects.update(now, this.#locate);
+    this.effects.update(now, this.#locate, Math.max(1, this.#camera.distance / SEEN_FROM_M));
   }
 
   /** An event that hurts the own avatar and names somebody else. */

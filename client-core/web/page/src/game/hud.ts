@@ -84,10 +84,14 @@ export class Hud {
   }
 
   /** Shows the buttons of what the player can do now. */
-  offer(actions: readonly Action[], ownTexts: readonly string[]): void {
+  offer(
+    actions: readonly Action[],
+    ownTexts: readonly string[],
+    cards: readonly Action[],
+  ): void {
     this.#ownTexts = ownTexts;
     for (const [action, element] of this.#buttons) {
-      setHidden(element, !actions.includes(action));
+      setHidden(element, !actions.includes(action) || cards.includes(action));
       const [key, shown] = [action.key ?? "", element.querySelector("kbd")];
       if (shown) setText(shown, key && texts.key(key));
       element.setAttribute("aria-keyshortcuts", key);

@@ -16,6 +16,8 @@ export class LineSet {
     const material = new THREE.LineBasicMaterial({
       color: colour,
       transparent: opacity < 1,
+      // Light behind lines shines through them.
+      depthWrite: opacity === 1,
       opacity,
     });
     this.lines = new THREE.LineSegments(new THREE.BufferGeometry(), material);

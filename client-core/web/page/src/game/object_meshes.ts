@@ -10,9 +10,11 @@ import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
 import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
-import { geometryOf, hasParts } from "./shapes.js";
+import { hashOf, outfitOf, type RoleField, roleFieldOf, sortOf } from "../core/roles.js";
+import { creature, figure, geometryOf, hasParts, keepOwnColours } from "./shapes.js";
 
 const FIRST_CAPACITY = 32;
+const MOST_TEXTS = 256;
 /** The own avatar is the only one of this colour, whatever its kind; so is the ring around it. */
 const OWN_COLOUR = 0xffc94d;
 export const OWN_RING = { red: 1, green: 0.79, blue: 0.3 };
@@ -22,7 +24,7 @@ const POINT_DISTANCE_M = 25;
 /** There is nothing around that metal could mirror, so it keeps some of its own colour. */
 const SURFACES = {
   matte: { roughness: 0.6, metalness: 0 },
-  metal: { roughness: 0.28, metalness: 0.45 },
+  metal: { roughness: 0.34, metalness: 0.2 },
   glow: { roughness: 1, metalness: 0 },
 } as const;
 
@@ -35,9 +37,9 @@ class KindMesh {
   mesh: THREE.InstancedMesh;
   count = 0;
 
-  constructor(kind: Kind) {
+  constructor(kind: Kind, geometry?: THREE.BufferGeometry) {
     this.description = describeMesh(kind);
-    this.geometry = geometryOf(this.description.form);
+    this.geometry = geometry ?? geometryOf(this.description.form);
     const { scale, lift } = this.description;
     this.foot = { radius: 0.8 * Math.max(scale[0], scale[1]), foot: scale[2] / 2 - lift };
     this.plain = new THREE.Color(this.description.colour);
@@ -46,6 +48,7 @@ class KindMesh {
       ...SURFACES[material],
       vertexColors: hasParts(form),
     });
+    if (hasParts(form)) keepOwnColours(this.material);
     if (material === "glow") this.material.emissive.copy(this.plain);
     this.mesh = this.#make(FIRST_CAPACITY);
   }
@@ -111,33 +114,83 @@ function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: n
   into.b = channel(plain.b, 4.2);
 }
 
+/** The meshes of a kind: one, or one for each role or sort that has been in sight. */
+class KindMeshes {
+  readonly plain: KindMesh;
+  readonly all: KindMesh[];
+  readonly #kind: Kind;
+  readonly #role: RoleField | undefined;
+  readonly #group: THREE.Group;
+  readonly #byShape = new Map<string, KindMesh>();
+  /** What a role or a name looks like. */
+  readonly #byText = new Map<string, KindMesh>();
+
+  constructor(kind: Kind, schema: Schema, group: THREE.Group) {
+    this.#kind = kind;
+    this.#group = group;
+    this.plain = new KindMesh(kind);
+    this.all = [this.plain];
+    group.add(this.plain.mesh);
+    const { form } = this.plain.description;
+    this.#role = form === "figure" ? roleFieldOf(schema, kind) : undefined;
+  }
+
+  /** Makes one only for a text that was not seen before. */
+  of(frame: Frame, index: number): KindMesh {
+    const { form } = this.plain.description;
+    let text: unknown;
+    if (this.#role) text = frame.component(index, this.#role.component);
+    else if (form === "creature") text = frame.label(index);
+    if (typeof text !== "string" || text === "") return this.plain;
+    return this.#byText.get(text) ?? this.#learn(text);
+  }
+
+  #learn(text: string): KindMesh {
+    const role = this.#role;
+    const shape = role ? outfitOf(text, role.choices) : sortOf(text);
+    let mesh = shape === "plain" || shape === "round" ? this.plain : this.#byShape.get(shape);
+    if (!mesh) {
+      const geometry = role
+        ? figure(outfitOf(text, role.choices))
+        : creature(sortOf(text));
+      mesh = new KindMesh(this.#kind, geometry);
+      this.#byShape.set(shape, mesh);
+      this.all.push(mesh);
+      this.#group.add(mesh.mesh);
+    }
+    // Names of players are many, those of creatures few.
+    if (this.#byText.size > MOST_TEXTS) this.#byText.clear();
+    this.#byText.set(text, mesh);
+    return mesh;
+  }
+}
+
 export class ObjectMeshes {
   readonly group = new THREE.Group();
-  #kinds: KindMesh[] = [];
+  #kinds: KindMeshes[] = [];
   readonly #colour = { r: 0, g: 0, b: 0 };
   readonly #ownColour = new THREE.Color(OWN_COLOUR);
 
   setSchema(schema: Schema): void {
     this.dispose();
-    this.#kinds = schema.kinds.map((kind) => new KindMesh(kind));
-    for (const kind of this.#kinds) this.group.add(kind.mesh);
+    this.#kinds = schema.kinds.map((kind) => new KindMeshes(kind, schema, this.group));
   }
 
   /** How far above an object's position its top is. */
   topOf(kind: number): number {
-    return this.#kinds[kind]?.description.top ?? 1;
+    return this.#kinds[kind]?.plain.description.top ?? 1;
   }
 
   /** The radius of an object on the ground, and how far below its position that is. */
   footOf(kind: number): { radius: number; foot: number } {
-    return this.#kinds[kind]?.foot ?? { radius: 1, foot: 0 };
+    return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
   update(frame: Frame, camera: ViewCamera, showsAges: boolean): void {
-    for (const kind of this.#kinds) kind.count = 0;
+    for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
     for (let index = 0; index < frame.count; index += 1) {
-      const kind = this.#kinds[kinds[index] as number];
+      const kind = this.#kinds[kinds[index] as number]?.of(frame, index);
       if (!kind) continue;
       if (kind.count >= kind.capacity) kind.grow();
       const { description } = kind;
@@ -158,17 +211,18 @@ export class ObjectMeshes {
       } else if (frame.isOwn(index)) {
         kind.setColour(kind.count, this.#ownColour);
       } else {
-        if (frame.label(index) === undefined) shade(kind.plain, frame.id(index), this.#colour);
-        else tint(kind.plain, frame.id(index), this.#colour);
+        const label = frame.label(index);
+        if (label === undefined) shade(kind.plain, frame.id(index), this.#colour);
+        else tint(kind.plain, hashOf(label), this.#colour);
         kind.setColour(kind.count, this.#colour);
       }
       kind.count += 1;
     }
-    for (const kind of this.#kinds) kind.finish();
+    for (const { all } of this.#kinds) for (const mesh of all) mesh.finish();
   }
 
   dispose(): void {
-    for (const { mesh, geometry, material } of this.#kinds) {
+    for (const { mesh, geometry, material } of this.#kinds.flatMap(({ all }) => all)) {
       mesh.removeFromParent();
       mesh.dispose();
       geometry.dispose();

@@ -7,6 +7,7 @@ import type { Extent } from "../core/map_view.js";
 import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
 import { describeMesh } from "../core/look.js";
+import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { Trails } from "../core/trails.js";
@@ -19,6 +20,7 @@ import { GateMeshes, topOf } from "./gate_meshes.js";
 import { LineSet } from "./line_set.js";
 import { Markers } from "./markers.js";
 import { ObjectMeshes, OWN_RING } from "./object_meshes.js";
+import { portraitOf } from "./portraits.js";
 import { Scene } from "./scene.js";
 
 /** Lines in the ground would flicker. */
@@ -31,8 +33,15 @@ const FULL = 0.995;
 const NAME_PX = { wide: 14, letter: 9, high: 24 };
 /** The ring around the own avatar is no smaller than this share of the camera's distance. */
 const OWN_RING_SHARE = 1 / 30;
+/** So long after the start the camera looks for others. */
+const LOOK_AROUND_MS = 1_500;
 /** So many frames are measured together. */
 const MEASURED_FRAMES = 30;
+/** In sizes of a shot: half the width of its trail, the light around it, the longest trail. */
+const SHOT = { trail: 0.42, glow: 1.7, longest: 10 } as const;
+/** Of ships, in their lengths: where the engines are, how long and wide their flames are. */
+const ENGINE = { back: 0.5, longest: 1.25, wide: 0.2, glow: 0.42 } as const;
+const FLAME: Colour = { red: 0.45, green: 0.75, blue: 1 };
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
 
@@ -55,12 +64,16 @@ export class Picture {
   readonly #pathLines = new LineSet(0xffe08a, 0.45);
   readonly #trails = new Trails();
   readonly #trailColours: readonly (Colour | undefined)[];
+  /** The lengths of what flies by engines. */
+  readonly #shipLengths: readonly (number | undefined)[];
+  readonly #sizes: readonly number[];
   readonly #changes = new GaugeChanges();
   readonly #labels = new LabelLayout();
   readonly #onScreen: Point = { x: 0, y: 0, z: 0 };
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #resizes = new ResizeObserver(() => this.#resize());
   #hasMap = false;
+  #looksAroundUntil = 0;
   #spentMs = 0;
   #frames = 0;
 
@@ -75,6 +88,11 @@ export class Picture {
       const { material } = describeMesh(kind);
       return material === "glow" ? colourOf(kind.look.colour) : undefined;
     });
+    this.#shipLengths = schema.kinds.map((kind) => {
+      const { form, scale } = describeMesh(kind);
+      return form === "ship" ? scale[0] : undefined;
+    });
+    this.#sizes = schema.kinds.map(({ look }) => look.size);
     this.#scene.scene.add(
       this.#objects.group,
       this.#billboards.group,
@@ -85,6 +103,16 @@ export class Picture {
       this.interest.group,
     );
     this.#resizes.observe(this.canvas);
+  }
+
+  /** What a player is after a choice: drawn if figures of a kind can have it as their role. */
+  portraitOf(schema: Schema, choice: string): HTMLElement | undefined {
+    for (const kind of schema.kinds) {
+      const field = describeMesh(kind).form === "figure" ? roleFieldOf(schema, kind) : undefined;
+      if (!field?.choices.includes(choice)) continue;
+      return portraitOf(this.#scene.renderer, choice, field.choices, kind.look.colour);
+    }
+    return undefined;
   }
 
   /** A radius in metres that is well visible. */
@@ -101,7 +129,7 @@ export class Picture {
     const nameOf = (gate: GateArea) => ({ ...topOf(gate), name: texts.gate_to(gate.map) });
     this.#gateNames = gates.map(nameOf);
     this.#gates.show(gates);
-    if (!this.#hasMap) this.camera.startFor(settings.inner * settings.cellM);
+    if (!this.#hasMap) this.#begin(settings.inner * settings.cellM);
     this.happenings.restart();
     this.#hasMap = true;
     this.#scene.setExtent(extent);
@@ -110,12 +138,32 @@ export class Picture {
     this.interest.setSettings(settings);
   }
 
+  #begin(sightM: number): void {
+    this.camera.startFor(sightM);
+    this.#looksAroundUntil = performance.now() + LOOK_AROUND_MS;
+  }
+
+  /** At the start, from above: steps back until somebody else with a name is in the picture. */
+  #lookAround(frame: Frame): void {
+    const { avatar } = frame;
+    if (avatar < 0 || performance.now() > this.#looksAroundUntil) return;
+    if (this.camera.mode !== "above") return;
+    let nearest = Infinity;
+    for (let index = 0; index < frame.count; index += 1) {
+      if (index === avatar || frame.label(index) === undefined) continue;
+      const [x, y, z] = [frame.x(index), frame.y(index), frame.z(index)];
+      nearest = Math.min(nearest, this.camera.distanceToShow(x, y, z));
+    }
+    if (nearest < Infinity) this.camera.stepBack(nearest);
+  }
+
   /** Lets the camera follow the own avatar. */
   follow(frame: Frame, seconds: number): void {
     const own = frame.avatar;
     if (own >= 0) {
       this.camera.follow(frame.x(own), frame.y(own), frame.z(own), seconds);
       this.interest.follow(frame.x(own), frame.y(own));
+      this.#lookAround(frame);
     }
     this.camera.update();
   }
@@ -213,12 +261,12 @@ export class Picture {
     }
   }
 
-  /** Behind what glows: shots. */
+  /** Behind what glows, which are shots, and behind ships. */
   #drawTrails(frame: Frame): void {
     this.#trails.begin();
     for (let index = 0; index < frame.count; index += 1) {
       const kind = frame.kinds[index] as number;
-      if (!this.#trailColours[kind]) continue;
+      if (!this.#trailColours[kind] && !this.#shipLengths[kind]) continue;
       this.#trails.note(frame.id(index), kind, frame.x(index), frame.y(index), frame.z(index));
     }
     this.#trails.end(this.#addTrail);
@@ -228,10 +276,26 @@ export class Picture {
     const [x, y, z] = [places[0] as number, places[1] as number, places[2] as number];
     const [dx, dy] = [(places[oldest] as number) - x, (places[oldest + 1] as number) - y];
     const dz = (places[oldest + 2] as number) - z;
-    const lift = this.#objects.topOf(kind) / 2;
-    const colour = this.#trailColours[kind] as Colour;
-    Object.assign(this.#pathEnd, { x, y, z: z + lift });
-    this.happenings.effects.trail(this.#pathEnd, dx, dy, dz, colour);
+    const { effects } = this.happenings;
+    const length = this.#shipLengths[kind];
+    const [at, colour] = [this.#pathEnd, this.#trailColours[kind]];
+    if (length !== undefined) {
+      const way = Math.hypot(dx, dy, dz);
+      if (way < 0.02) return;
+      const back = (ENGINE.back * length) / way;
+      const flame = Math.min(way, ENGINE.longest * length) / way;
+      set(at, x + back * dx, y + back * dy, z + back * dz);
+      effects.trail(at, flame * dx, flame * dy, flame * dz, ENGINE.wide * length, FLAME);
+      effects.glow(at, ENGINE.glow * length, FLAME);
+    } else if (colour) {
+      const size = this.#sizes[kind] as number;
+      const share = Math.min(1, (SHOT.longest * size) / Math.max(Math.hypot(dx, dy, dz), 0.01));
+      set(at, x, y, z + this.#objects.topOf(kind) / 2);
+      if (oldest > 0) {
+        effects.trail(at, share * dx, share * dy, share * dz, SHOT.trail * size, colour);
+      }
+      effects.glow(at, SHOT.glow * size, colour);
+    }
   };
 
   #drawPaths(frame: Frame, paths: PlannedPaths): void {
@@ -256,4 +320,10 @@ export class Picture {
     this.#scene.resize(width, height);
     this.#billboards.resize(width, height, this.#scene.pixelRatio);
   }
+}
+
+function set(point: Point, x: number, y: number, z: number): void {
+  point.x = x;
+  point.y = y;
+  point.z = z;
 }

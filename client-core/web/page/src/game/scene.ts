@@ -5,12 +5,15 @@ import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
 import { parseColour } from "../core/look.js";
-import { seededUnits } from "../core/seeded.js";
-import { lineColour, obstacleColour } from "../core/scenery.js";
+import { isStone, lineColour, luminance, mixed } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
+import { DeepSpace } from "./deep_space.js";
 import { isCheap } from "./graphics.js";
+import { PATCHES_M, patches, SLABS_M, slabs } from "./ground_patterns.js";
 import { Meadow } from "./meadow.js";
 import { LineSet } from "./line_set.js";
+import { ObstacleMeshes, type Surface } from "./obstacle_meshes.js";
+import { Torches } from "./torches.js";
 
 interface Palette extends SkyColours {
   ground: number;
@@ -40,17 +43,40 @@ const DARK: Palette = {
   grid: 0x40524a,
   obstacle: 0x6b7480,
 };
+/** Around a map whose ground is a floor: what is outside is not seen. */
+const HALL: SkyColours = { horizon: 0x15110e, zenith: 0x0b0908, land: 0x120e0b, hasStars: false };
 /** Around a map whose game declares a dark ground. */
 const SPACE: SkyColours = { horizon: 0x0b1022, zenith: 0x05070f, land: 0, hasStars: true };
 /** Where the air begins to be seen, and where it hides all: the map's edge is no cut. */
 const FOG_M = [70, 520] as const;
 /** Of a colour from 0 to 1. */
 const DARK_GROUND = 0.12;
-/** The pattern of the ground repeats after so much. */
-const PATTERN_M = 9;
-const PATTERN_PIXELS = 128;
+/** Of the light on a meadow, on a floor between walls, and in space. */
+const LIGHTS = {
+  open: { sun: 2.2, sky: 1.4, above: 0xffffff, below: 0x887766 },
+  floor: { sun: 1.5, sky: 1.5, above: 0xfff0dd, below: 0x665544 },
+  space: { sun: 3, sky: 1.5, above: 0x9fb4f0, below: 0x6a5090 },
+} as const;
+/** Where the sun is, seen from what the camera looks at; low in space, for shades on rocks. */
+const SUN_M = { open: [-36, -52, 96], floor: [-30, -44, 96], space: [-80, 34, 62] } as const;
+/** A floor between walls is not as dark as its colour: torches shine on it. */
+const FLOOR_LIGHT = 1.55;
+/** Some of its colour is that of stone, on which figures of all colours are seen. */
+const FLOOR_STONE = 0x7c7a77;
+const FLOOR_SHARE = 0.6;
+/** Whoever plays carries a light there. */
+const LAMP = { colour: 0xffc890, candelas: 42, m: 26, height: 4.5, decay: 1.4 } as const;
 /** A finer grid on a larger map would be a grey surface. */
 const MAX_GRID_LINES = 120;
+/** How opaque lines are where the ground has a pattern of its own, or is none. */
+const FAINT_LINES = 0.14;
+/** How much lighter walls are than their floor. */
+const WALL_LIGHT = 0.34;
+const SURFACES: Readonly<Record<keyof typeof LIGHTS, Surface>> = {
+  open: "plain",
+  floor: "stone",
+  space: "plates",
+};
 /** Half of the extent in which there are shadows around the target, and their pixels. */
 const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_048 } };
 /** Of the screen's pixels in CSS, where each one is drawn by the processor. */
@@ -61,22 +87,26 @@ export class Scene {
   readonly renderer: THREE.WebGLRenderer;
   readonly #camera = new THREE.PerspectiveCamera((FIELD_OF_VIEW * 180) / Math.PI, 1, 0.5, 2_000);
   readonly #sun = new THREE.DirectionalLight(0xffffff, 2.2);
+  readonly #sky = new THREE.HemisphereLight();
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
-  readonly #pattern = patternOfGround();
+  readonly #pattern: THREE.CanvasTexture;
   readonly #backdrop = new Backdrop();
   readonly #meadow = new Meadow();
   readonly #scenery: Scenery;
-  readonly #obstacles = [
-    new ObstacleMeshes("box", new THREE.BoxGeometry(2, 2, 2)),
-    // Its axis is upright.
-    new ObstacleMeshes("cylinder", new THREE.CylinderGeometry(1, 1, 2, 32).rotateX(Math.PI / 2)),
-  ];
+  readonly #obstacles = new ObstacleMeshes();
+  /** Where the game is: by the ground that it declares. */
+  readonly #place: keyof typeof LIGHTS;
+  readonly #space: DeepSpace | undefined;
+  readonly #torches: Torches | undefined;
+  readonly #lamp: THREE.PointLight | undefined;
   #grid: LineSet | undefined;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   readonly #isCheap = isCheap();
 
   constructor(canvas: HTMLCanvasElement, scenery: Scenery) {
     this.#scenery = scenery;
+    this.#place = placeOf(scenery);
+    this.#pattern = this.#place === "floor" ? slabs() : patches();
     const shadows = !this.#isCheap;
     try {
       this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
@@ -107,11 +137,29 @@ export class Scene {
     camera.near = 1;
     camera.far = 200;
     this.#sun.shadow.normalBias = 0.02;
-    const sky = new THREE.HemisphereLight(0xffffff, 0x887766, 1.4);
+    const { sun, sky, above, below } = LIGHTS[this.#place];
+    this.#sun.intensity = sun;
+    this.#sky.intensity = sky;
+    this.#sky.color.set(above);
+    this.#sky.groundColor.set(below);
     // The hemisphere's axis is the light's position.
-    sky.position.set(0, 0, 1);
-    this.scene.add(this.#backdrop.group, this.#ground, this.#meadow.mesh, sky);
-    this.scene.add(this.#sun, this.#sun.target);
+    this.#sky.position.set(0, 0, 1);
+    this.scene.add(this.#backdrop.group, this.#ground, this.#meadow.mesh, this.#sky);
+    this.scene.add(this.#sun, this.#sun.target, this.#obstacles.group);
+    if (this.#place === "space") {
+      this.#space = new DeepSpace(this.#isCheap);
+      this.scene.add(this.#space.group);
+    }
+    // There is nothing to stand on.
+    this.#ground.visible = this.#place !== "space";
+    if (this.#place === "floor") {
+      this.#torches = new Torches();
+      this.scene.add(this.#torches.group);
+    }
+    if (this.#place === "floor" && !this.#isCheap) {
+      this.#lamp = new THREE.PointLight(LAMP.colour, LAMP.candelas, LAMP.m, LAMP.decay);
+      this.scene.add(this.#lamp);
+    }
     this.#dark.addEventListener("change", this.#paint);
     this.setExtent({ west: 0, south: 0, width: 50, height: 50 });
   }
@@ -125,7 +173,9 @@ export class Scene {
   setExtent(extent: Extent): void {
     const { west, south, width, height } = extent;
     this.#ground.scale.set(width, height, 1);
-    this.#pattern.repeat.set(width / PATTERN_M, height / PATTERN_M);
+    const patternM = this.#place === "floor" ? SLABS_M : PATCHES_M;
+    this.#pattern.repeat.set(width / patternM, height / patternM);
+    this.#space?.setExtent(extent);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
     if (this.#scenery.grid) this.#layGrid(extent);
     this.#border.begin();
@@ -151,7 +201,8 @@ export class Scene {
   }
 
   setObstacles(obstacles: readonly StaticObstacle[]): void {
-    for (const meshes of this.#obstacles) this.scene.add(meshes.show(obstacles));
+    this.#obstacles.show(obstacles, SURFACES[this.#place]);
+    this.#torches?.show(obstacles);
     this.#paint();
   }
 
@@ -163,14 +214,21 @@ export class Scene {
   }
 
   render(view: ViewCamera): void {
-    const { eye, up, centre } = view;
+    const { eye, up, centre, target } = view;
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
     this.#camera.lookAt(centre.x, centre.y, centre.z);
     this.#backdrop.follow(eye.x, eye.y, eye.z);
     this.#meadow.follow(centre.x, centre.y);
     this.#sun.target.position.set(centre.x, centre.y, centre.z);
-    this.#sun.position.set(centre.x - 36, centre.y - 52, centre.z + 96);
+    const [x, y, z] = SUN_M[this.#place];
+    this.#sun.position.set(centre.x + x, centre.y + y, centre.z + z);
+    this.#space?.follow(eye.x, eye.y, this.pixelRatio);
+    this.#lamp?.position.set(target.x, target.y, target.z + LAMP.height);
+    const seconds = performance.now() / 1_000;
+    this.#obstacles.update(seconds);
+    this.#torches?.follow(centre.x, centre.y);
+    this.#torches?.update(seconds);
     this.renderer.render(this.scene, this.#camera);
   }
 
@@ -180,103 +238,41 @@ export class Scene {
     this.#pattern.dispose();
     this.#backdrop.dispose();
     this.#meadow.dispose();
-    for (const meshes of this.#obstacles) meshes.dispose();
+    this.#space?.dispose();
+    this.#torches?.dispose();
+    this.#lamp?.dispose();
+    this.#obstacles.dispose();
     this.renderer.dispose();
   }
 
   readonly #paint = (): void => {
     const palette = this.#dark.matches ? DARK : LIGHT;
     const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
-    const isSpace = declared !== undefined && luminance(declared) < DARK_GROUND;
-    this.#backdrop.paint(isSpace ? SPACE : palette);
-    this.scene.fog = new THREE.Fog((isSpace ? SPACE : palette).horizon, ...FOG_M);
+    const around = { open: palette, floor: HALL, space: SPACE }[this.#place];
+    this.#backdrop.paint(around);
+    this.scene.fog = new THREE.Fog(around.horizon, ...FOG_M);
     this.#ground.material.color.set(declared ?? palette.ground);
+    if (this.#place === "floor" && declared !== undefined) {
+      const stone = mixed(declared, FLOOR_STONE, FLOOR_SHARE);
+      this.#ground.material.color.set(stone).multiplyScalar(FLOOR_LIGHT);
+    }
     if (declared === undefined && !this.#isCheap) this.#meadow.show(this.#dark.matches);
     const grid = declared === undefined ? palette.grid : lineColour(declared);
-    this.#grid?.lines.material.color.set(grid);
-    for (const meshes of this.#obstacles) meshes.paint(this.#scenery, palette.obstacle);
+    const lines = this.#grid?.lines.material;
+    lines?.color.set(grid);
+    // Slabs show distances already, and in space there is nothing that lines could be on.
+    if (lines && this.#place !== "open") lines.opacity = FAINT_LINES;
+    // Walls are of the stone of their floor.
+    const isFloor = this.#place === "floor" && declared !== undefined;
+    const stone = isFloor ? mixed(declared, 0xffffff, WALL_LIGHT) : palette.obstacle;
+    this.#obstacles.paint(this.#scenery, stone);
   };
 }
 
-/** From 0 to 1. */
-function luminance(colour: number): number {
-  const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
-  return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
-}
-
-/** Soft patches of light and shade, the same everywhere: what moves over them is seen to move. */
-function patternOfGround(): THREE.CanvasTexture {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = PATTERN_PIXELS;
-  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
-  context.fillStyle = "#e9e9e9";
-  context.fillRect(0, 0, PATTERN_PIXELS, PATTERN_PIXELS);
-  const unit = seededUnits(7);
-  for (let patch = 0; patch < 240; patch += 1) {
-    const [x, y] = [unit() * PATTERN_PIXELS, unit() * PATTERN_PIXELS];
-    const radius = 1 + 6 * unit() * unit();
-    const isLight = unit() < 0.5;
-    context.fillStyle = isLight ? "rgba(255, 255, 255, 0.12)" : "rgba(130, 130, 130, 0.07)";
-    // It repeats, so what goes over an edge comes in at the other one.
-    for (const dx of [-PATTERN_PIXELS, 0, PATTERN_PIXELS]) {
-      for (const dy of [-PATTERN_PIXELS, 0, PATTERN_PIXELS]) {
-        context.beginPath();
-        context.ellipse(x + dx, y + dy, radius, 0.6 * radius, 0, 0, 2 * Math.PI);
-        context.fill();
-      }
-    }
-  }
-  const texture = new THREE.CanvasTexture(canvas);
-  texture.colorSpace = THREE.SRGBColorSpace;
-  texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
-  texture.anisotropy = 4;
-  return texture;
-}
-
-/** All obstacles of a shape, in one draw call. */
-class ObstacleMeshes {
-  readonly #shape: StaticObstacle["shape"];
-  readonly #geometry: THREE.BufferGeometry;
-  readonly #material = new THREE.MeshStandardMaterial({ roughness: 0.9 });
-  #mesh: THREE.InstancedMesh | undefined;
-  #shown: readonly StaticObstacle[] = [];
-
-  /** The geometry reaches from -1 to 1 along each axis. */
-  constructor(shape: StaticObstacle["shape"], geometry: THREE.BufferGeometry) {
-    this.#shape = shape;
-    this.#geometry = geometry;
-  }
-
-  /** The mesh of those that have this shape. */
-  show(obstacles: readonly StaticObstacle[]): THREE.InstancedMesh {
-    this.#mesh?.removeFromParent();
-    this.#mesh?.dispose();
-    this.#shown = obstacles.filter(({ shape }) => shape === this.#shape);
-    const mesh = new THREE.InstancedMesh(this.#geometry, this.#material, this.#shown.length);
-    const [matrix, scale] = [new THREE.Matrix4(), new THREE.Vector3()];
-    this.#shown.forEach(({ centre, half, yaw }, index) => {
-      matrix.makeRotationZ(yaw).scale(scale.set(...half)).setPosition(...centre);
-      mesh.setMatrixAt(index, matrix);
-    });
-    mesh.castShadow = true;
-    mesh.receiveShadow = true;
-    mesh.frustumCulled = false;
-    this.#mesh = mesh;
-    return mesh;
-  }
-
-  /** Gives each the colour of its look, or the page's own. */
-  paint(scenery: Scenery, own: number): void {
-    const colour = new THREE.Color();
-    this.#shown.forEach((obstacle, index) => {
-      this.#mesh?.setColorAt(index, colour.set(obstacleColour(scenery, obstacle) ?? own));
-    });
-    if (this.#mesh?.instanceColor) this.#mesh.instanceColor.needsUpdate = true;
-  }
-
-  dispose(): void {
-    this.#mesh?.dispose();
-    this.#geometry.dispose();
-    this.#material.dispose();
-  }
+/** What the ground's colour says: a dark one is space, that of stone a floor; others are land. */
+function placeOf({ ground }: Scenery): keyof typeof LIGHTS {
+  if (ground === null) return "open";
+  const colour = parseColour(ground);
+  if (luminance(colour) < DARK_GROUND) return "space";
+  return isStone(colour) ? "floor" : "open";
 }

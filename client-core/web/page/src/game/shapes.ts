@@ -4,11 +4,22 @@ import * as THREE from "three";
 import { RoundedBoxGeometry } from "three/examples/jsm/geometries/RoundedBoxGeometry.js";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { MeshDescription } from "../core/look.js";
+import type { Outfit, Sort } from "../core/roles.js";
 
-/** Shares of an object's own colour. */
+/** A share of an object's own colour, or a colour that is the same on all objects. */
+type Shade = number | readonly [red: number, green: number, blue: number];
 const BRIGHT = 1;
 const SHADED = 0.62;
 const DARK = 0.16;
+const STEEL: Shade = [0.62, 0.66, 0.72];
+const SKIN: Shade = [0.8, 0.52, 0.38];
+const WOOD: Shade = [0.2, 0.1, 0.045];
+const GOLD: Shade = [1, 0.62, 0.16];
+const WHITE: Shade = [0.95, 0.95, 1];
+const NIGHT: Shade = [0.1, 0.08, 0.4];
+const LEAVES: Shade = [0.07, 0.2, 0.06];
+const RED: Shade = [0.7, 0.05, 0.04];
+const BLACK: Shade = [0.02, 0.02, 0.03];
 
 /** What points, points along x. */
 export function geometryOf(form: MeshDescription["form"]): THREE.BufferGeometry {
@@ -18,9 +29,9 @@ export function geometryOf(form: MeshDescription["form"]): THREE.BufferGeometry 
     case "ball":
       return new THREE.SphereGeometry(0.5, 16, 12);
     case "creature":
-      return creature();
+      return creature("round");
     case "figure":
-      return figure();
+      return figure("plain");
     case "ship":
       return ship();
   }
@@ -31,71 +42,202 @@ export function hasParts(form: MeshDescription["form"]): boolean {
   return form === "creature" || form === "figure" || form === "ship";
 }
 
-/** A body with a head and a nose. */
-function figure(): THREE.BufferGeometry {
+/** Lets parts of a shape keep their own colours on objects of any colour. */
+export function keepOwnColours(material: THREE.Material): void {
+  material.onBeforeCompile = (shader) => {
+    shader.vertexShader = `attribute float tinted;\n${shader.vertexShader}`.replace(
+      "#include <color_vertex>",
+      "#include <color_vertex>\nvColor.rgb = mix(color.rgb, vColor.rgb, tinted);",
+    );
+  };
+}
+
+/** A body with a head and a nose, and with what shows its role from afar. */
+export function figure(outfit: Outfit): THREE.BufferGeometry {
+  const isRobed = outfit === "mage" || outfit === "healer";
   const outline = [
     [0, -0.5],
-    [0.34, -0.5],
-    [0.36, -0.44],
-    [0.3, -0.25],
-    [0.2, 0.02],
-    [0.15, 0.14],
-    [0, 0.14],
+    [isRobed ? 0.4 : 0.32, -0.5],
+    [isRobed ? 0.4 : 0.34, -0.44],
+    [isRobed ? 0.31 : 0.27, -0.2],
+    [isRobed ? 0.2 : 0.24, 0.02],
+    [0.17, 0.14],
+    [0, 0.16],
   ].map(([x, y]) => new THREE.Vector2(x, y));
   const body = new THREE.LatheGeometry(outline, 20).rotateX(Math.PI / 2);
-  const head = new THREE.SphereGeometry(0.19, 16, 12).translate(0, 0, 0.31);
-  const nose = new THREE.ConeGeometry(0.09, 0.24, 10).rotateZ(-Math.PI / 2).translate(0.24, 0, 0.3);
+  const head = new THREE.SphereGeometry(0.17, 16, 12).translate(0, 0, 0.29);
+  const nose = new THREE.ConeGeometry(0.08, 0.2, 10).rotateZ(-Math.PI / 2).translate(0.22, 0, 0.28);
   const feet = new THREE.ConeGeometry(0.2, 0.34, 3)
     .rotateZ(-Math.PI / 2)
     .scale(1, 1, 0.25)
     .translate(0.42, 0, -0.46);
-  return merged([body, BRIGHT], [head, BRIGHT], [nose, SHADED], [feet, SHADED]);
+  const all: Part[] = [[body, BRIGHT], [head, SKIN], [nose, SKIN], [feet, SHADED]];
+  return merged(...all, ...OUTFITS[outfit]()).scale(1, 1, 0.9).translate(0, 0, -0.05);
 }
 
-/** A dome with two eyes. */
-function creature(): THREE.BufferGeometry {
-  const dome = new THREE.SphereGeometry(0.5, 20, 14).scale(1, 1, 1.05).translate(0, 0, -0.05);
-  const eye = (y: number) =>
-    new THREE.SphereGeometry(0.09, 10, 8).translate(0.4, y, 0.16);
-  const foot = new THREE.CylinderGeometry(0.42, 0.5, 0.18, 20)
+const OUTFITS: Readonly<Record<Outfit, () => Part[]>> = {
+  plain: () => [],
+  /** Helmet with a crest, shoulders, a shield and a sword. */
+  knight: () => [
+    [new THREE.SphereGeometry(0.2, 16, 10, 0, 2 * Math.PI, 0, 1.75).rotateX(Math.PI / 2)
+      .translate(-0.02, 0, 0.3), STEEL],
+    [new THREE.BoxGeometry(0.4, 0.07, 0.15).translate(-0.04, 0, 0.5), RED],
+    [new THREE.SphereGeometry(0.14, 12, 8).translate(0, 0.25, 0.1), STEEL],
+    [new THREE.SphereGeometry(0.14, 12, 8).translate(0, -0.25, 0.1), STEEL],
+    [new THREE.CylinderGeometry(0.3, 0.3, 0.07, 20).rotateZ(Math.PI / 2).rotateZ(0.5)
+      .translate(0.26, 0.36, -0.06), SHADED],
+    [new THREE.SphereGeometry(0.1, 12, 8).translate(0.31, 0.39, -0.06), STEEL],
+    [new THREE.BoxGeometry(0.62, 0.06, 0.04).rotateY(-0.5).translate(0.46, -0.36, 0.12), WHITE],
+    [new THREE.BoxGeometry(0.06, 0.2, 0.06).translate(0.22, -0.36, -0.02), WOOD],
+  ],
+  /** A pointed hat with a wide brim, and a staff with a light. */
+  mage: () => [
+    [new THREE.CylinderGeometry(0.4, 0.42, 0.04, 24).rotateX(Math.PI / 2).translate(0, 0, 0.36),
+      NIGHT],
+    [new THREE.ConeGeometry(0.22, 0.42, 16).rotateX(Math.PI / 2).rotateY(-0.25)
+      .translate(-0.05, 0, 0.56), NIGHT],
+    [new THREE.TorusGeometry(0.21, 0.03, 6, 20).translate(0, 0, 0.4), GOLD],
+    [new THREE.CylinderGeometry(0.035, 0.035, 1, 8).rotateX(Math.PI / 2).translate(0.2, -0.4, 0),
+      WOOD],
+    [new THREE.IcosahedronGeometry(0.12, 1).translate(0.2, -0.4, 0.55), [0.35, 0.8, 1.6]],
+  ],
+  /** A hood, a bow in the hand and a quiver on the back. */
+  archer: () => [
+    [new THREE.SphereGeometry(0.21, 16, 12).scale(1, 1, 1.05).translate(-0.05, 0, 0.3), LEAVES],
+    [new THREE.ConeGeometry(0.15, 0.34, 12).rotateZ(Math.PI / 2).rotateY(0.5)
+      .translate(-0.28, 0, 0.26), LEAVES],
+    [new THREE.TorusGeometry(0.42, 0.035, 8, 20, Math.PI).rotateZ(-Math.PI / 2)
+      .translate(0.22, 0, 0.02), WOOD],
+    [new THREE.BoxGeometry(0.015, 0.84, 0.015).translate(0.22, 0, 0.02), WHITE],
+    [new THREE.BoxGeometry(0.7, 0.03, 0.03).translate(0.34, 0, 0.03), STEEL],
+    [new THREE.CylinderGeometry(0.08, 0.07, 0.46, 10).rotateX(Math.PI / 2).rotateX(0.5)
+      .translate(-0.26, 0.05, 0.06), WOOD],
+  ],
+  /** A ring of light over the head, and a staff with a cross. */
+  healer: () => [
+    [new THREE.SphereGeometry(0.19, 16, 10, 0, 2 * Math.PI, 0, 1.5).rotateX(Math.PI / 2)
+      .translate(-0.03, 0, 0.3), WHITE],
+    [new THREE.TorusGeometry(0.25, 0.035, 8, 24).translate(0, 0, 0.58), [1.8, 1.3, 0.4]],
+    [new THREE.CylinderGeometry(0.27, 0.34, 0.1, 20).rotateX(Math.PI / 2).translate(0, 0, -0.14),
+      WHITE],
+    [new THREE.CylinderGeometry(0.035, 0.035, 1, 8).rotateX(Math.PI / 2).translate(0.2, -0.4, 0),
+      WOOD],
+    [new THREE.BoxGeometry(0.07, 0.4, 0.09).translate(0.2, -0.4, 0.46), GOLD],
+    [new THREE.BoxGeometry(0.07, 0.09, 0.36).translate(0.2, -0.4, 0.46), GOLD],
+  ],
+};
+
+/** A body with two eyes, and with what shows its sort from afar. */
+export function creature(sort: Sort): THREE.BufferGeometry {
+  const eye = (x: number, y: number, z: number): Part[] => [
+    [new THREE.SphereGeometry(0.1, 10, 8).translate(x, y, z), [1.4, 1.2, 0.4]],
+    [new THREE.SphereGeometry(0.05, 8, 6).translate(x + 0.075, y, z + 0.02), BLACK],
+  ];
+  if (sort === "beast") {
+    const leg = (x: number, y: number): Part => [
+      new THREE.CylinderGeometry(0.07, 0.05, 0.3, 8).rotateX(Math.PI / 2).translate(x, y, -0.36),
+      SHADED,
+    ];
+    const ear = (y: number): Part => [
+      new THREE.ConeGeometry(0.08, 0.24, 8).rotateX(Math.PI / 2).translate(0.34, y, 0.3),
+      SHADED,
+    ];
+    const body = new THREE.SphereGeometry(0.3, 18, 12).scale(1.5, 0.85, 0.8);
+    const head = new THREE.SphereGeometry(0.21, 16, 10).scale(1.2, 1, 1);
+    const snout = new THREE.ConeGeometry(0.12, 0.26, 10).rotateZ(-Math.PI / 2);
+    const tail = new THREE.ConeGeometry(0.07, 0.5, 8).rotateZ(Math.PI / 2).rotateY(0.4);
+    return merged(
+      [body.translate(-0.05, 0, -0.1), BRIGHT],
+      [head.translate(0.42, 0, 0.08), BRIGHT],
+      [snout.translate(0.66, 0, 0.02), SHADED],
+      [tail.translate(-0.66, 0, 0.02), SHADED],
+      ear(0.13), ear(-0.13),
+      leg(0.2, 0.17), leg(0.2, -0.17), leg(-0.3, 0.17), leg(-0.3, -0.17),
+      ...eye(0.52, 0.1, 0.18), ...eye(0.52, -0.1, 0.18),
+    );
+  }
+  if (sort === "robed") {
+    const outline = [[0, -0.5], [0.42, -0.5], [0.34, -0.2], [0.2, 0.12], [0.24, 0.3], [0, 0.56]];
+    const robe = new THREE.LatheGeometry(outline.map(([x, y]) => new THREE.Vector2(x, y)), 18);
+    return merged(
+      [robe.rotateX(Math.PI / 2), BRIGHT],
+      [new THREE.SphereGeometry(0.17, 14, 10).translate(0.1, 0, 0.27), BLACK],
+      [new THREE.CylinderGeometry(0.035, 0.035, 1, 8).rotateX(Math.PI / 2).translate(0.2, -0.4, 0),
+        WOOD],
+      [new THREE.OctahedronGeometry(0.13).translate(0.2, -0.4, 0.52), [1.2, 0.3, 1.6]],
+      ...eye(0.21, 0.08, 0.3), ...eye(0.21, -0.08, 0.3),
+    );
+  }
+  const dome = new THREE.SphereGeometry(0.46, 20, 14).scale(1, 1, 1.05).translate(0, 0, -0.05);
+  const foot = new THREE.CylinderGeometry(0.4, 0.5, 0.18, 20)
     .rotateX(Math.PI / 2)
     .translate(0, 0, -0.43);
-  return merged([dome, BRIGHT], [eye(0.17), DARK], [eye(-0.17), DARK], [foot, SHADED]);
+  const parts: Part[] = [
+    [dome, BRIGHT], [foot, SHADED], ...eye(0.36, 0.17, 0.16), ...eye(0.36, -0.17, 0.16),
+  ];
+  if (sort === "horned") {
+    for (const side of [1, -1]) {
+      const horn = new THREE.ConeGeometry(0.1, 0.4, 10).rotateX(Math.PI / 2).rotateX(-0.7 * side);
+      parts.push([horn.translate(0, 0.36 * side, 0.46), STEEL]);
+      const arm = new THREE.SphereGeometry(0.18, 12, 8).translate(0.2, 0.5 * side, -0.14);
+      parts.push([arm, SHADED]);
+    }
+    parts.push([new THREE.BoxGeometry(0.06, 0.36, 0.09).translate(0.43, 0, -0.1), DARK]);
+  }
+  return merged(...parts);
 }
 
-/** A hull with swept wings, a cockpit and an engine. */
+/** A hull with swept wings, a cockpit, guns at the wings' tips and two engines. */
 function ship(): THREE.BufferGeometry {
   const wings = new THREE.Shape();
-  wings.moveTo(0.35, 0);
-  wings.lineTo(-0.45, 0.5);
-  wings.lineTo(-0.3, 0.12);
-  wings.lineTo(-0.3, -0.12);
-  wings.lineTo(-0.45, -0.5);
+  wings.moveTo(0.2, 0);
+  wings.lineTo(0.1, 0.14);
+  wings.lineTo(-0.26, 0.5);
+  wings.lineTo(-0.46, 0.5);
+  wings.lineTo(-0.36, 0.14);
+  wings.lineTo(-0.36, -0.14);
+  wings.lineTo(-0.46, -0.5);
+  wings.lineTo(-0.26, -0.5);
+  wings.lineTo(0.1, -0.14);
   const flat = new THREE.ExtrudeGeometry(wings, {
-    depth: 0.14,
+    depth: 0.1,
     bevelThickness: 0.05,
-    bevelSize: 0.03,
+    bevelSize: 0.02,
     bevelSegments: 1,
   }).translate(0, 0, -0.12);
-  const hull = new THREE.ConeGeometry(0.17, 1.05, 8)
+  const hull = new THREE.ConeGeometry(0.15, 1.05, 8)
     .rotateZ(-Math.PI / 2)
-    .scale(1, 1, 1.6)
-    .translate(0.08, 0, 0.05);
-  const cockpit = new THREE.SphereGeometry(0.11, 12, 8).scale(1.6, 1, 1.7).translate(0.12, 0, 0.24);
-  const engine = new THREE.CylinderGeometry(0.12, 0.15, 0.16, 10)
-    .rotateZ(Math.PI / 2)
-    .scale(1, 1, 1.5)
-    .translate(-0.46, 0, 0.05);
-  return merged([flat, SHADED], [hull, BRIGHT], [cockpit, DARK], [engine, DARK]);
+    .scale(1, 1, 1.7)
+    .translate(0.06, 0, 0.05);
+  const cockpit = new THREE.SphereGeometry(0.1, 12, 8).scale(1.9, 0.9, 1.7).translate(0.1, 0, 0.2);
+  const spine = new THREE.BoxGeometry(0.4, 0.045, 0.3).translate(-0.26, 0, 0.24);
+  const sides = [1, -1].flatMap((side): Part[] => [
+    [new THREE.BoxGeometry(0.34, 0.045, 0.12).translate(-0.26, 0.5 * side, 0), STEEL],
+    // A stripe across the wing, by which the side of a ship is seen from above.
+    [new THREE.BoxGeometry(0.1, 0.24, 0.05).rotateZ(-0.75 * side)
+      .translate(-0.16, 0.3 * side, 0.06), BRIGHT],
+    [new THREE.CylinderGeometry(0.085, 0.1, 0.3, 10).rotateZ(Math.PI / 2).scale(1, 1, 1.5)
+      .translate(-0.4, 0.15 * side, 0.02), DARK],
+    [new THREE.CylinderGeometry(0.07, 0.07, 0.03, 10).rotateZ(Math.PI / 2).scale(1, 1, 1.5)
+      .translate(-0.56, 0.15 * side, 0.02), [0.9, 1.4, 2]],
+  ]);
+  return merged([flat, 0.45], [hull, BRIGHT], [cockpit, [0.03, 0.08, 0.2]], [spine, 0.8], ...sides);
 }
 
-function merged(...parts: readonly [THREE.BufferGeometry, number][]): THREE.BufferGeometry {
+type Part = readonly [geometry: THREE.BufferGeometry, shade: Shade];
+
+function merged(...parts: readonly Part[]): THREE.BufferGeometry {
   const prepared = parts.map(([geometry, shade]) => {
     const plain = geometry.index ? geometry.toNonIndexed() : geometry;
     plain.deleteAttribute("uv");
     const count = plain.getAttribute("position").count;
-    const colours = new Float32Array(3 * count).fill(shade);
+    const colours = new Float32Array(3 * count);
+    const isShare = typeof shade === "number";
+    const channels = isShare ? [shade, shade, shade] : shade;
+    for (let corner = 0; corner < count; corner += 1) colours.set(channels, 3 * corner);
     plain.setAttribute("color", new THREE.BufferAttribute(colours, 3));
+    const tinted = new Float32Array(count).fill(isShare ? 1 : 0);
+    plain.setAttribute("tinted", new THREE.BufferAttribute(tinted, 1));
     return plain;
   });
   return mergeGeometries(prepared);
