@@ -99,7 +99,7 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     draw(&mara, folder, "deus-chest").await?;
     phase("merchant").await?;
     draw(&mara, folder, "deus-merchant").await?;
-    mara.press("Learn").await?;
+    mara.press("Learn…").await?;
     draw(&mara, folder, "deus-talents").await?;
     mara.press("All").await?;
     draw(&mara, folder, "deus-scores").await?;

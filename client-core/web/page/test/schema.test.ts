@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Choice, CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
-import { actionsOf, cardsOf, CommandDraft, giveDigits, isOffered } from "../src/core/actions.js";
+import { actionsOf, cardsOf, CommandDraft, giveDigits, groupsOf, isOffered } from "../src/core/actions.js";
 import { describeMesh, parseColour } from "../src/core/look.js";
 import { hashOf, outfitOf, sortOf } from "../src/core/roles.js";
 
@@ -67,6 +67,19 @@ test("what a player first has to choose to be is shown as cards", () => {
   assert.deepEqual(cards([["name", "ann"], ["class", "newcomer"]]), ["be bolt", "be heal"]);
   assert.deepEqual(cards([["name", "ann"], ["class", "heal"]]), []);
   assert.deepEqual(cards([["name", "ann"]]), []);
+});
+
+test("choices that are explained and need no haste are behind one button", () => {
+  const [bolt, heal] = [{ help: "8 mana." }, { help: "9 mana." }];
+  const three = choice(bolt, heal, { help: "Sings." });
+  const haste = choice(bolt, heal, { help: "Sings.", cooldown_ms: 600 });
+  const grouped = (...commands: CommandKind[]) =>
+    [...groupsOf(actionsOf(schema(commands))).values()].flat().map(({ name }) => name);
+  const all = ["buy bolt", "buy heal", "buy sing"];
+  assert.deepEqual(grouped(command("buy", null, [three])), all);
+  assert.deepEqual(grouped(command("buy", null, [choice(bolt, heal)])), []);
+  assert.deepEqual(grouped(command("buy", null, [three, AT])), []);
+  assert.deepEqual(grouped(command("buy", null, [haste])), []);
 });
 
 test("roles and sorts have shapes, also those that no word is known for", () => {

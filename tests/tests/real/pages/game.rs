@@ -266,7 +266,7 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         let cards = "document.querySelectorAll('.choice-cards:not([hidden]) .card').length === 4";
         ann.wait_for("cards of the classes", cards, json!({})).await?;
         ann.press("Choose later").await?;
-        ann.press("Choose a class").await?;
+        ann.press("Choose…").await?;
         ann.press("Choose mage").await?;
         let closed = "document.querySelector('.choice-cards').hidden";
         ann.wait_for("closed cards", closed, json!({})).await?;

@@ -31,7 +31,7 @@ export interface Action {
   isClick: boolean;
 }
 
-/** A longer list of choices is asked for in a form. */
+/** A longer list of choices is asked for in a form, unless each of them is explained. */
 const MAX_BUTTONS_OF_CHOICE = 24;
 const DIGITS = "1234567890".split("");
 /** The page's own. */
@@ -83,7 +83,9 @@ interface Variant {
 function variants({ fields }: CommandKind): Variant[] {
   const [first, ...rest] = fields;
   const isButtons =
-    first?.type === "choice" && !first.optional && first.choices.length <= MAX_BUTTONS_OF_CHOICE;
+    first?.type === "choice" &&
+    !first.optional &&
+    (first.choices.length <= MAX_BUTTONS_OF_CHOICE || first.about.every(({ help }) => help !== ""));
   if (!isButtons) {
     return [{ choice: undefined, about: undefined, preset: {}, asks: [...fields] }];
   }
@@ -132,6 +134,25 @@ export function cardsOf(
   const first = offered.find((action) => !action.isClick && isOpen(action));
   const cards = first ? offered.filter(({ command }) => command === first.command) : [];
   return cards.length > 1 && cards.length <= MOST_CARDS ? cards : [];
+}
+
+/** Fewer are buttons beside each other. */
+const LEAST_IN_GROUP = 3;
+
+/**
+ * The actions that are behind one button, as cards: choices that a player reads about and makes at
+ * leisure, such as what to buy. Each says what it is good for, and none has to cool down.
+ */
+export function groupsOf(offered: readonly Action[]): ReadonlyMap<CommandKind, readonly Action[]> {
+  const groups = new Map<CommandKind, Action[]>();
+  for (const action of offered) {
+    const { command, help, preset, asks, cooldownMs } = action;
+    const isChoice = Object.keys(preset).length > 0 && asks.length === 0;
+    if (!isChoice || help === command.help || cooldownMs > 0) continue;
+    groups.set(command, [...(groups.get(command) ?? []), action]);
+  }
+  const isLong = ([, actions]: [CommandKind, Action[]]) => actions.length >= LEAST_IN_GROUP;
+  return new Map([...groups].filter(isLong));
 }
 
 /** Of a choice; of a command that asks for one, those of all its choices. */

@@ -1,9 +1,10 @@
 /**
- * A choice that a player has to make first, as cards in the middle: a picture, a name and what it
- * is good for. It does not stop the game, closes when the choice is made, and can be opened again
- * as long as there is something to choose.
+ * Choices as cards in the middle: a picture, a name and what it is good for. What a player has to
+ * choose first is open by itself, and closes when the choice is made; others are behind a button.
+ * The game goes on meanwhile.
  */
 
+import type { CommandKind } from "../ambit/ambit.js";
 import type { Action } from "../core/actions.js";
 import { forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
@@ -18,12 +19,15 @@ export interface ChoiceCardsHooks {
 
 export class ChoiceCards {
   readonly element = el("section", { class: "choice-cards", role: "dialog", hidden: true });
-  /** Opens the cards again. */
-  readonly opener = button("", () => this.#open(), { class: "main", hidden: true });
+  /** A button for each choice that there is. */
+  readonly openers = el("div", { class: "commands", hidden: true });
   readonly #hooks: ChoiceCardsHooks;
   readonly #cards = el("div", { class: "cards" });
   readonly #title = el("h2");
-  #actions: readonly Action[] = [];
+  readonly #buttons = new Map<CommandKind, HTMLElement>();
+  #groups: ReadonlyMap<CommandKind, readonly Action[]> = new Map();
+  #open: CommandKind | undefined;
+  #shown: readonly Action[] = [];
 
   constructor(hooks: ChoiceCardsHooks) {
     this.#hooks = hooks;
@@ -36,48 +40,59 @@ export class ChoiceCards {
     this.element.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  get isOpen(): boolean {
-    return !this.element.hidden;
-  }
-
-  /** What is to choose now; none closes the cards. */
-  show(actions: readonly Action[]): void {
-    const before = this.#actions;
-    const isSame =
-      actions.length === before.length && actions.every((action, at) => action === before[at]);
-    if (!isSame) {
-      this.#actions = actions;
-      this.#cards.replaceChildren(...actions.map((action) => this.#card(action)));
-      const [first] = actions;
-      // What the command does says what is to choose.
-      const { command } = first ?? {};
-      const about = command?.help.replace(/\.$/, "");
-      const title = command ? about || texts.choose(labelOf(command)) : "";
-      setText(this.#title, title);
-      this.element.ariaLabel = title;
-      setText(this.opener, title);
-      setHidden(this.element, actions.length === 0);
+  /** What there is to choose now. `first` has to be chosen, and opens as soon as it is there. */
+  offer(groups: ReadonlyMap<CommandKind, readonly Action[]>, first: CommandKind | undefined): void {
+    const isNew = first !== undefined && !this.#groups.has(first);
+    this.#groups = groups;
+    for (const command of groups.keys()) {
+      if (this.#buttons.has(command)) continue;
+      const name = texts.choose(labelOf(command));
+      const opener = button(name, () => this.#toggle(command), { title: command.help });
+      this.#buttons.set(command, opener);
+      this.openers.append(opener);
     }
-    this.#cards.querySelectorAll("kbd").forEach((shown, at) => {
-      const key = actions[at]?.key ?? "";
-      setText(shown, key && texts.key(key));
-    });
-    setHidden(this.opener, actions.length === 0 || this.isOpen);
+    if (isNew) this.#open = first;
+    else if (this.#open && !groups.has(this.#open)) this.#open = undefined;
+    this.#show();
   }
 
-  /** True if it was open. */
+  /** True if something was open. */
   close(): boolean {
-    if (!this.isOpen) return false;
-    setHidden(this.element, true);
-    setHidden(this.opener, this.#actions.length === 0);
+    if (!this.#open) return false;
+    this.#open = undefined;
+    this.#show();
     this.#hooks.closed();
     return true;
   }
 
-  #open(): void {
-    setHidden(this.element, false);
-    setHidden(this.opener, true);
+  #toggle(command: CommandKind): void {
+    if (this.#open === command) return void this.close();
+    this.#open = command;
+    this.#show();
     this.#cards.querySelector("button")?.focus();
+  }
+
+  #show(): void {
+    const actions = (this.#open && this.#groups.get(this.#open)) ?? [];
+    const { length } = this.#shown;
+    if (actions.length !== length || actions.some((action, at) => action !== this.#shown[at])) {
+      this.#shown = actions;
+      this.#cards.replaceChildren(...actions.map((action) => this.#card(action)));
+    }
+    const title = this.#open ? titleOf(this.#open) : "";
+    setText(this.#title, title);
+    this.element.ariaLabel = title;
+    setHidden(this.element, !this.#open);
+    this.#cards.querySelectorAll("kbd").forEach((shown, at) => {
+      const key = actions[at]?.key ?? "";
+      setText(shown, key && texts.key(key));
+      setHidden(shown, key === "");
+    });
+    for (const [command, opener] of this.#buttons) {
+      setHidden(opener, !this.#groups.has(command));
+      opener.ariaExpanded = String(command === this.#open);
+    }
+    setHidden(this.openers, this.#groups.size === 0);
   }
 
   #card(action: Action): HTMLElement {
@@ -112,4 +127,9 @@ export class ChoiceCards {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** What the command does says what is to choose. */
+function titleOf(command: CommandKind): string {
+  return command.help.replace(/\.$/, "") || labelOf(command);
 }

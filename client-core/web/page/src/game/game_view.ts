@@ -1,7 +1,14 @@
 /** A running game: the loop, and how its parts work together. */
 
 import type { Client, Component, Frame, Game, GameRules, Kind, Schema } from "../ambit/ambit.js";
-import { type Action, actionsOf, cardsOf, giveDigits, isOffered } from "../core/actions.js";
+import {
+  type Action,
+  actionsOf,
+  cardsOf,
+  giveDigits,
+  groupsOf,
+  isOffered,
+} from "../core/actions.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
@@ -230,7 +237,7 @@ export class GameView {
         this.#pointers.nobody,
         hint,
         values,
-        this.#cards.opener,
+        this.#cards.openers,
         commands,
       ),
       controls,
@@ -287,13 +294,18 @@ export class GameView {
     if (own.join() === this.#ownTexts?.join()) return;
     this.#ownTexts = own;
     const offered = this.#actions.filter((action) => isOffered(action, own));
-    giveDigits(offered, this.#schema);
     const named = components.flatMap(({ name, type }, index) =>
       type === "text" ? [[name, own[index] ?? ""] as const] : [],
     );
-    const cards = cardsOf(offered, new Map(named));
-    this.#cards.show(cards);
-    this.#hud.offer(offered, own, cards);
+    const [first, groups] = [cardsOf(offered, new Map(named)), groupsOf(offered)];
+    const all = new Map(groups);
+    if (first[0]) all.set(first[0].command, first);
+    // Cards that are opened by a button need no keys.
+    const inGroups = [...all.values()].flat().filter((action) => !first.includes(action));
+    for (const action of inGroups) action.key = null;
+    giveDigits(offered.filter((action) => !inGroups.includes(action)), this.#schema);
+    this.#cards.offer(all, first[0]?.command);
+    this.#hud.offer(offered, own, [...all.values()].flat());
     this.#input.setActions(offered);
   }
 
