@@ -1,19 +1,19 @@
 //! Creatures that heroes call: they strike the nearest monster, else they follow their hero.
 //!
-//! A hero has `at_once` of a spell at most, each for a time. One decides every 300 ms. It does not
+//! A hero has `at_once` of a spell at most, each for a time. One decides every 600 ms. It does not
 //! follow a hidden hero, whose place that would tell.
 
 use ambit::prelude::*;
 
 use crate::content::CompanionTable;
 use crate::map::BODY_RADIUS_M;
+use crate::minds::is_near_goal;
 use crate::monsters::DIRECTIONS;
 use crate::schema::{Companion, DeusTimer, Hero, Monster};
 use crate::{Deus, DeusWorld};
 
-/// How often one decides, and how often it searches a way round walls.
-const ASSIST: Duration = Duration::from_millis(300);
-const SEARCH_PAUSE: Duration = Duration::from_secs(1);
+/// How often one decides.
+const ASSIST: Duration = Duration::from_millis(600);
 /// It comes, and stays, so near to its hero.
 const NEAR_M: f32 = 1.8;
 /// It follows a hero who is farther away.
@@ -29,7 +29,9 @@ pub(crate) struct CompanionState {
     points: f32,
     ends: GameTime,
     strikes_at: GameTime,
-    search_at: GameTime,
+    /// Where it walks to, and until when.
+    goal: Position,
+    arrives_at: GameTime,
 }
 
 impl Deus {
@@ -55,8 +57,9 @@ impl Deus {
             let id = world.spawn(Companion { path: Path::at(place), time_left });
             let ends = now + Duration::from_secs_f32(for_s);
             let points = calls.damage * power;
-            let (strikes_at, search_at) = (now, now);
-            let state = CompanionState { owner, spell, points, ends, strikes_at, search_at };
+            let (strikes_at, goal, arrives_at) = (now, place, now);
+            let state =
+                CompanionState { owner, spell, points, ends, strikes_at, goal, arrives_at };
             self.companions.insert(id, state);
             world.after(ASSIST, DeusTimer::Assist(id));
         }
@@ -97,24 +100,18 @@ impl Deus {
         }
     }
 
-    /// Lets a companion walk: straight if that is free, round walls if it may search a way now.
+    /// Lets a companion walk, unless it is on its way there.
     fn lead(&mut self, world: &mut DeusWorld, id: Id<Companion>, goal: Position, speed: f32) {
         let now = world.now();
         let (Some(at), Some(state)) = (world.position(id), self.companions.get_mut(&id)) else {
             return;
         };
-        let straight = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, goal);
-        let mut way = vec![straight];
-        if straight != goal {
-            if now < state.search_at {
-                return;
-            }
-            state.search_at = now + SEARCH_PAUSE;
-            let found = ambit_ways::round_obstacles(world.terrain(), BODY_RADIUS_M, at, goal);
-            way = found.unwrap_or(way);
+        if now < state.arrives_at && is_near_goal(at, state.goal, goal) {
+            return;
         }
+        let way = self.layout.way(world, at, goal);
         if let Some(mut object) = world.edit(id) {
-            object.path().walk_along(way, speed);
+            (state.goal, state.arrives_at) = (goal, object.path().walk_along(way, speed));
         }
     }
 }

@@ -8,7 +8,7 @@ use ambit::prelude::*;
 use crate::content::{Content, ItemTable};
 use crate::effects::Effects;
 use crate::goods::HeroBag;
-use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Relief, Wound};
+use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Relief};
 use crate::{Deus, DeusWorld};
 
 /// A dead hero fades a tick after its death was told.
@@ -214,13 +214,12 @@ impl Deus {
             avatar.alive().set(false);
             avatar.path().stop();
         }
-        let (player, target, amount) = (hero.player, id.object(), taken.ceil() as i64);
-        world.emit(Wound { target, amount });
+        let player = hero.player;
         if left > 0.0 {
             return self.plan_hero(world, id);
         }
         self.appear(world, id, None);
-        world.emit(Fallen { target });
+        world.emit(Fallen { target: id.object() });
         if let Some(mut score) = world.edit_row::<HeroRow>(player) {
             score.alive().set(false);
         }

@@ -44,8 +44,8 @@ use self::heroes::HeroState;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
-    Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule, Merchant, NEWCOMER,
-    PhaseBegins, Relief, Snap, SpellBolt, Summons, Tell, Wound,
+    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule, Merchant,
+    NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
@@ -70,16 +70,14 @@ pub struct DeusSettings {
 
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(
-    Hero, Monster, SpellBolt, Chest, Campaign, HeroRow, Merchant, Trap, Companion, Door
-))]
+#[declare(kinds(Hero, Monster, Chest, Campaign, HeroRow, Merchant, Trap, Companion, Door))]
 #[declare(parameters = DeusSettings, timer = DeusTimer)]
 #[declare(events(
     HeroCast,
+    BoltFlies,
     Tell,
     Summons,
     Burst,
-    Wound,
     Fallen,
     Loot,
     PhaseBegins,
@@ -91,7 +89,7 @@ pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
-    bolts: BTreeMap<Id<SpellBolt>, FlyingBolt>,
+    bolts: Vec<FlyingBolt>,
     layout: GroundPlan,
     /// Where the heroes fight.
     slot: usize,

@@ -20,8 +20,9 @@ use crate::{Deus, DeusWorld};
 /// How often a monster decides with a target, and without one.
 const THINK: Duration = Duration::from_millis(300);
 const IDLE_THINK: Duration = Duration::from_millis(1_200);
-/// A goal that moves so little is not followed anew.
-const FOLLOW_M: f32 = 0.5;
+/// A goal that moves so little is not followed anew: metres, and a share of the way that is left.
+const FOLLOW_M: f32 = 0.7;
+const FOLLOW_SHARE: f32 = 0.25;
 /// A monster searches a way no more often than that.
 const SEARCH_PAUSE: Duration = Duration::from_secs(1);
 /// So long after its decision a monster is of interest to the hero that it follows.
@@ -35,8 +36,8 @@ const SECOND_ROW_M: f32 = 1.4;
 const BACK_REACH: f32 = 0.8;
 /// What is nearer than this has been reached; less room than this is none to step back.
 const ARRIVED_M: f32 = 0.7;
-/// Monsters that are pushed away fly so fast.
-const THROWN_M_PER_S: f32 = 14.0;
+/// Monsters that are pushed away fly so fast; no other is faster.
+pub(crate) const THROWN_M_PER_S: f32 = 14.0;
 /// At the next tick.
 const AT_ONCE: Duration = Duration::from_millis(1);
 /// Shots are thinner than bodies.
@@ -268,7 +269,7 @@ impl Deus {
         let now = world.now();
         let Some(monster) = self.monsters.get_mut(&id) else { return };
         let is_walking = now < monster.arrives_at;
-        let is_known = is_walking && monster.goal.ground_distance(goal) <= FOLLOW_M;
+        let is_known = is_walking && is_near_goal(at, monster.goal, goal);
         if is_known || at.ground_distance(goal) <= FOLLOW_M {
             return;
         }
@@ -328,6 +329,11 @@ impl Deus {
         let wait = monster.busy_until.since(world.now()) + AT_ONCE;
         self.think_after(world, id, wait);
     }
+}
+
+/// Whether whoever is on its way to a goal need not take another way because it has moved.
+pub(crate) fn is_near_goal(at: Position, old: Position, new: Position) -> bool {
+    old.ground_distance(new) <= FOLLOW_M.max(FOLLOW_SHARE * at.ground_distance(new))
 }
 
 fn free_way(world: &DeusWorld, from: Position, to: Position, radius_m: f32) -> Position {

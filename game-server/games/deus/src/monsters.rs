@@ -7,7 +7,7 @@ use ambit::prelude::*;
 use crate::content::{CallTable, DamageKind, MonsterTable, PhaseTable};
 use crate::effects::Effects;
 use crate::map::BODY_RADIUS_M;
-use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons, Wound};
+use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons};
 use crate::{Deus, DeusWorld};
 
 /// Monsters of a wave come no nearer to heroes than that.
@@ -219,8 +219,6 @@ impl Deus {
         let Some(monster) = self.monsters.get_mut(&id) else { return };
         monster.settle(world.now());
         monster.left -= points;
-        let amount = (100.0 * points / monster.health).ceil() as i64;
-        world.emit(Wound { target: id.object(), amount });
         self.monster_lost(world, id, Some(by));
         self.notice(world, id, by);
     }

@@ -15,6 +15,7 @@ pub(crate) const NEWCOMER: &str = "newcomer";
 #[look(glyph = '@', shape = arrow, colour = 0x40_90ff, size = 1.0, bar = health, label = name)]
 pub struct Hero {
     pub(crate) path: Path,
+    #[effect(hit, colour = 0xff_5030, size = 1.0)]
     pub(crate) health: Gauge<100>,
     #[audience(owner)]
     pub(crate) mana: Gauge<100>,
@@ -39,6 +40,7 @@ pub struct Hero {
 #[look(glyph = 'g', shape = disc, colour = 0x50_9040, size = 0.9, bar = health, label = name)]
 pub struct Monster {
     pub(crate) path: Path,
+    #[effect(hit, colour = 0xff_5030, size = 1.0)]
     pub(crate) health: Gauge<100>,
     /// Of its kind.
     pub(crate) name: Text<24>,
@@ -52,14 +54,6 @@ pub struct Companion {
     pub(crate) path: Path,
     /// In per cent.
     pub(crate) time_left: Gauge<100>,
-}
-
-/// A bolt in flight.
-#[derive(Kind)]
-#[look(glyph = '*', shape = point, colour = 0xff_8020, material = glow, size = 0.35)]
-#[kind(name = "bolt")]
-pub(crate) struct SpellBolt {
-    pub(crate) path: Path,
 }
 
 /// A chest, which opens for whoever comes to it.
@@ -119,6 +113,7 @@ pub(crate) struct HeroRow {
     pub(crate) name: Text<NAME_BYTES>,
     /// Empty before it is chosen.
     pub(crate) class: Text<12>,
+    #[audience(owner)]
     pub(crate) gold: Number<0, 99_999>,
     /// How many it has.
     pub(crate) items: Number<0, 999>,
@@ -136,6 +131,18 @@ pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,
     pub(crate) spell: Text<24>,
     /// Where it takes effect, or towards where.
+    pub(crate) at: Position,
+    /// Milliseconds until then.
+    pub(crate) due: i64,
+}
+
+/// A bolt flies from its caster.
+#[derive(Event)]
+#[event(name = "bolt")]
+#[effect(beam, colour = 0xff_8020, size = 0.6, from = caster, at = at, due = due)]
+pub(crate) struct BoltFlies {
+    pub(crate) caster: Id<Hero>,
+    /// Where it ends, if all monsters walk on as they do now.
     pub(crate) at: Position,
     /// Milliseconds until then.
     pub(crate) due: i64,
@@ -196,15 +203,6 @@ pub(crate) struct Relief {
 pub(crate) struct LevelUp {
     pub(crate) hero: Id<Hero>,
     pub(crate) level: i64,
-}
-
-/// Somebody was hurt, in per cent of the health.
-#[derive(Event)]
-#[event(name = "damage")]
-#[effect(hit, colour = 0xff_5030, size = 1.0)]
-pub(crate) struct Wound {
-    pub(crate) target: ObjectId,
-    pub(crate) amount: i64,
 }
 
 /// Somebody has died.

@@ -4,7 +4,7 @@
 //! other fields what happens to them.
 
 use ambit::Listed;
-use ambit::contact::first_contact;
+use ambit::contact::{ObjectMotion, first_contact};
 use ambit::prelude::*;
 
 use crate::companions::nearest_monster;
@@ -13,8 +13,8 @@ use crate::doors::end_at_doors;
 use crate::effects::Lasting;
 use crate::heroes::raised;
 use crate::map::BODY_RADIUS_M;
-use crate::monsters::MonsterState;
-use crate::schema::{Burst, DeusRefusal, DeusTimer, Hero, HeroCast, Monster, SpellBolt};
+use crate::minds::THROWN_M_PER_S;
+use crate::schema::{BoltFlies, Burst, DeusRefusal, DeusTimer, Hero, HeroCast, Monster};
 use crate::{Deus, DeusWorld};
 
 /// A bolt hits what it comes so near to.
@@ -23,16 +23,44 @@ const BOLT_REACH_M: f32 = BODY_RADIUS_M + 0.35;
 /// A bolt needs a direction.
 const LEAST_FLIGHT_M: f32 = 0.05;
 
-/// A bolt in flight.
+/// A bolt in flight, which clients know from an event.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FlyingBolt {
     caster: Id<Hero>,
     spell: u8,
-    starts: GameTime,
-    ends: GameTime,
-    pierces: bool,
+    from: (GameTime, Position),
+    to: (GameTime, Position),
     /// Whom it has hit.
     passed: Vec<Id<Monster>>,
+}
+
+impl FlyingBolt {
+    fn motion(&self) -> ObjectMotion<'static> {
+        ObjectMotion::Straight { from: self.from, to: self.to }
+    }
+
+    /// Whom it meets first within a time, and when, if all walk on as they do now.
+    fn first_met(
+        &self,
+        world: &DeusWorld,
+        span: (GameTime, GameTime),
+        near: &mut Vec<Id<Monster>>,
+    ) -> Option<(GameTime, Id<Monster>)> {
+        let place = |time| self.motion().waypoint_at(time).map_or(self.to.1, |it| it.position);
+        let (from, to) = (place(span.0), place(span.1));
+        // Monsters are at their places of now.
+        let slack = THROWN_M_PER_S * span.1.since(world.previous_now()).as_secs_f32();
+        let reach = from.distance(to) / 2.0 + BOLT_REACH_M + slack;
+        near.clear();
+        world.find_within(from.lerp(to, 0.5), reach, near);
+        let contact = |monster: &Id<Monster>| {
+            let motion = world.motion(*monster)?;
+            let at = first_contact(self.motion(), motion, span, BOLT_REACH_M)?;
+            Some((at, *monster))
+        };
+        let ahead = near.iter().filter(|monster| !self.passed.contains(monster));
+        ahead.filter_map(contact).min()
+    }
 }
 
 /// A spell, with the factors that its caster gives it.
@@ -112,8 +140,11 @@ impl Deus {
             self.appear(world, caster, None);
         }
         let delay = Duration::from_secs_f32(table.delay_s);
-        let (spell, due) = (table.name.as_str().into(), delay.as_millis() as i64);
-        world.emit(HeroCast { caster, spell, at: place, due });
+        // A bolt that flies at once tells it all by itself.
+        if !(delay.is_zero() && matches!(table.shape, SpellShape::Bolt { .. })) {
+            let (spell, due) = (table.name.as_str().into(), delay.as_millis() as i64);
+            world.emit(HeroCast { caster, spell, at: place, due });
+        }
         self.make_noise(world, caster, table.noise_m);
         if delay.is_zero() {
             self.take_effect(world, caster, index, place);
@@ -283,70 +314,45 @@ impl Deus {
         let end = world.end_on_map(from, full);
         let end = ambit_ways::first_stop(world.statics(), 0.1, from, end);
         let end = end_at_doors(&self.closed_doors, from, end);
-        let bolt = world.spawn(SpellBolt { path: Path::at(from) });
-        let (starts, mut ends) = (world.now(), world.now());
-        if let Some(mut bolt) = world.edit(bolt) {
-            ends = bolt.path().walk_to(end, speed_m_per_s);
-        }
-        let (caster, passed) = (spell.caster, Vec::new());
-        let flight = FlyingBolt { caster, spell: spell.index, starts, ends, pierces, passed };
-        self.bolts.insert(bolt, flight);
+        let (now, caster) = (world.now(), spell.caster);
+        let ends = now + Duration::from_secs_f32(from.distance(end) / speed_m_per_s);
+        let (start, to, passed) = ((now, from), (ends, end), Vec::new());
+        let bolt = FlyingBolt { caster, spell: spell.index, from: start, to, passed };
+        let first = bolt.first_met(world, (now, ends), &mut Vec::new()).filter(|_| !pierces);
+        let first = first.map_or(ends, |(time, _)| time);
+        let at = bolt.motion().waypoint_at(first).map_or(end, |it| it.position);
+        let due = first.since(now).as_millis() as i64;
+        world.emit(BoltFlies { caster, at, due });
+        self.bolts.push(bolt);
     }
 
     /// Moves all bolts from the tick before to this one: each hits the first monster on its way, or
     /// all of them.
     pub(crate) fn move_bolts(&mut self, world: &mut DeusWorld) {
-        let mut hits: Vec<(GameTime, Id<SpellBolt>, Id<Monster>)> = Vec::new();
-        let mut near: Vec<Id<Monster>> = Vec::new();
-        for (&bolt, flight) in &self.bolts {
-            let span = (world.previous_now().max(flight.starts), world.now().min(flight.ends));
-            let (Some(motion), Some(seen)) = (world.motion(bolt), world.get(bolt)) else {
-                continue;
-            };
-            let (from, to) = (seen.path().at(span.0), seen.path().at(span.1));
-            let middle = from.lerp(to, 0.5);
-            // Monsters are at their places of now.
-            let reach = from.distance(to) / 2.0 + BOLT_REACH_M + 0.5;
-            near.clear();
-            world.find_within(middle, reach, &mut near);
-            let contact = |monster: Id<Monster>| {
-                let at = first_contact(motion, world.motion(monster)?, span, BOLT_REACH_M)?;
-                Some((at, bolt, monster))
-            };
-            let ahead = near.iter().filter(|monster| !flight.passed.contains(monster));
-            let met = ahead.filter_map(|monster| contact(*monster));
-            if flight.pierces {
-                hits.extend(met);
-            } else {
-                hits.extend(met.min());
+        let (mut bolts, mut near) = (std::mem::take(&mut self.bolts), Vec::new());
+        bolts.retain_mut(|bolt| self.fly(world, bolt, &mut near));
+        self.bolts = bolts;
+    }
+
+    /// Moves a bolt; returns whether it flies on.
+    fn fly(
+        &mut self,
+        world: &mut DeusWorld,
+        bolt: &mut FlyingBolt,
+        near: &mut Vec<Id<Monster>>,
+    ) -> bool {
+        let (content, now) = (self.content.clone(), world.now());
+        let Some(spell) = self.spell_of(&content, bolt.caster, bolt.spell) else { return false };
+        let span = (world.previous_now().max(bolt.from.0), now.min(bolt.to.0));
+        while let Some((_, monster)) = bolt.first_met(world, span, near) {
+            bolt.passed.push(monster);
+            let from = world.position(bolt.caster).unwrap_or_default();
+            self.harm(world, spell, monster, from);
+            if !matches!(spell.table.shape, SpellShape::Bolt { pierces: true, .. }) {
+                return false;
             }
         }
-        hits.sort_unstable();
-        let content = self.content.clone();
-        for (at, bolt, monster) in hits {
-            let Some(flight) = self.bolts.get_mut(&bolt) else { continue };
-            let (caster, spell) = (flight.caster, flight.spell);
-            if flight.pierces {
-                flight.passed.push(monster);
-            } else {
-                self.bolts.remove(&bolt);
-                world.despawn_at(bolt, at.max(world.previous_now() + Duration::from_millis(1)));
-            }
-            if let Some(spell) = self.spell_of(&content, caster, spell)
-                && self.monsters.get(&monster).is_some_and(MonsterState::is_alive)
-            {
-                let from = world.position(caster).unwrap_or_default();
-                self.harm(world, spell, monster, from);
-            }
-        }
-        let now = world.now();
-        self.bolts.retain(|&bolt, flight| {
-            let is_flying = now < flight.ends;
-            if !is_flying {
-                world.despawn_at(bolt, flight.ends);
-            }
-            is_flying
-        });
+        now < bolt.to.0
     }
 }
 
