@@ -7,8 +7,8 @@ use ambit::prelude::*;
 
 use crate::content::CompanionTable;
 use crate::map::BODY_RADIUS_M;
+use crate::map::routes::places_around;
 use crate::minds::is_near_goal;
-use crate::monsters::DIRECTIONS;
 use crate::schema::{Companion, DeusTimer, Hero, Monster};
 use crate::{Deus, DeusWorld};
 
@@ -49,17 +49,14 @@ impl Deus {
         let here = self.companions.values().filter(of_spell).count();
         let free = (calls.at_once as usize).saturating_sub(here).min(calls.count as usize);
         let for_s = calls.for_s * duration;
-        for (x, y) in DIRECTIONS.into_iter().cycle().skip(here).take(free) {
-            let place = Position::on_ground(at.x + x * NEAR_M, at.y + y * NEAR_M);
-            let place = world.nearest_on_map(place);
-            let place = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, place);
+        let places = places_around(world, at, NEAR_M).skip(here).take(free);
+        for place in places.collect::<Vec<_>>() {
             let time_left = Gauge::full().changing(-100.0 / for_s);
             let id = world.spawn(Companion { path: Path::at(place), time_left });
             let ends = now + Duration::from_secs_f32(for_s);
             let points = calls.damage * power;
             let (strikes_at, goal, arrives_at) = (now, place, now);
-            let state =
-                CompanionState { owner, spell, points, ends, strikes_at, goal, arrives_at };
+            let state = CompanionState { owner, spell, points, ends, strikes_at, goal, arrives_at };
             self.companions.insert(id, state);
             world.after(ASSIST, DeusTimer::Assist(id));
         }

@@ -7,7 +7,7 @@
 
 use ambit::prelude::*;
 
-use crate::schema::{Campaign, Chest, DeusTimer, Hero, LootRule, Merchant, PhaseBegins};
+use crate::schema::{Campaign, Chest, DeusTimer, LootRule, Merchant, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for whoever comes so near.
@@ -163,10 +163,7 @@ impl Deus {
     /// Opens the chest as soon as a hero is there.
     pub(crate) fn look_for_opener(&mut self, world: &mut DeusWorld) {
         let Some(chest) = self.chest.and_then(|chest| world.position(chest)) else { return };
-        let is_there = |id: Id<Hero>| {
-            world.position(id).is_some_and(|at| at.ground_distance(chest) <= CHEST_REACH_M)
-        };
-        if self.living().any(|(id, _)| is_there(id)) {
+        if !self.living_near(world, chest, CHEST_REACH_M).is_empty() {
             self.open_chest(world);
         }
     }

@@ -186,7 +186,8 @@ impl Deus {
         Ok(())
     }
 
-    fn pay(&self, world: &mut DeusWorld, id: Id<Hero>, gold: i64) {
+    /// Gives gold to a hero, or takes it.
+    pub(crate) fn pay(&self, world: &mut DeusWorld, id: Id<Hero>, gold: i64) {
         let player = self.heroes.get(&id).map(|hero| hero.player);
         if let Some(mut row) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             row.gold().add(gold);

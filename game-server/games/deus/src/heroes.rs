@@ -15,7 +15,7 @@ use crate::{Deus, DeusWorld};
 const FADE: Duration = Duration::from_millis(100);
 
 /// A hero, as the game has it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct HeroState {
     pub(crate) player: PlayerId,
     /// The index of its table.
@@ -43,22 +43,7 @@ pub(crate) struct HeroState {
 
 impl HeroState {
     pub(crate) fn new(player: PlayerId) -> Self {
-        Self {
-            player,
-            class: None,
-            is_alive: false,
-            waits: false,
-            ready_at: BTreeMap::new(),
-            experience: 0,
-            levels: 0,
-            points: 0,
-            learned: BTreeSet::new(),
-            effects: Effects::default(),
-            hidden_until: None,
-            bonus: ItemTable::default(),
-            bag: HeroBag::default(),
-            around: [None; 8],
-        }
+        Self { player, ..Self::default() }
     }
 
     pub(crate) fn takes_part(&self) -> bool {
@@ -183,6 +168,19 @@ impl Deus {
         self.heroes.iter().filter(|(_, hero)| hero.takes_part()).map(|(id, hero)| (*id, hero))
     }
 
+    /// Those of them who are near a place.
+    pub(crate) fn living_near(
+        &self,
+        world: &DeusWorld,
+        at: Position,
+        radius_m: f32,
+    ) -> Vec<Id<Hero>> {
+        let is_near = |id: &Id<Hero>| {
+            world.position(*id).is_some_and(|place| place.ground_distance(at) <= radius_m)
+        };
+        self.living().map(|(id, _)| id).filter(is_near).collect()
+    }
+
     /// Takes points of health from all heroes near a place.
     pub(crate) fn hurt_heroes_near(
         &mut self,
@@ -191,10 +189,7 @@ impl Deus {
         radius_m: f32,
         points: f32,
     ) {
-        let is_hit = |place: Position| place.ground_distance(at) <= radius_m;
-        let places = self.living().filter_map(|(hero, _)| Some((hero, world.position(hero)?)));
-        let hit: Vec<_> = places.filter(|(_, place)| is_hit(*place)).map(|(id, _)| id).collect();
-        for hero in hit {
+        for hero in self.living_near(world, at, radius_m) {
             self.hurt_hero(world, hero, points);
         }
     }

@@ -44,8 +44,8 @@ use self::heroes::HeroState;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
-    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule, Merchant,
-    NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
+    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule,
+    Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;

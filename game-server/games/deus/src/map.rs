@@ -7,7 +7,7 @@
 //! Invariants: in a slot, each room is reached from each other one; nobody walks out of a slot.
 //! Units: metres.
 
-mod routes;
+pub(crate) mod routes;
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,8 @@ use crate::content::{Behaviour, MonsterTable};
 use crate::doors::{ClosedDoor, end_at_doors};
 use crate::heroes::HeroState;
 use crate::map::BODY_RADIUS_M;
-use crate::monsters::{DIRECTIONS, MonsterState};
+use crate::map::routes::{DIRECTIONS, free_way, free_way_from};
+use crate::monsters::MonsterState;
 use crate::schema::{DeusTimer, Hero, Monster, Tell};
 use crate::{Deus, DeusWorld};
 
@@ -154,14 +155,9 @@ impl Deus {
         } else if monster.rng.u8(..3) == 0 {
             let mut around = |from: f32| from + (monster.rng.f32() - 0.5) * 12.0;
             let goal = Position::on_ground(around(mind.at.x), around(mind.at.y));
-            let goal = free_way(world, mind.at, world.nearest_on_map(goal), BODY_RADIUS_M);
-            walk(
-                world,
-                monster,
-                mind.id,
-                vec![goal],
-                mind.table.speed_m_per_s / 2.0 * monster.effects.pace(),
-            );
+            let goal = free_way(world, mind.at, goal);
+            let speed = mind.table.speed_m_per_s / 2.0 * monster.effects.pace();
+            walk(world, monster, mind.id, vec![goal], speed);
         }
     }
 
@@ -191,11 +187,8 @@ impl Deus {
         }
         let distance = at.ground_distance(place);
         if distance < table.keep_m {
-            // Whoever stands in the same place leaves it in some direction.
-            let from = if distance > SHOT_RADIUS_M { place } else { world.centre() };
-            let length = from.ground_distance(at).max(SHOT_RADIUS_M);
-            let back = world.end_on_map(at, from.lerp(at, BACK_REACH * table.reach_m / length));
-            let back = free_way(world, at, back, BODY_RADIUS_M);
+            let metres = BACK_REACH * table.reach_m - distance;
+            let back = free_way_from(world, at, place, metres);
             if back.ground_distance(at) > ARRIVED_M {
                 return self.go(world, mind, back);
             }
@@ -239,7 +232,7 @@ impl Deus {
         state.around[index] = id;
         let (x, y) = DIRECTIONS[index];
         let goal = Position::on_ground(place.x + x * stand_m, place.y + y * stand_m);
-        free_way(world, place, world.nearest_on_map(goal), BODY_RADIUS_M)
+        free_way(world, place, goal)
     }
 
     /// Announces a blow at a place.
@@ -273,12 +266,12 @@ impl Deus {
         if is_known || at.ground_distance(goal) <= FOLLOW_M {
             return;
         }
-        let mut straight = free_way(world, at, goal, BODY_RADIUS_M);
+        let mut straight = free_way(world, at, goal);
         let mut goal = goal;
         if straight != goal {
             // Through doors, one after the other.
             goal = self.layout.slot(self.slot).stop_towards(world.statics(), at, goal);
-            straight = free_way(world, at, goal, BODY_RADIUS_M);
+            straight = free_way(world, at, goal);
         }
         let mut way = vec![straight];
         if straight != goal {
@@ -318,11 +311,7 @@ impl Deus {
         let (Some(at), Some(monster)) = (world.position(id), self.monsters.get_mut(&id)) else {
             return;
         };
-        // Whoever stands in the same place is thrown in some direction.
-        let from = if from.ground_distance(at) > SHOT_RADIUS_M { from } else { world.centre() };
-        let distance = from.ground_distance(at).max(SHOT_RADIUS_M);
-        let goal = world.end_on_map(at, from.lerp(at, 1.0 + metres / distance));
-        let goal = free_way(world, at, goal, BODY_RADIUS_M);
+        let goal = free_way_from(world, at, from, metres);
         walk(world, monster, id, vec![goal], THROWN_M_PER_S);
         monster.busy_until = monster.busy_until.max(monster.arrives_at);
         monster.goal = goal;
@@ -336,13 +325,10 @@ pub(crate) fn is_near_goal(at: Position, old: Position, new: Position) -> bool {
     old.ground_distance(new) <= FOLLOW_M.max(FOLLOW_SHARE * at.ground_distance(new))
 }
 
-fn free_way(world: &DeusWorld, from: Position, to: Position, radius_m: f32) -> Position {
-    ambit_ways::first_stop(world.statics(), radius_m, from, to)
-}
-
 /// Whether nothing is between two places.
 fn is_clear(world: &DeusWorld, doors: &[ClosedDoor], from: Position, to: Position) -> bool {
-    free_way(world, from, to, SHOT_RADIUS_M) == to && end_at_doors(doors, from, to) == to
+    let stop = ambit_ways::first_stop(world.statics(), SHOT_RADIUS_M, from, to);
+    stop == to && end_at_doors(doors, from, to) == to
 }
 
 fn walk(

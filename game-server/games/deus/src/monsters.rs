@@ -6,7 +6,7 @@ use ambit::prelude::*;
 
 use crate::content::{CallTable, DamageKind, MonsterTable, PhaseTable};
 use crate::effects::Effects;
-use crate::map::BODY_RADIUS_M;
+use crate::map::routes::places_around;
 use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons};
 use crate::{Deus, DeusWorld};
 
@@ -18,18 +18,6 @@ const GRACE_M: f32 = 0.4;
 const FIRST_THOUGHT: Duration = Duration::from_millis(300);
 /// Who is called comes so near to its caller.
 const CALLED_M: f32 = 1.8;
-/// The places around a hero, and around a caller.
-pub(crate) const DIRECTIONS: [(f32, f32); 8] = [
-    (1.0, 0.0),
-    (0.707, 0.707),
-    (0.0, 1.0),
-    (-0.707, 0.707),
-    (-1.0, 0.0),
-    (-0.707, -0.707),
-    (0.0, -1.0),
-    (0.707, -0.707),
-];
-
 /// A monster, as the game has it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MonsterState {
@@ -191,10 +179,8 @@ impl Deus {
     ) {
         let Some(at) = world.position(caller) else { return };
         let free = (self.content.waves.most as usize).saturating_sub(self.monsters.len());
-        for (x, y) in DIRECTIONS.into_iter().cycle().take(free.min(count as usize)) {
-            let place = Position::on_ground(at.x + x * CALLED_M, at.y + y * CALLED_M);
-            let place = world.nearest_on_map(place);
-            let place = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, at, place);
+        let places = places_around(world, at, CALLED_M).take(free.min(count as usize));
+        for place in places.collect::<Vec<_>>() {
             let seed = world.rng().u64(..);
             self.spawn_monster(world, kind, place, Some(caller), Rng::with_seed(seed));
         }
@@ -263,11 +249,8 @@ impl Deus {
         if let Some(mut score) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             score.kills().add(1);
         }
-        let party: Vec<PlayerId> = self.living().map(|(_, hero)| hero.player).collect();
-        for player in party {
-            if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-                score.gold().add(table.gold);
-            }
+        for (hero, _) in self.living() {
+            self.pay(world, hero, table.gold);
         }
         self.note_monsters(world);
         self.check_end_of_fight(world);

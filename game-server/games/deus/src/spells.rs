@@ -51,7 +51,6 @@ impl FlyingBolt {
         // Monsters are at their places of now.
         let slack = THROWN_M_PER_S * span.1.since(world.previous_now()).as_secs_f32();
         let reach = from.distance(to) / 2.0 + BOLT_REACH_M + slack;
-        near.clear();
         world.find_within(from.lerp(to, 0.5), reach, near);
         let contact = |monster: &Id<Monster>| {
             let motion = world.motion(*monster)?;
@@ -227,7 +226,6 @@ impl Deus {
         if spell.table.is_hostile() {
             let mut near: Vec<Id<Monster>> = Vec::new();
             world.find_within(centre, reach, &mut near);
-            near.sort_unstable();
             for monster in near {
                 self.harm(world, spell, monster, centre);
             }
@@ -235,7 +233,6 @@ impl Deus {
         if spell.table.is_friendly() {
             let mut near: Vec<Id<Hero>> = Vec::new();
             world.find_within(centre, reach, &mut near);
-            near.sort_unstable();
             for hero in near {
                 self.benefit(world, spell, hero);
             }
@@ -291,12 +288,10 @@ impl Deus {
     /// The hero who has lost most health; nobody learns of others who are hidden.
     fn most_hurt(&self, world: &DeusWorld, caster: Id<Hero>, range_m: f32) -> Option<Id<Hero>> {
         let from = world.position(caster)?;
-        let known = self.living().filter(|(id, hero)| *id == caster || !hero.is_hidden());
-        let near = known.filter(|(id, _)| {
-            world.position(*id).is_some_and(|at| at.ground_distance(from) <= range_m)
-        });
+        let is_known = |id: &Id<Hero>| *id == caster || !self.heroes[id].is_hidden();
         let health = |id: Id<Hero>| world.get(id).map_or(f32::MAX, |hero| hero.health().value());
-        near.map(|(id, _)| id).min_by(|one, other| health(*one).total_cmp(&health(*other)))
+        let near = self.living_near(world, from, range_m).into_iter().filter(is_known);
+        near.min_by(|one, other| health(*one).total_cmp(&health(*other)))
     }
 
     fn launch(

@@ -5,7 +5,7 @@ use ambit::prelude::*;
 
 use crate::content::{Content, Raises};
 use crate::heroes::HeroState;
-use crate::schema::{DeusRefusal, Hero, LevelUp};
+use crate::schema::{DeusRefusal, LevelUp};
 use crate::{Deus, DeusWorld};
 
 impl HeroState {
@@ -27,11 +27,7 @@ impl Deus {
     /// A monster has died: whoever is near learns from it.
     pub(crate) fn share_experience(&mut self, world: &mut DeusWorld, at: Position, points: u32) {
         let content = self.content.clone();
-        let is_near = |id: Id<Hero>| {
-            world.position(id).is_some_and(|place| place.ground_distance(at) <= content.share_m)
-        };
-        let near: Vec<_> = self.living().map(|(id, _)| id).filter(|id| is_near(*id)).collect();
-        for id in near {
+        for id in self.living_near(world, at, content.share_m) {
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
             hero.experience = hero.experience.saturating_add(points);
             let begun = content.levels.iter().filter(|needed| **needed <= hero.experience).count();

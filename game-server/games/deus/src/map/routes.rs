@@ -1,4 +1,4 @@
-//! Ways through rooms and corridors, from door to door.
+//! Ways through rooms and corridors, from door to door, and short straight ones.
 //!
 //! Units: metres. Cost: the rooms of a slot, at most 16, for each leg, and a search for a way round
 //! what stands in a room.
@@ -11,6 +11,19 @@ use crate::DeusWorld;
 
 /// Corners of a way.
 const MAX_CORNERS: usize = 12;
+/// Who is nearer than this to a place stands in it.
+const SAME_PLACE_M: f32 = 0.1;
+/// The places around a hero, and around a caller.
+pub(crate) const DIRECTIONS: [(f32, f32); 8] = [
+    (1.0, 0.0),
+    (0.707, 0.707),
+    (0.0, 1.0),
+    (-0.707, 0.707),
+    (-1.0, 0.0),
+    (-0.707, -0.707),
+    (0.0, -1.0),
+    (0.707, -0.707),
+];
 
 impl GroundPlan {
     /// The corners of a walk of a hero, which ends in the same slot, as near as it comes.
@@ -96,4 +109,33 @@ impl MapSlot {
             && ambit_ways::first_stop(statics, BODY_RADIUS_M, from, behind) == behind;
         if is_straight || in_door == Some(side) { behind } else { door }
     }
+}
+
+/// How far a body comes on a straight way.
+pub(crate) fn free_way(world: &DeusWorld, from: Position, to: Position) -> Position {
+    ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, from, world.nearest_on_map(to))
+}
+
+/// How far a body comes on its way from a place, of so many metres; whoever stands in that place
+/// goes in some direction.
+pub(crate) fn free_way_from(
+    world: &DeusWorld,
+    at: Position,
+    place: Position,
+    metres: f32,
+) -> Position {
+    let from = if place.ground_distance(at) > SAME_PLACE_M { place } else { world.centre() };
+    let length = from.ground_distance(at).max(SAME_PLACE_M);
+    free_way(world, at, world.end_on_map(at, from.lerp(at, 1.0 + metres / length)))
+}
+
+/// The places around another one, as near as a body comes to them.
+pub(crate) fn places_around(
+    world: &DeusWorld,
+    at: Position,
+    metres: f32,
+) -> impl Iterator<Item = Position> {
+    DIRECTIONS.into_iter().cycle().map(move |(x, y)| {
+        free_way(world, at, Position::on_ground(at.x + x * metres, at.y + y * metres))
+    })
 }

@@ -3,10 +3,11 @@
 use ambit::message::TypedCommand as _;
 use ambit::prelude::*;
 use ambit::schema::{ChoiceAbout, Schema};
+use ambit::test::TestClient;
 
 use super::monsters::Scene;
 use crate::content::SharedContent;
-use crate::schema::{HeroCast, HeroRow, LevelUp, Monster, Relief};
+use crate::schema::{BoltFlies, HeroCast, HeroRow, LevelUp, Monster, Relief};
 use crate::{Deus, DeusCommand, DeusWorld, Hero, texts};
 
 impl Scene {
@@ -91,6 +92,32 @@ fn the_walk_of_a_hidden_hero_changes_no_byte_for_others() {
     let ((one, here), (other, there)) = (run("move 38 34"), run("move 10 12"));
     assert!(one == other, "bob's bytes tell where ann walks");
     assert!((here - there).abs() > 5.0);
+}
+
+#[test]
+fn a_bolt_is_told_with_its_end_and_that_of_a_hidden_hero_to_nobody() {
+    let mut scene = Scene::of("archer", Some("warrior"));
+    let (client, bob) = scene.bob.expect("bob");
+    scene.put(bob, 30.0, 34.0);
+    let bolts = |scene: &Scene, client: TestClient| {
+        let events = scene.room.events(client).iter();
+        let bolts = events.filter_map(|event| {
+            let bolt = event.get::<BoltFlies>()?;
+            Some((bolt.at, bolt.due))
+        });
+        bolts.collect::<Vec<_>>()
+    };
+    let brute = scene.add("brute", 38.0, 30.0);
+    scene.cast("shot 50 30");
+    let [(at, due)] = bolts(&scene, client)[..] else { panic!("one bolt") };
+    assert!((36.0..37.5).contains(&at.x) && (250..350).contains(&due), "{at:?}, {due} ms");
+    scene.hurt(brute, 1_000.0);
+    // It flies when its caster is hidden again.
+    scene.room.command(scene.ann, "cast pierce 10 30");
+    scene.room.run(150.millis());
+    scene.room.command(scene.ann, "cast vanish");
+    scene.room.run(1.secs());
+    assert_eq!((bolts(&scene, scene.ann).len(), bolts(&scene, client).len()), (2, 1));
 }
 
 #[test]
