@@ -7,8 +7,11 @@ use ambit::test::{Line, TestClient};
 use super::{Room, kill_all, phase};
 use crate::course::Phase;
 use crate::heroes::raised;
+use crate::monsters::MonsterState;
 use crate::schema::{HeroRow, Loot};
 use crate::{Deus, DeusWorld};
+
+const LOOT: [&str; 3] = ["need", "greed", "turns"];
 
 fn begin(loot: &str, names: &[&str]) -> (Room, Vec<TestClient>) {
     let mut room = Room::with(&[("size", "60x60"), ("loot", loot)]);
@@ -227,4 +230,95 @@ fn gold_and_items_are_neither_lost_nor_doubled() {
 
 fn loot_of(room: &Room, client: TestClient) -> usize {
     room.events(client).iter().filter(|event| event.get::<Loot>().is_some()).count()
+}
+
+/// When hosts die.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum HostDeaths {
+    Never,
+    /// At a random tick after which no command is under way.
+    BetweenCommands,
+    AtAnyTick,
+}
+
+/// What all have got, round by round, and how many trades there were and hosts that died. Gold and
+/// items balance in each round.
+fn trade(seed: u64, deaths: HostDeaths) -> (Vec<String>, usize, usize) {
+    let (mut room, all) = begin(LOOT[seed as usize % LOOT.len()], &["ann", "bob", "eve"]);
+    room.edit(|_, game: &mut Deus| {
+        game.heroes.values_mut().for_each(|hero| hero.bonus.health = 1.0e6);
+    });
+    let (mut rng, mut fate) = (Rng::with_seed(seed), Rng::with_seed(1_000 + seed));
+    let (mut found, mut spent, mut traded) = (0, 0, 0);
+    let (mut history, mut trades, mut died) = (Vec::new(), 0, 0);
+    for round in 0..40 {
+        match phase(&room) {
+            Phase::Fight => {
+                found += room.edit(|_, game: &mut Deus| {
+                    let gold = |monster: &MonsterState| game.content.monster(monster.kind).gold;
+                    3 * game.monsters.values().map(gold).sum::<i64>()
+                });
+                kill_all(&mut room, all[0]);
+            }
+            Phase::Chest => room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+                let chest = game.chest.and_then(|chest| world.position(chest)).expect("a chest");
+                let (hero, _) = game.living().next().expect("a hero");
+                world.edit(hero).expect("a hero").path().teleport(chest);
+            }),
+            _ => {}
+        }
+        let before: Vec<_> = all.iter().map(|it| gold(&room, *it)).collect();
+        let item = rng.u8(..5);
+        let (name, price) = room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+            let (name, table) = game.content.item(item).expect("an item");
+            (name.to_owned(), table.price)
+        });
+        for client in &all {
+            let words = ["buy", "sell", "want", "ready"][rng.usize(..4)];
+            let item = if words == "ready" { "" } else { &name };
+            room.command(*client, format!("{words} {item}").trim_end());
+        }
+        let first = if deaths == HostDeaths::BetweenCommands { 12 } else { 0 };
+        let (is_last, tick) = (fate.u8(..5) == 0, fate.u64(first..16));
+        room.run((50 * tick).millis());
+        if is_last && deaths != HostDeaths::Never {
+            room.move_to_another_host();
+            died += 1;
+        }
+        // Until the clients have followed, and all commands are executed.
+        room.run((if is_last { 2_500 } else { 800 } - 50 * tick).millis());
+        for (client, had) in all.iter().zip(before) {
+            let has = gold(&room, *client);
+            let paid = had - has;
+            let is_trade = [0, price, -(price / 2)].contains(&paid) && has >= 0;
+            assert!(is_trade, "seed {seed}, {deaths:?}, round {round}: {paid} paid for {name}");
+            (spent, traded) = (spent + paid, traded + paid.signum());
+            trades += usize::from(paid != 0);
+        }
+        let held: i64 = all.iter().map(|client| gold(&room, *client)).sum();
+        let bags: Vec<_> = all.iter().map(|client| bag(&mut room, *client)).collect();
+        let wave = room.edit(|_, game: &mut Deus| game.wave);
+        let chests = wave - i64::from(phase(&room) != Phase::Merchant);
+        let items: usize = bags.iter().map(Vec::len).sum();
+        assert_eq!(found, held + spent, "seed {seed}, {deaths:?}, round {round}");
+        assert_eq!(3 * chests + traded, items as i64, "seed {seed}, {deaths:?}, round {round}");
+        history.push(format!("{:?} {wave} {held} {bags:?}", phase(&room)));
+    }
+    (history, trades, died)
+}
+
+/// `DEUS_SEEDS=1000 cargo test -p ambit-deus -- --nocapture hosts_that_die` tries more of them.
+#[test]
+fn hosts_that_die_at_random_ticks_lose_and_double_nothing() {
+    let seeds = std::env::var("DEUS_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    let mut sums = (0, 0);
+    for seed in 0..seeds.unwrap_or(20) {
+        let (plain, trades, _) = trade(seed, HostDeaths::Never);
+        let (same, _, died) = trade(seed, HostDeaths::BetweenCommands);
+        assert_eq!(plain, same, "seed {seed}, {died} deaths");
+        let (_, _, died_anywhere) = trade(seed, HostDeaths::AtAnyTick);
+        sums = (sums.0 + trades, sums.1 + died + died_anywhere);
+    }
+    println!("{} trades, {} deaths", sums.0, sums.1);
+    assert!(sums.0 > 200 && sums.1 > 100, "{sums:?}");
 }
