@@ -118,6 +118,15 @@ test("a beam reaches from one place to the other", () => {
   assert.deepEqual(streak?.slice(4, 7), [3, 4, 0]);
 });
 
+test("a beam that takes a time is a shot on its way, and over when it arrives", () => {
+  const effects = new Effects();
+  effects.play(0, effect("beam"), HERE, -1, { x: 18, y: 20, z: 0 }, undefined, 400);
+  const [streak, ...heads] = piecesAt(effects, 200);
+  assert.deepEqual([streak?.[0], streak?.[4]], [14, 3.5]);
+  assert.deepEqual(heads.map(([x]) => x), [14]);
+  assert.deepEqual(piecesAt(effects, 401), []);
+});
+
 test("an effect stays at its object, and where that was when it has gone", () => {
   const effects = new Effects();
   effects.play(0, effect("ring"), HERE, 5);

@@ -26,6 +26,8 @@ export const MAX_PIECES = MAX_EFFECTS * MAX_PIECES_OF_ONE + MAX_TRAILS + 1;
 export const PIECE_FLOATS = 12;
 /** What a piece is; the shader has the same numbers. */
 export const SHAPES = { spark: 0, ring: 1, streak: 2, disc: 3 } as const;
+/** The light behind a shot is so long at most. */
+const TAIL_M = 3.5;
 /** Rings in the ground would flicker. */
 const GROUND_M = 0.12;
 /** A warning is filled where it will hit, as strongly at first and in the end. */
@@ -115,6 +117,8 @@ class Running implements Place, Colour {
   fromX = NaN;
   fromY = 0;
   fromZ = 0;
+  /** Whether a beam is a shot on its way, which arrives at the end. */
+  flies = false;
   /** The object at which it stays; -1 if it stays at its place. */
   object = -1;
   size = 1;
@@ -139,7 +143,8 @@ export class Effects {
 
   /**
    * Begins an effect at a place. `object` is where it stays from then on, or -1. With a `seed` its
-   * sparks are the same on all screens. A warning lasts `ms`, until what it warns of.
+   * sparks are the same on all screens. A warning lasts `ms`, until what it warns of; a beam with
+   * `ms` is a shot that arrives then.
    */
   play(
     now: number,
@@ -162,6 +167,7 @@ export class Effects {
     running.object = object;
     running.at = now;
     running.ms = ms ?? motion.ms;
+    running.flies = from !== undefined && ms !== undefined;
     [running.x, running.y, running.z] = [at.x, at.y, at.z];
     [running.fromX, running.fromY, running.fromZ] = from ? [from.x, from.y, from.z] : [NaN, 0, 0];
     this.#seed = (this.#seed + 1) & 0xffff;
@@ -213,6 +219,7 @@ export class Effects {
     const [first, last] = motion.ring;
     const radius = size * (first + (last - first) * eased);
     if (motion === MOTIONS.warning) return this.#warn(running, share);
+    if (running.flies) return this.#fly(running, share);
     if (radius > 0) this.#add(running, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, left);
     const middle = z + motion.lift * size;
     if (motion.flash > 0) {
@@ -245,6 +252,17 @@ export class Effects {
         left,
       );
     }
+  }
+
+  /** A shot on its way, with light behind it. */
+  #fly(running: Running, share: number): void {
+    const { motion, size, x, y, z, fromX, fromY, fromZ } = running;
+    const [dx, dy, dz, left] = [fromX - x, fromY - y, fromZ - z, 1 - share];
+    const [atX, atY, atZ] = [x + dx * left, y + dy * left, z + dz * left + motion.lift * size];
+    const tail = Math.min(share, TAIL_M / Math.max(TAIL_M, Math.hypot(dx, dy, dz)));
+    const wide = 0.5 * size * this.#grown;
+    this.#add(running, atX, atY, atZ, wide, dx * tail, dy * tail, dz * tail, SHAPES.streak, 0.9);
+    this.#add(running, atX, atY, atZ, 2 * wide, 0, 0, 0, SHAPES.spark, 1);
   }
 
   /** How far it will reach, and how soon. */
