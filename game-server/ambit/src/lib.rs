@@ -232,10 +232,10 @@
 //! An effect is one of `cast`, `hit`, `heal`, `arrival`, `death`, `blast`, `ring`, `beam` and
 //! `warning`; viewers show it, and let it be heard. `size` is how far it reaches, in metres, or
 //! `reach` names a field of an event that says so in decimetres. A warning fills until what it
-//! warns of happens: `due` names a field with the milliseconds until then. `at` and `from` name
-//! fields that are objects or positions; without `at` it is at the first position or else the first
-//! object, and a beam without `from` comes from the first object. A field `seed` makes its sparks
-//! the same on all screens.
+//! warns of happens: `due` names a field with the milliseconds until then; a beam with `due` is a
+//! shot that arrives then. `at` and `from` name fields that are objects or positions; without `at`
+//! it is at the first position or else the first object, and a beam without `from` comes from the
+//! first object. A field `seed` makes its sparks the same on all screens.
 //!
 //! A label is what the page shows players instead of a name: at most 40 bytes. The page shows the
 //! first paragraph of a choice's documentation at the button of a command that begins with it.

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../game-server/games/deus/content");
 
-/// Settings of a file of content, each with its value.
+/// Settings of a file of content, each with its value; a whole line stands for itself alone.
 type Settings<'a> = &'a [(&'a str, &'a str)];
 
 /// Writes the content that is shipped into a folder, but for its waves: rats, then rats and a boss.
@@ -37,6 +37,6 @@ pub fn write_short_course(
 
 fn changed(line: &str, settings: Settings<'_>) -> String {
     let key = line.split(" =").next().unwrap_or_default();
-    let setting = settings.iter().find(|(name, _)| *name == key);
+    let setting = settings.iter().find(|(name, _)| *name == key || *name == line);
     setting.map_or_else(|| format!("{line}\n"), |(key, value)| format!("{key} = {value}\n"))
 }
