@@ -38,5 +38,5 @@ pub fn write_short_course(
 fn changed(line: &str, settings: Settings<'_>) -> String {
     let key = line.split(" =").next().unwrap_or_default();
     let setting = settings.iter().find(|(name, _)| *name == key || *name == line);
-    setting.map_or_else(|| format!("{line}\n"), |(key, value)| format!("{key} = {value}\n"))
+    setting.map_or_else(|| format!("{line}\n"), |(_, value)| format!("{key} = {value}\n"))
 }

@@ -73,7 +73,7 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let folders = scratch.path().join("content");
     let waves = [("share_s", "6"), ("merchant_s", "6")];
     // The boss lives for long, and hurts little.
-    let boss = [("health = 420", "4000"), ("damage = 22", "3")];
+    let boss = [("health = 420", "1600"), ("damage = 22", "3")];
     write_short_course(&folders.join("short"), &waves, &boss)?;
     let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
     // One host has the room, and the other one is idle.
