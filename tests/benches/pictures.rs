@@ -58,7 +58,7 @@ fn end(bots: &mut [Child]) -> Result<()> {
 fn draw_a_party(runtime: &Runtime, scratch: &ScratchFolder, folder: &Path) -> Result<()> {
     let content = scratch.path().join("content");
     let waves = [("share_s", "14"), ("merchant_s", "40")];
-    write_short_course(&content.join("short"), &waves, &[("windup_s", "2.5")])?;
+    write_short_course(&content.join("short"), &waves, &[("windup_s", "2.5"), ("health", "150")])?;
     let variables = [("AMBIT_CONTENT", content.to_str().context("a plain path")?)];
     let server = Server::start_with(scratch, &[], &variables)?;
     let light = BrowserKind { is_large: true, ..BrowserKind::default() };
@@ -86,11 +86,15 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
           told ||= all.some(event => event.name === 'tell');
           return all;
         };
-        const rats = () => shown().objects.filter(object => object.label === 'rat');
+        const end = performance.now() + 20_000;
+        let asked = 0;
         await until(() => {
-          const [rat] = rats();
-          if (rat) void game.send('move', [[rat.x, rat.y]]).catch(() => {});
-          return told;
+          const rat = shown().objects.find(object => object.label === 'rat');
+          if (rat && performance.now() > asked + 500) {
+            void game.send('move', [rat.x, rat.y]).catch(() => {});
+            asked = performance.now();
+          }
+          return told || performance.now() > end;
         });";
     mara.run(to_a_monster, json!({})).await?;
     draw_now(&mara, folder, "deus-tell").await?;
@@ -101,6 +105,7 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     draw(&mara, folder, "deus-merchant").await?;
     mara.press("Learn…").await?;
     draw(&mara, folder, "deus-talents").await?;
+    mara.press("Choose later").await?;
     mara.press("All").await?;
     draw(&mara, folder, "deus-scores").await?;
     mara.close().await
