@@ -126,7 +126,7 @@ impl Deus {
             self.add_item(world, taker, item);
             let name = world.get(taker).map_or_else(String::new, |hero| hero.name().to_owned());
             if let Some((item, _)) = self.content.item(item) {
-                world.announce(Loot { name: name.into(), item: item.into() });
+                world.announce(Loot { hero_name: name.into(), item: item.into() });
             }
         }
         self.note_offer(world);

@@ -215,9 +215,9 @@ pub(crate) struct Fallen {
 
 /// A hero has got an item, for all to read.
 #[derive(Event)]
-#[event(text = "{name} gets {item}")]
+#[event(text = "{hero_name} gets {item}")]
 pub(crate) struct Loot {
-    pub(crate) name: Text<NAME_BYTES>,
+    pub(crate) hero_name: Text<NAME_BYTES>,
     pub(crate) item: Text<24>,
 }
 
