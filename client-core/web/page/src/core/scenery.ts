@@ -35,6 +35,16 @@ export function isStone(colour: number): boolean {
   return red >= green && green >= blue && red - blue < MOST_OF_STONE;
 }
 
+/** Of a colour from 0 to 1: what is lighter, and nearly grey, is paved. */
+const PALE = 0.5;
+const MOST_OF_PALE = 72;
+
+/** A pale ground of nearly no colour: smooth tiles. */
+export function isPaved(colour: number): boolean {
+  const parts = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
+  return luminance(colour) > PALE && Math.max(...parts) - Math.min(...parts) < MOST_OF_PALE;
+}
+
 /** The colour that is so far on the way from one to another. */
 export function mixed(one: number, other: number, share: number): number {
   return [16, 8, 0].reduce((colour, bits) => {
