@@ -250,6 +250,9 @@ pub struct CommandKind {
     /// Only the newest command of this kind counts: the room refuses one with a lower number that
     /// arrives later.
     pub newest_only: bool,
+    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this, or
+    /// a flag of the avatar has this name and is set. Empty for always.
+    pub only_for: String,
     /// The contents, in order.
     pub fields: Vec<FieldSpec>,
 }
@@ -667,6 +670,7 @@ impl CommandKind {
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_label(&self.label)?;
         place.check_user_text(&self.help)?;
+        place.check_user_text(&self.only_for)?;
         place.check_names("key", self.key.as_slice())?;
         field::check_fields(&self.fields, place)
     }

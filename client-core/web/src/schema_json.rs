@@ -130,6 +130,7 @@ fn command(command: &CommandKind) -> Json {
     json!({
         "name": command.name, "label": command.label, "usage": command_words::usage(command),
         "help": command.help, "key": command.key, "newest_only": command.newest_only,
+        "only_for": command.only_for,
         "fields": list(&command.fields, field),
     })
 }
@@ -145,6 +146,7 @@ fn field(field: &FieldSpec) -> Json {
     };
     if let FieldType::Choice(names) = &field.ty {
         let about = |index| field.choices.get(index).cloned().unwrap_or_default();
+        json["listed_in"] = json!(field.listed_in);
         json["about"] = (0..names.len()).map(|index| choice(&about(index))).collect();
     }
     json["name"] = json!(field.name);
@@ -240,7 +242,7 @@ mod tests {
             json!({
                 "name": "spell", "label": "", "type": "choice", "choices": ["bolt"],
                 "about": [{ "label": "", "help": "", "cooldown_ms": 0, "only_for": "" }],
-                "optional": false,
+                "listed_in": "", "optional": false,
             })
         );
         assert_eq!(

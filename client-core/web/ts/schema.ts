@@ -149,8 +149,12 @@ export type Field = {
   | { type: "half" }
   /** In radians counter-clockwise from the east. */
   | { type: "angle" }
-  /** `about` has what players are told about each of the choices. */
-  | { type: "choice"; choices: string[]; about: Choice[] }
+  /**
+   * `about` has what players are told about each of the choices. `listed_in` is the name of a text
+   * of the avatar, of the player's own row or of the game's state that lists those that there are
+   * now, as `2 whetstone, red-stone`; empty for all.
+   */
+  | { type: "choice"; choices: string[]; about: Choice[]; listed_in: string }
   | { type: "text"; max_bytes: number }
 );
 
@@ -162,7 +166,10 @@ export interface Choice {
   help: string;
   /** A command with this choice is refused for so long after one that was not. */
   cooldown_ms: number;
-  /** Only as long as a text of the avatar or of the game's state is this; empty for always. */
+  /**
+   * Only as long as a text of the avatar or of the game's state is this, or a flag of the avatar
+   * has this name and is set; empty for always.
+   */
   only_for: string;
 }
 
@@ -188,6 +195,8 @@ export interface CommandKind {
   key: string | null;
   /** Only the newest command of this kind counts. */
   newest_only: boolean;
+  /** As that of a choice. */
+  only_for: string;
   fields: Field[];
 }
 

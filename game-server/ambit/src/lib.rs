@@ -217,7 +217,7 @@
 //! | | `#[event(name = "...", text = "{target} is hurt")]` | what players read of it; names of fields in braces |
 //! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
-//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...")]` | |
+//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | | `#[field(label = "...")]` | of a field |
 //! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600)]` | a command with it is refused for so long after one that was not; the game sees to that |

@@ -94,6 +94,7 @@ fn commands() -> Vec<CommandKind> {
         help: "Walk to a point.".into(),
         key: Some("click".into()),
         newest_only: true,
+        only_for: "alive".into(),
         fields: vec![FieldSpec::new("to", FieldType::Position)],
     };
     let rest = CommandKind { name: "rest".into(), ..CommandKind::default() };
@@ -101,7 +102,10 @@ fn commands() -> Vec<CommandKind> {
         name: "cast".into(),
         help: "Cast a spell.".into(),
         fields: vec![
-            FieldSpec::new("spell", spells).about("Which spell", vec![bolt]),
+            FieldSpec {
+                listed_in: "book".into(),
+                ..FieldSpec::new("spell", spells).about("Which spell", vec![bolt])
+            },
             FieldSpec::new("at", FieldType::Position).optional(),
             FieldSpec::new("target", FieldType::Object).optional(),
         ],

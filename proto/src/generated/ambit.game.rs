@@ -1000,6 +1000,9 @@ pub struct CommandKind {
     /// What players read instead of the name.
     #[prost(string, tag = "6")]
     pub label: ::prost::alloc::string::String,
+    /// As that of a choice: for the command as a whole.
+    #[prost(string, tag = "7")]
+    pub only_for: ::prost::alloc::string::String,
 }
 /// A reason of the game's own for refusing a command.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1038,6 +1041,11 @@ pub mod field {
         /// About these names, in their order; may be shorter than the list of names.
         #[prost(message, repeated, tag = "2")]
         pub about: ::prost::alloc::vec::Vec<choice::About>,
+        /// The name of a text of the avatar, of the player's own object of a room-wide kind, or of the
+        /// only object of such a kind. It lists the names that there are now, with commas between them,
+        /// each perhaps after a number and a space: `2 whetstone, red-stone`. Empty for all, always.
+        #[prost(string, tag = "3")]
+        pub listed_in: ::prost::alloc::string::String,
     }
     /// Nested message and enum types in `Choice`.
     pub mod choice {
@@ -1052,8 +1060,8 @@ pub mod field {
             /// A command with this choice is refused for so long after one that was not.
             #[prost(uint32, tag = "3")]
             pub cooldown_ms: u32,
-            /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this;
-            /// empty for always.
+            /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this,
+            /// or a flag of the avatar has this name and is set; empty for always.
             #[prost(string, tag = "4")]
             pub only_for: ::prost::alloc::string::String,
         }

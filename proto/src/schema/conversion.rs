@@ -309,6 +309,7 @@ fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandK
         help: message.help,
         key: Some(message.key).filter(|key| !key.is_empty()),
         newest_only: message.newest_only,
+        only_for: message.only_for,
         fields: read_fields(&place, message.fields)?,
     })
 }
@@ -323,12 +324,13 @@ fn read_fields(
 
 fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
     let place = place.child("field", &message.name);
-    let mut choices = Vec::new();
+    let (mut choices, mut listed_in) = (Vec::new(), String::new());
     let ty = match message.r#type {
         Some(PbType::Object(pb::field::Object {})) => FieldType::Object,
         Some(PbType::Position(pb::field::Position {})) => FieldType::Position,
         Some(PbType::Number(pb::Number { min, max })) => FieldType::Number { min, max },
-        Some(PbType::Choice(pb::field::Choice { names, about })) => {
+        Some(PbType::Choice(pb::field::Choice { names, about, listed_in: list })) => {
+            listed_in = list;
             place.check_count("choices", names.len(), MAX_CHOICES)?;
             place.check_count("texts about choices", about.len(), names.len())?;
             choices = about.into_iter().map(ChoiceAbout::from).collect();
@@ -340,7 +342,7 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
         None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
     };
     let (name, label, optional) = (message.name, message.label, message.optional);
-    Ok(FieldSpec { name, ty, optional, label, choices })
+    Ok(FieldSpec { name, ty, optional, label, choices, listed_in })
 }
 
 impl From<pb::field::choice::About> for ChoiceAbout {
@@ -589,6 +591,7 @@ impl From<&CommandKind> for pb::CommandKind {
             help: command.help.clone(),
             key: command.key.clone().unwrap_or_default(),
             newest_only: command.newest_only,
+            only_for: command.only_for.clone(),
             fields: command.fields.iter().map(pb::Field::from).collect(),
         }
     }
@@ -609,6 +612,7 @@ impl From<&FieldSpec> for pb::Field {
             FieldType::Choice(names) => PbType::Choice(pb::field::Choice {
                 names: names.clone(),
                 about: field.choices.iter().map(Into::into).collect(),
+                listed_in: field.listed_in.clone(),
             }),
             &FieldType::Text { max_bytes } => PbType::Text(pb::Text { max_bytes }),
             FieldType::Decimal(DecimalFormat::Half) => PbType::Half(pb::Half {}),

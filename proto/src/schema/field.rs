@@ -23,6 +23,10 @@ pub struct FieldSpec {
     /// About the names of a choice, in their order. It may be shorter than the list of names, and
     /// it says nothing about the type: whoever knows other texts understands the same values.
     pub choices: Vec<ChoiceAbout>,
+    /// Of a choice: the name of a text component that lists the names that there are now, such as
+    /// `2 whetstone, red-stone`; of the avatar, of the player's own row or of the game's state.
+    /// Empty for all, always.
+    pub listed_in: String,
 }
 
 /// What players are told about one of the names of a choice.
@@ -34,8 +38,8 @@ pub struct ChoiceAbout {
     pub help: String,
     /// A command with this choice is refused for so long after one that was not, in milliseconds.
     pub cooldown_ms: u32,
-    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this:
-    /// a class, a phase. Empty for always.
+    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this (a
+    /// class, a phase), or a flag of the avatar has this name and is set. Empty for always.
     pub only_for: String,
 }
 
@@ -63,7 +67,14 @@ pub enum FieldType {
 impl FieldSpec {
     /// A field that always has a value.
     pub fn new(name: impl Into<String>, ty: FieldType) -> Self {
-        Self { name: name.into(), ty, optional: false, label: String::new(), choices: Vec::new() }
+        Self {
+            name: name.into(),
+            ty,
+            optional: false,
+            label: String::new(),
+            choices: Vec::new(),
+            listed_in: String::new(),
+        }
     }
 
     /// The same field, with what players read about it.
@@ -80,6 +91,7 @@ impl FieldSpec {
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_label(&self.label)?;
+        place.check_user_text(&self.listed_in)?;
         let names = if let FieldType::Choice(names) = &self.ty { names.as_slice() } else { &[] };
         place.check_count("texts about choices", self.choices.len(), names.len())?;
         for (name, about) in names.iter().zip(&self.choices) {

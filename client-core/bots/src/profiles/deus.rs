@@ -14,7 +14,7 @@ use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::GameCommand;
-use ambit_proto::schema::{ChoiceAbout, FieldType, Schema};
+use ambit_proto::schema::{FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 
@@ -107,8 +107,13 @@ pub(crate) struct DeusView {
     monsters: Vec<Position>,
     chest: Option<Position>,
     map: (f32, f32),
+    /// What is in the chest, what it has, what it can learn: by the names of these texts.
+    lists: BTreeMap<&'static str, String>,
     schema: Arc<Schema>,
 }
+
+/// Of the game's state and of the own row.
+const LISTS: [(&str, &str); 3] = [("course", "offer"), ("score", "bag"), ("score", "learnable")];
 
 impl DeusView {
     /// `None` without an own hero, or in another game.
@@ -143,26 +148,47 @@ impl DeusView {
             monsters: places("monster").collect(),
             chest: places("chest").next(),
             map: (map.width_m, map.height_m),
+            lists: LISTS
+                .into_iter()
+                .map(|(kind, component)| {
+                    let of_kind = client.objects().filter(|object| &**object.kind() == kind);
+                    let known = of_kind.map(|object| text(&object, component, t));
+                    (component, known.collect())
+                })
+                .collect(),
             schema: Arc::clone(&game.rules().schema),
         })
     }
 
-    /// The choices of a command for the own class or for this phase, with their cool-downs.
+    /// The choices of a command that there are now for the own class, with their cool-downs.
     fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
-        let declared = self.schema.commands.iter().find(|it| it.name == command);
+        let alive = if self.is_alive { "alive" } else { "" };
+        let is_now = |wanted: &str| ["", &self.class, &self.phase, alive].contains(&wanted);
+        let commands = self.schema.commands.iter();
+        let declared = commands.filter(|it| is_now(&it.only_for)).find(|it| it.name == command);
         let field = declared.and_then(|declared| declared.fields.first());
         let named = field.and_then(|field| match &field.ty {
-            FieldType::Choice(names) => Some(names.iter().zip(&field.choices)),
+            FieldType::Choice(names) => Some((self.lists.get(&*field.listed_in), names, field)),
             _ => None,
         });
-        let for_now = |about: &ChoiceAbout| [&self.class, &self.phase].contains(&&about.only_for);
-        let own = named.into_iter().flatten().filter(move |(_, about)| for_now(about));
+        let named = named.into_iter().flat_map(|(list, names, field)| {
+            let is_there = move |name: &str| {
+                list.is_none_or(|list| list.split(", ").any(|it| without_count(it) == name))
+            };
+            names.iter().zip(&field.choices).filter(move |(name, _)| is_there(name))
+        });
+        let own = named.filter(move |(_, about)| is_now(&about.only_for));
         own.map(|(name, about)| (&**name, Duration::from_millis(about.cooldown_ms.into())))
     }
 
     fn is_melee(&self) -> bool {
         self.choices("cast").any(|(name, _)| name == "strike")
     }
+}
+
+/// "2 whetstone" is some whetstones.
+fn without_count(listed: &str) -> &str {
+    listed.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
 }
 
 fn gauge(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> f32 {
@@ -322,7 +348,7 @@ pub(crate) fn command(client: &Client, words: &str) -> Option<GameCommand<Client
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::schema::{CommandKind, FieldSpec};
+    use ambit_proto::schema::{ChoiceAbout, CommandKind, FieldSpec};
 
     use super::*;
 
@@ -370,6 +396,7 @@ mod tests {
             monsters: monsters.iter().map(|(x, y)| Position::on_ground(*x, *y)).collect(),
             chest: None,
             map: (60.0, 60.0),
+            lists: BTreeMap::new(),
             schema: Arc::new(schema()),
         }
     }

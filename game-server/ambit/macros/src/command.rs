@@ -26,6 +26,7 @@ struct CommandVariant<'i> {
     help: String,
     key: Option<LitStr>,
     newest_only: bool,
+    only_for: String,
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
@@ -109,7 +110,7 @@ impl<'i> CommandVariant<'i> {
         let count = fields.map_or(0, |fields| fields.named.len());
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
         let (mut name, mut label, mut key) = (None, String::new(), None);
-        let mut newest_only = false;
+        let (mut newest_only, mut only_for) = (false, String::new());
         for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("newest_only") {
@@ -120,10 +121,13 @@ impl<'i> CommandVariant<'i> {
                     name = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("label") {
                     label = read_label(&meta)?;
+                } else if meta.path.is_ident("only_for") {
+                    only_for = meta.value()?.parse::<LitStr>()?.value();
                 } else {
                     return Err(unknown_option(
                         &meta,
-                        "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`",
+                        "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`, \
+                         `only_for = \"...\"`",
                     ));
                 }
                 Ok(())
@@ -138,11 +142,12 @@ impl<'i> CommandVariant<'i> {
             help: first_paragraph(&variant.attrs),
             key,
             newest_only,
+            only_for,
         })
     }
 
     fn declaration(&self) -> Result<TokenStream> {
-        let Self { name, label, help, newest_only, .. } = self;
+        let Self { name, label, help, newest_only, only_for, .. } = self;
         let key = self.key.as_ref().map_or_else(
             || quote!(::core::option::Option::None),
             |key| quote!(::core::option::Option::Some(#key.into())),
@@ -165,6 +170,7 @@ impl<'i> CommandVariant<'i> {
                 help: #help.into(),
                 key: #key,
                 newest_only: #newest_only,
+                only_for: #only_for.into(),
                 fields: ::std::vec![#(#specs),*],
             }
         })

@@ -163,6 +163,7 @@ pub(crate) fn field_spec(ty: &Type, name: &str) -> TokenStream {
             optional: #optional,
             label: ::std::string::String::new(),
             choices: ::std::vec::Vec::new(),
+            listed_in: ::std::string::String::new(),
         }
     }
 }

@@ -46,7 +46,7 @@ impl ItemTable {
     }
 
     /// For players to read: "Raises damage by 15 %. 40 gold."
-    fn help(&self) -> String {
+    fn help(&self, gold: i64) -> String {
         let raised = [
             ("damage", self.damage),
             ("armour", self.armour),
@@ -56,7 +56,7 @@ impl ItemTable {
         ];
         let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
         let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
-        format!("Raises {}. {} gold.", all.join(" and "), self.price)
+        format!("Raises {}. {gold} gold.", all.join(" and "))
     }
 }
 
@@ -66,13 +66,17 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     for command in &mut schema.commands {
         let about = |(name, table): (&String, &ItemTable)| {
             let label = format!("{} {}", command.label, name.replace('-', " "));
-            let phase = if command.name == "want" { Phase::Share } else { Phase::Merchant };
-            let only_for = phase.name().into();
-            ChoiceAbout { label, help: table.help(), only_for, ..ChoiceAbout::default() }
+            let is_sold = command.name == "sell";
+            let share = if is_sold { content.waves.sells_back } else { 1.0 };
+            let help = table.help((share * table.price as f32) as i64);
+            ChoiceAbout { label, help, only_for: "alive".into(), ..ChoiceAbout::default() }
         };
         if matches!(command.name.as_str(), "buy" | "sell" | "want") {
             command.fields[0].ty = FieldType::Choice(names.clone());
             command.fields[0].choices = content.items.iter().map(about).collect();
+            let list = [("want", "offer"), ("sell", "bag")];
+            let list = list.into_iter().find(|(name, _)| command.name == *name);
+            command.fields[0].listed_in = list.map_or_else(String::new, |(_, text)| text.into());
         }
     }
 }

@@ -178,6 +178,7 @@ impl Game for Deus {
                 gold: 0.into(),
                 items: 0.into(),
                 alive: Flag::off(),
+                learnable: "".into(),
                 bag: "".into(),
             },
         );

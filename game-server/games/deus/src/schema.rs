@@ -121,6 +121,9 @@ pub(crate) struct HeroRow {
     /// Which ones.
     #[audience(owner)]
     pub(crate) bag: Text<200>,
+    /// The talents that it has a point for, and whatever comes before them.
+    #[audience(owner)]
+    pub(crate) learnable: Text<200>,
 }
 
 /// A spell was cast.
@@ -245,12 +248,13 @@ pub(crate) enum LootRule {
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum DeusCommand {
     /// Walk to a place, round obstacles.
-    #[command(newest_only, key = "click")]
+    #[command(newest_only, key = "click", only_for = "alive")]
     Move {
         /// The place.
         to: Position,
     },
     /// Cast a spell of the class.
+    #[command(only_for = "alive")]
     Cast {
         /// Which one.
         spell: Listed,
@@ -263,29 +267,31 @@ pub enum DeusCommand {
         class: Listed,
     },
     /// Learn a talent of the class, for a point.
+    #[command(only_for = "alive")]
     Learn {
         /// Which one.
         talent: Listed,
     },
     /// Buy an item from the merchant.
-    #[command(label = "Buy")]
+    #[command(label = "Buy", only_for = "merchant")]
     Buy {
         /// Which one.
         item: Listed,
     },
     /// Sell an item to the merchant.
-    #[command(label = "Sell")]
+    #[command(label = "Sell", only_for = "merchant")]
     Sell {
         /// Which one.
         item: Listed,
     },
     /// Say what you need of the chest; without an item, that you need nothing.
-    #[command(label = "Need")]
+    #[command(label = "Need", only_for = "share")]
     Want {
         /// Which one.
         item: Option<Listed>,
     },
     /// Go on to the next wave as soon as all are ready.
+    #[command(only_for = "merchant")]
     Ready,
 }
 
@@ -341,8 +347,8 @@ pub enum DeusRefusal {
     #[text("that is not in the chest")]
     NotInChest,
     /// The spell needs a place, or another one.
-    #[code(BadPosition)]
-    BadPosition,
+    #[text("choose a place that this can reach")]
+    NoPlace,
 }
 
 /// What happens later.

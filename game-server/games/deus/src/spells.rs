@@ -111,14 +111,14 @@ impl Deus {
         }
         // Nothing is changed before everything is checked.
         let from = world.avatar(player).position();
-        let place = || at.map(|at| Position::on_ground(at.x, at.y)).ok_or(DeusRefusal::BadPosition);
+        let place = || at.map(|at| Position::on_ground(at.x, at.y)).ok_or(DeusRefusal::NoPlace);
         let place = match table.shape {
             SpellShape::Bolt { .. } | SpellShape::Place { .. } => place()?,
             _ => from,
         };
         let is_too_far = match table.shape {
             SpellShape::Bolt { .. } if place.distance(from) < LEAST_FLIGHT_M => {
-                return Err(DeusRefusal::BadPosition);
+                return Err(DeusRefusal::NoPlace);
             }
             SpellShape::Place { range_m, .. } => place.distance(from) > range_m,
             SpellShape::Nearest { range_m } => nearest_monster(world, from, range_m).is_none(),

@@ -5,7 +5,7 @@ use ambit::prelude::*;
 
 use crate::content::{Content, Raises};
 use crate::heroes::HeroState;
-use crate::schema::{DeusRefusal, LevelUp};
+use crate::schema::{DeusRefusal, Hero, HeroRow, LevelUp};
 use crate::{Deus, DeusWorld};
 
 impl HeroState {
@@ -20,6 +20,22 @@ impl HeroState {
         let learned = self.learned.iter().map(|talent| content.talent(*talent));
         let raising = learned.filter(|it| it.spell.is_none() || it.spell.as_ref() == spell);
         raising.map(|talent| of(&talent.raises)).sum()
+    }
+
+    fn may_learn(&self, content: &Content, talent: u8) -> Result<(), DeusRefusal> {
+        let class = self.class.ok_or(DeusRefusal::NoClass)?;
+        let table = content.talents.get(usize::from(talent)).ok_or(DeusRefusal::OtherClass)?;
+        if table.class != content.class(class).name {
+            return Err(DeusRefusal::OtherClass);
+        }
+        if self.learned.contains(&talent) {
+            return Err(DeusRefusal::LearnedAlready);
+        }
+        let has = |name: &String| self.learned.iter().any(|it| content.talent(*it).name == *name);
+        if !table.needs.iter().all(has) {
+            return Err(DeusRefusal::NotYet);
+        }
+        if self.points == 0 { Err(DeusRefusal::NoPoints) } else { Ok(()) }
     }
 }
 
@@ -40,7 +56,21 @@ impl Deus {
                 avatar.level().set(level);
                 avatar.points().set(hero.points as i64);
                 world.emit(LevelUp { hero: id, level });
+                self.note_learnable(world, id);
             }
+        }
+    }
+
+    /// Says which talents a hero can learn now.
+    fn note_learnable(&self, world: &mut DeusWorld, id: Id<Hero>) {
+        let Some(hero) = self.heroes.get(&id) else { return };
+        let talents = (0..).zip(&self.content.talents);
+        let names = talents
+            .filter(|(talent, _)| hero.may_learn(&self.content, *talent).is_ok())
+            .map(|(_, table)| &*table.name);
+        let text = names.collect::<Vec<_>>().join(", ");
+        if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
+            row.learnable().set(text.as_str());
         }
     }
 
@@ -54,21 +84,11 @@ impl Deus {
         let content = self.content.clone();
         let id = player.avatar();
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
-        let class = hero.class.ok_or(DeusRefusal::NoClass)?;
-        let table = content.talents.get(usize::from(talent)).ok_or(DeusRefusal::OtherClass)?;
-        if table.class != content.class(class).name {
-            return Err(DeusRefusal::OtherClass);
-        }
-        if hero.learned.contains(&talent) {
-            return Err(DeusRefusal::LearnedAlready);
-        }
-        let has = |name: &String| hero.learned.iter().any(|it| content.talent(*it).name == *name);
-        if !table.needs.iter().all(has) {
-            return Err(DeusRefusal::NotYet);
-        }
-        hero.points = hero.points.checked_sub(1).ok_or(DeusRefusal::NoPoints)?;
+        hero.may_learn(&content, talent)?;
+        hero.points -= 1;
         hero.learned.insert(talent);
         world.avatar(player).points().set(hero.points as i64);
+        self.note_learnable(world, id);
         self.plan_mana(world, id);
         self.plan_hero(world, id);
         Ok(())

@@ -34,6 +34,10 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     set_choices(schema, "cast", spells);
     set_choices(schema, "choose", classes);
     set_choices(schema, "learn", talents);
+    let learn = schema.commands.iter_mut().find(|declared| declared.name == "learn");
+    if let Some(field) = learn.and_then(|declared| declared.fields.first_mut()) {
+        "learnable".clone_into(&mut field.listed_in);
+    }
 }
 
 fn set_choices<'c>(

@@ -18,8 +18,10 @@ export interface Action {
   help: string;
   /** So long after it was done it is refused. */
   cooldownMs: number;
-  /** Only as long as a text of the avatar or of the game's state is one of these; empty for always. */
+  /** Only as long as one of these is a word of the player and the game; empty for always. */
   onlyFor: readonly string[];
+  /** Only as long as the text with this name lists its choice; empty for always. */
+  listedIn: string;
   /** Values that the action has by itself. */
   preset: Readonly<Record<string, Value>>;
   /** The fields that are still to be filled, in order. */
@@ -50,7 +52,10 @@ export function actionsOf(schema: Schema): Action[] {
       const help = about?.help || command.help;
       const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, onlyForOf(command, about)];
       const keys = { key: own, suggestedKey: own };
-      return { command, name, label, help, cooldownMs, onlyFor, preset, asks, ...keys, isClick };
+      const listedIn = choice === undefined ? "" : listOf(command);
+      return {
+        command, name, label, help, cooldownMs, onlyFor, listedIn, preset, asks, ...keys, isClick,
+      };
     });
   });
   giveDigits(actions, schema);
@@ -82,19 +87,22 @@ interface Variant {
 
 function variants({ fields }: CommandKind): Variant[] {
   const [first, ...rest] = fields;
+  const isExplained = first?.type === "choice" && first.about.every(({ help }) => help !== "");
   const isButtons =
     first?.type === "choice" &&
-    !first.optional &&
-    (first.choices.length <= MAX_BUTTONS_OF_CHOICE || first.about.every(({ help }) => help !== ""));
+    (isExplained || (!first.optional && first.choices.length <= MAX_BUTTONS_OF_CHOICE));
   if (!isButtons) {
     return [{ choice: undefined, about: undefined, preset: {}, asks: [...fields] }];
   }
-  return first.choices.map((choice, index) => ({
+  const all: Variant[] = first.choices.map((choice, index) => ({
     choice,
     about: first.about[index],
     preset: { [first.name]: choice },
     asks: rest,
   }));
+  // Not to choose is a choice, too.
+  const nothing = { choice: undefined, about: undefined, preset: { [first.name]: null }, asks: rest };
+  return first.optional ? [...all, nothing] : all;
 }
 
 /** A click gives one place: other fields could not be filled by it. */
@@ -109,9 +117,37 @@ export function normaliseKey(key: string): string {
   return lower === "space" || lower === "spacebar" ? " " : lower;
 }
 
-/** Whether a player has an action, when these are the texts of the avatar and of the game's state. */
-export function isOffered({ onlyFor }: Action, texts: readonly string[]): boolean {
-  return onlyFor.length === 0 || onlyFor.some((text) => texts.includes(text));
+/** What decides about what a player can do. */
+export interface Known {
+  /** The texts of the avatar and of the game's state, and the names of the avatar's set flags. */
+  words: readonly string[];
+  /** The texts of the avatar, of the player's own rows and of the game's state, by their names. */
+  lists: ReadonlyMap<string, string>;
+}
+
+export function isOffered(action: Action, { words, lists }: Known): boolean {
+  const { command, onlyFor, listedIn } = action;
+  if (command.only_for !== "" && !words.includes(command.only_for)) return false;
+  if (onlyFor.length > 0 && !onlyFor.some((text) => words.includes(text))) return false;
+  return listedIn === "" || countIn(lists.get(listedIn) ?? "", choiceOf(action)) > 0;
+}
+
+/** The name that an action has chosen; empty if that is none. */
+export function choiceOf({ command, preset }: Action): string {
+  return String(preset[command.fields[0]?.name ?? ""] ?? "");
+}
+
+/** How often a name is in a list such as `2 whetstone, red-stone`. */
+export function countIn(list: string, name: string): number {
+  for (const listed of list.split(",")) {
+    const [, count, is] = /^\s*(?:(\d+) )?(.*?)\s*$/.exec(listed) ?? [];
+    if (is === name && name !== "") return Number(count ?? 1);
+  }
+  return 0;
+}
+
+function listOf({ fields: [first] }: CommandKind): string {
+  return first?.type === "choice" ? first.listed_in : "";
 }
 
 /** More would not fit beside each other. */
@@ -136,7 +172,7 @@ export function cardsOf(
   return cards.length > 1 && cards.length <= MOST_CARDS ? cards : [];
 }
 
-/** Fewer are buttons beside each other. */
+/** A command with fewer choices has buttons beside each other. */
 const LEAST_IN_GROUP = 3;
 
 /**
@@ -148,17 +184,23 @@ export function groupsOf(offered: readonly Action[]): ReadonlyMap<CommandKind, r
   for (const action of offered) {
     const { command, help, preset, asks, cooldownMs } = action;
     const isChoice = Object.keys(preset).length > 0 && asks.length === 0;
-    if (!isChoice || help === command.help || cooldownMs > 0) continue;
+    const isExplained = help !== command.help || choiceOf(action) === "";
+    if (!isChoice || !isExplained || cooldownMs > 0) continue;
     groups.set(command, [...(groups.get(command) ?? []), action]);
   }
-  const isLong = ([, actions]: [CommandKind, Action[]]) => actions.length >= LEAST_IN_GROUP;
+  // By all that there may be: what is listed comes and goes, and its button stays where it is.
+  const isLong = ([{ fields: [field] }, actions]: [CommandKind, Action[]]) =>
+    field?.type === "choice" &&
+    field.choices.length >= LEAST_IN_GROUP &&
+    actions.some((action) => choiceOf(action) !== "");
   return new Map([...groups].filter(isLong));
 }
 
 /** Of a choice; of a command that asks for one, those of all its choices. */
-function onlyForOf({ fields: [first] }: CommandKind, about: Choice | undefined): string[] {
+function onlyForOf(command: CommandKind, about: Choice | undefined): string[] {
+  const [first] = command.fields;
   if (about) return about.only_for ? [about.only_for] : [];
-  if (first?.type !== "choice") return [];
+  if (first?.type !== "choice" || command.only_for !== "") return [];
   const all = first.about.map((choice) => choice.only_for);
   return all.includes("") ? [] : [...new Set(all)];
 }
