@@ -28,6 +28,12 @@ const SURFACES = {
   glow: { roughness: 1, metalness: 0 },
 } as const;
 
+/** What is asked about objects: a frame knows it, and so does a scene of the lobby. */
+export type ShownObjects = Pick<
+  Frame,
+  "ages" | "component" | "count" | "id" | "isOwn" | "kinds" | "label" | "moves" | "transforms"
+>;
+
 class KindMesh {
   readonly description: MeshDescription;
   readonly geometry: THREE.BufferGeometry;
@@ -136,7 +142,7 @@ class KindMeshes {
   }
 
   /** Makes one only for a text that was not seen before. */
-  of(frame: Frame, index: number): KindMesh {
+  of(frame: ShownObjects, index: number): KindMesh {
     const { form } = this.plain.description;
     let text: unknown;
     if (this.#role) text = frame.component(index, this.#role.component);
@@ -186,7 +192,7 @@ export class ObjectMeshes {
     return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
-  update(frame: Frame, camera: ViewCamera, showsAges: boolean): void {
+  update(frame: ShownObjects, camera: Pick<ViewCamera, "eye">, showsAges: boolean): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
     for (let index = 0; index < frame.count; index += 1) {
@@ -231,7 +237,7 @@ export class ObjectMeshes {
     this.#kinds = [];
   }
 
-  #pointFactor(transforms: Float32Array, from: number, { eye }: ViewCamera): number {
+  #pointFactor(transforms: Float32Array, from: number, { eye }: Pick<ViewCamera, "eye">): number {
     const dx = (transforms[from] as number) - eye.x;
     const dy = (transforms[from + 1] as number) - eye.y;
     const dz = (transforms[from + 2] as number) - eye.z;

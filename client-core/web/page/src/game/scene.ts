@@ -5,7 +5,7 @@ import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
 import { parseColour } from "../core/look.js";
-import { isStone, lineColour, luminance, mixed } from "../core/scenery.js";
+import { lineColour, mixed, placeOf } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { DeepSpace } from "./deep_space.js";
 import { isCheap } from "./graphics.js";
@@ -49,8 +49,6 @@ const HALL: SkyColours = { horizon: 0x15110e, zenith: 0x0b0908, land: 0x120e0b, 
 const SPACE: SkyColours = { horizon: 0x0b1022, zenith: 0x05070f, land: 0, hasStars: true };
 /** Where the air begins to be seen, and where it hides all: the map's edge is no cut. */
 const FOG_M = [70, 520] as const;
-/** Of a colour from 0 to 1. */
-const DARK_GROUND = 0.12;
 /** Of the light on a meadow, on a floor between walls, and in space. */
 const LIGHTS = {
   open: { sun: 2.2, sky: 1.4, above: 0xffffff, below: 0x887766 },
@@ -101,15 +99,20 @@ export class Scene {
   readonly #lamp: THREE.PointLight | undefined;
   #grid: LineSet | undefined;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
-  readonly #isCheap = isCheap();
+  readonly #isCheap: boolean;
+  readonly #isShared: boolean;
 
-  constructor(canvas: HTMLCanvasElement, scenery: Scenery) {
+  /** With a renderer of somebody else, all is drawn: a single picture is worth its time. */
+  constructor(canvas: HTMLCanvasElement, scenery: Scenery, shared?: THREE.WebGLRenderer) {
+    this.#isShared = shared !== undefined;
+    this.#isCheap = !shared && isCheap();
     this.#scenery = scenery;
-    this.#place = placeOf(scenery);
+    this.#place = placeOf(scenery.ground);
     this.#pattern = this.#place === "floor" ? slabs() : patches();
     const shadows = !this.#isCheap;
     try {
-      this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
+      this.renderer =
+        shared ?? new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
     } catch (thrown) {
       throw Object.assign(new Error(String(thrown)), { code: "no_webgl" });
     }
@@ -166,6 +169,7 @@ export class Scene {
 
   /** Drawn pixels for each of CSS. */
   get pixelRatio(): number {
+    if (this.#isShared) return 1;
     return this.#isCheap ? CHEAP_PIXEL_RATIO : Math.min(devicePixelRatio, 2);
   }
 
@@ -206,14 +210,24 @@ export class Scene {
     this.#paint();
   }
 
-  resize(width: number, height: number): void {
+  /** Another sky than the page's own where there is one, and where the air begins and hides all. */
+  setAir(near: number, far: number, sky: SkyColours): void {
+    const isOpen = this.#place === "open";
+    if (isOpen) this.#backdrop.paint(sky);
+    const { fog } = this.scene;
+    if (fog instanceof THREE.Fog) [fog.near, fog.far] = [near, far];
+    if (isOpen) fog?.color.set(sky.horizon);
+  }
+
+  resize(width: number, height: number, fieldOfView = FIELD_OF_VIEW): void {
+    this.#camera.fov = (fieldOfView * 180) / Math.PI;
     this.renderer.setPixelRatio(this.pixelRatio);
     this.renderer.setSize(width, height, false);
     this.#camera.aspect = width / height;
     this.#camera.updateProjectionMatrix();
   }
 
-  render(view: ViewCamera): void {
+  render(view: Pick<ViewCamera, "centre" | "eye" | "target" | "up">): void {
     const { eye, up, centre, target } = view;
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
@@ -242,7 +256,7 @@ export class Scene {
     this.#torches?.dispose();
     this.#lamp?.dispose();
     this.#obstacles.dispose();
-    this.renderer.dispose();
+    if (!this.#isShared) this.renderer.dispose();
   }
 
   readonly #paint = (): void => {
@@ -267,12 +281,4 @@ export class Scene {
     const stone = isFloor ? mixed(declared, 0xffffff, WALL_LIGHT) : palette.obstacle;
     this.#obstacles.paint(this.#scenery, stone);
   };
-}
-
-/** What the ground's colour says: a dark one is space, that of stone a floor; others are land. */
-function placeOf({ ground }: Scenery): keyof typeof LIGHTS {
-  if (ground === null) return "open";
-  const colour = parseColour(ground);
-  if (luminance(colour) < DARK_GROUND) return "space";
-  return isStone(colour) ? "floor" : "open";
 }
