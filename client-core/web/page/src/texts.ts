@@ -68,7 +68,7 @@ export const texts = {
   play_now: "Play now",
   jump_in: "Others play already",
   walk_about: "Walk about",
-  walk_about_hint: "Makes a room of the game field and starts it at once. Others can join you.",
+  walk_about_hint: "Starts a room of Field at once. Others can join you.",
   welcome: "Nobody plays yet",
   play_alone: "Begin by yourself",
   walk_room: (name: string) => `${name}'s walk`,

@@ -75,7 +75,7 @@ export const DIORAMA_FIELD_OF_VIEW = (30 * Math.PI) / 180;
 /** The proportions for which the scenes are composed. */
 const COMPOSED_ASPECT = 16 / 9;
 /** How far left and right, and up, the middle of a scene is where words are beside or below it. */
-const BESIDE_WORDS = { right: 0.21, up: 0.13 } as const;
+const BESIDE_WORDS = { right: 0.18, up: 0.13 } as const;
 /** A place that is wider than this has its words beside the scene. */
 const WIDE = 1.35;
 
@@ -133,7 +133,7 @@ function field(random: Units): Diorama {
     kindOf("npc", "path", { shape: "disc", colour: "#c06030", size: 1 }),
   ];
   const stage = new Stage(random, null, kinds);
-  stage.see({ distance: 14, pitch: 0.24, fog: [20, 95] });
+  stage.see({ distance: 14.5, pitch: 0.19, fog: [20, 95] });
   stage.wall(-5.5, 9, 3.2, 0.9, 1.5, 0.15);
   stage.wall(5.5, 11.5, 1.4, 1.4, 1.5, 0.5);
   stage.wall(9.5, 3.5, 0.9, 2.2, 1.5, -0.2);
@@ -160,7 +160,7 @@ function cubes(random: Units): Diorama {
     kindOf("cube", "pose", { shape: "box", colour: "#d09040", size: 0.8 }),
   ];
   const stage = new Stage(random, null, kinds);
-  stage.see({ distance: 16, pitch: 0.27, fog: [20, 95] });
+  stage.see({ distance: 16, pitch: 0.22, fog: [20, 95] });
   stage.tumbler(0, [-1.9, -0.5, 2], 0.5, { isOwn: true });
   stage.tumbler(0, [-5.4, 3.2, 1.05], 0.18, { label: "bea" });
   stage.tumbler(0, [6, 5.6, 1.1], 0.3, { label: "bot-2" });
@@ -228,7 +228,7 @@ function cellar(random: Units): Diorama {
     kindOf("boss", "path", { shape: "disc", colour: "#509040", size: 1.7 }),
   ];
   const stage = new Stage(random, "#5a5046", kinds, [], choices);
-  stage.see({ distance: 17.5, pitch: 0.42, fog: [22, 58] });
+  stage.see({ distance: 18.2, pitch: 0.42, fog: [22, 58] });
   stage.wall(-6.2, 8.4, 4.6, 0.6, 1.5, 0);
   stage.wall(6.6, 8.8, 3.4, 0.6, 1.5, 0);
   stage.wall(-10.6, 2, 0.6, 2.6, 1.5, 0);
@@ -251,7 +251,7 @@ function cellar(random: Units): Diorama {
   stage.object(2, [-2.4, 6.4, 0], heading(0.4), {});
   stage.bolt([-3.6, -0.9, 1.4], [2.7, -1.3, 0.9], "#ff9040", 0.42);
   stage.bolt([-4.5, 2.5, 1.2], [3.6, 2.4, 1.3], "#ffe0a0", 0.16);
-  stage.happen("blast", "#ff7020", 1.7, [3.2, -1.4, 0.3], 200);
+  stage.happen("blast", "#ff7020", 1.5, [3.2, -1.4, 0.9], 420);
   stage.happen("hit", "#ffe080", 1.1, [0.4, 0.8, 1], 120);
   stage.happen("heal", "#70e090", 1.5, [-1.6, 0.4, 0.3], 420);
   stage.happen("cast", "#b070ff", 1.6, [7.2, 0.6, 0.3], 240);
@@ -271,7 +271,7 @@ function unknown(game: string, random: Units): Diorama {
     kindOf("block", "pose", { shape: "box", colour: pick(["#d0a030", "#60c0a0"]), size: 1 }),
   ];
   const stage = new Stage(random, ground, kinds, [], choices);
-  stage.see({ distance: 15.5, pitch: 0.26, fog: [20, 95] });
+  stage.see({ distance: 16.5, pitch: 0.22, fog: [20, 95] });
   const column = pick([true, false]);
   for (let at = 0; at < 7; at += 1) {
     const way = Math.PI * (0.05 + at / 6.6);

@@ -1,7 +1,7 @@
 /**
- * Pictures of games for the lobby, drawn by the same parts that draw a game, one after the other on
- * one hidden canvas. Whoever has enough pictures disposes of it: browsers allow a page some contexts
- * only.
+ * Pictures of games for the lobby, drawn by the same parts that draw a game, one after the other
+ * on one hidden canvas. Whoever has enough pictures disposes of it: browsers allow a page some
+ * contexts only.
  */
 
 import * as THREE from "three";
@@ -19,7 +19,7 @@ import { EffectLights } from "./effect_lights.js";
 import { ObjectMeshes, OWN_RING, type ShownObjects } from "./object_meshes.js";
 import { Scene } from "./scene.js";
 
-/** So large that nobody sees where the ground ends; and in space, so that the planet is in sight. */
+/** So large that nobody sees where the ground ends; in space, so that the planet is in sight. */
 const EXTENT = { west: -1_870, south: -1_520, width: 3_000, height: 3_000 };
 /** Light of a low sun from behind, by which shapes are seen against the ground. */
 const RIM = { colour: 0xffb877, intensity: 1.5, from: [26, 34, 13] } as const;
@@ -33,6 +33,8 @@ const HILLS = {
   day: [0xcfc79a, 0xe6d3a6],
   dusk: [0x3d3341, 0x5c4350],
 } as const;
+/** At dusk there is a light above what happens, too. */
+const LANTERN = { colour: 0xffd6a0, candelas: 70, m: 34, decay: 1.5, height: 5 } as const;
 /** Anything later than the beginning of all effects. */
 const NOW_MS = 10_000;
 
@@ -71,6 +73,7 @@ export class DioramaPainter {
       const time = this.#dark.matches ? "dusk" : "day";
       scene.setAir(...diorama.fog, SKIES[time]);
       if (diorama.isOpen) scene.scene.add(hillsOf(HILLS[time], centre));
+      if (diorama.isOpen && time === "dusk") scene.scene.add(lanternAt(target));
       objects.setSchema(diorama.schema);
       objects.update(shownOf(diorama), { eye: pointOf(eye) }, false);
       shine(diorama, effects);
@@ -88,6 +91,12 @@ export class DioramaPainter {
     this.#renderer.dispose();
     this.#renderer.forceContextLoss();
   }
+}
+
+function lanternAt([x, y]: readonly [number, number, number]): THREE.PointLight {
+  const lantern = new THREE.PointLight(LANTERN.colour, LANTERN.candelas, LANTERN.m, LANTERN.decay);
+  lantern.position.set(x, y, LANTERN.height);
+  return lantern;
 }
 
 /** Two rows, the nearer one lower; they go with the context of the renderer. */

@@ -10,9 +10,9 @@ import { dioramaOf, type Framing } from "../core/dioramas.js";
 import { el } from "../dom.js";
 import { DioramaPainter } from "../game/diorama_painter.js";
 
-/** Of a picture that is alone in its place. */
+/** Of the picture on a card. */
 const CARD = { width: 480, height: 270 } as const;
-/** A large picture has no more pixels than this: each of them costs where there is no graphics card. */
+/** Of a large picture: each pixel costs time where there is no graphics card. */
 const MOST_PIXELS = 900_000;
 const MOST_KEPT = 48;
 /** Nothing is left to draw for so long: the context is given back. */
@@ -25,10 +25,12 @@ const PAUSE_MS = 80;
 interface Wanted {
   game: string;
   room: string;
-  framing: Framing;
+  /** Undefined on a card. */
+  framing: Framing | undefined;
 }
 
-export function gamePicture(game: string, room: string, framing: Framing = "alone") {
+/** With a framing it is as sharp as its place is large, otherwise as a card needs it. */
+export function gamePicture(game: string, room: string, framing?: Framing): HTMLCanvasElement {
   const canvas = el("canvas", { class: "game-art", "aria-hidden": "true" });
   // Before it is drawn, it is as large as its place, and no larger.
   canvas.width = canvas.height = 0;
@@ -55,7 +57,7 @@ class Pictures {
       }
     });
     this.#inSight.observe(canvas);
-    if (wanted.framing === "alone") return;
+    if (!wanted.framing) return;
     this.#sizes ??= new ResizeObserver((entries) => {
       for (const { target, contentRect } of entries) {
         const canvas = target as HTMLCanvasElement;
@@ -96,7 +98,7 @@ class Pictures {
     if (!wanted || !canvas.isConnected) return;
     // Whoever plays has no use for it now; it comes into sight again.
     if (canvas.offsetParent === null) return this.#inSight?.observe(canvas);
-    const { width, height } = wanted.framing === "alone" ? CARD : sizeOf(canvas);
+    const { width, height } = wanted.framing ? sizeOf(canvas) : CARD;
     const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
     const key = JSON.stringify([wanted, width, height, isDark]);
     [canvas.width, canvas.height] = [width, height];
@@ -106,7 +108,8 @@ class Pictures {
     } else {
       try {
         this.#painter ??= new DioramaPainter();
-        this.#painter.paint(dioramaOf(wanted.game, wanted.room), wanted.framing, canvas);
+        const { game, room, framing = "alone" } = wanted;
+        this.#painter.paint(dioramaOf(game, room), framing, canvas);
       } catch {
         // Without WebGL no game can be drawn, either: that is said when one begins.
         this.#cannotDraw = true;

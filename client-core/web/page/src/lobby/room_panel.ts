@@ -84,7 +84,7 @@ export class RoomPanel {
     const shown = room ? JSON.stringify([room.game, room.name]) : "";
     if (shown === this.#shownPicture) return;
     this.#shownPicture = shown;
-    this.#picture.replaceChildren(...(room ? [gamePicture(room.game, room.name)] : []));
+    this.#picture.replaceChildren(...(room ? [gamePicture(room.game, room.name, "alone")] : []));
   }
 
   #row(member: PlayerListing, own: number, isHost: boolean): HTMLElement {
