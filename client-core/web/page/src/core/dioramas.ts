@@ -126,7 +126,7 @@ export function dioramaOf(game: string, room: string): Diorama {
   }
 }
 
-/** Wizards on a meadow: a bolt on its way, another one that heals, wanderers about. */
+/** On a meadow: a bolt on its way, somebody who heals, and wanderers about. */
 function field(random: Units): Diorama {
   const kinds = [
     kindOf("avatar", "path", { shape: "arrow", colour: "#3080ff", size: 1 }),
@@ -180,9 +180,10 @@ function cubes(random: Units): Diorama {
     [-0.2, -1.4, 1.5], [4.2, 1.8, 3.2], [-0.6, 2.8, 2.6]] as const) {
     stage.tumbler(1, at, 1, {});
   }
-  for (let at = 0; at < 30; at += 1) {
-    const [way, far] = [2 * Math.PI * random(), 5 + 17 * random()];
-    stage.tumbler(1, [far * Math.cos(way), far * Math.sin(way) + 2, 0.42], 0.05, {});
+  for (let at = 0; at < 34; at += 1) {
+    const [x, y] = [44 * (random() - 0.5), 24 * random() - 3];
+    // Not before the tower.
+    if (Math.abs(x) > 4 || y > 4) stage.tumbler(1, [x, y, 0.42], 0.05, {});
   }
   stage.happen("hit", "#ffb050", 1.9, [0.4, 0.4, 1.8], 120);
   stage.happen("ring", "#ffa040", 2.6, [0.2, 0.3, 0], 260);

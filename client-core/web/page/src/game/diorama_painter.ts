@@ -110,8 +110,8 @@ function hillsOf(colours: readonly [number, number], { x, y }: Place): THREE.Gro
       const hill = new THREE.Mesh(ball, material);
       const [way, far] = [(at + unit()) * 0.13, 230 + 90 * row];
       hill.position.set(x + far * Math.sin(way), y + far * Math.cos(way), -4);
-      const high = (9 + 12 * unit()) * (1 + 0.9 * row);
-      hill.scale.set(26 + 30 * unit(), 20, high);
+      const high = (7 + 10 * unit()) * (1 + 0.7 * row);
+      hill.scale.set(24 + 44 * unit(), 20, high);
       hills.add(hill);
     }
   }

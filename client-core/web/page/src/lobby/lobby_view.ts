@@ -180,7 +180,8 @@ export class LobbyView {
     const shown = JSON.stringify([own, ...everybody.map(({ id, name }) => [id, name])]);
     if (shown === this.#shownPlayers) return;
     this.#shownPlayers = shown;
-    const chip = ({ id, name }: PlayerListing) => el("li", id === own ? { class: "own" } : {}, name);
+    const chip = ({ id, name }: PlayerListing) =>
+      el("li", id === own ? { class: "own" } : {}, name);
     this.#players.replaceChildren(...everybody.map(chip));
   }
 
@@ -198,7 +199,8 @@ export class LobbyView {
         const { name, game, players, capacity, running } = way.room;
         setText(this.#welcomeTitle, running ? texts.jump_in : texts.waits);
         setText(this.#enter, running ? texts.play_now : texts.join);
-        setText(this.#welcomeHint, texts.plays(name, forPlayers(game), texts.seats(players, capacity)));
+        const seats = texts.seats(players, capacity);
+        setText(this.#welcomeHint, texts.plays(name, forPlayers(game), seats));
         this.#showPicture(game, name);
         break;
       }

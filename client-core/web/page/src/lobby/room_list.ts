@@ -86,7 +86,8 @@ function show(card: Card, room: RoomListing, action: RoomAction): void {
   card.state.dataset["running"] = String(room.running);
   setHidden(card.lock, !room.password);
   setText(card.name, room.name);
-  const details = [forPlayers(room.game), maps !== undefined && maps !== "1" ? texts.maps(maps) : ""];
+  const several = maps !== undefined && maps !== "1" ? texts.maps(maps) : "";
+  const details = [forPlayers(room.game), several];
   setText(card.details, details.filter(Boolean).join(" · "));
   setText(card.seats, texts.seats(room.players, room.capacity));
   if (card.taken.max !== room.capacity) card.taken.max = room.capacity;
