@@ -5,12 +5,14 @@ import { ViewCamera } from "../src/core/camera.js";
 import { cloudsOf } from "../src/core/clouds.js";
 import {
   corners,
+  isPaved,
   isStone,
   lineColour,
   luminance,
   mixed,
   obstacleColour,
 } from "../src/core/scenery.js";
+import { plantPlaces } from "../src/core/plants.js";
 import { torchPlaces } from "../src/core/torch_places.js";
 
 const SCENERY: Scenery = {
@@ -89,4 +91,29 @@ test("clouds are dark enough to play over, the same for all, and without a seam"
   for (let row = 0; row < pixels; row += 1) {
     assert.ok(step(row * pixels, row * pixels + pixels - 1) < 24);
   }
+});
+
+test("pale ground of nearly no colour is a court", () => {
+  assert.ok(isPaved(0xdce6ee) && isPaved(0xffffff));
+  assert.ok(!isPaved(0x5a5046) && !isPaved(0x9dbb3d) && !isPaved(0x181c26));
+});
+
+test("plants are at walls, on what is as long as wide, and around the map", () => {
+  const extent = { west: 0, south: 0, width: 40, height: 40 };
+  const wall = box({ centre: [20, 20, 1], half: [6, 0.5, 1] });
+  const tower = box({ centre: [8, 8, 1], half: [2, 2, 1] });
+  const plants = plantPlaces(extent, [wall, tower]);
+  const isInside = ({ x, y }: { x: number; y: number }) => x >= 0 && y >= 0 && x <= 40 && y <= 40;
+  const trees = plants.filter(({ sort, ...at }) => sort !== "bush" && isInside(at));
+  assert.deepEqual(trees.map(({ x, y, z }) => [x, y, z]), [[8, 8, 2]]);
+  const atWall = ({ x, y }: { x: number; y: number }) => Math.abs(y - 20) < 1 && Math.abs(x - 20) < 7;
+  assert.ok(plants.some(atWall));
+  const outside = plants.filter((plant) => !isInside(plant));
+  assert.ok(outside.length > 100);
+  // Nobody outside stands so near that it hangs over the map.
+  assert.ok(outside.every(({ x, y }) => Math.max(-x, x - 40, -y, y - 40) >= 2.5));
+  assert.deepEqual(plantPlaces(extent, [wall, tower]), plants);
+  // A large map has no more of them than are worth their memory.
+  const large = { west: 0, south: 0, width: 5_000, height: 5_000 };
+  assert.equal(plantPlaces(large, []).length, 12_000);
 });

@@ -197,6 +197,8 @@ impl Game for CubesGame {
         ambit_cubes_physics::GAME,
         "Roll a cube about among small ones: push, jump, attract, repel.",
     );
+    /// Pale: a court of tiles.
+    const SCENERY: Scenery = Scenery::new().ground(0xdc_e6ee);
     type Avatar = PlayerCube;
     no_commands!();
     type Refusal = NoRefusal;

@@ -66,7 +66,7 @@ pub(crate) struct Chest {
 
 /// Buys and sells, between two waves.
 #[derive(Kind)]
-#[look(glyph = 'M', shape = box, colour = 0x60_c0a0, size = 1.4)]
+#[look(glyph = 'M', shape = arrow, colour = 0x30_9c80, size = 1.1)]
 #[effect(arrival, colour = 0x80_ffd0, size = 2.0)]
 pub(crate) struct Merchant {
     pub(crate) path: Path,

@@ -20,8 +20,8 @@ export interface Point {
 
 /** Vertical angle of view. */
 export const FIELD_OF_VIEW = (45 * Math.PI) / 180;
-/** Steep enough to judge distances, and boxes still show their height. */
-const PITCH_ABOVE = (68 * Math.PI) / 180;
+/** Steep enough to judge distances; figures, walls and trees still show their sides. */
+const PITCH_ABOVE = (58 * Math.PI) / 180;
 const PITCH_AROUND = (38 * Math.PI) / 180;
 const MIN_PITCH = 0.08;
 const MAX_PITCH = Math.PI / 2 - 0.02;
@@ -40,7 +40,7 @@ const STEP_BACK = 1.4;
 const INSIDE_SHARE = 0.72;
 
 const RANGES = {
-  above: { start: 29, min: 12, max: 240 },
+  above: { start: 22, min: 12, max: 240 },
   around: { start: 13, min: 4, max: 90 },
 } as const;
 

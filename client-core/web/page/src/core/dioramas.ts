@@ -11,6 +11,7 @@
 import type { Kind, Schema, StaticObstacle } from "../ambit/ambit.js";
 import type { Colour, Effect } from "./effects.js";
 import { colourOf } from "./effects.js";
+import type { Extent } from "./map_view.js";
 import { hashOf } from "./roles.js";
 import { placeOf } from "./scenery.js";
 import { seededUnits } from "./seeded.js";
@@ -63,8 +64,9 @@ export interface Diorama {
   view: DioramaView;
   /** Where the air begins to be seen, and where it hides all, from the eye. */
   fog: readonly [near: number, far: number];
-  /** Under a sky, and not between walls or in space. */
-  isOpen: boolean;
+  place: ReturnType<typeof placeOf>;
+  /** The map: what is around it belongs to the picture, too. */
+  extent: Extent;
 }
 
 /** Numbers from 0 to below 1. */
@@ -153,14 +155,14 @@ function field(random: Units): Diorama {
   return stage.diorama();
 }
 
-/** A leap into a tower of small cubes, which fly in all directions. */
+/** A leap into a tower of small cubes, which fly in all directions, on a court in the sea. */
 function cubes(random: Units): Diorama {
   const kinds = [
     kindOf("player", "pose", { shape: "box", colour: "#3080ff", size: 1.9 }),
     kindOf("cube", "pose", { shape: "box", colour: "#d09040", size: 0.8 }),
   ];
-  const stage = new Stage(random, null, kinds);
-  stage.see({ distance: 16, pitch: 0.22, fog: [20, 95] });
+  const stage = new Stage(random, "#dce6ee", kinds);
+  stage.see({ distance: 16, pitch: 0.24, fog: [30, 240] });
   stage.tumbler(0, [-1.9, -0.5, 2], 0.5, { isOwn: true });
   stage.tumbler(0, [-5.4, 3.2, 1.05], 0.18, { label: "bea" });
   stage.tumbler(0, [6, 5.6, 1.1], 0.3, { label: "bot-2" });
@@ -181,7 +183,7 @@ function cubes(random: Units): Diorama {
     stage.tumbler(1, at, 1, {});
   }
   for (let at = 0; at < 34; at += 1) {
-    const [x, y] = [44 * (random() - 0.5), 24 * random() - 3];
+    const [x, y] = [44 * (random() - 0.5), 18 * random() - 3];
     // Not before the tower.
     if (Math.abs(x) > 4 || y > 4) stage.tumbler(1, [x, y, 0.42], 0.05, {});
   }
@@ -312,7 +314,7 @@ class Stage {
   readonly #random: Units;
   readonly #schema: Schema;
   readonly #side: 1 | -1;
-  readonly #isOpen: boolean;
+  readonly #place: Diorama["place"];
   readonly #obstacles: StaticObstacle[] = [];
   readonly #objects: DioramaObject[] = [];
   readonly #happenings: Happening[] = [];
@@ -329,7 +331,7 @@ class Stage {
   ) {
     this.#random = random;
     this.#side = random() < 0.5 ? 1 : -1;
-    this.#isOpen = placeOf(ground) === "open";
+    this.#place = placeOf(ground);
     const obstacles = looks.map((colour) => ({ glyph: "#", colour }));
     // So the renderer finds out that the text of this name is a role.
     const field = { name: ROLE, label: "", optional: false, type: "choice" as const,
@@ -426,7 +428,7 @@ class Stage {
   diorama(): Diorama {
     return { schema: this.#schema, obstacles: this.#obstacles, objects: this.#objects,
       happenings: this.#happenings, streaks: this.#streaks, view: this.#view, fog: this.#fog,
-      isOpen: this.#isOpen };
+      place: this.#place, extent: EXTENTS[this.#place] };
   }
 
   #streak(at: Place, behind: Place, wide: number, glow: number, colour: string): void {
@@ -447,6 +449,17 @@ class Stage {
     return this.#side === 1 ? way : Math.PI - way;
   }
 }
+
+/**
+ * Land and a court end in sight, a floor beyond it. The planet is at a place of the map in space: of
+ * one so large it is above what happens.
+ */
+const EXTENTS: Readonly<Record<Diorama["place"], Extent>> = {
+  open: { west: -60, south: -45, width: 120, height: 70 },
+  court: { west: -34, south: -40, width: 68, height: 57 },
+  floor: { west: -100, south: -100, width: 200, height: 200 },
+  space: { west: -1_870, south: -1_520, width: 3_000, height: 3_000 },
+};
 
 const ROLE = "role";
 /** Where the role and the label of a kind are among its components. */

@@ -8,8 +8,11 @@
 
 import type { Kind, Schema } from "../ambit/ambit.js";
 
-export type Outfit = "plain" | "knight" | "mage" | "archer" | "healer";
+export type Outfit = "plain" | "knight" | "mage" | "archer" | "healer" | "trader";
 export type Sort = "round" | "horned" | "beast" | "robed";
+
+/** What a box is, by the name of its kind. */
+export type Thing = "block" | "toy" | "chest";
 
 const OUTFITS: readonly Outfit[] = ["knight", "mage", "archer", "healer"];
 const OUTFIT_WORDS: readonly (readonly [Outfit, RegExp])[] = [
@@ -49,6 +52,17 @@ export function outfitOf(role: string, choices: readonly string[]): Outfit {
   if (place < 0) return "plain";
   const [named] = OUTFIT_WORDS.find(([, words]) => words.test(role.toLowerCase())) ?? [];
   return named ?? (OUTFITS[place % OUTFITS.length] as Outfit);
+}
+
+/** What a kind of figures without roles is by its name. */
+export function outfitOfKind(kind: Kind): Outfit {
+  return /merchant|trader|shop|vendor|keeper/.test(kind.name) ? "trader" : "plain";
+}
+
+/** A box with a name is a player's: it has a face. */
+export function thingOf({ name, look }: Kind): Thing {
+  if (/chest|treasure|loot/.test(name)) return "chest";
+  return look.label === null ? "block" : "toy";
 }
 
 /** Of a creature by its name: all that are called the same look the same. */

@@ -31,11 +31,12 @@ export function luminance(colour: number): number {
   return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
 }
 
-/** What the ground's colour says: a dark one is space, that of stone a floor; others are land. */
-export function placeOf(ground: string | null): "floor" | "open" | "space" {
+/** What the ground's colour says: dark is space, pale a court, stone a floor; others are land. */
+export function placeOf(ground: string | null): "court" | "floor" | "open" | "space" {
   if (ground === null) return "open";
   const colour = parseColour(ground);
   if (luminance(colour) < DARK_GROUND) return "space";
+  if (isPaved(colour)) return "court";
   return isStone(colour) ? "floor" : "open";
 }
 
@@ -43,6 +44,16 @@ export function placeOf(ground: string | null): "floor" | "open" | "space" {
 export function isStone(colour: number): boolean {
   const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
   return red >= green && green >= blue && red - blue < MOST_OF_STONE;
+}
+
+/** Of a colour from 0 to 1: what is lighter, and nearly grey, is paved. */
+const PALE = 0.5;
+const MOST_OF_PALE = 72;
+
+/** A pale ground of nearly no colour: smooth tiles. */
+export function isPaved(colour: number): boolean {
+  const parts = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
+  return luminance(colour) > PALE && Math.max(...parts) - Math.min(...parts) < MOST_OF_PALE;
 }
 
 /** The colour that is so far on the way from one to another. */

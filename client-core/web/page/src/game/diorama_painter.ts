@@ -19,8 +19,6 @@ import { EffectLights } from "./effect_lights.js";
 import { ObjectMeshes, OWN_RING, type ShownObjects } from "./object_meshes.js";
 import { Scene } from "./scene.js";
 
-/** So large that nobody sees where the ground ends; in space, so that the planet is in sight. */
-const EXTENT = { west: -1_870, south: -1_520, width: 3_000, height: 3_000 };
 /** Light of a low sun from behind, by which shapes are seen against the ground. */
 const RIM = { colour: 0xffb877, intensity: 1.5, from: [26, 34, 13] } as const;
 /** Over open land: the sun is low. */
@@ -33,7 +31,7 @@ const HILLS = {
   day: [0xcfc79a, 0xe6d3a6],
   dusk: [0x3d3341, 0x5c4350],
 } as const;
-/** At dusk there is a light above what happens, too. */
+/** On land at dusk there is a light above what happens, too. */
 const LANTERN = { colour: 0xffd6a0, candelas: 70, m: 34, decay: 1.5, height: 5 } as const;
 /** Anything later than the beginning of all effects. */
 const NOW_MS = 10_000;
@@ -62,7 +60,7 @@ export class DioramaPainter {
       for (const part of [lights, objects, scene]) part.dispose();
     };
     try {
-      scene.setExtent(EXTENT);
+      scene.setExtent(diorama.extent);
       scene.setObstacles(diorama.obstacles);
       scene.resize(width, height, DIORAMA_FIELD_OF_VIEW);
       const { eye, target } = shotOf(diorama, width / height, framing);
@@ -72,8 +70,9 @@ export class DioramaPainter {
       scene.scene.add(objects.group, lights.mesh, rim, rim.target);
       const time = this.#dark.matches ? "dusk" : "day";
       scene.setAir(...diorama.fog, SKIES[time]);
-      if (diorama.isOpen) scene.scene.add(hillsOf(HILLS[time], centre));
-      if (diorama.isOpen && time === "dusk") scene.scene.add(lanternAt(target));
+      const { place } = diorama;
+      if (place === "open") scene.scene.add(hillsOf(HILLS[time], centre));
+      if (place === "open" && time === "dusk") scene.scene.add(lanternAt(target));
       objects.setSchema(diorama.schema);
       objects.update(shownOf(diorama), { eye: pointOf(eye) }, false);
       shine(diorama, effects);
@@ -130,6 +129,7 @@ function shownOf({ objects }: Diorama): ShownObjects {
   }
   return {
     count: objects.length,
+    time: 0,
     transforms,
     kinds: Uint32Array.from(objects, ({ kind }) => kind),
     ages: new Float32Array(objects.length),

@@ -10,7 +10,8 @@ export function isCheap(): boolean {
   return !wantsAll() && drawsInSoftware();
 }
 
-function wantsAll(): boolean {
+/** Whether the player wants everything, at whatever pace. */
+export function wantsAll(): boolean {
   try {
     return localStorage.getItem(GRAPHICS_KEY) === "full";
   } catch {

@@ -1,4 +1,4 @@
-/** What is drawn on the ground, as textures that repeat: patches of grass, or slabs of stone. */
+/** What is drawn on the ground, as textures that repeat: grass, slabs of stone, or smooth tiles. */
 
 import * as THREE from "three";
 import { seededUnits } from "../core/seeded.js";
@@ -6,10 +6,76 @@ import { seededUnits } from "../core/seeded.js";
 /** After so much the patterns repeat. */
 export const PATCHES_M = 9;
 export const SLABS_M = 14;
+export const TILES_M = 8;
 const PATCH_PIXELS = 128;
 const SLAB_PIXELS = 512;
 /** Slabs in a row of the pattern. */
 const SLABS = 7;
+const TILE_PIXELS = 512;
+/** Tiles in a row of the pattern. */
+const TILES = 4;
+
+/**
+ * Large patches of drier and of lusher grass, by two waves of noise at the place in the world: the
+ * pattern that repeats is not seen to repeat.
+ */
+export function varyByPlace(material: THREE.MeshStandardMaterial): void {
+  material.onBeforeCompile = (shader) => {
+    shader.vertexShader = `varying vec2 inWorld;\n${shader.vertexShader}`.replace(
+      "#include <begin_vertex>",
+      "#include <begin_vertex>\ninWorld = (modelMatrix * vec4(transformed, 1.0)).xy;",
+    );
+    shader.fragmentShader = `varying vec2 inWorld;\n${NOISE}${shader.fragmentShader}`.replace(
+      "#include <map_fragment>",
+      `#include <map_fragment>
+      float wide = noise(inWorld / 17.0);
+      float lushness = wide * 0.65 + noise(inWorld / 5.0) * 0.35;
+      vec3 lush = diffuseColor.rgb * vec3(0.74, 0.92, 0.66);
+      vec3 dry = diffuseColor.rgb * vec3(1.2, 1.07, 0.86);
+      diffuseColor.rgb = mix(lush, dry, smoothstep(0.25, 0.75, lushness));
+      float bare = smoothstep(0.7, 0.83, noise(inWorld / 9.0 + 31.0) * 0.8 + wide * 0.2);
+      diffuseColor.rgb = mix(diffuseColor.rgb, diffuse * vec3(1.22, 0.9, 0.74), 0.6 * bare);`,
+    );
+  };
+}
+
+const NOISE = `
+  float chanceAt(vec2 at) { return fract(sin(dot(at, vec2(127.1, 311.7))) * 43758.5453); }
+  float noise(vec2 at) {
+    vec2 cell = floor(at);
+    vec2 part = fract(at);
+    part = part * part * (3.0 - 2.0 * part);
+    return mix(
+      mix(chanceAt(cell), chanceAt(cell + vec2(1.0, 0.0)), part.x),
+      mix(chanceAt(cell + vec2(0.0, 1.0)), chanceAt(cell + vec2(1.0, 1.0)), part.x),
+      part.y
+    );
+  }
+`;
+
+/** Smooth tiles in two shades, with a bright joint: a court to play on. */
+export function tiles(): THREE.CanvasTexture {
+  const [canvas, context] = canvasOf(TILE_PIXELS);
+  context.fillStyle = "#ffffff";
+  context.fillRect(0, 0, TILE_PIXELS, TILE_PIXELS);
+  const wide = TILE_PIXELS / TILES;
+  for (let row = 0; row < TILES; row += 1) {
+    for (let column = 0; column < TILES; column += 1) {
+      const [x, y] = [column * wide + 3, row * wide + 3];
+      const isLight = (row + column) % 2 === 0;
+      context.fillStyle = isLight ? "#e6e6e6" : "#cfcfcf";
+      context.beginPath();
+      context.roundRect(x, y, wide - 6, wide - 6, 12);
+      context.fill();
+      context.strokeStyle = isLight ? "rgb(255 255 255 / 60%)" : "rgb(0 0 0 / 7%)";
+      context.lineWidth = 3;
+      context.beginPath();
+      context.roundRect(x + 9, y + 9, wide - 24, wide - 24, 8);
+      context.stroke();
+    }
+  }
+  return textureOf(canvas);
+}
 
 /** Soft patches of light and shade, the same everywhere: what moves over them is seen to move. */
 export function patches(): THREE.CanvasTexture {

@@ -10,8 +10,18 @@ import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
 import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
-import { hashOf, outfitOf, type RoleField, roleFieldOf, sortOf } from "../core/roles.js";
-import { creature, figure, geometryOf, hasParts, keepOwnColours } from "./shapes.js";
+import {
+  hashOf,
+  outfitOf,
+  outfitOfKind,
+  type RoleField,
+  roleFieldOf,
+  sortOf,
+  type Thing,
+  thingOf,
+} from "../core/roles.js";
+import { boxSides } from "./box_sides.js";
+import { creature, figure, geometryOf, hasParts, keepOwnColours, thing } from "./shapes.js";
 
 const FIRST_CAPACITY = 32;
 const MOST_TEXTS = 256;
@@ -21,6 +31,8 @@ export const OWN_RING = { red: 1, green: 0.79, blue: 0.3 };
 /** At this distance a point has the size that its look declares. */
 const POINT_DISTANCE_M = 25;
 
+/** Steps a second, and how high they are. */
+const WALK = { figure: { steps: 3.4, lift: 0.07 }, creature: { steps: 4.6, lift: 0.11 } } as const;
 /** There is nothing around that metal could mirror, so it keeps some of its own colour. */
 const SURFACES = {
   matte: { roughness: 0.6, metalness: 0 },
@@ -31,7 +43,8 @@ const SURFACES = {
 /** What is asked about objects: a frame knows it, and so does a scene of the lobby. */
 export type ShownObjects = Pick<
   Frame,
-  "ages" | "component" | "count" | "id" | "isOwn" | "kinds" | "label" | "moves" | "transforms"
+  "ages" | "component" | "count" | "id" | "isOwn" | "kinds" | "label" | "moves" | "time" |
+    "transforms"
 >;
 
 class KindMesh {
@@ -45,18 +58,27 @@ class KindMesh {
 
   constructor(kind: Kind, geometry?: THREE.BufferGeometry) {
     this.description = describeMesh(kind);
-    this.geometry = geometry ?? geometryOf(this.description.form);
+    const { form, material } = this.description;
+    const what = form === "cube" ? thingOf(kind) : undefined;
+    this.geometry = geometry ?? this.#shapeOf(kind, what);
     const { scale, lift } = this.description;
     this.foot = { radius: 0.8 * Math.max(scale[0], scale[1]), foot: scale[2] / 2 - lift };
     this.plain = new THREE.Color(this.description.colour);
-    const { form, material } = this.description;
+    const isComposed = hasParts(form) || what === "chest";
     this.material = new THREE.MeshStandardMaterial({
       ...SURFACES[material],
-      vertexColors: hasParts(form),
+      vertexColors: isComposed,
+      map: (what && boxSides(what)) ?? null,
     });
-    if (hasParts(form)) keepOwnColours(this.material);
+    if (isComposed) keepOwnColours(this.material);
     if (material === "glow") this.material.emissive.copy(this.plain);
     this.mesh = this.#make(FIRST_CAPACITY);
+  }
+
+  #shapeOf(kind: Kind, what: Thing | undefined): THREE.BufferGeometry {
+    if (what) return thing(what);
+    const { form } = this.description;
+    return form === "figure" ? figure(outfitOfKind(kind)) : geometryOf(form);
   }
 
   get capacity(): number {
@@ -118,6 +140,14 @@ function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: n
   into.r = channel(plain.r, 0);
   into.g = channel(plain.g, 2.1);
   into.b = channel(plain.b, 4.2);
+}
+
+/** How far up a step lifts whoever walks, in its heights: faster for what is small. */
+function stepOf(frame: ShownObjects, index: number, form: MeshDescription["form"]): number {
+  const walker = form === "figure" ? WALK.figure : form === "creature" ? WALK.creature : undefined;
+  if (!walker || !frame.moves(index)) return 0;
+  const turns = (frame.time / 1_000) * walker.steps + frame.id(index) * 0.37;
+  return walker.lift * Math.abs(Math.sin(Math.PI * turns));
 }
 
 /** The meshes of a kind: one, or one for each role or sort that has been in sight. */
@@ -201,12 +231,13 @@ export class ObjectMeshes {
       if (kind.count >= kind.capacity) kind.grow();
       const { description } = kind;
       const from = index * TRANSFORM_FLOATS;
+      const step = description.walks ? stepOf(frame, index, description.form) : 0;
       composeMatrix(
         transforms,
         from,
         description.scale,
         description.keepsScreenSize ? this.#pointFactor(transforms, from, camera) : 1,
-        description.lift,
+        description.lift + step * description.scale[2],
         kind.mesh.instanceMatrix.array as Float32Array,
         kind.count * MATRIX_FLOATS,
       );
@@ -232,6 +263,7 @@ export class ObjectMeshes {
       mesh.removeFromParent();
       mesh.dispose();
       geometry.dispose();
+      material.map?.dispose();
       material.dispose();
     }
     this.#kinds = [];

@@ -5,8 +5,8 @@ import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { obstacleColour } from "../core/scenery.js";
 import { Rocks } from "./rocks.js";
 
-/** Courses of stones, or plates with seams; how large they are in metres. */
-const PATTERNS = { stone: [1.25, 0.5], plates: [4, 2] } as const;
+/** Courses of stones, those with moss, or plates with seams; how large they are in metres. */
+const PATTERNS = { stone: [1.25, 0.5], ruin: [0.9, 0.42], plates: [4, 2] } as const;
 export type Surface = keyof typeof PATTERNS | "plain";
 
 /** Gives the place in the world, and the place along a side, to the fragment shader. */
@@ -32,8 +32,13 @@ const FRAGMENT = `
   float seam = smoothstep(0.02, 0.09, min(edge.x, edge.y));
   float chance = fract(sin(dot(floor(cell), vec2(12.9898, 78.233))) * 43758.5453);
   float stone = mix(0.62, 0.86 + 0.28 * chance, seam);
+  vec3 mossy = vec3(0.44, 0.66, 0.2) * diffuseColor.g;
   // Tops are in the light; walls are darker towards the ground.
   diffuseColor.rgb *= stone * (upwards > 0.5 ? 1.3 : mix(0.42, 0.95, share));
+  // Moss grows on tops, and down from them and up from the ground here and there.
+  float creep = upwards > 0.5 ? 0.75 : max(smoothstep(0.75, 1.0, share), 1.0 - 5.0 * share);
+  float grown = smoothstep(0.5, 0.8, moss * (creep + 0.45 * chance));
+  diffuseColor.rgb = mix(diffuseColor.rgb, mossy * (0.7 + 0.5 * chance), 0.85 * grown);
 `;
 
 export class ObstacleMeshes {
@@ -82,6 +87,7 @@ class Shape {
   readonly #geometry: THREE.BufferGeometry;
   readonly #material = new THREE.MeshStandardMaterial({ roughness: 0.9 });
   readonly #tile = { value: new THREE.Vector2(1, 1) };
+  readonly #moss = { value: 0 };
   #mesh: THREE.InstancedMesh | undefined;
   #shown: readonly StaticObstacle[] = [];
   #surface: Surface = "plain";
@@ -98,6 +104,7 @@ class Shape {
     this.#mesh?.dispose();
     if (surface !== "plain" && this.#surface === "plain") this.#addPattern();
     if (surface !== "plain") this.#tile.value.fromArray(PATTERNS[surface]);
+    this.#moss.value = surface === "ruin" ? 1 : 0;
     this.#surface = surface;
     this.#shown = obstacles.filter(({ shape }) => shape === this.#shape);
     const mesh = new THREE.InstancedMesh(this.#geometry, this.#material, this.#shown.length);
@@ -131,11 +138,12 @@ class Shape {
   #addPattern(): void {
     this.#material.onBeforeCompile = (shader) => {
       shader.uniforms["tile"] = this.#tile;
+      shader.uniforms["moss"] = this.#moss;
       const passed = "varying vec2 surface;\nvarying float upwards;\nvarying float share;\n";
       shader.vertexShader =
         passed + shader.vertexShader.replace("#include <begin_vertex>", VERTEX);
       shader.fragmentShader =
-        `${passed}uniform vec2 tile;\n` +
+        `${passed}uniform vec2 tile;\nuniform float moss;\n` +
         shader.fragmentShader.replace("#include <color_fragment>", FRAGMENT);
     };
     this.#material.needsUpdate = true;

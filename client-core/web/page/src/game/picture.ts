@@ -74,6 +74,7 @@ export class Picture {
   readonly #resizes = new ResizeObserver(() => this.#resize());
   #hasMap = false;
   #looksAroundUntil = 0;
+  #drawnAt = 0;
   #spentMs = 0;
   #frames = 0;
 
@@ -179,6 +180,8 @@ export class Picture {
     this.#drawBillboards(now, frame);
     this.#drawPaths(frame, paths);
     this.#scene.render(this.camera);
+    if (this.#scene.notePace(now - this.#drawnAt)) this.#resize();
+    this.#drawnAt = now;
     this.#measure(performance.now() - begunAt);
   }
 

@@ -5,14 +5,17 @@ import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
 import { parseColour } from "../core/look.js";
+import { BEARABLE, Resolution, SMOOTH } from "../core/resolution.js";
 import { lineColour, mixed, placeOf } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { DeepSpace } from "./deep_space.js";
-import { isCheap } from "./graphics.js";
-import { PATCHES_M, patches, SLABS_M, slabs } from "./ground_patterns.js";
-import { Meadow } from "./meadow.js";
+import { isCheap, wantsAll } from "./graphics.js";
+import { PATCHES_M, patches, SLABS_M, slabs, TILES_M, tiles, varyByPlace } from "./ground_patterns.js";
 import { LineSet } from "./line_set.js";
+import { Meadow } from "./meadow.js";
 import { ObstacleMeshes, type Surface } from "./obstacle_meshes.js";
+import { Parapet } from "./parapet.js";
+import { Plants } from "./plants.js";
 import { Torches } from "./torches.js";
 
 interface Palette extends SkyColours {
@@ -28,21 +31,23 @@ const BORDER = 0xffb454;
 const LIGHT: Palette = {
   horizon: 0xe8eff2,
   zenith: 0x6fa8dc,
-  land: 0xa9bb98,
+  land: 0x86a864,
   hasStars: false,
-  ground: 0x9dbb7d,
+  ground: 0x8fab68,
   grid: 0x7d9a66,
-  obstacle: 0xa79c8c,
+  obstacle: 0xb3a894,
 };
 const DARK: Palette = {
   horizon: 0x2b3a4a,
   zenith: 0x0a1018,
-  land: 0x1a2420,
+  land: 0x2c4232,
   hasStars: false,
-  ground: 0x3a4d40,
+  ground: 0x5c7a5c,
   grid: 0x40524a,
-  obstacle: 0x6b7480,
+  obstacle: 0x79808a,
 };
+/** Around a court there is the sea. */
+const SEA = { light: 0x4fa3c7, dark: 0x12303f } as const;
 /** Around a map whose ground is a floor: what is outside is not seen. */
 const HALL: SkyColours = { horizon: 0x15110e, zenith: 0x0b0908, land: 0x120e0b, hasStars: false };
 /** Around a map whose game declares a dark ground. */
@@ -51,12 +56,18 @@ const SPACE: SkyColours = { horizon: 0x0b1022, zenith: 0x05070f, land: 0, hasSta
 const FOG_M = [70, 520] as const;
 /** Of the light on a meadow, on a floor between walls, and in space. */
 const LIGHTS = {
-  open: { sun: 2.2, sky: 1.4, above: 0xffffff, below: 0x887766 },
+  open: { sun: 2.7, sky: 1.25, above: 0xe4efff, below: 0x7a7350 },
+  court: { sun: 2.5, sky: 1.35, above: 0xe8f2ff, below: 0x8a8f98 },
   floor: { sun: 1.5, sky: 1.5, above: 0xfff0dd, below: 0x665544 },
   space: { sun: 3, sky: 1.5, above: 0x9fb4f0, below: 0x6a5090 },
 } as const;
 /** Where the sun is, seen from what the camera looks at; low in space, for shades on rocks. */
-const SUN_M = { open: [-36, -52, 96], floor: [-30, -44, 96], space: [-80, 34, 62] } as const;
+const SUN_M = {
+  open: [-58, -46, 82],
+  court: [-52, -40, 88],
+  floor: [-30, -44, 96],
+  space: [-80, 34, 62],
+} as const;
 /** A floor between walls is not as dark as its colour: torches shine on it. */
 const FLOOR_LIGHT = 1.55;
 /** Some of its colour is that of stone, on which figures of all colours are seen. */
@@ -71,14 +82,21 @@ const FAINT_LINES = 0.14;
 /** How much lighter walls are than their floor. */
 const WALL_LIGHT = 0.34;
 const SURFACES: Readonly<Record<keyof typeof LIGHTS, Surface>> = {
-  open: "plain",
+  open: "ruin",
+  court: "plain",
   floor: "stone",
   space: "plates",
 };
 /** Half of the extent in which there are shadows around the target, and their pixels. */
 const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_048 } };
-/** Of the screen's pixels in CSS, where each one is drawn by the processor. */
-const CHEAP_PIXEL_RATIO = 0.5;
+/** At most so many plants of each sort are drawn. */
+const PLANTS = 420;
+const CHEAP_PLANTS = 70;
+/** After so much the pattern of the ground repeats. */
+const PATTERN_M = { open: PATCHES_M, court: TILES_M, floor: SLABS_M, space: PATCHES_M } as const;
+/** Of the screen's pixels in CSS at first, where each one is drawn by the processor. */
+const CHEAP_PIXEL_RATIO = 0.65;
+const MOST_PIXEL_RATIO = 2;
 
 export class Scene {
   readonly scene = new THREE.Scene();
@@ -89,26 +107,30 @@ export class Scene {
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
   readonly #pattern: THREE.CanvasTexture;
   readonly #backdrop = new Backdrop();
-  readonly #meadow = new Meadow();
   readonly #scenery: Scenery;
   readonly #obstacles = new ObstacleMeshes();
   /** Where the game is: by the ground that it declares. */
   readonly #place: keyof typeof LIGHTS;
+  /** What grows on open land. */
+  readonly #meadow: Meadow | undefined;
+  readonly #plants: Plants | undefined;
   readonly #space: DeepSpace | undefined;
+  readonly #parapet: Parapet | undefined;
   readonly #torches: Torches | undefined;
   readonly #lamp: THREE.PointLight | undefined;
   #grid: LineSet | undefined;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   readonly #isCheap: boolean;
-  readonly #isShared: boolean;
+  /** Undefined for a single picture, which has the pixels that it is asked for. */
+  readonly #resolution: Resolution | undefined;
 
   /** With a renderer of somebody else, all is drawn: a single picture is worth its time. */
   constructor(canvas: HTMLCanvasElement, scenery: Scenery, shared?: THREE.WebGLRenderer) {
-    this.#isShared = shared !== undefined;
     this.#isCheap = !shared && isCheap();
+    if (!shared) this.#resolution = resolutionOf(this.#isCheap);
     this.#scenery = scenery;
     this.#place = placeOf(scenery.ground);
-    this.#pattern = this.#place === "floor" ? slabs() : patches();
+    this.#pattern = { open: patches, court: tiles, floor: slabs, space: patches }[this.#place]();
     const shadows = !this.#isCheap;
     try {
       this.renderer =
@@ -129,6 +151,7 @@ export class Scene {
       polygonOffsetFactor: 2,
       polygonOffsetUnits: 8,
     });
+    if (this.#place === "open" && !this.#isCheap) varyByPlace(material);
     this.#ground = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), material);
     this.#ground.receiveShadow = true;
     this.#sun.castShadow = shadows;
@@ -139,7 +162,8 @@ export class Scene {
     camera.right = camera.top = m;
     camera.near = 1;
     camera.far = 200;
-    this.#sun.shadow.normalBias = 0.02;
+    // Seen from nearby, figures would have stripes of their own shadow.
+    this.#sun.shadow.normalBias = shared ? 0.08 : 0.02;
     const { sun, sky, above, below } = LIGHTS[this.#place];
     this.#sun.intensity = sun;
     this.#sky.intensity = sky;
@@ -147,8 +171,17 @@ export class Scene {
     this.#sky.groundColor.set(below);
     // The hemisphere's axis is the light's position.
     this.#sky.position.set(0, 0, 1);
-    this.scene.add(this.#backdrop.group, this.#ground, this.#meadow.mesh, this.#sky);
+    this.scene.add(this.#backdrop.group, this.#ground, this.#sky);
     this.scene.add(this.#sun, this.#sun.target, this.#obstacles.group);
+    if (this.#place === "open") {
+      this.#meadow = new Meadow(this.#isCheap);
+      this.#plants = new Plants(this.#isCheap ? CHEAP_PLANTS : PLANTS);
+      this.scene.add(this.#meadow.group, this.#plants.group);
+    }
+    if (this.#place === "court") {
+      this.#parapet = new Parapet();
+      this.scene.add(this.#parapet.mesh);
+    }
     if (this.#place === "space") {
       this.#space = new DeepSpace(this.#isCheap);
       this.scene.add(this.#space.group);
@@ -169,26 +202,31 @@ export class Scene {
 
   /** Drawn pixels for each of CSS. */
   get pixelRatio(): number {
-    if (this.#isShared) return 1;
-    return this.#isCheap ? CHEAP_PIXEL_RATIO : Math.min(devicePixelRatio, 2);
+    if (!this.#resolution) return 1;
+    return wantsAll() ? Math.min(devicePixelRatio, MOST_PIXEL_RATIO) : this.#resolution.ratio;
   }
 
   /** The size of the map. */
   setExtent(extent: Extent): void {
     const { west, south, width, height } = extent;
     this.#ground.scale.set(width, height, 1);
-    const patternM = this.#place === "floor" ? SLABS_M : PATCHES_M;
+    const patternM = PATTERN_M[this.#place];
     this.#pattern.repeat.set(width / patternM, height / patternM);
     this.#space?.setExtent(extent);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
     if (this.#scenery.grid) this.#layGrid(extent);
+    this.#extent = extent;
+    this.#parapet?.setExtent(extent);
     this.#border.begin();
-    for (const z of BORDER_M) this.#border.addSquare(west, south, width, height, z);
+    // A single picture is of a place, and not of a map.
+    const hasBorder = !this.#parapet && this.#resolution;
+    for (const z of hasBorder ? BORDER_M : []) this.#border.addSquare(west, south, width, height, z);
     this.#border.end();
     this.scene.add(this.#border.lines);
     this.#paint();
   }
 
+  #extent: Extent = { west: 0, south: 0, width: 0, height: 0 };
   /** Where the map ends. */
   readonly #border = new LineSet(BORDER, 0.8);
 
@@ -207,16 +245,18 @@ export class Scene {
   setObstacles(obstacles: readonly StaticObstacle[]): void {
     this.#obstacles.show(obstacles, SURFACES[this.#place]);
     this.#torches?.show(obstacles);
+    this.#plants?.show(this.#extent, obstacles);
     this.#paint();
   }
 
   /** Another sky than the page's own where there is one, and where the air begins and hides all. */
   setAir(near: number, far: number, sky: SkyColours): void {
-    const isOpen = this.#place === "open";
-    if (isOpen) this.#backdrop.paint(sky);
     const { fog } = this.scene;
     if (fog instanceof THREE.Fog) [fog.near, fog.far] = [near, far];
-    if (isOpen) fog?.color.set(sky.horizon);
+    if (this.#place !== "open" && this.#place !== "court") return;
+    const sea = this.#dark.matches ? SEA.dark : SEA.light;
+    this.#backdrop.paint(this.#place === "court" ? { ...sky, land: sea } : sky);
+    fog?.color.set(sky.horizon);
   }
 
   resize(width: number, height: number, fieldOfView = FIELD_OF_VIEW): void {
@@ -227,13 +267,19 @@ export class Scene {
     this.#camera.updateProjectionMatrix();
   }
 
+  /** After each frame, with the time since the last one. True if the canvas is to be resized. */
+  notePace(intervalMs: number): boolean {
+    return (this.#resolution?.note(intervalMs) ?? false) && !wantsAll();
+  }
+
   render(view: Pick<ViewCamera, "centre" | "eye" | "target" | "up">): void {
     const { eye, up, centre, target } = view;
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
     this.#camera.lookAt(centre.x, centre.y, centre.z);
     this.#backdrop.follow(eye.x, eye.y, eye.z);
-    this.#meadow.follow(centre.x, centre.y);
+    this.#meadow?.follow(centre.x, centre.y);
+    this.#plants?.follow(centre.x, centre.y);
     this.#sun.target.position.set(centre.x, centre.y, centre.z);
     const [x, y, z] = SUN_M[this.#place];
     this.#sun.position.set(centre.x + x, centre.y + y, centre.z + z);
@@ -251,18 +297,22 @@ export class Scene {
     this.#grid?.dispose();
     this.#pattern.dispose();
     this.#backdrop.dispose();
-    this.#meadow.dispose();
+    this.#meadow?.dispose();
+    this.#plants?.dispose();
+    this.#parapet?.dispose();
     this.#space?.dispose();
     this.#torches?.dispose();
     this.#lamp?.dispose();
     this.#obstacles.dispose();
-    if (!this.#isShared) this.renderer.dispose();
+    if (this.#resolution) this.renderer.dispose();
   }
 
   readonly #paint = (): void => {
     const palette = this.#dark.matches ? DARK : LIGHT;
     const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
-    const around = { open: palette, floor: HALL, space: SPACE }[this.#place];
+    const land = this.#dark.matches ? SEA.dark : SEA.light;
+    const court = { ...palette, land };
+    const around = { open: palette, court, floor: HALL, space: SPACE }[this.#place];
     this.#backdrop.paint(around);
     this.scene.fog = new THREE.Fog(around.horizon, ...FOG_M);
     this.#ground.material.color.set(declared ?? palette.ground);
@@ -270,15 +320,23 @@ export class Scene {
       const stone = mixed(declared, FLOOR_STONE, FLOOR_SHARE);
       this.#ground.material.color.set(stone).multiplyScalar(FLOOR_LIGHT);
     }
-    if (declared === undefined && !this.#isCheap) this.#meadow.show(this.#dark.matches);
+    this.#meadow?.show(this.#dark.matches);
+    this.#plants?.paint(this.#dark.matches);
     const grid = declared === undefined ? palette.grid : lineColour(declared);
     const lines = this.#grid?.lines.material;
     lines?.color.set(grid);
-    // Slabs show distances already, and in space there is nothing that lines could be on.
-    if (lines && this.#place !== "open") lines.opacity = FAINT_LINES;
+    // The ground shows distances already, and in space there is nothing that lines could be on.
+    if (lines) lines.opacity = FAINT_LINES;
     // Walls are of the stone of their floor.
     const isFloor = this.#place === "floor" && declared !== undefined;
     const stone = isFloor ? mixed(declared, 0xffffff, WALL_LIGHT) : palette.obstacle;
     this.#obstacles.paint(this.#scenery, stone);
   };
+}
+
+function resolutionOf(isCheap: boolean): Resolution {
+  const most = Math.min(devicePixelRatio, isCheap ? 1 : MOST_PIXEL_RATIO);
+  return isCheap
+    ? new Resolution(CHEAP_PIXEL_RATIO, most, BEARABLE)
+    : new Resolution(devicePixelRatio, most, SMOOTH);
 }

@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { RoundedBoxGeometry } from "three/examples/jsm/geometries/RoundedBoxGeometry.js";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { MeshDescription } from "../core/look.js";
-import type { Outfit, Sort } from "../core/roles.js";
+import type { Outfit, Sort, Thing } from "../core/roles.js";
 
 /** A share of an object's own colour, or a colour that is the same on all objects. */
 type Shade = number | readonly [red: number, green: number, blue: number];
@@ -25,7 +25,7 @@ const BLACK: Shade = [0.02, 0.02, 0.03];
 export function geometryOf(form: MeshDescription["form"]): THREE.BufferGeometry {
   switch (form) {
     case "cube":
-      return new RoundedBoxGeometry(1, 1, 1, 2, 0.07);
+      return thing("block");
     case "ball":
       return new THREE.SphereGeometry(0.5, 16, 12);
     case "creature":
@@ -52,6 +52,29 @@ export function keepOwnColours(material: THREE.Material): void {
   };
 }
 
+/** What is a box for its rules; `toy` and `block` get their sides from `boxSides`. */
+export function thing(what: Thing): THREE.BufferGeometry {
+  return what === "chest" ? chest() : new RoundedBoxGeometry(1, 1, 1, 3, what === "toy" ? 0.12 : 0.05);
+}
+
+/** Of wood and gold, with a round lid. */
+function chest(): THREE.BufferGeometry {
+  const lid = new THREE.CylinderGeometry(0.36, 0.36, 1.04, 16, 1, false, 0, Math.PI)
+    .scale(1, 1, 0.7).rotateY(-Math.PI / 2).translate(0, 0, 0.06);
+  const band = (y: number): Part[] => [
+    [new THREE.BoxGeometry(0.78, 0.1, 0.58).translate(0, y, -0.22), GOLD],
+    [new THREE.CylinderGeometry(0.385, 0.385, 0.1, 16, 1, false, 0, Math.PI)
+      .scale(1, 1, 0.7).rotateY(-Math.PI / 2).translate(0, y, 0.06), GOLD],
+  ];
+  return merged(
+    [new THREE.BoxGeometry(0.72, 1.04, 0.56).translate(0, 0, -0.22), WOOD],
+    [lid, [0.3, 0.15, 0.06]],
+    ...band(0.42), ...band(-0.42),
+    [new THREE.BoxGeometry(0.76, 1.06, 0.06).translate(0, 0, 0.05), GOLD],
+    [new THREE.BoxGeometry(0.06, 0.2, 0.22).translate(0.38, 0, 0), BRIGHT],
+  );
+}
+
 /** A body with a head and a nose, and with what shows its role from afar. */
 export function figure(outfit: Outfit): THREE.BufferGeometry {
   const isRobed = outfit === "mage" || outfit === "healer";
@@ -67,16 +90,44 @@ export function figure(outfit: Outfit): THREE.BufferGeometry {
   const body = new THREE.LatheGeometry(outline, 20).rotateX(Math.PI / 2);
   const head = new THREE.SphereGeometry(0.17, 16, 12).translate(0, 0, 0.29);
   const nose = new THREE.ConeGeometry(0.08, 0.2, 10).rotateZ(-Math.PI / 2).translate(0.22, 0, 0.28);
+  const arms = [1, -1].flatMap((side): Part[] => [
+    [new THREE.CapsuleGeometry(0.07, 0.24, 4, 10).rotateX(Math.PI / 2).rotateX(-0.42 * side)
+      .rotateY(-0.5).translate(0.07, 0.27 * side, -0.03), SHADED],
+    [new THREE.SphereGeometry(0.075, 10, 8).translate(0.14, 0.33 * side, -0.17), SKIN],
+  ]);
+  const belt = new THREE.CylinderGeometry(0.265, 0.275, 0.07, 20).rotateX(Math.PI / 2)
+    .translate(0, 0, -0.13);
   const feet = new THREE.ConeGeometry(0.2, 0.34, 3)
     .rotateZ(-Math.PI / 2)
     .scale(1, 1, 0.25)
     .translate(0.42, 0, -0.46);
-  const all: Part[] = [[body, BRIGHT], [head, SKIN], [nose, SKIN], [feet, SHADED]];
+  const all: Part[] = [[body, BRIGHT], [head, SKIN], [nose, SKIN], [feet, SHADED], [belt, WOOD], ...arms];
   return merged(...all, ...OUTFITS[outfit]()).scale(1, 1, 0.9).translate(0, 0, -0.05);
 }
 
 const OUTFITS: Readonly<Record<Outfit, () => Part[]>> = {
-  plain: () => [],
+  /** Hair, a cape and a bundle: somebody on a journey. */
+  plain: () => [
+    [new THREE.SphereGeometry(0.19, 16, 10, 0, 2 * Math.PI, 0, 1.65).rotateX(Math.PI / 2)
+      .rotateY(-0.35).translate(-0.03, 0, 0.31), [0.16, 0.08, 0.035]],
+    [cape(), 0.78],
+    [new THREE.CapsuleGeometry(0.085, 0.3, 4, 10).translate(-0.27, 0, 0.15), WOOD],
+  ],
+  /** A wide hat, an apron and a large pack with what is for sale. */
+  trader: () => [
+    [new THREE.CylinderGeometry(0.38, 0.4, 0.04, 24).rotateX(Math.PI / 2).translate(0, 0, 0.38),
+      [0.42, 0.26, 0.1]],
+    [new THREE.SphereGeometry(0.2, 16, 8, 0, 2 * Math.PI, 0, Math.PI / 2).rotateX(Math.PI / 2)
+      .scale(1, 1, 0.8).translate(0, 0, 0.38), [0.42, 0.26, 0.1]],
+    [new THREE.TorusGeometry(0.2, 0.025, 6, 20).translate(0, 0, 0.41), RED],
+    [new RoundedBoxGeometry(0.36, 0.5, 0.62, 2, 0.1).translate(-0.42, 0, 0.04), WOOD],
+    [new THREE.CapsuleGeometry(0.1, 0.5, 4, 10).translate(-0.42, 0, 0.42), [0.5, 0.42, 0.28]],
+    [new THREE.SphereGeometry(0.11, 12, 8).translate(-0.4, 0.32, 0.1), [0.7, 0.1, 0.12]],
+    [new THREE.SphereGeometry(0.1, 12, 8).translate(-0.4, -0.32, -0.06), [0.15, 0.4, 0.75]],
+    [new THREE.CylinderGeometry(0.035, 0.035, 0.16, 8).rotateX(Math.PI / 2)
+      .translate(-0.4, 0.32, 0.24), WHITE],
+    [new THREE.SphereGeometry(0.1, 12, 8).scale(1, 1, 1.1).translate(0.3, 0.3, -0.16), GOLD],
+  ],
   /** Helmet with a crest, shoulders, a shield and a sword. */
   knight: () => [
     [new THREE.SphereGeometry(0.2, 16, 10, 0, 2 * Math.PI, 0, 1.75).rotateX(Math.PI / 2)
@@ -126,6 +177,16 @@ const OUTFITS: Readonly<Record<Outfit, () => Part[]>> = {
     [new THREE.BoxGeometry(0.07, 0.09, 0.36).translate(0.2, -0.4, 0.46), GOLD],
   ],
 };
+
+/** From the shoulders down the back, open in front. */
+function cape(): THREE.BufferGeometry {
+  const outline = [[0.22, 0.15], [0.29, -0.02], [0.36, -0.3], [0.41, -0.46]].map(
+    ([x, y]) => new THREE.Vector2(x, y),
+  );
+  const outside = new THREE.LatheGeometry(outline, 14, 0.75 * Math.PI, 1.5 * Math.PI * 0.6);
+  const inside = new THREE.LatheGeometry([...outline].reverse(), 14, 0.75 * Math.PI, 0.9 * Math.PI);
+  return mergeGeometries([outside, inside]).rotateX(Math.PI / 2).rotateZ(-Math.PI * 0.7);
+}
 
 /** A body with two eyes, and with what shows its sort from afar. */
 export function creature(sort: Sort): THREE.BufferGeometry {
