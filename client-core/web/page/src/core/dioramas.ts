@@ -451,8 +451,8 @@ class Stage {
 }
 
 /**
- * Land and a court end in sight, a floor beyond it. The planet is at a place of the map in space: of
- * one so large it is above what happens.
+ * Land and a court end in sight, a floor beyond it. The planet is at a place of the map in space:
+ * of one so large it is above what happens.
  */
 const EXTENTS: Readonly<Record<Diorama["place"], Extent>> = {
   open: { west: -60, south: -45, width: 120, height: 70 },

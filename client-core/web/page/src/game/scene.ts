@@ -10,7 +10,15 @@ import { lineColour, mixed, placeOf } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { DeepSpace } from "./deep_space.js";
 import { isCheap, wantsAll } from "./graphics.js";
-import { PATCHES_M, patches, SLABS_M, slabs, TILES_M, tiles, varyByPlace } from "./ground_patterns.js";
+import {
+  PATCHES_M,
+  patches,
+  SLABS_M,
+  slabs,
+  TILES_M,
+  tiles,
+  varyByPlace,
+} from "./ground_patterns.js";
 import { LineSet } from "./line_set.js";
 import { Meadow } from "./meadow.js";
 import { ObstacleMeshes, type Surface } from "./obstacle_meshes.js";
@@ -219,8 +227,8 @@ export class Scene {
     this.#parapet?.setExtent(extent);
     this.#border.begin();
     // A single picture is of a place, and not of a map.
-    const hasBorder = !this.#parapet && this.#resolution;
-    for (const z of hasBorder ? BORDER_M : []) this.#border.addSquare(west, south, width, height, z);
+    const border = this.#parapet || !this.#resolution ? [] : BORDER_M;
+    for (const z of border) this.#border.addSquare(west, south, width, height, z);
     this.#border.end();
     this.scene.add(this.#border.lines);
     this.#paint();
