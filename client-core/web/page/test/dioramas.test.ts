@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Diorama, dioramaOf, DIORAMA_FIELD_OF_VIEW, shotOf } from "../src/core/dioramas.js";
+import { type Diorama, DIORAMA_FIELD_OF_VIEW, shotOf } from "../src/core/diorama_stage.js";
+import { dioramaOf } from "../src/core/dioramas.js";
 import { roleFieldOf } from "../src/core/roles.js";
 
 const SHIPPED = ["field", "cubes", "shooter", "deus"];

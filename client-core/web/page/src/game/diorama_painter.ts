@@ -12,7 +12,7 @@ import {
   type Framing,
   ROLE_AT,
   shotOf,
-} from "../core/dioramas.js";
+} from "../core/diorama_stage.js";
 import { Effects, type Place } from "../core/effects.js";
 import { seededUnits } from "../core/seeded.js";
 import { EffectLights } from "./effect_lights.js";

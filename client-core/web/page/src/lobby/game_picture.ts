@@ -6,7 +6,8 @@
  * {@link MOST_KEPT} pictures are kept for the next time.
  */
 
-import { dioramaOf, type Framing } from "../core/dioramas.js";
+import type { Framing } from "../core/diorama_stage.js";
+import { dioramaOf } from "../core/dioramas.js";
 import { el } from "../dom.js";
 import { DioramaPainter } from "../game/diorama_painter.js";
 
