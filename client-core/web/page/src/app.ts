@@ -65,7 +65,7 @@ export class App {
     this.#lobby = new LobbyView({
       rename: (name) => act(() => this.#rename(name)),
       join: (room) => act(() => this.#join(room)),
-      create: () => act(() => this.#create()),
+      create: (game) => act(() => this.#create(game)),
       walk: () => act(() => this.#walk()),
       invite: () => act(() => invite(client.room?.id)),
       back: () => this.#toggleLobby(),

@@ -6,6 +6,8 @@ import { parseColour } from "./look.js";
 /** How much lighter or darker lines on the ground are than the ground. */
 const LINE_SHARE = 0.28;
 
+/** Of a colour from 0 to 1. */
+const DARK_GROUND = 0.12;
 /** How much redder than blue stone is, of 255. */
 const MOST_OF_STONE = 64;
 
@@ -27,6 +29,15 @@ export function lineColour(ground: number): number {
 export function luminance(colour: number): number {
   const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
   return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}
+
+/** What the ground's colour says: dark is space, pale a court, stone a floor; others are land. */
+export function placeOf(ground: string | null): "court" | "floor" | "open" | "space" {
+  if (ground === null) return "open";
+  const colour = parseColour(ground);
+  if (luminance(colour) < DARK_GROUND) return "space";
+  if (isPaved(colour)) return "court";
+  return isStone(colour) ? "floor" : "open";
 }
 
 /** Grey or brown, and not like water or grass. */

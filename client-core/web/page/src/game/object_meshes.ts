@@ -40,6 +40,13 @@ const SURFACES = {
   glow: { roughness: 1, metalness: 0 },
 } as const;
 
+/** What is asked about objects: a frame knows it, and so does a scene of the lobby. */
+export type ShownObjects = Pick<
+  Frame,
+  "ages" | "component" | "count" | "id" | "isOwn" | "kinds" | "label" | "moves" | "time" |
+    "transforms"
+>;
+
 class KindMesh {
   readonly description: MeshDescription;
   readonly geometry: THREE.BufferGeometry;
@@ -136,7 +143,7 @@ function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: n
 }
 
 /** How far up a step lifts whoever walks, in its heights: faster for what is small. */
-function stepOf(frame: Frame, index: number, form: MeshDescription["form"]): number {
+function stepOf(frame: ShownObjects, index: number, form: MeshDescription["form"]): number {
   const walker = form === "figure" ? WALK.figure : form === "creature" ? WALK.creature : undefined;
   if (!walker || !frame.moves(index)) return 0;
   const turns = (frame.time / 1_000) * walker.steps + frame.id(index) * 0.37;
@@ -165,7 +172,7 @@ class KindMeshes {
   }
 
   /** Makes one only for a text that was not seen before. */
-  of(frame: Frame, index: number): KindMesh {
+  of(frame: ShownObjects, index: number): KindMesh {
     const { form } = this.plain.description;
     let text: unknown;
     if (this.#role) text = frame.component(index, this.#role.component);
@@ -215,7 +222,7 @@ export class ObjectMeshes {
     return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
-  update(frame: Frame, camera: ViewCamera, showsAges: boolean): void {
+  update(frame: ShownObjects, camera: Pick<ViewCamera, "eye">, showsAges: boolean): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
     for (let index = 0; index < frame.count; index += 1) {
@@ -262,7 +269,7 @@ export class ObjectMeshes {
     this.#kinds = [];
   }
 
-  #pointFactor(transforms: Float32Array, from: number, { eye }: ViewCamera): number {
+  #pointFactor(transforms: Float32Array, from: number, { eye }: Pick<ViewCamera, "eye">): number {
     const dx = (transforms[from] as number) - eye.x;
     const dy = (transforms[from + 1] as number) - eye.y;
     const dz = (transforms[from + 2] as number) - eye.z;

@@ -6,11 +6,19 @@ import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
 import { parseColour } from "../core/look.js";
 import { BEARABLE, Resolution, SMOOTH } from "../core/resolution.js";
-import { isPaved, isStone, lineColour, luminance, mixed } from "../core/scenery.js";
+import { lineColour, mixed, placeOf } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { DeepSpace } from "./deep_space.js";
 import { isCheap, wantsAll } from "./graphics.js";
-import { PATCHES_M, patches, SLABS_M, slabs, TILES_M, tiles, varyByPlace } from "./ground_patterns.js";
+import {
+  PATCHES_M,
+  patches,
+  SLABS_M,
+  slabs,
+  TILES_M,
+  tiles,
+  varyByPlace,
+} from "./ground_patterns.js";
 import { LineSet } from "./line_set.js";
 import { Meadow } from "./meadow.js";
 import { ObstacleMeshes, type Surface } from "./obstacle_meshes.js";
@@ -54,8 +62,6 @@ const HALL: SkyColours = { horizon: 0x15110e, zenith: 0x0b0908, land: 0x120e0b, 
 const SPACE: SkyColours = { horizon: 0x0b1022, zenith: 0x05070f, land: 0, hasStars: true };
 /** Where the air begins to be seen, and where it hides all: the map's edge is no cut. */
 const FOG_M = [70, 520] as const;
-/** Of a colour from 0 to 1. */
-const DARK_GROUND = 0.12;
 /** Of the light on a meadow, on a floor between walls, and in space. */
 const LIGHTS = {
   open: { sun: 2.7, sky: 1.25, above: 0xe4efff, below: 0x7a7350 },
@@ -122,18 +128,21 @@ export class Scene {
   readonly #lamp: THREE.PointLight | undefined;
   #grid: LineSet | undefined;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
-  readonly #isCheap = isCheap();
-  readonly #resolution = this.#isCheap
-    ? new Resolution(CHEAP_PIXEL_RATIO, Math.min(devicePixelRatio, 1), BEARABLE)
-    : new Resolution(devicePixelRatio, Math.min(devicePixelRatio, MOST_PIXEL_RATIO), SMOOTH);
+  readonly #isCheap: boolean;
+  /** Undefined for a single picture, which has the pixels that it is asked for. */
+  readonly #resolution: Resolution | undefined;
 
-  constructor(canvas: HTMLCanvasElement, scenery: Scenery) {
+  /** With a renderer of somebody else, all is drawn: a single picture is worth its time. */
+  constructor(canvas: HTMLCanvasElement, scenery: Scenery, shared?: THREE.WebGLRenderer) {
+    this.#isCheap = !shared && isCheap();
+    if (!shared) this.#resolution = resolutionOf(this.#isCheap);
     this.#scenery = scenery;
-    this.#place = placeOf(scenery);
+    this.#place = placeOf(scenery.ground);
     this.#pattern = { open: patches, court: tiles, floor: slabs, space: patches }[this.#place]();
     const shadows = !this.#isCheap;
     try {
-      this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
+      this.renderer =
+        shared ?? new THREE.WebGLRenderer({ canvas, antialias: !this.#isCheap });
     } catch (thrown) {
       throw Object.assign(new Error(String(thrown)), { code: "no_webgl" });
     }
@@ -161,7 +170,8 @@ export class Scene {
     camera.right = camera.top = m;
     camera.near = 1;
     camera.far = 200;
-    this.#sun.shadow.normalBias = 0.02;
+    // Seen from nearby, figures would have stripes of their own shadow.
+    this.#sun.shadow.normalBias = shared ? 0.08 : 0.02;
     const { sun, sky, above, below } = LIGHTS[this.#place];
     this.#sun.intensity = sun;
     this.#sky.intensity = sky;
@@ -200,6 +210,7 @@ export class Scene {
 
   /** Drawn pixels for each of CSS. */
   get pixelRatio(): number {
+    if (!this.#resolution) return 1;
     return wantsAll() ? Math.min(devicePixelRatio, MOST_PIXEL_RATIO) : this.#resolution.ratio;
   }
 
@@ -215,7 +226,9 @@ export class Scene {
     this.#extent = extent;
     this.#parapet?.setExtent(extent);
     this.#border.begin();
-    for (const z of this.#parapet ? [] : BORDER_M) this.#border.addSquare(west, south, width, height, z);
+    // A single picture is of a place, and not of a map.
+    const border = this.#parapet || !this.#resolution ? [] : BORDER_M;
+    for (const z of border) this.#border.addSquare(west, south, width, height, z);
     this.#border.end();
     this.scene.add(this.#border.lines);
     this.#paint();
@@ -244,7 +257,18 @@ export class Scene {
     this.#paint();
   }
 
-  resize(width: number, height: number): void {
+  /** Another sky than the page's own where there is one, and where the air begins and hides all. */
+  setAir(near: number, far: number, sky: SkyColours): void {
+    const { fog } = this.scene;
+    if (fog instanceof THREE.Fog) [fog.near, fog.far] = [near, far];
+    if (this.#place !== "open" && this.#place !== "court") return;
+    const sea = this.#dark.matches ? SEA.dark : SEA.light;
+    this.#backdrop.paint(this.#place === "court" ? { ...sky, land: sea } : sky);
+    fog?.color.set(sky.horizon);
+  }
+
+  resize(width: number, height: number, fieldOfView = FIELD_OF_VIEW): void {
+    this.#camera.fov = (fieldOfView * 180) / Math.PI;
     this.renderer.setPixelRatio(this.pixelRatio);
     this.renderer.setSize(width, height, false);
     this.#camera.aspect = width / height;
@@ -253,10 +277,10 @@ export class Scene {
 
   /** After each frame, with the time since the last one. True if the canvas is to be resized. */
   notePace(intervalMs: number): boolean {
-    return this.#resolution.note(intervalMs) && !wantsAll();
+    return (this.#resolution?.note(intervalMs) ?? false) && !wantsAll();
   }
 
-  render(view: ViewCamera): void {
+  render(view: Pick<ViewCamera, "centre" | "eye" | "target" | "up">): void {
     const { eye, up, centre, target } = view;
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
@@ -288,7 +312,7 @@ export class Scene {
     this.#torches?.dispose();
     this.#lamp?.dispose();
     this.#obstacles.dispose();
-    this.renderer.dispose();
+    if (this.#resolution) this.renderer.dispose();
   }
 
   readonly #paint = (): void => {
@@ -318,11 +342,9 @@ export class Scene {
   };
 }
 
-/** What the ground's colour says: dark is space, pale a court, stone a floor; others are land. */
-function placeOf({ ground }: Scenery): keyof typeof LIGHTS {
-  if (ground === null) return "open";
-  const colour = parseColour(ground);
-  if (luminance(colour) < DARK_GROUND) return "space";
-  if (isPaved(colour)) return "court";
-  return isStone(colour) ? "floor" : "open";
+function resolutionOf(isCheap: boolean): Resolution {
+  const most = Math.min(devicePixelRatio, isCheap ? 1 : MOST_PIXEL_RATIO);
+  return isCheap
+    ? new Resolution(CHEAP_PIXEL_RATIO, most, BEARABLE)
+    : new Resolution(devicePixelRatio, most, SMOOTH);
 }

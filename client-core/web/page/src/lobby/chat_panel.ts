@@ -8,7 +8,8 @@ import type { ChatLine } from "./lobby_model.js";
 
 export class ChatPanel {
   readonly element: HTMLElement;
-  readonly #lines = el("div", { class: "lines", role: "log", tabindex: "0" });
+  readonly #lines = el("div", { class: "lines", role: "log", tabindex: "0",
+    "data-empty": texts.no_chat });
   readonly #to = el("select");
   readonly #text = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
   readonly #shown = new Map<ChatLine, HTMLElement>();

@@ -1,44 +1,145 @@
-/** The picture of a game as an element. It says nothing that the text beside it does not say. */
+/**
+ * The picture of a game as an element. It says nothing that the text beside it does not say.
+ *
+ * A picture is drawn when it comes into sight and the browser has nothing else to do, one after the
+ * other. Until then, and where there is no WebGL, its place shows its own background. Bound:
+ * {@link MOST_KEPT} pictures are kept for the next time.
+ */
 
-import { ART_HEIGHT, ART_WIDTH, type ArtShape, artOf } from "../core/game_art.js";
+import type { Framing } from "../core/diorama_stage.js";
+import { dioramaOf } from "../core/dioramas.js";
+import { el } from "../dom.js";
+import { DioramaPainter } from "../game/diorama_painter.js";
 
-const SVG = "http://www.w3.org/2000/svg";
+/** Of the picture on a card. */
+const CARD = { width: 480, height: 270 } as const;
+/** Of a large picture: each pixel costs time where there is no graphics card. */
+const MOST_PIXELS = 900_000;
+const MOST_KEPT = 48;
+/** Nothing is left to draw for so long: the context is given back. */
+const REST_MS = 4_000;
+/** A place whose proportions have changed by this factor needs another picture. */
+const OTHER_SHAPE = 1.2;
+/** Browsers that do not say when they are idle get so much time between pictures. */
+const PAUSE_MS = 80;
 
-/** A shackle and a body, since not every system has a character for it. */
-const LOCK: ArtShape[] = [
-  {
-    tag: "path",
-    attributes: { d: "M4.5 7V5a3.5 3.5 0 0 1 7 0v2", fill: "none", stroke: "currentColor",
-      "stroke-width": 1.8 },
-  },
-  { tag: "rect", attributes: { x: 3, y: 7, width: 10, height: 8, rx: 1.5, fill: "currentColor" } },
-];
-
-export function gamePicture(game: string, room: string): SVGElement {
-  const picture = draw("game-art", ART_WIDTH, ART_HEIGHT, artOf(game, room));
-  // It fills whatever room it is given.
-  picture.setAttribute("preserveAspectRatio", "xMidYMid slice");
-  return picture;
+interface Wanted {
+  game: string;
+  room: string;
+  /** Undefined on a card. */
+  framing: Framing | undefined;
 }
 
-export function lockIcon(): SVGElement {
-  return draw("icon", 16, 16, LOCK);
+/** With a framing it is as sharp as its place is large, otherwise as a card needs it. */
+export function gamePicture(game: string, room: string, framing?: Framing): HTMLCanvasElement {
+  const canvas = el("canvas", { class: "game-art", "aria-hidden": "true" });
+  // Before it is drawn, it is as large as its place, and no larger.
+  canvas.width = canvas.height = 0;
+  pictures.want(canvas, { game, room, framing });
+  return canvas;
 }
 
-function draw(
-  className: string,
-  width: number,
-  height: number,
-  shapes: readonly ArtShape[],
-): SVGElement {
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("class", className);
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  picture.setAttribute("aria-hidden", "true");
-  for (const { tag, attributes } of shapes) {
-    const shape = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, `${value}`);
-    picture.append(shape);
+class Pictures {
+  readonly #wanted = new WeakMap<Element, Wanted>();
+  readonly #waiting = new Set<HTMLCanvasElement>();
+  readonly #kept = new Map<string, HTMLCanvasElement>();
+  #inSight: IntersectionObserver | undefined;
+  #sizes: ResizeObserver | undefined;
+  #painter: DioramaPainter | undefined;
+  #cannotDraw = false;
+  #isDrawing = false;
+  #rest: ReturnType<typeof setTimeout> | undefined;
+
+  want(canvas: HTMLCanvasElement, wanted: Wanted): void {
+    this.#wanted.set(canvas, wanted);
+    this.#inSight ??= new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) this.#queue(target as HTMLCanvasElement);
+      }
+    });
+    this.#inSight.observe(canvas);
+    if (!wanted.framing) return;
+    this.#sizes ??= new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries) {
+        const canvas = target as HTMLCanvasElement;
+        if (canvas.height === 0 || contentRect.height === 0) continue;
+        const drawn = canvas.width / canvas.height;
+        const change = contentRect.width / contentRect.height / drawn;
+        if (change > OTHER_SHAPE || change < 1 / OTHER_SHAPE) this.#queue(canvas);
+      }
+    });
+    this.#sizes.observe(canvas);
   }
-  return picture;
+
+  #queue(canvas: HTMLCanvasElement): void {
+    this.#inSight?.unobserve(canvas);
+    this.#waiting.add(canvas);
+    if (this.#isDrawing || this.#cannotDraw) return;
+    this.#isDrawing = true;
+    clearTimeout(this.#rest);
+    whenIdle(this.#drawNext);
+  }
+
+  readonly #drawNext = (): void => {
+    const [canvas] = this.#waiting;
+    if (canvas) {
+      this.#waiting.delete(canvas);
+      this.#draw(canvas);
+    }
+    this.#isDrawing = this.#waiting.size > 0 && !this.#cannotDraw;
+    if (this.#isDrawing) return whenIdle(this.#drawNext);
+    this.#rest = setTimeout(() => {
+      this.#painter?.dispose();
+      this.#painter = undefined;
+    }, REST_MS);
+  };
+
+  #draw(canvas: HTMLCanvasElement): void {
+    const wanted = this.#wanted.get(canvas);
+    if (!wanted || !canvas.isConnected) return;
+    // Whoever plays has no use for it now; it comes into sight again.
+    if (canvas.offsetParent === null) return this.#inSight?.observe(canvas);
+    const { width, height } = wanted.framing ? sizeOf(canvas) : CARD;
+    const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const key = JSON.stringify([wanted, width, height, isDark]);
+    [canvas.width, canvas.height] = [width, height];
+    const kept = this.#kept.get(key);
+    if (kept) {
+      canvas.getContext("2d")?.drawImage(kept, 0, 0);
+    } else {
+      try {
+        this.#painter ??= new DioramaPainter();
+        const { game, room, framing = "alone" } = wanted;
+        this.#painter.paint(dioramaOf(game, room), framing, canvas);
+      } catch {
+        // Without WebGL no game can be drawn, either: that is said when one begins.
+        this.#cannotDraw = true;
+        this.#waiting.clear();
+        return;
+      }
+      this.#keep(key, canvas);
+    }
+    canvas.dataset["drawn"] = "";
+  }
+
+  /** The oldest one goes for a new one. */
+  #keep(key: string, canvas: HTMLCanvasElement): void {
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= MOST_KEPT) this.#kept.delete(oldest);
+    this.#kept.set(key, canvas);
+  }
+}
+
+const pictures = new Pictures();
+
+function sizeOf({ clientWidth, clientHeight }: HTMLCanvasElement) {
+  const most = Math.sqrt(MOST_PIXELS / Math.max(clientWidth * clientHeight, 1));
+  const share = Math.min(devicePixelRatio, 2, most);
+  const pixels = (css: number) => Math.max(1, Math.round(css * share));
+  return { width: pixels(clientWidth), height: pixels(clientHeight) };
+}
+
+function whenIdle(act: () => void): void {
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(act, { timeout: 1_500 });
+  else setTimeout(act, PAUSE_MS);
 }

@@ -1,19 +1,23 @@
 /** The lobby: name, rooms, the own room, players, chat. */
 
 import type { Client, PlayerListing, RoomListing } from "../ambit/ambit.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, labelled, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 import type { Addressee } from "./addressees.js";
 import { ChatPanel } from "./chat_panel.js";
 import { gamePicture } from "./game_picture.js";
+import { GameShelf } from "./game_shelf.js";
 import { type LobbyModel, WALK_GAME, type WayIn } from "./lobby_model.js";
+import { wordmark } from "./marks.js";
 import { RoomList } from "./room_list.js";
 import { type RoomHooks, RoomPanel } from "./room_panel.js";
 
 export interface LobbyHooks extends RoomHooks {
   rename(name: string): void;
   join(room: number): void;
-  create(): void;
+  /** Asks for a new room, of this game at first. */
+  create(game?: string): void;
   walk(): void;
   /** Shows how others get here. */
   invite(): void;
@@ -28,6 +32,7 @@ export class LobbyView {
   readonly element: HTMLElement;
   readonly #chat: ChatPanel;
   readonly #rooms: RoomList;
+  readonly #shelf: GameShelf;
   readonly #room: RoomPanel;
   readonly #name = el("input", {
     type: "text",
@@ -49,11 +54,13 @@ export class LobbyView {
   #shownPicture = "";
   #wayIn: WayIn = { to: "create" };
   readonly #create: HTMLButtonElement;
-  readonly #players = el("p", { class: "details players" });
+  readonly #players = el("ul", { class: "players" });
+  #shownPlayers = "";
 
   constructor(hooks: LobbyHooks) {
     this.#chat = new ChatPanel((to, text) => hooks.say(to, text));
     this.#rooms = new RoomList((room) => hooks.join(room));
+    this.#shelf = new GameShelf((game) => hooks.create(game));
     this.#room = new RoomPanel(hooks);
     const form = el(
       "form",
@@ -77,20 +84,25 @@ export class LobbyView {
       return this.#wayIn.to === "walk" ? hooks.walk() : hooks.create();
     };
     this.#enter = button(texts.walk_about, enter, { class: "main" });
-    this.#create = button(texts.create_room, () => hooks.create());
+    this.#create = button(texts.create_room, () => hooks.create(), { class: "create-room" });
     this.#welcome = el(
       "section",
-      { class: "panel welcome", "aria-label": texts.play_now },
-      this.#welcomePicture,
-      el("div", { class: "words" }, this.#welcomeTitle, this.#welcomeHint, this.#enter),
+      { class: "welcome", "aria-label": texts.play_now },
+      this.#welcomeTitle,
+      this.#welcomeHint,
+      this.#enter,
     );
     this.#lobby = el(
       "section",
-      { class: "panel", "aria-label": texts.rooms },
-      el("h2", {}, texts.rooms),
+      { class: "places", "aria-label": texts.rooms },
+      el("div", { class: "heading" }, el("h2", {}, texts.rooms), this.#create),
       this.#rooms.element,
-      el("div", { class: "buttons" }, this.#create),
-      el("h3", {}, texts.everybody),
+      this.#shelf.element,
+    );
+    const people = el(
+      "section",
+      { class: "panel people", "aria-label": texts.everybody },
+      el("h2", {}, texts.everybody),
       this.#players,
     );
     this.element = el(
@@ -98,15 +110,31 @@ export class LobbyView {
       { class: "lobby" },
       this.#back,
       el(
-        "header",
-        {},
-        el("h1", {}, texts.title),
-        this.#state,
-        button(texts.invite, () => hooks.invite()),
-        form,
+        "div",
+        { class: "title-page" },
+        this.#welcomePicture,
+        el(
+          "header",
+          {},
+          el(
+            "div",
+            { class: "brand" },
+            el("h1", {}, wordmark(), el("span", { class: "unseen" }, texts.title)),
+            el("p", { class: "tagline" }, texts.tagline),
+          ),
+          this.#state,
+          button(texts.invite, () => hooks.invite(), { class: "invite" }),
+          form,
+        ),
+        this.#welcome,
       ),
-      this.#welcome,
-      el("main", {}, this.#lobby, this.#room.element, this.#chat.element),
+      el(
+        "main",
+        {},
+        this.#lobby,
+        this.#room.element,
+        el("div", { class: "side" }, people, this.#chat.element),
+      ),
     );
   }
 
@@ -134,6 +162,7 @@ export class LobbyView {
     const rooms = model.sortedRooms();
     const actionOf = (other: RoomListing) => model.actionOf(other, client.games);
     this.#rooms.update(rooms, actionOf, !client.isClosed);
+    this.#shelf.update(client.games, client.isConnected);
     this.#create.disabled = !client.isConnected;
     const why = client.isConnected ? "" : texts.create_unconnected;
     if (this.#create.title !== why) this.#create.title = why;
@@ -143,14 +172,24 @@ export class LobbyView {
       this.#room.update(listing, model.members, client.player, game === "none");
     }
     const isOther = ({ id }: PlayerListing) => id !== client.player;
-    setText(this.#players, model.everybody.map(({ name }) => name).join(", "));
+    this.#showPlayers(model.everybody, client.player);
     this.#chat.update(model.chat, model.everybody.filter(isOther), room !== undefined);
+  }
+
+  #showPlayers(everybody: readonly PlayerListing[], own: number): void {
+    const shown = JSON.stringify([own, ...everybody.map(({ id, name }) => [id, name])]);
+    if (shown === this.#shownPlayers) return;
+    this.#shownPlayers = shown;
+    const chip = ({ id, name }: PlayerListing) =>
+      el("li", id === own ? { class: "own" } : {}, name);
+    this.#players.replaceChildren(...everybody.map(chip));
   }
 
   /** The one way into a world. A player who has a seat has it in the room's panel. */
   #showWelcome(client: Client, model: LobbyModel): void {
     const isOut = client.room === undefined && !client.isClosed;
     setHidden(this.#welcome, !isOut);
+    setHidden(this.#welcomePicture, !isOut);
     if (!isOut) return;
     const way = model.wayIn(client.games);
     this.#wayIn = way;
@@ -160,7 +199,8 @@ export class LobbyView {
         const { name, game, players, capacity, running } = way.room;
         setText(this.#welcomeTitle, running ? texts.jump_in : texts.waits);
         setText(this.#enter, running ? texts.play_now : texts.join);
-        setText(this.#welcomeHint, texts.plays(name, game, texts.seats(players, capacity)));
+        const seats = texts.seats(players, capacity);
+        setText(this.#welcomeHint, texts.plays(name, forPlayers(game), seats));
         this.#showPicture(game, name);
         break;
       }
@@ -187,6 +227,6 @@ export class LobbyView {
     const shown = JSON.stringify([game, room]);
     if (shown === this.#shownPicture) return;
     this.#shownPicture = shown;
-    this.#welcomePicture.replaceChildren(gamePicture(game, room));
+    this.#welcomePicture.replaceChildren(gamePicture(game, room, "with_words"));
   }
 }

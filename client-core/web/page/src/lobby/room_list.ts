@@ -1,10 +1,12 @@
 /** The rooms as cards, with live counts. Cards are kept, so that the focus stays where it is. */
 
 import type { RoomListing } from "../ambit/ambit.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
-import { gamePicture, lockIcon } from "./game_picture.js";
+import { gamePicture } from "./game_picture.js";
 import type { RoomAction } from "./lobby_model.js";
+import { lockIcon } from "./marks.js";
 
 interface Card {
   element: HTMLElement;
@@ -84,7 +86,8 @@ function show(card: Card, room: RoomListing, action: RoomAction): void {
   card.state.dataset["running"] = String(room.running);
   setHidden(card.lock, !room.password);
   setText(card.name, room.name);
-  const details = [room.game, maps !== undefined && maps !== "1" ? texts.maps(maps) : ""];
+  const several = maps !== undefined && maps !== "1" ? texts.maps(maps) : "";
+  const details = [forPlayers(room.game), several];
   setText(card.details, details.filter(Boolean).join(" · "));
   setText(card.seats, texts.seats(room.players, room.capacity));
   if (card.taken.max !== room.capacity) card.taken.max = room.capacity;

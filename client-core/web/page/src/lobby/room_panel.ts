@@ -1,6 +1,7 @@
 /** The room that the player is in, before and during its game: members, ready, start, remove. */
 
 import type { PlayerListing, RoomListing } from "../ambit/ambit.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 import { gamePicture } from "./game_picture.js";
@@ -63,7 +64,7 @@ export class RoomPanel {
     this.#isReady = self?.ready ?? false;
     setText(this.#title, room?.name ?? "");
     const state = room?.running ? texts.running : texts.waiting;
-    setText(this.#about, room ? `${room.game} · ${state}` : "");
+    setText(this.#about, room ? `${forPlayers(room.game)} · ${state}` : "");
     this.#showPicture(room);
     // Who cannot start the game says that it may begin: the one thing to do then.
     this.#ready.classList.toggle("main", !this.#isReady);
@@ -83,7 +84,7 @@ export class RoomPanel {
     const shown = room ? JSON.stringify([room.game, room.name]) : "";
     if (shown === this.#shownPicture) return;
     this.#shownPicture = shown;
-    this.#picture.replaceChildren(...(room ? [gamePicture(room.game, room.name)] : []));
+    this.#picture.replaceChildren(...(room ? [gamePicture(room.game, room.name, "alone")] : []));
   }
 
   #row(member: PlayerListing, own: number, isHost: boolean): HTMLElement {

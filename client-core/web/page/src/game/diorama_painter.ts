@@ -1,0 +1,159 @@
+/**
+ * Pictures of games for the lobby, drawn by the same parts that draw a game, one after the other
+ * on one hidden canvas. Whoever has enough pictures disposes of it: browsers allow a page some
+ * contexts only.
+ */
+
+import * as THREE from "three";
+import { TRANSFORM_FLOATS } from "../ambit/ambit.js";
+import {
+  type Diorama,
+  DIORAMA_FIELD_OF_VIEW,
+  type Framing,
+  ROLE_AT,
+  shotOf,
+} from "../core/diorama_stage.js";
+import { Effects, type Place } from "../core/effects.js";
+import { seededUnits } from "../core/seeded.js";
+import { EffectLights } from "./effect_lights.js";
+import { ObjectMeshes, OWN_RING, type ShownObjects } from "./object_meshes.js";
+import { Scene } from "./scene.js";
+
+/** Light of a low sun from behind, by which shapes are seen against the ground. */
+const RIM = { colour: 0xffb877, intensity: 1.5, from: [26, 34, 13] } as const;
+/** Over open land: the sun is low. */
+const SKIES = {
+  day: { horizon: 0xffe2b4, zenith: 0x5b9fe0, land: 0xb9b98c, hasStars: false },
+  dusk: { horizon: 0x7d5560, zenith: 0x141a38, land: 0x2c2a24, hasStars: false },
+} as const;
+/** Hills at the horizon of open land, those farther away in the colour of the air. */
+const HILLS = {
+  day: [0xcfc79a, 0xe6d3a6],
+  dusk: [0x3d3341, 0x5c4350],
+} as const;
+/** On land at dusk there is a light above what happens, too. */
+const LANTERN = { colour: 0xffd6a0, candelas: 70, m: 34, decay: 1.5, height: 5 } as const;
+/** Anything later than the beginning of all effects. */
+const NOW_MS = 10_000;
+
+export class DioramaPainter {
+  readonly #renderer: THREE.WebGLRenderer;
+  readonly #dark = matchMedia("(prefers-color-scheme: dark)");
+  /** Disposes of the last scene: only after the next one, which needs many of the same shaders. */
+  #clear = (): void => {};
+
+  /** Throws if there is no WebGL. */
+  constructor() {
+    this.#renderer = new THREE.WebGLRenderer({ antialias: true });
+  }
+
+  /** Draws over all of a canvas. */
+  paint(diorama: Diorama, framing: Framing, canvas: HTMLCanvasElement): void {
+    const { width, height } = canvas;
+    const scene = new Scene(this.#renderer.domElement, diorama.schema.scenery, this.#renderer);
+    const objects = new ObjectMeshes();
+    const effects = new Effects();
+    const lights = new EffectLights(effects);
+    const rim = new THREE.DirectionalLight(RIM.colour, RIM.intensity);
+    const disposeOfLast = this.#clear;
+    this.#clear = () => {
+      for (const part of [lights, objects, scene]) part.dispose();
+    };
+    try {
+      scene.setExtent(diorama.extent);
+      scene.setObstacles(diorama.obstacles);
+      scene.resize(width, height, DIORAMA_FIELD_OF_VIEW);
+      const { eye, target } = shotOf(diorama, width / height, framing);
+      const centre = pointOf(target);
+      rim.position.set(centre.x + RIM.from[0], centre.y + RIM.from[1], RIM.from[2]);
+      rim.target.position.set(centre.x, centre.y, 0);
+      scene.scene.add(objects.group, lights.mesh, rim, rim.target);
+      const time = this.#dark.matches ? "dusk" : "day";
+      scene.setAir(...diorama.fog, SKIES[time]);
+      const { place } = diorama;
+      if (place === "open") scene.scene.add(hillsOf(HILLS[time], centre));
+      if (place === "open" && time === "dusk") scene.scene.add(lanternAt(target));
+      objects.setSchema(diorama.schema);
+      objects.update(shownOf(diorama), { eye: pointOf(eye) }, false);
+      shine(diorama, effects);
+      lights.update();
+      scene.render({ eye: pointOf(eye), centre, target: centre, up: { x: 0, y: 0, z: 1 } });
+      // In the same task: afterwards the renderer's canvas may be empty.
+      canvas.getContext("2d")?.drawImage(this.#renderer.domElement, 0, 0);
+    } finally {
+      disposeOfLast();
+    }
+  }
+
+  dispose(): void {
+    this.#clear();
+    this.#renderer.dispose();
+    this.#renderer.forceContextLoss();
+  }
+}
+
+function lanternAt([x, y]: readonly [number, number, number]): THREE.PointLight {
+  const lantern = new THREE.PointLight(LANTERN.colour, LANTERN.candelas, LANTERN.m, LANTERN.decay);
+  lantern.position.set(x, y, LANTERN.height);
+  return lantern;
+}
+
+/** Two rows, the nearer one lower; they go with the context of the renderer. */
+function hillsOf(colours: readonly [number, number], { x, y }: Place): THREE.Group {
+  const unit = seededUnits(3);
+  const hills = new THREE.Group();
+  const ball = new THREE.SphereGeometry(1, 24, 12);
+  for (const [row, colour] of colours.entries()) {
+    const material = new THREE.MeshBasicMaterial({ color: colour, fog: false });
+    for (let at = -9; at <= 9; at += 1) {
+      const hill = new THREE.Mesh(ball, material);
+      const [way, far] = [(at + unit()) * 0.13, 230 + 90 * row];
+      hill.position.set(x + far * Math.sin(way), y + far * Math.cos(way), -4);
+      const high = (7 + 10 * unit()) * (1 + 0.7 * row);
+      hill.scale.set(24 + 44 * unit(), 20, high);
+      hills.add(hill);
+    }
+  }
+  return hills;
+}
+
+function pointOf([x, y, z]: readonly [number, number, number]): Place {
+  return { x, y, z };
+}
+
+/** The objects of a scene as those of a frame. */
+function shownOf({ objects }: Diorama): ShownObjects {
+  const transforms = new Float32Array(TRANSFORM_FLOATS * objects.length);
+  for (const [index, { at, turn }] of objects.entries()) {
+    transforms.set([...at, ...turn], TRANSFORM_FLOATS * index);
+  }
+  return {
+    count: objects.length,
+    time: 0,
+    transforms,
+    kinds: Uint32Array.from(objects, ({ kind }) => kind),
+    ages: new Float32Array(objects.length),
+    id: (index) => index,
+    isOwn: (index) => objects[index]?.isOwn ?? false,
+    label: (index) => objects[index]?.label,
+    moves: () => false,
+    component: (index, component) =>
+      component === ROLE_AT ? objects[index]?.role : undefined,
+  };
+}
+
+/** What happens, the ring around the own avatar, and shots. */
+function shine({ objects, happenings, streaks, schema }: Diorama, effects: Effects): void {
+  for (const { effect, at, from, agoMs } of happenings) {
+    effects.play(NOW_MS - agoMs, effect, pointOf(at), -1, from && pointOf(from), 1);
+  }
+  effects.update(NOW_MS, () => false);
+  for (const { isOwn, at, kind } of objects) {
+    const size = schema.kinds[kind]?.look.size ?? 1;
+    if (isOwn) effects.ringAround(at[0], at[1], 0, 1.25 * size, OWN_RING);
+  }
+  for (const { at, behind, wide, glow, colour } of streaks) {
+    effects.trail(pointOf(at), ...behind, wide, colour);
+    effects.glow(pointOf(at), glow, colour);
+  }
+}
