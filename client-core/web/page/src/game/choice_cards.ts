@@ -20,7 +20,7 @@ export interface ChoiceCardsHooks {
 export class ChoiceCards {
   readonly element = el("section", { class: "choice-cards", role: "dialog", hidden: true });
   /** A button for each choice that there is. */
-  readonly openers = el("div", { class: "commands", hidden: true });
+  readonly openers = el("div", { class: "openers", hidden: true });
   readonly #hooks: ChoiceCardsHooks;
   readonly #cards = el("div", { class: "cards" });
   readonly #title = el("h2");

@@ -50,6 +50,11 @@ export class Commander {
     this.#hooks.onDraft(undefined);
   }
 
+  /** Ends a command that is none of these any more. */
+  keepOnly(offered: readonly Action[]): void {
+    if (this.#draft && !offered.includes(this.#draft.action)) this.cancel();
+  }
+
   givePlace(place: Point): void {
     if (this.#draft?.next?.type !== "position") return;
     this.#place = { ...place };

@@ -1,6 +1,6 @@
 /**
- * Pointers along the edge of the picture to whoever is in sight and outside it: those with a name,
- * the nearest ones; whoever has just hit the player first.
+ * Pointers towards whoever is in sight and outside the picture: those with a name, the nearest
+ * ones, and one for each way; whoever has just hit the player first.
  */
 
 import type { Frame } from "../ambit/ambit.js";
@@ -9,7 +9,9 @@ import { type Attackers, type EdgePlace, edgePlace } from "../core/edge.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
-const MAX_POINTERS = 6;
+const MAX_POINTERS = 4;
+/** Of half the picture: a pointer that is closer to a nearer one's says nothing new. */
+const APART = 0.16;
 /** Others come into sight a moment after the start. */
 const ALONE_MS = 1_200;
 
@@ -27,6 +29,9 @@ export class EdgePointers {
   /** The nearest objects so far, and how far they are; those that have hit come first. */
   readonly #indices = new Int32Array(MAX_POINTERS);
   readonly #distances = new Float64Array(MAX_POINTERS);
+  /** Where those that are shown stand. */
+  readonly #across = new Float64Array(MAX_POINTERS);
+  readonly #up = new Float64Array(MAX_POINTERS);
   readonly #at: Point = { x: 0, y: 0, z: 0 };
   readonly #place: EdgePlace = { x: 0, y: 0, angle: 0 };
 
@@ -60,10 +65,28 @@ export class EdgePointers {
       count = this.#insert(count, index, hasHit ? away - 1e6 : away);
     }
     if (avatar >= 0 && !this.#hasSeen) this.#search(now, others);
-    this.#pointers.forEach((pointer, place) => {
-      setHidden(pointer, place >= count);
-      if (place < count) this.#show(pointer, now, frame, camera, this.#indices[place] as number);
-    });
+    for (let nth = 0; nth < MAX_POINTERS; nth += 1) {
+      const pointer = this.#pointers[nth] as HTMLElement;
+      const isShown = nth < count && this.#isApart(nth, frame, camera);
+      setHidden(pointer, !isShown);
+      if (isShown) this.#show(pointer, now, frame, this.#indices[nth] as number);
+    }
+  }
+
+  /** Puts the place of a pointer into `#place`; false if a nearer one is there already. */
+  #isApart(nth: number, frame: Frame, camera: ViewCamera): boolean {
+    const [place, across, up] = [this.#place, this.#across, this.#up];
+    const index = this.#indices[nth] as number;
+    edgePlace(camera, frame.x(index), frame.y(index), frame.z(index), this.#at, place);
+    // One that is left out takes no room.
+    across[nth] = up[nth] = Infinity;
+    for (let other = 0; other < nth; other += 1) {
+      const dx = ((across[other] as number) - place.x) * camera.aspect;
+      if (Math.hypot(dx, (up[other] as number) - place.y) < APART) return false;
+    }
+    across[nth] = place.x;
+    up[nth] = place.y;
+    return true;
   }
 
   #search(now: number, others: number): void {
@@ -92,9 +115,8 @@ export class EdgePointers {
     return Math.min(count + 1, MAX_POINTERS);
   }
 
-  #show(pointer: HTMLElement, now: number, frame: Frame, camera: ViewCamera, index: number): void {
+  #show(pointer: HTMLElement, now: number, frame: Frame, index: number): void {
     const place = this.#place;
-    edgePlace(camera, frame.x(index), frame.y(index), frame.z(index), this.#at, place);
     const hasHit = this.#attackers.has(now, frame.id(index));
     pointer.classList.toggle("attacker", hasHit);
     const { style } = pointer;
@@ -107,8 +129,10 @@ export class EdgePointers {
     setHidden(who, !isNearest);
     if (isNearest) {
       setText(who, this.#wordsOf(frame, index));
-      // At the right it ends at the pointer, at the left it begins there.
-      who.style.translate = `${(-50 * (1 + place.x)).toFixed(0)}%`;
+      // On the inner side of the arrow, where no other one is.
+      const [across, up] = [-Math.cos(place.angle), -Math.sin(place.angle)];
+      who.style.translate = `calc(${(50 * across - 50).toFixed(0)}% + ${(22 * across).toFixed(0)}px)
+        calc(${(-50 * up - 50).toFixed(0)}% - ${(22 * up).toFixed(0)}px)`;
     }
     style.color = hasHit ? "" : frame.kind(index).look.colour;
   }

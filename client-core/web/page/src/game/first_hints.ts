@@ -5,7 +5,7 @@ import type { Action } from "../core/actions.js";
 import { hasDirections } from "../core/controls.js";
 import { FirstVisit } from "../core/first_visit.js";
 import { labelOf } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, el, isTouch, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 /** `done` is called after each hint, for the focus. */
@@ -35,8 +35,8 @@ export function firstHints(
 /** In one or two sentences; Help has the rest. */
 function howToPlay(actions: readonly Action[], controls: readonly Control[]): string {
   // A phone has no keys.
-  if (matchMedia("(pointer: coarse)").matches) {
-    const steer = hasDirections(controls) ? texts.help_steer.join(" ") : texts.touch_steer;
+  if (isTouch()) {
+    const steer = hasDirections(controls) ? texts.touch_directions : texts.touch_steer;
     const isCommanding = actions.some((action) => !action.isClick);
     return [controls.length > 0 ? steer : texts.play_tap, isCommanding ? texts.touch_commands : ""]
       .filter(Boolean)
