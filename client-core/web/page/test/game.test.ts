@@ -123,7 +123,7 @@ test("a pointer stands on the edge, towards what is outside the picture", () => 
     edgePlace(camera, x, y, 0, at, place) && [place.x, place.y, place.angle].map((n) => +n.toFixed(2));
   assert.equal(point(51, 52), false);
   assert.deepEqual(point(150, 50), [0.68, 0, 0]);
-  assert.deepEqual(point(50, -50), [0, -0.42, -1.57]);
+  assert.deepEqual(point(50, -50), [0, -0.34, -1.57]);
   camera.turn(-0.5, 0);
   camera.update();
   assert.deepEqual(point(50, 150), [0.68, 0, 0]);

@@ -53,7 +53,8 @@ test("the left thumb has directions, or what the arrow keys turn", () => {
     ({ name: "", label: "", help: "", keys, tapped: false, direction, axis: null });
   const cross = [control(["w"], "north"), control(["space"]), control(["arrowleft"])];
   assert.deepEqual(cross.map((one) => padPlaceOf(one, cross)), ["north", null, null]);
-  const ship = [control(["a", "arrowleft"]), control(["d", "arrowright"]), control(["w", "arrowup"])];
+  const keys = [["a", "arrowleft"], ["d", "arrowright"], ["w", "arrowup"]];
+  const ship = keys.map((pair) => control(pair));
   assert.deepEqual(ship.map((one) => padPlaceOf(one, ship)), ["west", "east", null]);
 });
 
@@ -67,7 +68,8 @@ test("a tile has a known sign, and the colour of the game's effect", () => {
     const command = { name: "cast" };
     return tileOf({ command, preset: { spell: choice }, label } as unknown as Action, schema);
   };
-  assert.deepEqual(tile("firebolt", "Firebolt"), { sign: "fire", letters: "Fi", colour: "#ff8020" });
+  const known = { sign: "fire", letters: "Fi", colour: "#ff8020" };
+  assert.deepEqual(tile("firebolt", "Firebolt"), known);
   assert.equal(tile("trap", "Set it").colour, "#c04040");
   const unknown = tile("qwit", "Qwit");
   assert.deepEqual([unknown.sign, unknown.letters], [undefined, "Qw"]);

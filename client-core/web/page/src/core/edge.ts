@@ -6,7 +6,7 @@ import type { Point, ViewCamera } from "./camera.js";
  * Pointers stand on an ellipse with these shares of half the picture: buttons, bars and tables are
  * outside of it, on wide screens and on upright ones. Most of them are below.
  */
-const INSIDE = { across: 0.68, up: 0.6, down: 0.42 } as const;
+const INSIDE = { across: 0.68, up: 0.6, down: 0.34 } as const;
 
 export interface EdgePlace {
   /** From -1 at the left and at the bottom to 1. */

@@ -47,7 +47,7 @@ export interface LabelledFrame {
   label(index: number): string | undefined;
 }
 
-/** Names that several objects in sight have, such as those of monsters of a sort: they tell little. */
+/** Names that several objects in sight have, such as those of monsters: they tell little. */
 export class SharedNames {
   readonly #times = new Map<string, number>();
   #countedAt = -Infinity;

@@ -98,7 +98,7 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
         own: frame.isOwn(row),
       })),
     isState,
-    clock: isState ? clockOf(components, (component) => value(indices[0] as number, component)) : "",
+    clock: isState ? clockOf(components, (index) => value(indices[0] as number, index)) : "",
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * Bars and names above objects, always towards the viewer and of one size on the screen.
  *
- * All bars are one draw call, all names another, and numbers beside the bars a third. Names are painted once each into the slots of one
- * texture; see `SlotTable`.
+ * All bars are one draw call, all names another, and numbers beside the bars a third. Names are
+ * painted once each into the slots of one texture; see `SlotTable`.
  */
 
 import * as THREE from "three";

@@ -12,6 +12,10 @@ import { texts } from "../texts.js";
 const MAX_POINTERS = 4;
 /** Of half the picture: a pointer that is closer to a nearer one's says nothing new. */
 const APART = 0.16;
+/** From this cosine of its angle on, an arrow is at the left or at the right. */
+const BESIDE = 0.6;
+/** From the middle of an arrow to its label. */
+const BESIDE_PX = 20;
 /** Others come into sight a moment after the start. */
 const ALONE_MS = 1_200;
 
@@ -129,10 +133,10 @@ export class EdgePointers {
     setHidden(who, !isNearest);
     if (isNearest) {
       setText(who, this.#wordsOf(frame, index));
-      // On the inner side of the arrow, where no other one is.
-      const [across, up] = [-Math.cos(place.angle), -Math.sin(place.angle)];
-      who.style.translate = `calc(${(50 * across - 50).toFixed(0)}% + ${(22 * across).toFixed(0)}px)
-        calc(${(-50 * up - 50).toFixed(0)}% - ${(22 * up).toFixed(0)}px)`;
+      // Beside the arrow: inwards at the left and at the right, outwards above and below.
+      const isAtSide = Math.abs(Math.cos(place.angle)) > BESIDE;
+      const side = place.x > 0 === isAtSide ? -1 : 1;
+      who.style.translate = `calc(${50 * side - 50}% + ${BESIDE_PX * side}px) -50%`;
     }
     style.color = hasHit ? "" : frame.kind(index).look.colour;
   }

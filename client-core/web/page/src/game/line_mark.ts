@@ -1,4 +1,4 @@
-/** The mark that says how the line is: always in the picture, in few words as long as it is good. */
+/** The mark that says how the line is: always in the picture, and short as long as it is good. */
 
 import type { Client, Stats } from "../ambit/ambit.js";
 import { LineState } from "../core/line_state.js";

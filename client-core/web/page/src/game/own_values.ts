@@ -77,7 +77,7 @@ export class OwnValues {
     [row.value, row.max] = [value, max];
     const share = max > 0 ? Math.min(1, value / max) : 0;
     row.fill.style.transform = `scaleX(${share.toFixed(3)})`;
-    row.element.classList.toggle("low", share < LOW);
+    row.element.classList.toggle("low", share > 0 && share < LOW);
     row.element.ariaValueNow = String(value);
     row.element.ariaValueMax = String(max);
     setText(row.text, `${value} / ${max}`);
@@ -138,6 +138,7 @@ function figuresOf({ components }: Kind, row: string | undefined): Figure[] {
     if (component.type !== "number" || component.unit === "ms") return [];
     const text = el("b");
     const label = el("span", {}, labelOf(component));
-    return [{ row, index, component, text, element: el("div", { class: "chip" }, label, " ", text) }];
+    const element = el("div", { class: "chip" }, label, " ", text);
+    return [{ row, index, component, element, text }];
   });
 }

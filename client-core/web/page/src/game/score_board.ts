@@ -23,7 +23,7 @@ export class ScoreBoard {
   readonly #tables = el("div", { class: "tables" });
   readonly #more = button(texts.all_of_score, () => this.#toggle(), { "aria-expanded": "false" });
   /** Where there is little room: the own place and the time. */
-  readonly #line = button("", () => this.#toggle(), { class: "in-short", "aria-label": texts.score });
+  readonly #line = button("", () => this.#toggle(), { class: "in-short" });
   readonly #clock = el("b");
   readonly #place = el("span");
   readonly #kinds;
