@@ -183,10 +183,10 @@ export const texts = {
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,
-  tap_place: (name: string) => `${name}: tap a place.`,
-  tap_object: (name: string) => `${name}: tap whom it is for.`,
+  tap_place: (name: string) => `${name}: tap a place`,
+  tap_object: (name: string) => `${name}: tap whom it is for`,
   times: (text: string, times: number) => `${text} ×${times}`,
-  tap_again: "Or the button again.",
+  tap_again: ", or the button again",
   again_without: "Press the button again to do it without.",
   refused: (label: string, message: string) => `${label}: ${message}`,
   nobody_in_sight: "Nobody is in sight. Turn and move on: others are somewhere else.",

@@ -3,13 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Control, Schema } from "../src/ambit/ambit.js";
+import type { Control, Game, Schema } from "../src/ambit/ambit.js";
 import { tileOf } from "../src/core/action_tile.js";
 import type { Action } from "../src/core/actions.js";
+import { PendingCommands } from "../src/core/pending_commands.js";
 import { AvatarWatch } from "../src/core/avatar_watch.js";
 import { padPlaceOf } from "../src/core/controls.js";
 import { Notices } from "../src/core/notices.js";
 import { placeOf } from "../src/core/score_tables.js";
+import { Commander } from "../src/game/commander.js";
 
 test("a message that is said again is counted, and stays for longer", () => {
   const notices = new Notices(2, 1_000);
@@ -46,6 +48,24 @@ test("an avatar has fallen once its bar is empty, or it is gone", () => {
   // One without a bar.
   assert.equal(falls(true), false);
   assert.equal(falls(false), true);
+});
+
+test("a command that is not offered any more is not aimed any more", () => {
+  const shown: (string | undefined)[] = [];
+  const commander = new Commander({} as Game, new PendingCommands(), {
+    onDraft: (draft) => shown.push(draft?.action.name),
+    onError: () => {},
+    ask: async () => undefined,
+    lagMs: () => 0,
+  });
+  const action = (name: string) =>
+    ({ name, preset: {}, asks: [{ type: "position" }] }) as unknown as Action;
+  const [bolt, heal] = [action("bolt"), action("heal")];
+  assert.equal(commander.keepOnly([heal]), false);
+  commander.begin(bolt);
+  assert.equal(commander.keepOnly([bolt, heal]), false);
+  assert.equal(commander.keepOnly([heal]), true);
+  assert.deepEqual([commander.draft, shown], [undefined, ["bolt", undefined]]);
 });
 
 test("the left thumb has directions, or what the arrow keys turn", () => {

@@ -50,9 +50,11 @@ export class Commander {
     this.#hooks.onDraft(undefined);
   }
 
-  /** Ends a command that is none of these any more. */
-  keepOnly(offered: readonly Action[]): void {
-    if (this.#draft && !offered.includes(this.#draft.action)) this.cancel();
+  /** Ends a command that is none of these; true if there was one. */
+  keepOnly(offered: readonly Action[]): boolean {
+    if (!this.#draft || offered.includes(this.#draft.action)) return false;
+    this.cancel();
+    return true;
   }
 
   givePlace(place: Point): void {

@@ -280,9 +280,12 @@ export class GameView {
     const { avatar } = frame;
     this.#avatar.update(avatar >= 0, avatar >= 0 ? frame.bar(avatar) : undefined);
     this.element.classList.toggle("fallen", !this.#avatar.isUp);
-    if (!this.#avatar.hasFallen || !this.#commander.draft) return;
-    this.#input.aim.usesKeys = false;
-    this.#commander.cancel();
+    if (this.#avatar.hasFallen) this.#keepAimOf([]);
+  }
+
+  /** Whoever aims for something else ends that. */
+  #keepAimOf(actions: readonly Action[]): void {
+    if (this.#commander.keepOnly(actions)) this.#input.aim.usesKeys = false;
   }
 
   /** What the player can do depends on texts of the avatar and of the game: a class, a phase. */
@@ -317,7 +320,7 @@ export class GameView {
     this.#cards.offer(all, first[0]?.command);
     this.#hud.offer(offered, own, [...all.values()].flat());
     this.#input.setActions(offered);
-    this.#commander.keepOnly(offered);
+    this.#keepAimOf(offered);
   }
 
   /** Whoever is picked among the party is what a command asks for, or where it acts. */

@@ -350,7 +350,7 @@ function hintOf(label: string, { type, optional }: Field): string {
   const isObject = type === "object";
   if (isTouch()) {
     const tap = isObject ? texts.tap_object : texts.tap_place;
-    return `${tap(label)} ${optional ? texts.tap_again : ""}`;
+    return `${tap(label)}${optional ? texts.tap_again : ""}.`;
   }
   const choose = isObject ? texts.choose_object : texts.choose_place;
   return `${choose(label)} ${optional ? texts.again_without : ""}`;

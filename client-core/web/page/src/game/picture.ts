@@ -249,21 +249,25 @@ export class Picture {
   #drawBar(now: number, frame: Frame, index: number): void {
     const bar = frame.bar(index);
     if (bar === undefined) return;
-    const [x, y, z] = [frame.x(index), frame.y(index), this.#topOf(frame, index)];
+    const x = frame.x(index);
+    const y = frame.y(index);
+    const z = this.#topOf(frame, index);
     const value = frame.component(index, frame.kind(index).look.bar ?? -1);
     if (typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
     // A full bar says nothing, and many of them hide the picture.
     if ((bar >= FULL && index !== frame.avatar) || !this.#project(x, y, z)) return;
     this.#billboards.addBar(x, y, z, bar);
-    const { x: across, y: up } = this.#onScreen;
-    this.#labels.reserve(across, up + BAR_PX.up, BAR_PX.wide, BAR_PX.high);
+    const at = this.#onScreen;
+    this.#labels.reserve(at.x, at.y + BAR_PX.up, BAR_PX.wide, BAR_PX.high);
   }
 
   /** A name that others in sight have, too, is shown of what matters now. */
   #drawName(now: number, frame: Frame, index: number): void {
     const label = frame.label(index);
     if (label === undefined) return;
-    const [x, y, z] = [frame.x(index), frame.y(index), this.#topOf(frame, index)];
+    const x = frame.x(index);
+    const y = frame.y(index);
+    const z = this.#topOf(frame, index);
     if (!this.#project(x, y, z)) return;
     const isTold = index === frame.avatar || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
