@@ -24,7 +24,9 @@ export type TileSign =
   | "light"
   | "ready"
   | "share"
-  | "drop";
+  | "drop"
+  | "whirl"
+  | "push";
 
 export interface Tile {
   /** Undefined if no word is known. */
@@ -40,7 +42,9 @@ const WORDS: readonly (readonly [TileSign, RegExp])[] = [
   ["ready", /ready|done|start/],
   ["share", /need|want|share|trade/],
   ["heal", /heal|mend|cure|restore|potion|renew/],
-  ["light", /bless|holy|light|smite|sun|radian|prayer|sanct|banish/],
+  ["whirl", /whirl|spin|cyclone|sweep|tornado/],
+  ["push", /repel|push|knock|banish|throw/],
+  ["light", /bless|holy|light|smite|sun|radian|prayer|sanct/],
   ["fire", /fire|flame|burn|ignite/],
   ["call", /ember|summon|call|wolf|spirit|companion|pet/],
   ["frost", /frost|ice|cold|freez|snow|chill/],
@@ -50,9 +54,9 @@ const WORDS: readonly (readonly [TileSign, RegExp])[] = [
   ["hide", /veil|hide|hidden|stealth|vanish|shadow|invis|cloak|camouflage/],
   ["dash", /blink|dash|charge|leap|jump|teleport|sprint|roll|step/],
   ["arrow", /arrow|shot|shoot|aim|volley|pierc|hawk/],
-  ["sword", /strike|slash|cleave|sword|blow|hit|attack|whirl|stab|cut|bash|sweep/],
+  ["sword", /strike|slash|cleave|sword|blow|hit|attack|stab|cut|bash/],
   ["trap", /trap|snare|root|net|web/],
-  ["roar", /shout|roar|taunt|cry|rally|scream|howl|repel|push/],
+  ["roar", /shout|roar|taunt|cry|rally|scream|howl/],
   ["drop", /venom|poison|blood|acid|rain/],
 ];
 /** Shorter names of effects would be found in any word. */

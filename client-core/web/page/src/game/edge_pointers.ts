@@ -16,6 +16,8 @@ const APART = 0.16;
 const BESIDE = 0.6;
 /** From the middle of an arrow to its label. */
 const BESIDE_PX = 20;
+/** The room of a label and an arrow beside it. */
+const LABEL_PX = { wide: 160, high: 26 } as const;
 /** Others come into sight a moment after the start. */
 const ALONE_MS = 1_200;
 
@@ -36,6 +38,8 @@ export class EdgePointers {
   /** Where those that are shown stand. */
   readonly #across = new Float64Array(MAX_POINTERS);
   readonly #up = new Float64Array(MAX_POINTERS);
+  /** 1 if the label is to the right of the nearest one's arrow, -1 if it is to the left. */
+  #side = 1;
   readonly #at: Point = { x: 0, y: 0, z: 0 };
   readonly #place: EdgePlace = { x: 0, y: 0, angle: 0 };
 
@@ -84,6 +88,8 @@ export class EdgePointers {
     edgePlace(camera, frame.x(index), frame.y(index), frame.z(index), this.#at, place);
     // One that is left out takes no room.
     across[nth] = up[nth] = Infinity;
+    if (nth === 0) this.#side = sideOf(place);
+    else if (this.#isUnderLabel(place)) return false;
     for (let other = 0; other < nth; other += 1) {
       const dx = ((across[other] as number) - place.x) * camera.aspect;
       if (Math.hypot(dx, (up[other] as number) - place.y) < APART) return false;
@@ -91,6 +97,13 @@ export class EdgePointers {
     across[nth] = place.x;
     up[nth] = place.y;
     return true;
+  }
+
+  /** Whether the label of the nearest one is there. */
+  #isUnderLabel({ x, y }: EdgePlace): boolean {
+    const along = ((x - (this.#across[0] as number)) * this.#side * innerWidth) / 2;
+    const above = ((y - (this.#up[0] as number)) * innerHeight) / 2;
+    return along > 0 && along < LABEL_PX.wide && Math.abs(above) < LABEL_PX.high;
   }
 
   #search(now: number, others: number): void {
@@ -133,11 +146,15 @@ export class EdgePointers {
     setHidden(who, !isNearest);
     if (isNearest) {
       setText(who, this.#wordsOf(frame, index));
-      // Beside the arrow: inwards at the left and at the right, outwards above and below.
-      const isAtSide = Math.abs(Math.cos(place.angle)) > BESIDE;
-      const side = place.x > 0 === isAtSide ? -1 : 1;
+      const side = this.#side;
       who.style.translate = `calc(${50 * side - 50}% + ${BESIDE_PX * side}px) -50%`;
     }
     style.color = hasHit ? "" : frame.kind(index).look.colour;
   }
+}
+
+/** Beside the arrow: inwards at the left and at the right, outwards above and below. */
+function sideOf({ x, angle }: EdgePlace): number {
+  const isAtSide = Math.abs(Math.cos(angle)) > BESIDE;
+  return x > 0 === isAtSide ? -1 : 1;
 }
