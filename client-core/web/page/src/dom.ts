@@ -33,6 +33,11 @@ export function setHidden(element: HTMLElement, hidden: boolean): void {
   if (element.hidden !== hidden) element.hidden = hidden;
 }
 
+/** Whether the player has fingers rather than a pointer and a keyboard. */
+export function isTouch(): boolean {
+  return matchMedia("(pointer: coarse)").matches;
+}
+
 let lastId = 0;
 
 /** A field with its label, and perhaps a hint that screen readers read with it. */

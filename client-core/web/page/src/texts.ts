@@ -144,13 +144,17 @@ export const texts = {
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",
+  /** Such as "2. of 8 · 12", and what is counted. */
+  own_place: (place: number, of: number, points: string) => `${place}. of ${of} · ${points}`,
+  own_points: (column: string, points: string) => `${column}: ${points}`,
   commands: "Commands",
   controls: "Controls",
   pointer: "Pointer",
   help: "Help",
   play_click: "Click or tap the ground to go there.",
   play_tap: "Tap the ground to go there; hold your finger to go on.",
-  touch_steer: "Hold the buttons in the corner to steer.",
+  touch_steer: "Steer with the buttons at the left; those at the right act.",
+  touch_directions: "Hold a finger on the ground to go there, or steer with the cross at the left.",
   touch_commands: "Tap a button, then the place or whom it is for.",
   play_keys: (keys: string) => `${keys}.`,
   play_commands: (keys: string) =>
@@ -174,14 +178,20 @@ export const texts = {
   leave_short: "Leave",
   lobby_unread: (count: number) => `Chat and lobby, ${count} new`,
   overlay: "Network",
+  overlay_title: "Network (F2)",
   to_the_room: "To the room",
   key: (key: string) => KEY_NAMES.get(key) ?? key.toUpperCase(),
   /** The label of a command, such as "Choose". */
   choose: (label: string) => `${label}\u2026`,
   choose_later: "Choose later",
+  nothing: "Nothing",
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,
+  tap_place: (name: string) => `${name}: tap a place`,
+  tap_object: (name: string) => `${name}: tap whom it is for`,
+  times: (text: string, times: number) => `${text} ×${times}`,
+  tap_again: ", or the button again",
   again_without: "Press the button again to do it without.",
   refused: (label: string, message: string) => `${label}: ${message}`,
   nobody_in_sight: "Nobody is in sight. Turn and move on: others are somewhere else.",
@@ -201,10 +211,18 @@ export const texts = {
   open_instead: "Open instead: ",
   close: "Close",
   line: {
-    good: (_: number, rttMs: number | null) => rttMs === null ? "Good line" : `Good line, ${Math.round(rttMs)} ms`,
-    weak: (_: number, rttMs: number | null) => rttMs === null ? "Weak line" : `Weak line, ${Math.round(rttMs)} ms`,
+    good: (_: number, rttMs: number | null) =>
+      rttMs === null ? "Good line" : `${Math.round(rttMs)} ms`,
+    weak: (_: number, rttMs: number | null) =>
+      rttMs === null ? "Weak line" : `Weak line, ${Math.round(rttMs)} ms`,
     silent: (seconds: number) => `Nothing heard for ${seconds} s`,
     broken: (seconds: number) => `Connecting again for ${seconds} s`,
+  },
+  line_title: {
+    good: "Good line: so long takes a round trip to the server",
+    weak: "Weak line: slow, or much is lost",
+    silent: "The server is not heard",
+    broken: "The connection broke",
   },
   interrupted: "The game's connection broke. Connecting again…",
   help_click: [
@@ -219,6 +237,8 @@ export const texts = {
     "Right mouse button, two fingers, or the keys for comma and full stop: turn the view.",
     "Enter: write to the room. F2: network. Escape: cancel, or close a panel.",
   ],
+
+  help_view_touch: ["Two fingers: closer and farther, and turn the view."],
 
   network: "Network",
   stats: {

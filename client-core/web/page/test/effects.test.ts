@@ -98,6 +98,7 @@ test("an event is told in words; what cannot be said is left out", () => {
     type: "choice",
     choices: ["bolt", "ice-ball"],
     about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: "" }],
+    listed_in: "",
     optional: false,
   };
   const text = "{by} casts {spell}. {target} is hurt!";

@@ -95,19 +95,21 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
         { cells: ["<b>ann</b>", "7", "0.099976", "30 ms"], own: false },
       ],
       isState: false,
+      clock: "",
     },
     {
       title: "Match",
       columns: ["Time left", "From"],
       rows: [{ cells: ["9:52", "-90°"], own: false }],
       isState: true,
+      clock: "9:52",
     },
   ]);
 });
 
 test("a long table shows the best rows, and the own one", () => {
   const rows = Array.from({ length: 9 }, (_, place) => ({ cells: [`${place}`], own: place === 7 }));
-  const table = { title: "", columns: ["Name"], rows, isState: false };
+  const table = { title: "", columns: ["Name"], rows, isState: false, clock: "" };
   assert.deepEqual(shortened(table).map(({ cells }) => cells[0]), ["0", "1", "2", "3", "7"]);
 });
 
@@ -120,11 +122,11 @@ test("a pointer stands on the edge, towards what is outside the picture", () => 
   const point = (x: number, y: number) =>
     edgePlace(camera, x, y, 0, at, place) && [place.x, place.y, place.angle].map((n) => +n.toFixed(2));
   assert.equal(point(51, 52), false);
-  assert.deepEqual(point(150, 50), [0.9, 0, 0]);
-  assert.deepEqual(point(50, -50), [0, -0.74, -1.57]);
+  assert.deepEqual(point(150, 50), [0.68, 0, 0]);
+  assert.deepEqual(point(50, -50), [0, -0.34, -1.57]);
   camera.turn(-0.5, 0);
   camera.update();
-  assert.deepEqual(point(50, 150), [0.9, 0, 0]);
+  assert.deepEqual(point(50, 150), [0.68, 0, 0]);
 });
 
 test("who has hit is pointed at for a while", () => {

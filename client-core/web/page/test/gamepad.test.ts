@@ -31,6 +31,7 @@ const action = (name: string, isClick = false): Action => ({
   help: "",
   cooldownMs: 0,
   onlyFor: [],
+  listedIn: "",
   preset: {},
   asks: [],
   key: null,

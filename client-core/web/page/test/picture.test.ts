@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { GaugeChanges, SHOWN_MS } from "../src/core/gauge_changes.js";
-import { LabelLayout } from "../src/core/label_layout.js";
+import { LabelLayout, SharedNames } from "../src/core/label_layout.js";
 import { forPlayers, labelOf } from "../src/core/words.js";
 import { TRAIL_PLACES, Trails } from "../src/core/trails.js";
 
@@ -46,6 +46,11 @@ test("a number rises where a bar changes at once, and not while it fills", () =>
   assert.deepEqual(show(0, 80), []);
   assert.deepEqual(show(16, 80.4), []);
   assert.deepEqual(show(33, 55.4), ["−25"]);
+  assert.deepEqual([changes.isRecent(50, 3), changes.isRecent(50, 4), changes.isRecent(9_000, 3)], [
+    true,
+    false,
+    false,
+  ]);
   assert.deepEqual(show(50, 95.4), ["−25", "+40"]);
   assert.deepEqual(show(34 + SHOWN_MS, 95.4), ["+40"]);
   assert.deepEqual(show(51 + SHOWN_MS, 95.4), []);
@@ -53,6 +58,34 @@ test("a number rises where a bar changes at once, and not while it fills", () =>
   changes.begin(2_000);
   changes.end();
   assert.deepEqual(show(2_016, 10), []);
+});
+
+test("changes of an object in a moment are one number", () => {
+  const changes = new GaugeChanges();
+  const show = (now: number, value: number) => {
+    changes.begin(now);
+    changes.note(now, 3, value, 5, 6, 2);
+    changes.note(now, 4, 2 * value, 5, 6, 2);
+    changes.end();
+    return changes.numbers.map(({ text }) => text);
+  };
+  show(0, 40);
+  assert.deepEqual(show(100, 36), ["−4", "−8"]);
+  assert.deepEqual(show(200, 30), ["−10", "−20"]);
+  assert.deepEqual(show(600, 27), ["−10", "−20", "−3", "−6"]);
+});
+
+test("a name that others in sight have, too, is a shared one", () => {
+  const shared = new SharedNames();
+  const count = (now: number, names: (string | undefined)[]) =>
+    shared.count(now, { count: names.length, label: (index) => names[index] });
+  count(0, ["rat", "ann", undefined, "rat", undefined]);
+  assert.deepEqual(["rat", "ann", "bob"].map((name) => shared.has(name)), [true, false, false]);
+  // Only a few times a second.
+  count(100, ["rat"]);
+  assert.equal(shared.has("rat"), true);
+  count(1_000, ["rat"]);
+  assert.equal(shared.has("rat"), false);
 });
 
 test("of names that would overlap the first one is shown", () => {
@@ -64,6 +97,11 @@ test("of names that would overlap the first one is shown", () => {
   assert.equal(labels.takes(-80, 0, 80, 20), true);
   labels.begin();
   assert.equal(labels.takes(50, 10, 80, 20), true);
+  // A bar takes room in any case, and as much as it needs.
+  labels.reserve(60, 12, 40, 6);
+  assert.equal(labels.takes(60, 36, 40, 20), true);
+  assert.equal(labels.takes(60, -12, 40, 20), true);
+  assert.equal(labels.takes(110, 12, 40, 20), true);
 });
 
 test("names of the schema are words for players", () => {

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Choice, CommandKind, Field, Kind, Look, Scenery, Schema } from "../src/ambit/ambit.js";
-import { actionsOf, cardsOf, CommandDraft, giveDigits, groupsOf, isOffered } from "../src/core/actions.js";
+import {
+  actionsOf,
+  cardsOf,
+  CommandDraft,
+  countIn,
+  giveDigits,
+  groupsOf,
+  isOffered,
+} from "../src/core/actions.js";
 import { describeMesh, parseColour } from "../src/core/look.js";
 import { hashOf, outfitOf, sortOf } from "../src/core/roles.js";
 
@@ -13,7 +21,8 @@ const SPELL: Field = choice({}, {});
 function choice(...about: Partial<Choice>[]): Field {
   const choices = ["bolt", "heal", "sing", "aim"].slice(0, about.length);
   const texts = about.map((text) => ({ ...NOTHING_ABOUT, ...text }));
-  return { name: "spell", label: "", type: "choice", choices, about: texts, optional: false };
+  return { name: "spell", label: "", type: "choice", choices, about: texts, listed_in: "",
+    optional: false };
 }
 
 test("what walks stands on the ground, what is posed is centred", () => {
@@ -112,7 +121,7 @@ test("a choice says what it is called, what it does, and for whom it is", () => 
   assert.deepEqual([first?.label, first?.help, first?.cooldownMs], ["Bolt of fire", "8 mana.", 600]);
   assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "4", "5"]);
   const offered = (...texts: string[]) =>
-    actions.filter((action) => isOffered(action, texts)).map(({ name }) => name);
+    actions.filter((action) => isOffered(action, { words: texts, lists: new Map() })).map(({ name }) => name);
   assert.deepEqual(offered("ann", "mage"), ["cast bolt", "cast aim", "rest"]);
   assert.deepEqual(offered("ann"), ["cast aim", "rest"]);
   // A command that asks for a choice is there as long as one of the choices is.
@@ -122,6 +131,30 @@ test("a choice says what it is called, what it does, and for whom it is", () => 
   // What one has is on the first keys.
   giveDigits(actions.slice(3), schema([]));
   assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "1", "2"]);
+});
+
+test("what is listed can be chosen, and nothing as well", () => {
+  const about = { help: "Raises damage.", only_for: "alive" };
+  const items = { ...choice(about, about, about), choices: ["stone", "red-stone", "ring"] };
+  const listed = { ...items, listed_in: "bag" } as Field;
+  const sell = { ...command("sell", null, [listed]), only_for: "merchant" };
+  const want = command("want", null, [{ ...listed, listed_in: "offer", optional: true } as Field]);
+  const ready = { ...command("ready", null, []), only_for: "merchant" };
+  const actions = actionsOf(schema([sell, want, ready]));
+  const offered = (words: string[], bag: string, offer: string) => {
+    const lists = new Map([["bag", bag], ["offer", offer]]);
+    return actions.filter((action) => isOffered(action, { words, lists }));
+  };
+  const names = (...args: Parameters<typeof offered>) => offered(...args).map(({ name }) => name);
+  assert.deepEqual(names(["merchant", "alive"], "2 red-stone", ""), ["sell red-stone", "want", "ready"]);
+  assert.deepEqual(names(["merchant"], "2 red-stone", ""), ["want", "ready"]);
+  assert.deepEqual(names(["share", "alive"], "ring", "stone, 3 ring"), ["want stone", "want ring", "want"]);
+  assert.deepEqual([countIn("3 ring, stone", "ring"), countIn("ring", "rin"), countIn("", "")], [3, 0, 0]);
+  // One of three that there may be is behind the same button, and nothing alone behind none.
+  const groups = (...args: Parameters<typeof offered>) =>
+    [...groupsOf(offered(...args))].map(([{ name }, { length }]) => [name, length]);
+  assert.deepEqual(groups(["share", "alive"], "", "ring"), [["want", 2]]);
+  assert.deepEqual(groups(["share", "alive"], "", ""), []);
 });
 
 test("a key of the page's own is replaced, and a taken digit skipped", () => {
@@ -161,7 +194,7 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
 }
 
 function command(name: string, key: string | null, fields: Field[]): CommandKind {
-  return { name, label: "", usage: name, help: "", key, newest_only: false, fields };
+  return { name, label: "", usage: name, help: "", key, newest_only: false, only_for: "", fields };
 }
 
 function schema(commands: CommandKind[]): Schema {

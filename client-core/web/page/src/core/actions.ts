@@ -6,6 +6,7 @@
  */
 
 import type { Choice, CommandKind, Field, Schema, Value } from "../ambit/ambit.js";
+import type { Known } from "./known.js";
 import { forPlayers, labelOf } from "./words.js";
 
 export interface Action {
@@ -117,15 +118,11 @@ export function normaliseKey(key: string): string {
   return lower === "space" || lower === "spacebar" ? " " : lower;
 }
 
-/** What decides about what a player can do. */
-export interface Known {
-  /** The texts of the avatar and of the game's state, and the names of the avatar's set flags. */
-  words: readonly string[];
-  /** The texts of the avatar, of the player's own rows and of the game's state, by their names. */
-  lists: ReadonlyMap<string, string>;
-}
-
-export function isOffered(action: Action, { words, lists }: Known): boolean {
+/** Whether a player has an action now. */
+export function isOffered(
+  action: Action,
+  { words, lists }: Pick<Known, "words" | "lists">,
+): boolean {
   const { command, onlyFor, listedIn } = action;
   if (command.only_for !== "" && !words.includes(command.only_for)) return false;
   if (onlyFor.length > 0 && !onlyFor.some((text) => words.includes(text))) return false;

@@ -55,6 +55,23 @@ export function hasDirections(controls: readonly Control[]): boolean {
   return DIRECTIONS.every((wanted) => controls.some(({ direction }) => direction === wanted));
 }
 
+/**
+ * Where a control is on the cross under the left thumb: a direction, or to the left and to the
+ * right if a pair of controls has those arrow keys, such as turning. All others are under the right
+ * thumb.
+ */
+export function padPlaceOf(
+  { direction, keys }: Control,
+  controls: readonly Control[],
+): Control["direction"] {
+  if (direction) return direction;
+  const has = (key: string) =>
+    controls.some((other) => other.axis === null && other.keys.includes(key));
+  if (!has("arrowleft") || !has("arrowright")) return null;
+  if (keys.includes("arrowleft")) return "west";
+  return keys.includes("arrowright") ? "east" : null;
+}
+
 /** The control that one is on the map, for a camera of this yaw. */
 export function turnDirection(
   control: Control,

@@ -136,9 +136,9 @@ export class Stage {
     const obstacles = looks.map((colour) => ({ glyph: "#", colour }));
     // So the renderer finds out that the text of this name is a role.
     const field = { name: ROLE, label: "", optional: false, type: "choice" as const,
-      choices: [...roles], about: [] };
+      choices: [...roles], about: [], listed_in: "" };
     const choose = { name: "choose", label: "", usage: "", help: "", key: null,
-      newest_only: false, fields: [field] };
+      newest_only: false, only_for: "", fields: [field] };
     this.#schema = { game: "", kinds, events: [], commands: [choose], refusals: [], controls: [],
       scenery: { camera: "around", ground, grid: false, party: false, obstacles } };
   }

@@ -1,9 +1,12 @@
-/** Where on the edge of the picture a pointer stands that shows the way to what is outside. */
+/** Where near the edge of the picture a pointer stands that shows the way to what is outside. */
 
 import type { Point, ViewCamera } from "./camera.js";
 
-/** How much of the half of the picture is inside the edge: buttons are along it. */
-const INSIDE = { across: 0.9, up: 0.74 } as const;
+/**
+ * Pointers stand on an ellipse with these shares of half the picture: buttons, bars and tables are
+ * outside of it, on wide screens and on upright ones. Most of them are below.
+ */
+const INSIDE = { across: 0.68, up: 0.6, down: 0.34 } as const;
 
 export interface EdgePlace {
   /** From -1 at the left and at the bottom to 1. */
@@ -30,10 +33,7 @@ export function edgePlace(
   const up = -dx * Math.sin(yaw) + dy * Math.cos(yaw);
   if (across === 0 && up === 0) return false;
   const high = up * camera.aspect;
-  const share = Math.min(
-    INSIDE.across / Math.max(Math.abs(across), 1e-6),
-    INSIDE.up / Math.max(Math.abs(high), 1e-6),
-  );
+  const share = 1 / Math.hypot(across / INSIDE.across, high / (high < 0 ? INSIDE.down : INSIDE.up));
   into.x = across * share;
   into.y = high * share;
   into.angle = Math.atan2(up, across);

@@ -5,8 +5,14 @@ const LEAST = 2;
 /** How long a number is shown. */
 export const SHOWN_MS = 900;
 const MAX_NUMBERS = 24;
+/** Changes in such a short time are one number: two would be written over each other. */
+const TOGETHER_MS = 450;
+/** So long after a change an object is one that something happens to. */
+const RECENT_MS = 2_500;
 
 export interface RisingNumber {
+  id: number;
+  change: number;
   text: string;
   x: number;
   y: number;
@@ -15,7 +21,7 @@ export interface RisingNumber {
 }
 
 export class GaugeChanges {
-  readonly #values = new Map<number, { value: number; seenAt: number }>();
+  readonly #values = new Map<number, { value: number; seenAt: number; changedAt: number }>();
   readonly numbers: RisingNumber[] = [];
   #frame = 0;
 
@@ -28,15 +34,27 @@ export class GaugeChanges {
   note(now: number, id: number, value: number, x: number, y: number, z: number): void {
     const known = this.#values.get(id);
     if (!known) {
-      this.#values.set(id, { value, seenAt: this.#frame });
+      this.#values.set(id, { value, seenAt: this.#frame, changedAt: -Infinity });
       return;
     }
     const change = value - known.value;
     [known.value, known.seenAt] = [value, this.#frame];
     if (Math.abs(change) < LEAST) return;
+    known.changedAt = now;
+    for (const number of this.numbers) {
+      const isSame = number.id === id && number.change < 0 === change < 0;
+      if (!isSame || now > number.at + TOGETHER_MS) continue;
+      number.change += change;
+      number.text = textOf(number.change);
+      return;
+    }
     if (this.numbers.length >= MAX_NUMBERS) this.numbers.shift();
-    const text = change < 0 ? `−${Math.round(-change)}` : `+${Math.round(change)}`;
-    this.numbers.push({ text, x, y, z, at: now });
+    this.numbers.push({ id, change, text: textOf(change), x, y, z, at: now });
+  }
+
+  /** Whether the object has lately been hurt or healed. */
+  isRecent(now: number, id: number): boolean {
+    return now < (this.#values.get(id)?.changedAt ?? -Infinity) + RECENT_MS;
   }
 
   /** Forgets what is not in sight any more. */
@@ -45,4 +63,8 @@ export class GaugeChanges {
       if (seenAt !== this.#frame) this.#values.delete(id);
     }
   }
+}
+
+function textOf(change: number): string {
+  return change < 0 ? `−${Math.round(-change)}` : `+${Math.round(change)}`;
 }

@@ -1,10 +1,13 @@
-/** Which names are shown, so that none is written over another: the first ones that fit. */
+/** Which names are shown, so that none is written over another or over a bar. */
 
-const MAX_LABELS = 64;
+const MAX_LABELS = 128;
 
+/** The first ones that fit. All is in pixels, from the middle of the screen or any other place. */
 export class LabelLayout {
   readonly #across = new Float32Array(MAX_LABELS);
-  readonly #down = new Float32Array(MAX_LABELS);
+  readonly #up = new Float32Array(MAX_LABELS);
+  readonly #wide = new Float32Array(MAX_LABELS);
+  readonly #high = new Float32Array(MAX_LABELS);
   #count = 0;
 
   begin(): void {
@@ -12,17 +15,54 @@ export class LabelLayout {
   }
 
   /** Whether there is room for a name of this size around a place on the screen; takes it. */
-  takes(across: number, down: number, width: number, height: number): boolean {
+  takes(across: number, up: number, width: number, height: number): boolean {
     for (let other = 0; other < this.#count; other += 1) {
-      const besides = Math.abs((this.#across[other] as number) - across) >= width;
-      const above = Math.abs((this.#down[other] as number) - down) >= height;
-      if (!besides && !above) return false;
+      const wide = (width + (this.#wide[other] as number)) / 2;
+      const high = (height + (this.#high[other] as number)) / 2;
+      const isBeside = Math.abs((this.#across[other] as number) - across) >= wide;
+      const isAbove = Math.abs((this.#up[other] as number) - up) >= high;
+      if (!isBeside && !isAbove) return false;
     }
-    if (this.#count < MAX_LABELS) {
-      this.#across[this.#count] = across;
-      this.#down[this.#count] = down;
-      this.#count += 1;
-    }
+    this.reserve(across, up, width, height);
     return true;
+  }
+
+  /** Something is there in any case, such as a bar. */
+  reserve(across: number, up: number, width: number, height: number): void {
+    if (this.#count >= MAX_LABELS) return;
+    this.#across[this.#count] = across;
+    this.#up[this.#count] = up;
+    this.#wide[this.#count] = width;
+    this.#high[this.#count] = height;
+    this.#count += 1;
+  }
+}
+
+/** They change seldom: they are counted a few times a second. */
+const COUNT_MS = 300;
+
+/** What is read of a frame. */
+export interface LabelledFrame {
+  readonly count: number;
+  label(index: number): string | undefined;
+}
+
+/** Names that several objects in sight have, such as those of monsters: they tell little. */
+export class SharedNames {
+  readonly #times = new Map<string, number>();
+  #countedAt = -Infinity;
+
+  count(now: number, frame: LabelledFrame): void {
+    if (now < this.#countedAt + COUNT_MS) return;
+    this.#countedAt = now;
+    this.#times.clear();
+    for (let index = 0; index < frame.count; index += 1) {
+      const name = frame.label(index);
+      if (name !== undefined) this.#times.set(name, (this.#times.get(name) ?? 0) + 1);
+    }
+  }
+
+  has(name: string): boolean {
+    return (this.#times.get(name) ?? 0) > 1;
   }
 }

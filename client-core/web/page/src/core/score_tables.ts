@@ -16,6 +16,8 @@ export interface ScoreTable {
   rows: ScoreRow[];
   /** Whether its only row is the state of the game. */
   isState: boolean;
+  /** The time that runs, of a state of the game; empty if none does. */
+  clock: string;
 }
 
 export interface ScoreRow {
@@ -48,6 +50,24 @@ export function shortened({ rows }: ScoreTable): ScoreRow[] {
   return own && !best.includes(own) ? [...best.slice(0, -1), own] : best;
 }
 
+/** The own place in a table, and what it is ranked by; undefined if the player is not in it. */
+export function placeOf({ columns, rows }: ScoreTable): OwnPlace | undefined {
+  const at = rows.findIndex(({ own }) => own);
+  const [, points] = rows[at]?.cells ?? [];
+  if (at < 0 || points === undefined) return undefined;
+  // Whoever has as many has the same place.
+  const place = rows.findIndex(({ cells }) => cells[1] === points) + 1;
+  return { place, of: rows.length, points, column: columns[1] ?? "" };
+}
+
+export interface OwnPlace {
+  /** From 1. */
+  place: number;
+  of: number;
+  points: string;
+  column: string;
+}
+
 function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
   const indices = frame.rows(kind.name);
   const value = (index: number, component: number) => frame.component(index, component);
@@ -78,5 +98,14 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
         own: frame.isOwn(row),
       })),
     isState,
+    clock: isState ? clockOf(components, (index) => value(indices[0] as number, index)) : "",
   };
+}
+
+function clockOf(
+  components: readonly (Component & { index: number })[],
+  value: (component: number) => number | boolean | string | undefined,
+): string {
+  const clock = components.find(({ unit }) => unit === "s");
+  return clock ? cellOf(clock, value(clock.index)) : "";
 }

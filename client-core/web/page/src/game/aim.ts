@@ -24,13 +24,13 @@ export class Aim {
   /** Seen from around, the ground is aimed at; from above, the height of the avatar. */
   readonly #isOnFloor: boolean;
   readonly #camera: ViewCamera;
-  readonly #pointer: ScreenPlace;
+  readonly pointer: ScreenPlace;
   #extent: Extent = { west: 0, south: 0, width: 0, height: 0 };
   #chosen = 0;
 
   constructor(camera: ViewCamera, pointer: ScreenPlace) {
     this.#camera = camera;
-    this.#pointer = pointer;
+    this.pointer = pointer;
     this.#isOnFloor = camera.mode === "around";
   }
 
@@ -43,7 +43,7 @@ export class Aim {
   /** The place under the pointer. False if that is the sky. */
   underPointer(into: Point): boolean {
     const height = this.#isOnFloor ? 0 : this.#camera.target.z;
-    const { x, y } = this.#pointer;
+    const { x, y } = this.pointer;
     if (!this.#camera.groundPoint(x, y, height, into)) return false;
     this.#keepOnMap(into);
     return true;
@@ -70,7 +70,7 @@ export class Aim {
 
   /** The id of the object under the pointer; undefined if there is none. */
   objectUnderPointer(frame: Frame): number | undefined {
-    const { x, y } = this.#pointer;
+    const { x, y } = this.pointer;
     const index = pickObject(this.#camera, frame, x, y, (other) => !frame.isOwn(other));
     return index < 0 ? undefined : frame.id(index);
   }

@@ -1,8 +1,8 @@
 /**
  * Bars and names above objects, always towards the viewer and of one size on the screen.
  *
- * All bars are one draw call, all names another. Names are painted once each into the slots of one
- * texture; see `SlotTable`.
+ * All bars are one draw call, all names another, and numbers beside the bars a third. Names are
+ * painted once each into the slots of one texture; see `SlotTable`.
  */
 
 import * as THREE from "three";
@@ -15,6 +15,8 @@ const SLOT_WIDTH = 256;
 const SLOT_HEIGHT = 32;
 /** Names are larger by this factor where pixels are coarse; smaller, nobody could read them. */
 const COARSE_NAMES = 1.6;
+/** Numbers rise to the right of the bar, from its height on: in pixels to the middle of one. */
+const NUMBER_BESIDE = 42;
 
 /** `place`: position and, in w, the share of a bar or the slot of a name. */
 const VERTEX = `
@@ -89,11 +91,11 @@ class Quads {
     this.mesh.renderOrder = 10;
   }
 
-  /** Extents and shift upwards, in pixels of a screen of this size. */
-  setSize(width: number, height: number, up: number, screenWidth: number, screenHeight: number) {
+  /** Extents and shift, in pixels of the screen. */
+  setSize(width: number, height: number, across: number, up: number, screen: THREE.Vector2) {
     const { size, shift } = this.mesh.material.uniforms;
-    size?.value.set((2 * width) / screenWidth, (2 * height) / screenHeight);
-    shift?.value.set(0, (2 * up) / screenHeight);
+    size?.value.set((2 * width) / screen.x, (2 * height) / screen.y);
+    shift?.value.set((2 * across) / screen.x, (2 * up) / screen.y);
   }
 
   begin(): void {
@@ -161,7 +163,7 @@ class NameSlots {
     context.lineJoin = "round";
     context.lineWidth = 4;
     context.strokeStyle = "rgba(0, 0, 0, 0.75)";
-    context.fillStyle = "#fff";
+    context.fillStyle = colourOf(name);
     context.strokeText(name, x, y, SLOT_WIDTH - 8);
     context.fillText(name, x, y, SLOT_WIDTH - 8);
     this.texture.needsUpdate = true;
@@ -174,20 +176,25 @@ export class Billboards {
   readonly #bars = new Quads(BAR_FRAGMENT, {});
   readonly #names = new Quads(NAME_FRAGMENT, { names: { value: this.#slots.texture } });
 
+  readonly #numbers = new Quads(NAME_FRAGMENT, { names: { value: this.#slots.texture } });
+
   constructor() {
-    this.group.add(this.#bars.mesh, this.#names.mesh);
+    this.group.add(this.#bars.mesh, this.#names.mesh, this.#numbers.mesh);
   }
 
   resize(width: number, height: number, pixelRatio: number): void {
-    this.#bars.setSize(44, 7, 10, width, height);
+    const screen = new THREE.Vector2(width, height);
+    this.#bars.setSize(44, 7, 0, 10, screen);
     const scale = pixelRatio < 1 ? COARSE_NAMES : 1;
     const nameHeight = 22 * scale;
-    this.#names.setSize(176 * scale, nameHeight, 15 + nameHeight / 2, width, height);
+    this.#names.setSize(176 * scale, nameHeight, 0, 15 + nameHeight / 2, screen);
+    this.#numbers.setSize(176 * scale, nameHeight, NUMBER_BESIDE * scale, 10, screen);
   }
 
   begin(): void {
     this.#bars.begin();
     this.#names.begin();
+    this.#numbers.begin();
     this.#slots.begin();
   }
 
@@ -200,16 +207,29 @@ export class Billboards {
     if (slot >= 0) this.#names.add(x, y, z, slot);
   }
 
+  /** Of damage or healing, beside the bar. */
+  addNumber(x: number, y: number, z: number, number: string): void {
+    const slot = this.#slots.slotOf(number);
+    if (slot >= 0) this.#numbers.add(x, y, z, slot);
+  }
+
   end(): void {
     this.#bars.end();
     this.#names.end();
+    this.#numbers.end();
   }
 
   dispose(): void {
     this.#slots.texture.dispose();
-    for (const { mesh } of [this.#bars, this.#names]) {
+    for (const { mesh } of [this.#bars, this.#names, this.#numbers]) {
       mesh.geometry.dispose();
       mesh.material.dispose();
     }
   }
+}
+
+/** What a number says is seen by its colour, too. */
+function colourOf(text: string): string {
+  if (/^−\d+$/.test(text)) return "#ffb09a";
+  return /^\+\d+$/.test(text) ? "#9dffb0" : "#fff";
 }

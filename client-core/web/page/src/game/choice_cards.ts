@@ -5,7 +5,7 @@
  */
 
 import type { CommandKind } from "../ambit/ambit.js";
-import type { Action } from "../core/actions.js";
+import { type Action, choiceOf, countIn } from "../core/actions.js";
 import { forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
@@ -14,13 +14,14 @@ export interface ChoiceCardsHooks {
   begin(action: Action): void;
   /** A picture of who makes the choice, once it is made; undefined if there is none. */
   pictureOf(choice: string): HTMLElement | undefined;
-  closed(): void;
+  /** Opened or closed by the player. */
+  changed(isOpen: boolean): void;
 }
 
 export class ChoiceCards {
   readonly element = el("section", { class: "choice-cards", role: "dialog", hidden: true });
   /** A button for each choice that there is. */
-  readonly openers = el("div", { class: "commands", hidden: true });
+  readonly openers = el("div", { class: "openers", hidden: true });
   readonly #hooks: ChoiceCardsHooks;
   readonly #cards = el("div", { class: "cards" });
   readonly #title = el("h2");
@@ -28,6 +29,7 @@ export class ChoiceCards {
   #groups: ReadonlyMap<CommandKind, readonly Action[]> = new Map();
   #open: CommandKind | undefined;
   #shown: readonly Action[] = [];
+  #lists: ReadonlyMap<string, string> = new Map();
 
   constructor(hooks: ChoiceCardsHooks) {
     this.#hooks = hooks;
@@ -40,8 +42,21 @@ export class ChoiceCards {
     this.element.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** What there is to choose now. `first` has to be chosen, and opens as soon as it is there. */
-  offer(groups: ReadonlyMap<CommandKind, readonly Action[]>, first: CommandKind | undefined): void {
+  /** Whose cards are shown. */
+  get opened(): CommandKind | undefined {
+    return this.#open;
+  }
+
+  /**
+   * What there is to choose now. `first` has to be chosen, and opens as soon as it is there.
+   * `lists` say how many there are of what is listed.
+   */
+  offer(
+    groups: ReadonlyMap<CommandKind, readonly Action[]>,
+    first: CommandKind | undefined,
+    lists: ReadonlyMap<string, string>,
+  ): void {
+    this.#lists = lists;
     const isNew = first !== undefined && !this.#groups.has(first);
     this.#groups = groups;
     for (const command of groups.keys()) {
@@ -49,7 +64,11 @@ export class ChoiceCards {
       const name = texts.choose(labelOf(command));
       const opener = button(name, () => this.#toggle(command), { title: command.help });
       this.#buttons.set(command, opener);
-      this.openers.append(opener);
+    }
+    // In the order in which the game declares them, whatever came first.
+    for (const command of groups.keys()) {
+      const opener = this.#buttons.get(command);
+      if (opener) this.openers.append(opener);
     }
     if (isNew) this.#open = first;
     else if (this.#open && !groups.has(this.#open)) this.#open = undefined;
@@ -61,7 +80,7 @@ export class ChoiceCards {
     if (!this.#open) return false;
     this.#open = undefined;
     this.#show();
-    this.#hooks.closed();
+    this.#hooks.changed(false);
     return true;
   }
 
@@ -69,7 +88,17 @@ export class ChoiceCards {
     if (this.#open === command) return void this.close();
     this.#open = command;
     this.#show();
+    this.#hooks.changed(true);
     this.#cards.querySelector("button")?.focus();
+  }
+
+  /** After keys were given to the actions. */
+  showKeys(): void {
+    this.#cards.querySelectorAll("kbd").forEach((shown, at) => {
+      const key = this.#shown[at]?.key ?? "";
+      setText(shown, key && texts.key(key));
+      setHidden(shown, key === "");
+    });
   }
 
   #show(): void {
@@ -83,10 +112,9 @@ export class ChoiceCards {
     setText(this.#title, title);
     this.element.ariaLabel = title;
     setHidden(this.element, !this.#open);
-    this.#cards.querySelectorAll("kbd").forEach((shown, at) => {
-      const key = actions[at]?.key ?? "";
-      setText(shown, key && texts.key(key));
-      setHidden(shown, key === "");
+    this.#cards.querySelectorAll("strong").forEach((shown, at) => {
+      const action = actions[at];
+      if (action) setText(shown, this.#nameOf(action));
     });
     for (const [command, opener] of this.#buttons) {
       setHidden(opener, !this.#groups.has(command));
@@ -96,22 +124,30 @@ export class ChoiceCards {
   }
 
   #card(action: Action): HTMLElement {
-    const { label, help, command, preset } = action;
-    const [choice] = Object.values(preset);
-    const name = forPlayers(String(choice));
+    const { label, command } = action;
+    const choice = choiceOf(action);
+    // A sign stays with its number.
+    const help = choice === "" ? "" : action.help.replaceAll(" %", "\u00a0%");
     const element = button("", () => this.#hooks.begin(action), {
       class: "card",
       "aria-label": label,
       "aria-description": help,
-      "data-card": `${command.name} ${String(choice)}`,
+      "data-card": `${command.name} ${choice}`,
     });
     element.append(
-      this.#hooks.pictureOf(String(choice)) ?? "",
-      el("strong", {}, name),
+      this.#hooks.pictureOf(choice) ?? "",
+      el("strong", {}, this.#nameOf(action)),
       el("span", { class: "about" }, help),
       el("kbd"),
     );
     return element;
+  }
+
+  #nameOf(action: Action): string {
+    const choice = choiceOf(action);
+    if (choice === "") return texts.nothing;
+    const count = countIn(this.#lists.get(action.listedIn) ?? "", choice);
+    return count > 1 ? texts.times(forPlayers(choice), count) : forPlayers(choice);
   }
 
   /** Arrow keys go from card to card. */

@@ -50,6 +50,13 @@ export class Commander {
     this.#hooks.onDraft(undefined);
   }
 
+  /** Ends a command that is none of these; true if there was one. */
+  keepOnly(offered: readonly Action[]): boolean {
+    if (!this.#draft || offered.includes(this.#draft.action)) return false;
+    this.cancel();
+    return true;
+  }
+
   givePlace(place: Point): void {
     if (this.#draft?.next?.type !== "position") return;
     this.#place = { ...place };

@@ -1,6 +1,6 @@
 /**
- * Pointers along the edge of the picture to whoever is in sight and outside it: those with a name,
- * the nearest ones; whoever has just hit the player first.
+ * Pointers towards whoever is in sight and outside the picture: those with a name, the nearest
+ * ones, and one for each way; whoever has just hit the player first.
  */
 
 import type { Frame } from "../ambit/ambit.js";
@@ -9,7 +9,15 @@ import { type Attackers, type EdgePlace, edgePlace } from "../core/edge.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
-const MAX_POINTERS = 6;
+const MAX_POINTERS = 4;
+/** Of half the picture: a pointer that is closer to a nearer one's says nothing new. */
+const APART = 0.16;
+/** From this cosine of its angle on, an arrow is at the left or at the right. */
+const BESIDE = 0.6;
+/** From the middle of an arrow to its label. */
+const BESIDE_PX = 20;
+/** The room of a label and an arrow beside it. */
+const LABEL_PX = { wide: 160, high: 26 } as const;
 /** Others come into sight a moment after the start. */
 const ALONE_MS = 1_200;
 
@@ -27,6 +35,11 @@ export class EdgePointers {
   /** The nearest objects so far, and how far they are; those that have hit come first. */
   readonly #indices = new Int32Array(MAX_POINTERS);
   readonly #distances = new Float64Array(MAX_POINTERS);
+  /** Where those that are shown stand. */
+  readonly #across = new Float64Array(MAX_POINTERS);
+  readonly #up = new Float64Array(MAX_POINTERS);
+  /** 1 if the label is to the right of the nearest one's arrow, -1 if it is to the left. */
+  #side = 1;
   readonly #at: Point = { x: 0, y: 0, z: 0 };
   readonly #place: EdgePlace = { x: 0, y: 0, angle: 0 };
 
@@ -60,10 +73,37 @@ export class EdgePointers {
       count = this.#insert(count, index, hasHit ? away - 1e6 : away);
     }
     if (avatar >= 0 && !this.#hasSeen) this.#search(now, others);
-    this.#pointers.forEach((pointer, place) => {
-      setHidden(pointer, place >= count);
-      if (place < count) this.#show(pointer, now, frame, camera, this.#indices[place] as number);
-    });
+    for (let nth = 0; nth < MAX_POINTERS; nth += 1) {
+      const pointer = this.#pointers[nth] as HTMLElement;
+      const isShown = nth < count && this.#isApart(nth, frame, camera);
+      setHidden(pointer, !isShown);
+      if (isShown) this.#show(pointer, now, frame, this.#indices[nth] as number);
+    }
+  }
+
+  /** Puts the place of a pointer into `#place`; false if a nearer one is there already. */
+  #isApart(nth: number, frame: Frame, camera: ViewCamera): boolean {
+    const [place, across, up] = [this.#place, this.#across, this.#up];
+    const index = this.#indices[nth] as number;
+    edgePlace(camera, frame.x(index), frame.y(index), frame.z(index), this.#at, place);
+    // One that is left out takes no room.
+    across[nth] = up[nth] = Infinity;
+    if (nth === 0) this.#side = sideOf(place);
+    else if (this.#isUnderLabel(place)) return false;
+    for (let other = 0; other < nth; other += 1) {
+      const dx = ((across[other] as number) - place.x) * camera.aspect;
+      if (Math.hypot(dx, (up[other] as number) - place.y) < APART) return false;
+    }
+    across[nth] = place.x;
+    up[nth] = place.y;
+    return true;
+  }
+
+  /** Whether the label of the nearest one is there. */
+  #isUnderLabel({ x, y }: EdgePlace): boolean {
+    const along = ((x - (this.#across[0] as number)) * this.#side * innerWidth) / 2;
+    const above = ((y - (this.#up[0] as number)) * innerHeight) / 2;
+    return along > 0 && along < LABEL_PX.wide && Math.abs(above) < LABEL_PX.high;
   }
 
   #search(now: number, others: number): void {
@@ -92,9 +132,8 @@ export class EdgePointers {
     return Math.min(count + 1, MAX_POINTERS);
   }
 
-  #show(pointer: HTMLElement, now: number, frame: Frame, camera: ViewCamera, index: number): void {
+  #show(pointer: HTMLElement, now: number, frame: Frame, index: number): void {
     const place = this.#place;
-    edgePlace(camera, frame.x(index), frame.y(index), frame.z(index), this.#at, place);
     const hasHit = this.#attackers.has(now, frame.id(index));
     pointer.classList.toggle("attacker", hasHit);
     const { style } = pointer;
@@ -107,9 +146,15 @@ export class EdgePointers {
     setHidden(who, !isNearest);
     if (isNearest) {
       setText(who, this.#wordsOf(frame, index));
-      // At the right it ends at the pointer, at the left it begins there.
-      who.style.translate = `${(-50 * (1 + place.x)).toFixed(0)}%`;
+      const side = this.#side;
+      who.style.translate = `calc(${50 * side - 50}% + ${BESIDE_PX * side}px) -50%`;
     }
     style.color = hasHit ? "" : frame.kind(index).look.colour;
   }
+}
+
+/** Beside the arrow: inwards at the left and at the right, outwards above and below. */
+function sideOf({ x, angle }: EdgePlace): number {
+  const isAtSide = Math.abs(Math.cos(angle)) > BESIDE;
+  return x > 0 === isAtSide ? -1 : 1;
 }

@@ -5,7 +5,7 @@ import type { Action } from "../core/actions.js";
 import { hasDirections } from "../core/controls.js";
 import { FirstVisit } from "../core/first_visit.js";
 import { labelOf } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, el, isTouch, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 /** `done` is called after each hint, for the focus. */
@@ -35,18 +35,23 @@ export function firstHints(
 /** In one or two sentences; Help has the rest. */
 function howToPlay(actions: readonly Action[], controls: readonly Control[]): string {
   // A phone has no keys.
-  if (matchMedia("(pointer: coarse)").matches) {
-    const steer = hasDirections(controls) ? texts.help_steer.join(" ") : texts.touch_steer;
+  if (isTouch()) {
+    const steer = hasDirections(controls) ? texts.touch_directions : texts.touch_steer;
     const isCommanding = actions.some((action) => !action.isClick);
     return [controls.length > 0 ? steer : texts.play_tap, isCommanding ? texts.touch_commands : ""]
       .filter(Boolean)
       .join(" ");
   }
   const sentences = controls.length > 0 ? [bySteering(controls)] : [texts.play_click];
-  const keys = actions.filter((action) => action.key && !action.isClick && action.onlyFor.length === 0);
+  const keys = actions.filter((action) => action.key && !action.isClick && isForAll(action));
   const named = keys.slice(0, 4).map(({ key, label }) => texts.key_does(texts.key(key ?? ""), label));
   if (named.length > 0) sentences.push(texts.play_commands(named.join(", ")));
   return sentences.join(" ");
+}
+
+/** What only some have, or only at times, is told by its button. */
+function isForAll({ onlyFor, command }: Action): boolean {
+  return onlyFor.length === 0 && command.only_for === "";
 }
 
 function bySteering(controls: readonly Control[]): string {

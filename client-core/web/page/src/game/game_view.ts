@@ -1,6 +1,6 @@
 /** A running game: the loop, and how its parts work together. */
 
-import type { Client, Component, Frame, Game, GameRules, Kind, Schema } from "../ambit/ambit.js";
+import type { Client, Frame, Game, GameRules, Kind, Schema } from "../ambit/ambit.js";
 import {
   type Action,
   actionsOf,
@@ -9,11 +9,13 @@ import {
   groupsOf,
   isOffered,
 } from "../core/actions.js";
+import { knownOf } from "../core/known.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
-import { button, el, setHidden } from "../dom.js";
+import { AvatarWatch } from "../core/avatar_watch.js";
+import { el, setHidden } from "../dom.js";
 import type { Result } from "../game_result.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
@@ -24,6 +26,7 @@ import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
 import { firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
+import { iconButton } from "./icons.js";
 import { LineMark } from "./line_mark.js";
 import { OwnValues } from "./own_values.js";
 import { Picture } from "./picture.js";
@@ -57,7 +60,7 @@ export class GameView {
   readonly #picture: Picture;
   readonly #map: SmallMap;
   readonly #hud: Hud;
-  readonly #ownValues = new OwnValues();
+  readonly #ownValues: OwnValues;
   readonly #score: ScoreBoard;
   readonly #overlay: Overlay;
   readonly #line: LineMark;
@@ -66,12 +69,14 @@ export class GameView {
   readonly #commander: Commander;
   readonly #input: PlayerInput;
   readonly #events: EventReader;
-  readonly #lobbyButton = button(texts.lobby_short, () => this.#hooks.toggleLobby(), {
+  readonly #avatar = new AvatarWatch();
+  readonly #lobbyButton = iconButton("lobby", texts.lobby_short, () => this.#hooks.toggleLobby(), {
     class: "lobby-button",
     "aria-label": texts.lobby,
+    title: texts.lobby,
   });
-  readonly #overlayButton = button(texts.overlay, () => this.#toggleOverlay(), {
-    "aria-label": texts.overlay,
+  readonly #overlayButton = iconButton("network", texts.overlay, () => this.#toggleOverlay(), {
+    title: texts.overlay_title,
   });
   readonly #schema: Schema;
   readonly #actions: readonly Action[];
@@ -80,7 +85,8 @@ export class GameView {
   readonly #party: Party;
   readonly #cards: ChoiceCards;
   readonly #end = new AbortController();
-  #ownTexts: readonly string[] | undefined;
+  /** What it depends on. */
+  #offeredFor: string | undefined;
   #offerAt = -Infinity;
   #settings: RoomSettings | undefined;
   #frame: Frame;
@@ -95,6 +101,7 @@ export class GameView {
     this.#line = new LineMark(client);
     this.#map = new SmallMap(schema.scenery);
     this.#score = new ScoreBoard(schema);
+    this.#ownValues = new OwnValues(schema.kinds);
     const picture = new Picture(schema);
     this.#picture = picture;
     const actions = actionsOf(schema);
@@ -118,6 +125,7 @@ export class GameView {
       toggleOverlay: () => this.#toggleOverlay(),
       closePanel: () => this.#closePanel(),
     });
+    picture.pointer = this.#input.aim.pointer;
     this.#hud = new Hud(actions, schema, {
       begin: (action) => {
         // The arrow keys and Space choose the place.
@@ -136,7 +144,10 @@ export class GameView {
         this.#commander.begin(action);
       },
       pictureOf: (choice) => picture.portraitOf(schema, choice),
-      closed: () => this.focus(),
+      changed: (isOpen) => {
+        if (!isOpen) this.focus();
+        this.#offerAt = -Infinity;
+      },
     });
     this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.happenings, {
       onMap: () => this.#readMap(),
@@ -200,49 +211,41 @@ export class GameView {
 
   #layOut(schema: Schema): HTMLElement {
     const picture = this.#picture;
-    this.#overlayButton.append(el("kbd", {}, texts.key("f2")));
     const hasWords = schema.events.some(({ text }) => text !== "");
     const { help, log, interruption, messages, hint, commands, controls, chat } = this.#hud;
-    const values = this.#ownValues.element;
+    const toggle = (panel: HTMLElement) => () => setHidden(panel, !panel.hidden);
     const buttons = el(
       "div",
       { class: "game-buttons" },
-      this.#line.element,
       this.#lobbyButton,
       this.#overlayButton,
       picture.happenings.sounds.button,
-      ...(hasWords ? [button(texts.log_short, () => setHidden(log, !log.hidden))] : []),
-      button(texts.help, () => setHidden(help, !help.hidden)),
-      button(texts.leave_short, () => this.#hooks.leave(), { "aria-label": texts.leave }),
+      ...(hasWords ? [iconButton("log", texts.log_short, toggle(log), { title: texts.log })] : []),
+      iconButton("help", texts.help, toggle(help)),
+      iconButton("leave", texts.leave_short, () => this.#hooks.leave(), {
+        "aria-label": texts.leave,
+        title: texts.leave,
+      }),
+      this.#line.element,
     );
-    return el(
-      "main",
-      { class: "game" },
-      picture.canvas,
-      this.#cards.element,
-      this.#pointers.element,
-      buttons,
-      this.#map.element,
-      this.#score.element,
-      this.#overlay.element,
-      help,
-      log,
-      this.#party.element,
-      firstHints(schema, this.#actions, () => this.focus()),
-      el(
-        "div",
-        { class: "below" },
-        interruption,
-        messages,
-        this.#pointers.nobody,
-        hint,
-        values,
-        this.#cards.openers,
-        commands,
-      ),
-      controls,
+    const hints = firstHints(schema, this.#actions, () => this.focus());
+    const { nobody } = this.#pointers;
+    const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
+    const notes = el("div", { class: "notes" }, interruption, messages, nobody, hint);
+    // One grid: nothing of it covers anything else of it.
+    const over = el(
+      "div",
+      { class: "over" },
+      el("div", { class: "top-left" }, buttons, hints, this.#party.element),
+      el("div", { class: "top-right" }, this.#map.element, this.#score.element),
       chat,
+      el("div", { class: "below" }, notes, this.#cards.openers, bar),
+      controls,
     );
+    const { element: cards } = this.#cards;
+    const { element: overlay } = this.#overlay;
+    const parts = [picture.canvas, this.#pointers.element, over, cards, overlay, help, log];
+    return el("main", { class: "game" }, ...parts);
   }
 
   #showGamepad({ id, mapping }: Gamepad): void {
@@ -259,6 +262,8 @@ export class GameView {
     const picture = this.#picture;
     const frame = this.#game.frame(time);
     this.#frame = frame;
+    this.#watchAvatar(frame);
+    this.#hud.update(time);
     picture.follow(frame, seconds);
     this.#input.update(time, frame, seconds);
     this.#pending.expire(time);
@@ -275,38 +280,42 @@ export class GameView {
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
 
+  /** Whoever has fallen aims at nothing any more. */
+  #watchAvatar(frame: Frame): void {
+    const { avatar } = frame;
+    this.#avatar.update(avatar >= 0, avatar >= 0 ? frame.bar(avatar) : undefined);
+    this.element.classList.toggle("fallen", !this.#avatar.isUp);
+    if (this.#avatar.hasFallen) this.#keepAimOf([]);
+  }
+
+  /** Whoever aims for something else ends that. */
+  #keepAimOf(actions: readonly Action[]): void {
+    if (this.#commander.keepOnly(actions)) this.#input.aim.usesKeys = false;
+  }
+
   /** What the player can do depends on texts of the avatar and of the game: a class, a phase. */
   #offer(time: number, frame: Frame): void {
     if (frame.avatar < 0 || time < this.#offerAt) return;
     this.#offerAt = time + OFFER_MS;
-    const { components } = frame.kind(frame.avatar);
-    const textsOf = (object: number, parts: readonly Component[]) =>
-      parts.map(({ type }, index) =>
-        type === "text" ? String(frame.component(object, index) ?? "") : "",
-      );
-    const own = textsOf(frame.avatar, components);
-    for (const kind of this.#states) {
-      const [state, ...others] = frame.rows(kind.name);
-      if (state !== undefined && others.length === 0 && !frame.isOwn(state)) {
-        own.push(...textsOf(state, kind.components));
-      }
-    }
-    if (own.join() === this.#ownTexts?.join()) return;
-    this.#ownTexts = own;
-    const offered = this.#actions.filter((action) => isOffered(action, own));
-    const named = components.flatMap(({ name, type }, index) =>
-      type === "text" ? [[name, own[index] ?? ""] as const] : [],
-    );
-    const [first, groups] = [cardsOf(offered, new Map(named)), groupsOf(offered)];
+    const known = knownOf(frame, this.#states);
+    const { words, lists, own } = known;
+    const key = [...words, ...lists.values(), this.#cards.opened?.name ?? ""].join();
+    if (key === this.#offeredFor) return;
+    this.#offeredFor = key;
+    const offered = this.#actions.filter((action) => isOffered(action, known));
+    const [first, groups] = [cardsOf(offered, own), groupsOf(offered)];
     const all = new Map(groups);
     if (first[0]) all.set(first[0].command, first);
-    // Cards that are opened by a button need no keys.
-    const inGroups = [...all.values()].flat().filter((action) => !first.includes(action));
-    for (const action of inGroups) action.key = null;
-    giveDigits(offered.filter((action) => !inGroups.includes(action)), this.#schema);
-    this.#cards.offer(all, first[0]?.command);
-    this.#hud.offer(offered, own, [...all.values()].flat());
+    this.#cards.offer(all, first[0]?.command, lists);
+    // Digits are for the cards that are open, otherwise for what is in the bar.
+    const [cards, open] = [[...all.values()].flat(), this.#cards.opened];
+    const keyed = (open && all.get(open)) ?? offered.filter((action) => !cards.includes(action));
+    for (const action of offered) if (!keyed.includes(action)) action.key = null;
+    giveDigits(keyed, this.#schema);
+    this.#cards.showKeys();
+    this.#hud.offer(offered, words, cards);
     this.#input.setActions(offered);
+    this.#keepAimOf(offered);
   }
 
   /** Whoever is picked among the party is what a command asks for, or where it acts. */

@@ -2,23 +2,24 @@
 
 import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
-import { hasDirections } from "../core/controls.js";
+import { tileOf } from "../core/action_tile.js";
+import { hasDirections, padPlaceOf } from "../core/controls.js";
+import { Notices } from "../core/notices.js";
 import { labelOf } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, el, isTouch, setHidden, setText } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
+import { icon } from "./icons.js";
 
-const MAX_MESSAGES = 5;
+/** Chat and events over the picture; messages about what the player does. */
+const MAX_LINES = 4;
+const MAX_MESSAGES = 2;
 const MAX_LOG = 200;
 const MESSAGE_MS = 5_000;
-/** `style.css` lets it fade in that time. */
+const EVENT_MS = 5_000;
 const CHAT_MS = 10_000;
-const CONTROL_SYMBOLS = new Map([
-  ["west", "←"],
-  ["east", "→"],
-  ["north", "↑"],
-  ["south", "↓"],
-]);
+/** How often it is looked at what is over. */
+const EXPIRE_MS = 200;
 
 export interface HudHooks {
   begin(action: Action): void;
@@ -51,6 +52,12 @@ export class Hud {
   readonly log = el("aside", { class: "panel log", "aria-label": texts.log, hidden: true });
   readonly #logLines = el("ol");
   readonly #lines = el("div", { class: "lines" });
+  readonly #events = el("div", { class: "lines events" });
+  readonly #said = new Notices(MAX_LINES, CHAT_MS);
+  readonly #told = new Notices(MAX_LINES, EVENT_MS);
+  readonly #problems = new Notices(MAX_MESSAGES, MESSAGE_MS);
+  readonly #remarks = new Notices(MAX_MESSAGES, MESSAGE_MS);
+  #expireAt = 0;
   readonly #line = el("input", {
     type: "text",
     maxlength: "500",
@@ -67,19 +74,22 @@ export class Hud {
     this.#hooks = hooks;
     for (const action of actions) {
       if (action.isClick) continue;
-      const element = this.#commandButton(action);
+      const element = this.#commandButton(action, schema);
       this.#buttons.set(action, element);
       this.commands.append(element);
     }
     this.commands.hidden = this.commands.childElementCount === 0;
     const { controls } = schema;
     for (const control of controls) {
-      if (control.axis === null) this.controls.append(this.#control(control));
+      if (control.axis === null) this.controls.append(this.#control(control, controls));
       if (control.axis === "linear") this.controls.append(this.#lever(control));
     }
+    // Two controls that turn need no cross.
+    const hasCross = this.controls.querySelector(".pad.north, .pad.south") !== null;
+    this.controls.classList.toggle("with-cross", hasCross);
     this.controls.hidden = this.controls.childElementCount === 0;
     this.help = helpOf(actions, controls);
-    this.chat.append(this.#lines, this.#chatForm(hooks));
+    this.chat.append(this.#events, this.#lines, this.#chatForm(hooks));
     this.log.append(el("h2", {}, texts.log), this.#logLines);
   }
 
@@ -103,15 +113,35 @@ export class Hud {
   cool(label: string): void {
     for (const [action, element] of this.#buttons) {
       if (action.label !== label || action.cooldownMs === 0 || element.hidden) continue;
-      const veil = el("span", { class: "cooldown", "aria-hidden": "true" });
-      element.append(veil);
-      const full = { transform: "scaleX(1)" };
-      const over = { transform: "scaleX(0)" };
-      veil.animate([full, over], action.cooldownMs).finished.then(
-        () => veil.remove(),
-        () => veil.remove(),
-      );
+      this.#sweep(element.querySelector(".tile") ?? element, action.cooldownMs);
     }
+  }
+
+  /** A shadow that a hand takes away, and the seconds that are left. */
+  #sweep(tile: Element, cooldownMs: number): void {
+    const seconds = el("span");
+    const veil = el("span", { class: "cooldown", "aria-hidden": "true" }, seconds);
+    tile.append(veil);
+    veil.animate([{ "--swept": "0deg" }, { "--swept": "360deg" }], cooldownMs);
+    const ends = performance.now() + cooldownMs;
+    const show = () => {
+      const leftMs = ends - performance.now();
+      if (leftMs > 0) return setText(seconds, secondsOf(leftMs));
+      veil.remove();
+      clearInterval(ticks);
+    };
+    const ticks = setInterval(show, EXPIRE_MS / 2);
+    show();
+  }
+
+  /** Called at each frame: what was shown long enough goes. */
+  update(now: number): void {
+    if (now < this.#expireAt) return;
+    this.#expireAt = now + EXPIRE_MS;
+    for (const notices of [this.#said, this.#told, this.#problems, this.#remarks]) {
+      notices.expire(now);
+    }
+    this.#showNotices();
   }
 
   /** A line to the room is written in the picture: the game goes on beside it. */
@@ -147,15 +177,12 @@ export class Hud {
       element.setAttribute("aria-pressed", String(isChosen));
     }
     if (!draft || !field) return;
-    const choose = field.type === "object" ? texts.choose_object : texts.choose_place;
-    setText(this.hint, `${choose(draft.action.label)} ${field.optional ? texts.again_without : ""}`);
+    setText(this.hint, hintOf(draft.action.label, field));
   }
 
   say(text: string, isProblem = false): void {
-    const message = el("p", { class: isProblem ? "problem" : "" }, text);
-    this.messages.append(message);
-    while (this.messages.childElementCount > MAX_MESSAGES) this.messages.firstChild?.remove();
-    setTimeout(() => message.remove(), MESSAGE_MS);
+    (isProblem ? this.#problems : this.#remarks).add(performance.now(), text);
+    this.#showNotices();
   }
 
   /** Something has happened: for a moment in the picture, and for longer in the log. */
@@ -163,18 +190,19 @@ export class Hud {
     this.#logLines.append(el("li", {}, text));
     while (this.#logLines.childElementCount > MAX_LOG) this.#logLines.firstChild?.remove();
     if (!this.log.hidden) this.log.scrollTop = this.log.scrollHeight;
-    this.#showLine(text, "event");
+    this.#told.add(performance.now(), text);
+    this.#showNotices();
   }
 
   showChat(text: string): void {
-    this.#showLine(text, "");
+    this.#said.add(performance.now(), text);
+    this.#showNotices();
   }
 
-  #showLine(text: string, what: string): void {
-    const line = el("p", { class: what }, text);
-    this.#lines.append(line);
-    while (this.#lines.childElementCount > MAX_MESSAGES) this.#lines.firstChild?.remove();
-    setTimeout(() => line.remove(), CHAT_MS);
+  #showNotices(): void {
+    showIn(this.#lines, [this.#said.list, ""]);
+    showIn(this.#events, [this.#told.list, "event"]);
+    showIn(this.messages, [this.#problems.list, "problem"], [this.#remarks.list, ""]);
   }
 
   /** The help says what each part of a gamepad does. */
@@ -215,9 +243,12 @@ export class Hud {
     });
   }
 
-  #commandButton(action: Action): HTMLElement {
+  /** A slot: its tile has a sign and the key; the name is below. */
+  #commandButton(action: Action, schema: Schema): HTMLElement {
     const { label, help, name } = action;
-    const element = button(label, () => this.#hooks.begin(action), {
+    const { sign, letters, colour } = tileOf(action, schema);
+    const element = button("", () => this.#hooks.begin(action), {
+      class: "slot",
       "data-name": name,
       "aria-pressed": "false",
       "aria-label": label,
@@ -225,30 +256,48 @@ export class Hud {
       title: help,
     });
     // `offer` says which key.
-    element.append(el("kbd"));
+    const shown = sign ? icon(sign) : el("span", { class: "letters" }, letters);
+    const tile = el("span", { class: "tile" }, shown, el("kbd"));
+    tile.style.setProperty("--tile", colour);
+    element.append(tile, el("span", { class: "caption" }, label));
     return element;
   }
 
-  /** A button that holds its control as long as it is pressed. */
-  #control(control: Control): HTMLElement {
-    const { direction, name } = control;
+  /** A button that holds its control as long as it is pressed, or a finger is on it. */
+  #control(control: Control, controls: readonly Control[]): HTMLElement {
+    const { direction, name, keys } = control;
     const label = labelOf(control);
+    const place = padPlaceOf(control, controls);
+    const [key] = keys;
+    const isMain = key === "space" ? "main-control" : "";
     const element = el("button", {
       type: "button",
-      class: `control ${direction ?? ""}`,
+      class: `control ${place ? `pad ${place}` : isMain}`,
       "data-name": name,
       "aria-label": label,
       title: helpOfControl(control),
     });
-    setText(element, CONTROL_SYMBOLS.get(direction ?? "") ?? label);
-    const [key] = control.keys;
+    const turns = place === "west" ? "turn_west" : "turn_east";
+    if (place) element.append(icon(direction ?? turns));
     if (key && !direction) element.append(el("kbd", {}, texts.key(key)));
+    element.append(el("span", { class: "caption" }, label));
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
       this.#hooks.hold(control, isHeld);
+      element.classList.toggle("held", isHeld);
     };
-    element.addEventListener("pointerdown", hold(true));
-    for (const end of ["pointerup", "pointercancel", "pointerleave", "lostpointercapture"]) {
+    const begin = hold(true);
+    element.addEventListener("pointerdown", (event) => {
+      begin(event);
+      // A finger slides from button to button.
+      if (element.hasPointerCapture(event.pointerId)) {
+        element.releasePointerCapture(event.pointerId);
+      }
+    });
+    element.addEventListener("pointerenter", (event) => {
+      if (event.pointerType === "touch" && event.buttons > 0) begin(event);
+    });
+    for (const end of ["pointerup", "pointercancel", "pointerleave"]) {
       element.addEventListener(end, hold(false));
     }
     element.addEventListener("contextmenu", (event) => event.preventDefault());
@@ -279,6 +328,39 @@ export class Hud {
   }
 }
 
+/** Writes only what has changed. */
+function showIn(
+  element: HTMLElement,
+  ...groups: readonly (readonly [list: Notices["list"], what: string])[]
+): void {
+  let at = 0;
+  for (const [list, what] of groups) {
+    for (const { text, times } of list) {
+      const line = element.children[at] ?? element.appendChild(el("p"));
+      at += 1;
+      setText(line, times > 1 ? texts.times(text, times) : text);
+      if (line.className !== what) line.className = what;
+    }
+  }
+  while (element.childElementCount > at) element.lastElementChild?.remove();
+}
+
+/** What the player has to show next. */
+function hintOf(label: string, { type, optional }: Field): string {
+  const isObject = type === "object";
+  if (isTouch()) {
+    const tap = isObject ? texts.tap_object : texts.tap_place;
+    return `${tap(label)}${optional ? texts.tap_again : ""}.`;
+  }
+  const choose = isObject ? texts.choose_object : texts.choose_place;
+  return `${choose(label)} ${optional ? texts.again_without : ""}`;
+}
+
+/** Tenths in the last second. */
+function secondsOf(ms: number): string {
+  return ms < 1_000 ? (ms / 1_000).toFixed(1) : String(Math.ceil(ms / 1_000));
+}
+
 function optionOf(name: string, about: Choice | undefined): HTMLElement {
   return el("option", { value: name }, labelOf({ name, label: about?.label ?? "" }));
 }
@@ -289,8 +371,8 @@ function isForPlayers({ axis, keys, direction }: Control): boolean {
 
 function helpOfControl(control: Control): string {
   const { axis, keys, help } = control;
-  const keyNames =
-    axis === "angle" ? texts.pointer : keys.map((key) => texts.key(key)).join(", ");
+  const named = isTouch() ? "" : keys.map((key) => texts.key(key)).join(", ");
+  const keyNames = axis === "angle" ? texts.pointer : named;
   return [keyNames, labelOf(control), help].filter(Boolean).join(" – ");
 }
 
@@ -299,10 +381,10 @@ function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLE
     // What the client itself sets is for nobody to read.
     ...controls.filter(isForPlayers).map(helpOfControl),
     ...(hasDirections(controls) ? texts.help_steer : []),
-    ...(controls.length === 0 ? texts.help_click : []),
-    ...texts.help_view,
+    ...(controls.length > 0 ? [] : isTouch() ? [texts.play_tap] : texts.help_click),
+    ...(isTouch() ? texts.help_view_touch : texts.help_view),
     ...actions.map(({ key, label, help }) =>
-      [key ? texts.key(key) : "", label, help].filter(Boolean).join(" – "),
+      [key && !isTouch() ? texts.key(key) : "", label, help].filter(Boolean).join(" – "),
     ),
   ];
   const items = lines.map((line) => el("li", {}, line));

@@ -1,4 +1,4 @@
-/** The mark that says how the line is: always in the picture. */
+/** The mark that says how the line is: always in the picture, and short as long as it is good. */
 
 import type { Client, Stats } from "../ambit/ambit.js";
 import { LineState } from "../core/line_state.js";
@@ -33,6 +33,7 @@ export class LineMark {
     this.rttMs = stats.rtt_ms ?? 0;
     const quality = this.state.quality(stats.rtt_ms, this.#meter.sample(now, stats));
     this.element.dataset["line"] = quality;
+    this.element.title = texts.line_title[quality];
     setText(this.element, texts.line[quality](this.state.silentSeconds(now), stats.rtt_ms));
   }
 

@@ -1,13 +1,20 @@
-/** The own avatar's values, those that only its player knows among them. From the schema alone. */
+/**
+ * The own avatar's values, those that only its player knows among them: bars for gauges, and small
+ * signs for flags and numbers. From the schema alone.
+ */
 
-import type { Frame, Gauge, Kind } from "../ambit/ambit.js";
+import type { Component, Frame, Gauge, Kind } from "../ambit/ambit.js";
+import { cellOf } from "../core/figures.js";
+import { isRoomWide } from "../core/score_tables.js";
 import { labelOf } from "../core/words.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const PAUSE_MS = 100;
+/** Below this share a bar warns. */
+const LOW = 0.25;
 
-/** A sign for a flag that its game has given a label: whoever is hidden has to know it. */
+/** A flag that its game has given a label: whoever is hidden has to know it. */
 interface Sign {
   index: number;
   element: HTMLElement;
@@ -16,17 +23,35 @@ interface Sign {
 interface Row {
   component: string;
   element: HTMLElement;
-  bar: HTMLProgressElement;
+  fill: HTMLElement;
+  text: HTMLElement;
+  value: number;
+  max: number;
+}
+
+/** A number of the avatar, or of the player's row in a table. */
+interface Figure {
+  /** The room-wide kind; undefined for the avatar. */
+  row: string | undefined;
+  index: number;
+  component: Component;
+  element: HTMLElement;
   text: HTMLElement;
 }
 
 export class OwnValues {
   readonly element = el("section", { class: "own-values", "aria-label": texts.own_values });
   readonly #gauge: Gauge = { value: 0, rate: 0, max: 0 };
+  readonly #kinds: readonly Kind[];
   #rows: Row[] = [];
   #signs: Sign[] = [];
+  #figures: Figure[] = [];
   #kind: Kind | undefined;
   #shownAt = -Infinity;
+
+  constructor(kinds: readonly Kind[]) {
+    this.#kinds = kinds.filter(isRoomWide);
+  }
 
   update(now: number, frame: Frame): void {
     if (now < this.#shownAt + PAUSE_MS) return;
@@ -35,41 +60,85 @@ export class OwnValues {
     if (frame.avatar < 0) return;
     const kind = frame.kind(frame.avatar);
     if (kind !== this.#kind) this.#make(kind);
-    for (const row of this.#rows) {
-      const gauge = frame.gauge(frame.avatar, row.component, this.#gauge);
-      setHidden(row.element, gauge === undefined);
-      if (!gauge) continue;
-      // A write of what is there already would still make the browser draw.
-      const value = Math.round(gauge.value);
-      if (row.bar.value !== value) row.bar.value = value;
-      if (row.bar.max !== gauge.max) row.bar.max = gauge.max;
-      setText(row.text, `${value} / ${Math.round(gauge.max)}`);
-    }
+    for (const row of this.#rows) this.#showGauge(frame, row);
     for (const { index, element } of this.#signs) {
       setHidden(element, frame.component(frame.avatar, index) !== true);
     }
+    for (const figure of this.#figures) this.#showFigure(frame, figure);
+  }
+
+  #showGauge(frame: Frame, row: Row): void {
+    const gauge = frame.gauge(frame.avatar, row.component, this.#gauge);
+    setHidden(row.element, gauge === undefined);
+    if (!gauge) return;
+    const [value, max] = [Math.round(gauge.value), Math.round(gauge.max)];
+    // A write of what is there already would still make the browser draw.
+    if (row.value === value && row.max === max) return;
+    [row.value, row.max] = [value, max];
+    const share = max > 0 ? Math.min(1, value / max) : 0;
+    row.fill.style.transform = `scaleX(${share.toFixed(3)})`;
+    row.element.classList.toggle("low", share > 0 && share < LOW);
+    row.element.ariaValueNow = String(value);
+    row.element.ariaValueMax = String(max);
+    setText(row.text, `${value} / ${max}`);
+  }
+
+  /** Nothing of something says nothing. */
+  #showFigure(frame: Frame, { row, index, component, element, text }: Figure): void {
+    const own = row === undefined ? frame.avatar : frame.rows(row).find((at) => frame.isOwn(at));
+    const value = own === undefined ? undefined : frame.component(own, index);
+    setHidden(element, typeof value !== "number" || value === 0);
+    if (typeof value === "number") setText(text, cellOf(component, value));
   }
 
   #make(kind: Kind): void {
     this.#kind = kind;
     const bar = kind.look.bar === null ? undefined : kind.components[kind.look.bar];
     const gauges = kind.components.filter(({ type }) => type === "gauge");
-    this.#rows = gauges.map((gauge) => {
-      const { name } = gauge;
-      const label = labelOf(gauge);
-      const progress = el("progress", { "aria-label": label, value: "0" });
-      const text = el("span");
-      const look = gauge === bar ? { class: "shown-above" } : {};
-      const element = el("div", look, el("span", {}, label), progress, text);
-      return { component: name, element, bar: progress, text };
-    });
+    this.#rows = gauges.map((gauge) => gaugeRow(gauge, gauge === bar));
     this.#signs = kind.components.flatMap(({ type, label }, index) => {
       if (type !== "flag" || label === "") return [];
-      return [{ index, element: el("div", { class: "sign", hidden: true }, label) }];
+      return [{ index, element: el("div", { class: "chip sign", hidden: true }, label) }];
     });
+    this.#figures = [
+      ...figuresOf(kind, undefined),
+      // What the tables rank by is in them.
+      ...this.#kinds.flatMap((other) => figuresOf(other, other.name).slice(1)),
+    ];
+    const chips = [...this.#signs, ...this.#figures].map(({ element }) => element);
     this.element.replaceChildren(
-      ...this.#signs.map(({ element }) => element),
-      ...this.#rows.map(({ element }) => element),
+      el("div", { class: "chips" }, ...chips),
+      el("div", { class: "gauges" }, ...this.#rows.map(({ element }) => element)),
     );
   }
+}
+
+/** The bar above the avatar looks like that one. */
+function gaugeRow(gauge: Component, isAbove: boolean): Row {
+  const label = labelOf(gauge);
+  const [fill, text] = [el("span", { class: "fill" }), el("span", { class: "value" })];
+  const element = el(
+    "div",
+    {
+      class: `gauge ${isAbove ? "shown-above" : ""}`,
+      role: "meter",
+      "aria-label": label,
+      "aria-valuemin": "0",
+    },
+    fill,
+    el("span", { class: "name" }, label),
+    text,
+  );
+  return { component: gauge.name, element, fill, text, value: NaN, max: NaN };
+}
+
+function figuresOf({ components }: Kind, row: string | undefined): Figure[] {
+  return components.flatMap((component, index) => {
+    // Milliseconds are about the line.
+    if (component.type !== "number" || component.unit === "ms") return [];
+    const text = el("b");
+    const label = el("span", {}, labelOf(component));
+    const element = el("div", { class: "chip" }, label, " ", text);
+    return [{ row, index, component, element, text }];
+  });
 }

@@ -6,11 +6,14 @@ import { texts } from "../texts.js";
 
 const MAX_MEMBERS = 8;
 const INTERVAL_MS = 150;
+/** Below this share a bar warns. */
+const LOW = 0.35;
 
 interface Member {
   element: HTMLButtonElement;
   name: HTMLElement;
-  bar: HTMLProgressElement;
+  fill: HTMLElement;
+  share: number;
   id: number;
 }
 
@@ -24,9 +27,9 @@ export class Party {
   constructor({ party }: Scenery, pick: (id: number) => void) {
     this.#isThere = party;
     this.#members = Array.from({ length: MAX_MEMBERS }, () => {
-      const [name, bar] = [el("span"), el("progress", { max: "1", value: "0" })];
-      const element = el("button", { type: "button", hidden: true }, name, bar);
-      const member = { element, name, bar, id: -1 };
+      const [name, fill] = [el("span", { class: "name" }), el("span", { class: "fill" })];
+      const element = el("button", { type: "button", hidden: true }, fill, name);
+      const member = { element, name, fill, share: NaN, id: -1 };
       element.addEventListener("click", () => pick(member.id));
       this.element.append(el("li", {}, element));
       return member;
@@ -46,12 +49,19 @@ export class Party {
       member.id = frame.id(index);
       setText(member.name, label);
       // A write of what is there already would still make the browser draw.
-      const bar = Math.round((frame.bar(index) ?? 0) * 100) / 100;
-      if (member.bar.value !== bar) member.bar.value = bar;
+      const share = Math.round((frame.bar(index) ?? 1) * 100) / 100;
+      if (member.share !== share) showShare(member, share);
       setHidden(member.element, false);
       count += 1;
     }
     for (const { element } of this.#members.slice(count)) setHidden(element, true);
     setHidden(this.element, count === 0);
   }
+}
+
+function showShare(member: Member, share: number): void {
+  member.share = share;
+  member.fill.style.transform = `scaleX(${share})`;
+  member.element.classList.toggle("down", share === 0);
+  member.element.classList.toggle("low", share < LOW);
 }

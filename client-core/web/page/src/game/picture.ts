@@ -8,12 +8,13 @@ import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
 import { describeMesh } from "../core/look.js";
 import { roleFieldOf } from "../core/roles.js";
-import { LabelLayout } from "../core/label_layout.js";
+import { LabelLayout, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { Trails } from "../core/trails.js";
 import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
 import { texts } from "../texts.js";
+import type { ScreenPlace } from "./aim.js";
 import { Billboards } from "./billboards.js";
 import { Happenings } from "./happenings.js";
 import { GateMeshes, topOf } from "./gate_meshes.js";
@@ -29,8 +30,11 @@ const PATH_HEIGHT_M = 0.1;
 const RISE_M = 1.6;
 /** A bar that is fuller looks full. */
 const FULL = 0.995;
-/** The room that names take on the screen. */
-const NAME_PX = { wide: 14, letter: 9, high: 24 };
+/** The room that names and bars take on the screen, and how far they are above their place. */
+const NAME_PX = { wide: 14, letter: 9, high: 18, up: 26 };
+const BAR_PX = { wide: 44, high: 7, up: 10 };
+/** So close to the pointer, names are shown that several objects have. */
+const NEAR_PX = 70;
 /** The ring around the own avatar is no smaller than this share of the camera's distance. */
 const OWN_RING_SHARE = 1 / 30;
 /** So long after the start the camera looks for others. */
@@ -56,6 +60,8 @@ export class Picture {
   readonly markers = new Markers();
   readonly happenings: Happenings;
   readonly interest = new InterestLines();
+  /** What the player points at, for names. */
+  pointer: ScreenPlace = { x: Infinity, y: Infinity };
   readonly #scene: Scene;
   readonly #objects = new ObjectMeshes();
   readonly #billboards = new Billboards();
@@ -69,6 +75,7 @@ export class Picture {
   readonly #sizes: readonly number[];
   readonly #changes = new GaugeChanges();
   readonly #labels = new LabelLayout();
+  readonly #shared = new SharedNames();
   readonly #onScreen: Point = { x: 0, y: 0, z: 0 };
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #resizes = new ResizeObserver(() => this.#resize());
@@ -220,46 +227,83 @@ export class Picture {
     effects.ringAround(frame.x(avatar), frame.y(avatar), z, wide, OWN_RING);
   }
 
-  /** The own name is shown first, so it is never left out. */
+  /** The own name is shown first, so it is never left out; bars are before all names. */
   #drawBillboards(now: number, frame: Frame): void {
+    const { avatar } = frame;
     this.#billboards.begin();
     this.#changes.begin(now);
     this.#labels.begin();
-    if (frame.avatar >= 0) this.#drawBillboard(now, frame, frame.avatar);
-    for (let index = 0; index < frame.count; index += 1) {
-      if (index !== frame.avatar) this.#drawBillboard(now, frame, index);
-    }
+    this.#shared.count(now, frame);
+    for (let index = 0; index < frame.count; index += 1) this.#drawBar(now, frame, index);
     this.#changes.end();
-    for (const { text, x, y, z, at } of this.#changes.numbers) {
-      this.#billboards.addName(x, y, z + (RISE_M * (now - at)) / SHOWN_MS, text);
+    if (avatar >= 0) this.#drawName(now, frame, avatar);
+    for (let index = 0; index < frame.count; index += 1) {
+      if (index !== avatar) this.#drawName(now, frame, index);
     }
-    for (const { x, y, z, name } of this.#gateNames) this.#addName(x, y, z, name);
+    for (const { text, x, y, z, at } of this.#changes.numbers) {
+      this.#billboards.addNumber(x, y, z + (RISE_M * (now - at)) / SHOWN_MS, text);
+    }
+    for (const { x, y, z, name } of this.#gateNames) {
+      if (this.#project(x, y, z)) this.#addName(x, y, z, name);
+    }
     this.#billboards.end();
   }
 
-  #drawBillboard(now: number, frame: Frame, index: number): void {
+  #drawBar(now: number, frame: Frame, index: number): void {
     const bar = frame.bar(index);
-    const label = frame.label(index);
-    if (bar === undefined && label === undefined) return;
+    if (bar === undefined) return;
     const x = frame.x(index);
     const y = frame.y(index);
-    const z = frame.z(index) + this.#objects.topOf(frame.kinds[index] as number);
-    if (bar !== undefined) {
-      // A full bar says nothing, and many of them hide the picture.
-      if (bar < FULL || index === frame.avatar) this.#billboards.addBar(x, y, z, bar);
-      const value = frame.component(index, frame.kind(index).look.bar ?? -1);
-      if (typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
-    }
-    if (label !== undefined) this.#addName(x, y, z, label);
+    const z = this.#topOf(frame, index);
+    const value = frame.component(index, frame.kind(index).look.bar ?? -1);
+    if (typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
+    // A full bar says nothing, and many of them hide the picture.
+    if ((bar >= FULL && index !== frame.avatar) || !this.#project(x, y, z)) return;
+    this.#billboards.addBar(x, y, z, bar);
+    const at = this.#onScreen;
+    this.#labels.reserve(at.x, at.y + BAR_PX.up, BAR_PX.wide, BAR_PX.high);
   }
 
-  #addName(x: number, y: number, z: number, name: string): void {
-    const { camera, canvas } = this;
+  /** A name that others in sight have, too, is shown of what matters now. */
+  #drawName(now: number, frame: Frame, index: number): void {
+    const label = frame.label(index);
+    if (label === undefined) return;
+    const x = frame.x(index);
+    const y = frame.y(index);
+    const z = this.#topOf(frame, index);
+    if (!this.#project(x, y, z)) return;
+    const isTold = index === frame.avatar || !this.#shared.has(label);
+    if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
+      this.#addName(x, y, z, label);
+    }
+  }
+
+  #topOf(frame: Frame, index: number): number {
+    return frame.z(index) + this.#objects.topOf(frame.kinds[index] as number);
+  }
+
+  /** Into `#onScreen`, in pixels from the middle. False if it is behind the camera. */
+  #project(x: number, y: number, z: number): boolean {
+    const { canvas } = this;
     const at = this.#onScreen;
-    if (!camera.project(x, y, z, at)) return;
+    if (!this.camera.project(x, y, z, at)) return false;
+    at.x *= canvas.clientWidth / 2;
+    at.y *= canvas.clientHeight / 2;
+    return true;
+  }
+
+  #isNearPointer(): boolean {
+    const { canvas, pointer } = this;
+    const { x, y } = this.#onScreen;
+    const across = x - (pointer.x * canvas.clientWidth) / 2;
+    return Math.hypot(across, y - (pointer.y * canvas.clientHeight) / 2) < NEAR_PX;
+  }
+
+  /** At the place that was projected last. */
+  #addName(x: number, y: number, z: number, name: string): void {
+    const { x: across, y: up } = this.#onScreen;
     const width = NAME_PX.wide + NAME_PX.letter * name.length;
-    const [across, down] = [(at.x * canvas.clientWidth) / 2, (at.y * canvas.clientHeight) / 2];
-    if (this.#labels.takes(across, down, width, NAME_PX.high)) {
+    if (this.#labels.takes(across, up + NAME_PX.up, width, NAME_PX.high)) {
       this.#billboards.addName(x, y, z, name);
     }
   }

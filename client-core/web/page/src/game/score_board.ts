@@ -6,6 +6,7 @@
 import type { Frame, Schema } from "../ambit/ambit.js";
 import {
   isRoomWide,
+  placeOf,
   type ScoreTable,
   scoreTablesOf,
   SHORT_COLUMNS,
@@ -21,6 +22,10 @@ export class ScoreBoard {
   readonly #states = el("div", { class: "states" });
   readonly #tables = el("div", { class: "tables" });
   readonly #more = button(texts.all_of_score, () => this.#toggle(), { "aria-expanded": "false" });
+  /** Where there is little room: the own place and the time. */
+  readonly #line = button("", () => this.#toggle(), { class: "in-short" });
+  readonly #clock = el("b");
+  readonly #place = el("span");
   readonly #kinds;
   #isWhole = false;
   #last: readonly ScoreTable[] = [];
@@ -29,7 +34,8 @@ export class ScoreBoard {
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
-    this.element.append(this.#states, this.#tables, this.#more);
+    this.#line.append(this.#clock, this.#place);
+    this.element.append(this.#line, this.#states, this.#tables, this.#more);
   }
 
   update(time: number, frame: Frame): void {
@@ -48,6 +54,15 @@ export class ScoreBoard {
       (table) => table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length,
     );
     setHidden(this.#more, !isMore);
+    this.#showLine(all);
+  }
+
+  #showLine(tables: readonly ScoreTable[]): void {
+    const own = tables.map(placeOf).find((place) => place !== undefined);
+    const words = own && texts.own_place(own.place, own.of, own.points);
+    this.#line.title = own ? texts.own_points(own.column, own.points) : texts.score;
+    setText(this.#clock, tables.find(({ clock }) => clock !== "")?.clock ?? "");
+    setText(this.#place, words ?? (this.#clock.textContent ? "" : texts.score));
   }
 
   /** All of what was shown last, for the end of the game. */
@@ -60,7 +75,7 @@ export class ScoreBoard {
   #toggle(): void {
     this.#isWhole = !this.#isWhole;
     this.element.classList.toggle("whole", this.#isWhole);
-    this.#more.setAttribute("aria-expanded", String(this.#isWhole));
+    for (const opener of [this.#more, this.#line]) opener.ariaExpanded = String(this.#isWhole);
     setText(this.#more, this.#isWhole ? texts.less_of_score : texts.all_of_score);
     this.#next = 0;
   }

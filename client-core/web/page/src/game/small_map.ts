@@ -74,7 +74,7 @@ export class SmallMap {
     for (let index = 0; index < frame.count; index += 1) {
       const isOwn = index === frame.avatar;
       context.fillStyle = isOwn ? "#ffffff" : frame.kind(index).look.colour;
-      const size = isOwn ? 5 : 3;
+      const size = isOwn ? 7 : 4;
       const across = view.across(frame.x(index));
       context.fillRect(across - size / 2, view.down(frame.y(index)) - size / 2, size, size);
     }

@@ -3,8 +3,8 @@
 import type { ViewCamera } from "../core/camera.js";
 import type { EffectForm, Place } from "../core/effects.js";
 import { TIMBRES, type Voice, Voices } from "../core/voices.js";
-import { button } from "../dom.js";
 import { texts } from "../texts.js";
+import { icon, iconButton } from "./icons.js";
 
 const KEY = "ambit-sound";
 const NOISE_S = 1;
@@ -14,7 +14,10 @@ const RELEASE_S = 0.02;
 const LOUDNESS_STEPS = 4;
 
 export class Sounds {
-  readonly button = button(texts.sound, () => this.#toggle(), { class: "sound", "aria-pressed": "false" });
+  readonly button = iconButton("silence", texts.sound, () => this.#toggle(), {
+    class: "sound",
+    "aria-pressed": "false",
+  });
   readonly #voices = new Voices();
   readonly #playing = new Map<Voice, GainNode>();
   readonly #end = new AbortController();
@@ -71,6 +74,7 @@ export class Sounds {
   #show(): void {
     const isOn = this.#context !== undefined;
     this.button.setAttribute("aria-pressed", String(isOn));
+    this.button.querySelector("svg")?.replaceWith(icon(isOn ? "sound" : "silence"));
     this.button.title = isOn ? texts.sound_off : texts.sound_on;
   }
 

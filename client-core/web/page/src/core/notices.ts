@@ -1,0 +1,47 @@
+/**
+ * Short messages over the picture: a few at a time, and each only once. What is said again is the
+ * old message with its time renewed and the number of times.
+ */
+
+interface Notice {
+  text: string;
+  times: number;
+  until: number;
+}
+
+export class Notices {
+  readonly #most: number;
+  readonly #shownMs: number;
+  readonly #list: Notice[] = [];
+
+  /** At most so many at a time, and each for so long. */
+  constructor(most: number, shownMs: number) {
+    this.#most = most;
+    this.#shownMs = shownMs;
+  }
+
+  /** The newest one last; the oldest one makes room for it. */
+  add(now: number, text: string): void {
+    this.expire(now);
+    const known = this.#list.find((notice) => notice.text === text);
+    const until = now + this.#shownMs;
+    if (known) {
+      known.times += 1;
+      known.until = until;
+      return;
+    }
+    this.#list.push({ text, times: 1, until });
+    if (this.#list.length > this.#most) this.#list.shift();
+  }
+
+  /** Those that are over go. */
+  expire(now: number): void {
+    for (let index = this.#list.length - 1; index >= 0; index -= 1) {
+      if ((this.#list[index] as Notice).until <= now) this.#list.splice(index, 1);
+    }
+  }
+
+  get list(): readonly Readonly<Notice>[] {
+    return this.#list;
+  }
+}

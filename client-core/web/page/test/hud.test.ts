@@ -1,0 +1,106 @@
+/** What is over the picture: messages, tiles, the cross, the own place. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Control, Game, Schema } from "../src/ambit/ambit.js";
+import { tileOf } from "../src/core/action_tile.js";
+import type { Action } from "../src/core/actions.js";
+import { PendingCommands } from "../src/core/pending_commands.js";
+import { AvatarWatch } from "../src/core/avatar_watch.js";
+import { padPlaceOf } from "../src/core/controls.js";
+import { Notices } from "../src/core/notices.js";
+import { placeOf } from "../src/core/score_tables.js";
+import { Commander } from "../src/game/commander.js";
+
+test("a message that is said again is counted, and stays for longer", () => {
+  const notices = new Notices(2, 1_000);
+  const shown = () => notices.list.map(({ text, times }) => `${text} ${times}`);
+  for (const now of [0, 100, 200]) notices.add(now, "out of range");
+  notices.add(300, "not ready");
+  assert.deepEqual(shown(), ["out of range 3", "not ready 1"]);
+  notices.expire(1_100);
+  assert.deepEqual(shown(), ["out of range 3", "not ready 1"]);
+  notices.expire(1_250);
+  assert.deepEqual(shown(), ["not ready 1"]);
+  // The oldest one makes room.
+  notices.add(1_260, "no mana");
+  notices.add(1_270, "no gold");
+  assert.deepEqual(shown(), ["no mana 1", "no gold 1"]);
+  // After its time it begins anew.
+  notices.add(5_000, "no gold");
+  assert.deepEqual(shown(), ["no gold 1"]);
+});
+
+test("an avatar has fallen once its bar is empty, or it is gone", () => {
+  const watch = new AvatarWatch();
+  const falls = (isThere: boolean, bar?: number) => {
+    watch.update(isThere, bar);
+    return watch.hasFallen;
+  };
+  assert.equal(falls(false), false);
+  assert.equal(falls(true, 1), false);
+  assert.equal(falls(true, 0), true);
+  assert.equal(falls(true, 0), false);
+  assert.equal(watch.isUp, false);
+  assert.equal(falls(true, 0.5), false);
+  assert.equal(falls(false), true);
+  // One without a bar.
+  assert.equal(falls(true), false);
+  assert.equal(falls(false), true);
+});
+
+test("a command that is not offered any more is not aimed any more", () => {
+  const shown: (string | undefined)[] = [];
+  const commander = new Commander({} as Game, new PendingCommands(), {
+    onDraft: (draft) => shown.push(draft?.action.name),
+    onError: () => {},
+    ask: async () => undefined,
+    lagMs: () => 0,
+  });
+  const action = (name: string) =>
+    ({ name, preset: {}, asks: [{ type: "position" }] }) as unknown as Action;
+  const [bolt, heal] = [action("bolt"), action("heal")];
+  assert.equal(commander.keepOnly([heal]), false);
+  commander.begin(bolt);
+  assert.equal(commander.keepOnly([bolt, heal]), false);
+  assert.equal(commander.keepOnly([heal]), true);
+  assert.deepEqual([commander.draft, shown], [undefined, ["bolt", undefined]]);
+});
+
+test("the left thumb has directions, or what the arrow keys turn", () => {
+  const control = (keys: string[], direction: Control["direction"] = null): Control =>
+    ({ name: "", label: "", help: "", keys, tapped: false, direction, axis: null });
+  const cross = [control(["w"], "north"), control(["space"]), control(["arrowleft"])];
+  assert.deepEqual(cross.map((one) => padPlaceOf(one, cross)), ["north", null, null]);
+  const keys = [["a", "arrowleft"], ["d", "arrowright"], ["w", "arrowup"]];
+  const ship = keys.map((pair) => control(pair));
+  assert.deepEqual(ship.map((one) => padPlaceOf(one, ship)), ["west", "east", null]);
+});
+
+test("a tile has a known sign, and the colour of the game's effect", () => {
+  const effect = { colour: "#ff8020" };
+  const schema = {
+    events: [{ name: "bolt", effect }, { name: "it", effect }],
+    kinds: [{ name: "trap", look: { colour: "#c04040" } }],
+  } as unknown as Schema;
+  const tile = (choice: string, label: string) => {
+    const command = { name: "cast" };
+    return tileOf({ command, preset: { spell: choice }, label } as unknown as Action, schema);
+  };
+  const known = { sign: "fire", letters: "Fi", colour: "#ff8020" };
+  assert.deepEqual(tile("firebolt", "Firebolt"), known);
+  assert.equal(tile("trap", "Set it").colour, "#c04040");
+  const unknown = tile("qwit", "Qwit");
+  assert.deepEqual([unknown.sign, unknown.letters], [undefined, "Qw"]);
+  assert.match(unknown.colour, /^hsl/);
+  assert.notEqual(unknown.colour, tile("qwat", "Qwat").colour);
+});
+
+test("the own place in a table is shared by whoever has as many points", () => {
+  const row = (name: string, points: string, own = false) => ({ cells: [name, points], own });
+  const table = { title: "", columns: ["Name", "Kills"], isState: false, clock: "" };
+  const rows = [row("a", "9"), row("b", "4"), row("c", "4", true)];
+  assert.deepEqual(placeOf({ ...table, rows }), { place: 2, of: 3, points: "4", column: "Kills" });
+  assert.equal(placeOf({ ...table, rows: [row("a", "9")] }), undefined);
+});
