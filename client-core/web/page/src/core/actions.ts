@@ -179,16 +179,17 @@ const LEAST_IN_GROUP = 3;
 export function groupsOf(offered: readonly Action[]): ReadonlyMap<CommandKind, readonly Action[]> {
   const groups = new Map<CommandKind, Action[]>();
   for (const action of offered) {
-    const { command, help, preset, asks, cooldownMs } = action;
+    const { command, help, preset, asks } = action;
     const isChoice = Object.keys(preset).length > 0 && asks.length === 0;
     const isExplained = help !== command.help || choiceOf(action) === "";
-    if (!isChoice || !isExplained || cooldownMs > 0) continue;
+    if (!isChoice || !isExplained) continue;
     groups.set(command, [...(groups.get(command) ?? []), action]);
   }
   // By all that there may be: what is listed comes and goes, and its button stays where it is.
   const isLong = ([{ fields: [field] }, actions]: [CommandKind, Action[]]) =>
     field?.type === "choice" &&
     field.choices.length >= LEAST_IN_GROUP &&
+    field.about.every(({ cooldown_ms }) => cooldown_ms === 0) &&
     actions.some((action) => choiceOf(action) !== "");
   return new Map([...groups].filter(isLong));
 }
@@ -197,7 +198,7 @@ export function groupsOf(offered: readonly Action[]): ReadonlyMap<CommandKind, r
 function onlyForOf(command: CommandKind, about: Choice | undefined): string[] {
   const [first] = command.fields;
   if (about) return about.only_for ? [about.only_for] : [];
-  if (first?.type !== "choice" || command.only_for !== "") return [];
+  if (first?.type !== "choice") return [];
   const all = first.about.map((choice) => choice.only_for);
   return all.includes("") ? [] : [...new Set(all)];
 }
