@@ -16,7 +16,7 @@ const PLACES = 70;
 const SPREAD_M = 2.6;
 /** Of all in a square; fewer where each is drawn by the processor. */
 const COUNTS = { grass: 1_150, flowers: 110, pebbles: 60 } as const;
-const CHEAP_SHARE = 0.25;
+const CHEAP_SHARE = 0.12;
 /** By day and by night. */
 const COLOURS = {
   light: {

@@ -99,11 +99,11 @@ const SURFACES: Readonly<Record<keyof typeof LIGHTS, Surface>> = {
 const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_048 } };
 /** At most so many plants of each sort are drawn. */
 const PLANTS = 420;
-const CHEAP_PLANTS = 70;
+const CHEAP_PLANTS = 40;
 /** After so much the pattern of the ground repeats. */
 const PATTERN_M = { open: PATCHES_M, court: TILES_M, floor: SLABS_M, space: PATCHES_M } as const;
 /** Of the screen's pixels in CSS at first, where each one is drawn by the processor. */
-const CHEAP_PIXEL_RATIO = 0.65;
+const CHEAP_PIXEL_RATIO = 0.5;
 const MOST_PIXEL_RATIO = 2;
 
 export class Scene {
