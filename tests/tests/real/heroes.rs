@@ -72,9 +72,9 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let scratch = ScratchFolder::new("heroes-hosts");
     let folders = scratch.path().join("content");
     let waves = [("share_s", "6"), ("merchant_s", "6")];
-    // The boss lives for long, and hurts little.
-    let boss = [("health = 420", "1600"), ("damage = 22", "3")];
-    write_short_course(&folders.join("short"), &waves, &boss)?;
+    // The boss lives for long, and hurts little; rats live for some time.
+    let monsters = [("health = 420", "1600"), ("damage = 22", "3"), ("health = 18", "60")];
+    write_short_course(&folders.join("short"), &waves, &monsters)?;
     let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
     // One host has the room, and the other one is idle.
     let server = Server::start_with(&scratch, &["--hosts", "process:2"], &variables)?;
@@ -83,17 +83,24 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     ann.run_command(create, "created")?;
     ann.run_command("start", "started")?;
     let mut bots = None;
-    // A chest is open as soon as somebody stands at it: too soon for a console to see it closed.
-    for step in ["choose", "fight", "share", "merchant", "boss"] {
-        wait_until(step, || {
-            let is_there = match step {
-                "boss" => is_boss_in_second_phase(&mut ann)?,
-                step => phase(&mut ann)? == step,
-            };
-            Ok(is_there.then_some(()))
-        })?;
-        let before = rows(&mut ann, "score")?;
-        kill_the_host(&server)?;
+    let (mut room_host, mut before) = (None, Vec::new());
+    for step in ["choose", "fight", "chest", "share", "merchant", "boss"] {
+        if ["fight", "chest"].contains(&step) {
+            // Just after everybody's jump to another map, and while the chest is closed: it is open
+            // as soon as somebody stands at it.
+            let begins = |event: &Value| event["name"] == "phase_begins" && event["phase"] == step;
+            ann.wait_until(step, begins)?;
+        } else {
+            wait_until(step, || {
+                let is_there = match step {
+                    "boss" => is_boss_in_second_phase(&mut ann)?,
+                    step => phase(&mut ann)? == step,
+                };
+                Ok(is_there.then_some(()))
+            })?;
+            before = rows(&mut ann, "score")?;
+        }
+        kill_the_host(&server, &mut room_host)?;
         let after = wait_until("the same players", || {
             let rows = rows(&mut ann, "score")?;
             Ok((rows.len() >= before.len()).then_some(rows))
@@ -121,10 +128,13 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     Ok(())
 }
 
-/// Kills hosts until it was the room's, and waits for the next one.
-fn kill_the_host(server: &Server) -> Result<()> {
-    let moved = server.metrics()?["ambit_rooms_moved_total"];
-    for host in server.children() {
+/// Kills hosts until it was the room's, and waits for the next one. `room_host` is whose it is, if
+/// that is known.
+fn kill_the_host(server: &Server, room_host: &mut Option<u32>) -> Result<()> {
+    let mut hosts = server.children();
+    hosts.sort_by_key(|host| Some(*host) != *room_host);
+    for host in &hosts {
+        let (host, moved) = (*host, server.metrics()?["ambit_rooms_moved_total"]);
         server_signal(host, "KILL")?;
         wait_until("the end of the host", || {
             Ok((!server.children().contains(&host)).then_some(()))
@@ -132,6 +142,8 @@ fn kill_the_host(server: &Server) -> Result<()> {
         let metrics =
             server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
         if metrics["ambit_rooms_moved_total"] > moved {
+            // It has gone to the one that was idle.
+            *room_host = hosts.iter().find(|other| server.children().contains(other)).copied();
             break;
         }
     }
