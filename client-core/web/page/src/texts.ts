@@ -119,6 +119,14 @@ export const texts = {
   play: "Play",
   leave: "Leave the room",
   game_over: "The game is over",
+  game_won: "Victory!",
+  game_lost: "Defeat",
+  won_by: (name: string) => `${name} has won`,
+  /** Such as "Wave 2". */
+  fact: ([name, value]: readonly [string, string]) => `${name} ${value}`,
+  place: "Place",
+  your_place: "Your place",
+  place_of: (place: number, of: number) => `${place} of ${of}`,
   play_again: "Play again",
   to_the_lobby: "To the lobby",
   back: "Back to the game",
@@ -141,6 +149,9 @@ export const texts = {
   game_picture: "The game. Click the ground, or use the keys that Help lists.",
   small_map: "Map",
   party: "Your party",
+  out: "You have fallen.",
+  out_watching: (name: string) =>
+    `You have fallen, and watch ${name}. A tap on a name of your party shows you another one.`,
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",
@@ -184,6 +195,11 @@ export const texts = {
   /** The label of a command, such as "Choose". */
   choose: (label: string) => `${label}\u2026`,
   choose_later: "Choose later",
+  done: (label: string) => `${label} ✓`,
+  /** Such as "Need: Iron ring". */
+  chosen: (label: string, choice: string) => `${label}: ${choice}`,
+  /** So many in the room have chosen the same. */
+  chosen_by: (players: number) => (players === 0 ? "Nobody yet" : `Already ${players}`),
   nothing: "Nothing",
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
@@ -197,7 +213,6 @@ export const texts = {
   nobody_in_sight: "Nobody is in sight. Turn and move on: others are somewhere else.",
   how_far: (name: string, metres: number) => `${name} ${metres} m`.trim(),
   gate_to: (map: number) => `To map ${map + 1}`,
-  map_number: (map: number) => `Map ${map + 1}`,
   resumed: "The game goes on.",
   invite: "Invite others",
   invite_how: "Scan the code with a phone, or send the link. Who opens it gets in here.",

@@ -1,11 +1,12 @@
 /**
  * The tile of a command: a sign and a colour. The sign comes from words that games often use, else
- * it is the beginning of the name. The colour is that of an effect that the game has declared for
- * something of this name, else one that belongs to the name.
+ * it is the beginning of the name. The colour is that of what it is made of, else that of an effect
+ * that the game has declared for something of this name, else one that belongs to the name.
  */
 
 import type { Schema } from "../ambit/ambit.js";
 import type { Action } from "./actions.js";
+import { elementOf, lookOf } from "./elements.js";
 
 export type TileSign =
   | "fire"
@@ -67,7 +68,9 @@ export function tileOf(action: Action, schema: Schema): Tile {
   const name = String(choice ?? action.command.name).toLowerCase();
   const words = `${name} ${action.label.toLowerCase()}`;
   const sign = WORDS.find(([, word]) => word.test(words))?.[0];
-  return { sign, letters: action.label.slice(0, 2), colour: colourOf(name, schema) };
+  const element = choice === undefined ? undefined : elementOf(name);
+  const colour = element ? lookOf(element).colour : colourOf(name, schema);
+  return { sign, letters: action.label.slice(0, 2), colour };
 }
 
 function colourOf(name: string, { events, kinds }: Schema): string {

@@ -1,9 +1,12 @@
 /** What happens in a game: hands its events to the parts of the view that show them. */
 
 import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import { type Announcement, announcementOf } from "../core/announcements.js";
+import type { Action } from "../core/actions.js";
 import { textOf } from "../core/event_texts.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
+import { isRoomWide } from "../core/score_tables.js";
 import { labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
@@ -26,6 +29,8 @@ export interface EventHooks {
   onConfirmed(label: string): void;
   /** Something has happened that the game has words for. */
   tell(text: string): void;
+  /** Something is different for all. */
+  announce(announcement: Announcement): void;
   say(text: string, isProblem?: boolean): void;
   ended(code: string, message: string): void;
 }
@@ -37,11 +42,14 @@ export class EventReader {
   readonly #paths: PlannedPaths;
   readonly #happenings: Happenings;
   readonly #hooks: EventHooks;
+  readonly #actions: readonly Action[];
+  readonly #states;
   #readAt = 0;
 
   constructor(
     game: Game,
     schema: Schema,
+    actions: readonly Action[],
     pending: PendingCommands,
     paths: PlannedPaths,
     happenings: Happenings,
@@ -53,6 +61,8 @@ export class EventReader {
     this.#paths = paths;
     this.#happenings = happenings;
     this.#hooks = hooks;
+    this.#actions = actions;
+    this.#states = schema.kinds.filter(isRoomWide);
   }
 
   /** `frame` is the one that was shown last, at `shownAt`. */
@@ -75,7 +85,10 @@ export class EventReader {
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
         const command = this.#pending.confirm(event.command, shownAt + ahead);
-        if (command) this.#hooks.onConfirmed(command.label);
+        if (command) {
+          this.#happenings.noteDeed(now, frame, command.label);
+          this.#hooks.onConfirmed(command.label);
+        }
         return;
       }
       case "refused":
@@ -108,6 +121,9 @@ export class EventReader {
       const index = frame.indexOf(object);
       return index < 0 ? undefined : (frame.label(index) ?? labelOf(frame.kind(index)));
     });
-    if (text) this.#hooks.tell(text);
+    if (!text) return;
+    this.#hooks.tell(text);
+    const announcement = announcementOf(kind, event, text, this.#states, this.#actions);
+    if (announcement) this.#hooks.announce(announcement);
   }
 }

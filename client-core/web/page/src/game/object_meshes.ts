@@ -9,7 +9,7 @@ import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS } from "../ambit/a
 import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
-import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
+import { composeMatrix, layDown, MATRIX_FLOATS } from "../core/transforms.js";
 import {
   hashOf,
   outfitOf,
@@ -102,6 +102,14 @@ class KindMesh {
     colours[3 * at + 2] = b;
   }
 
+  /** Whoever has fallen has little colour. */
+  dim(at: number): void {
+    const colours = this.#colours();
+    for (let channel = 3 * at; channel < 3 * at + 3; channel += 1) {
+      colours[channel] = 0.4 * (colours[channel] as number);
+    }
+  }
+
   finish(): void {
     this.mesh.count = this.count;
     this.mesh.visible = this.count > 0;
@@ -157,6 +165,8 @@ class KindMeshes {
   readonly #kind: Kind;
   readonly #role: RoleField | undefined;
   readonly #group: THREE.Group;
+  /** The component that is the bar. */
+  readonly bar: number | null;
   readonly #byShape = new Map<string, KindMesh>();
   /** What a role or a name looks like. */
   readonly #byText = new Map<string, KindMesh>();
@@ -164,11 +174,17 @@ class KindMeshes {
   constructor(kind: Kind, schema: Schema, group: THREE.Group) {
     this.#kind = kind;
     this.#group = group;
+    this.bar = kind.look.bar;
     this.plain = new KindMesh(kind);
     this.all = [this.plain];
     group.add(this.plain.mesh);
     const { form } = this.plain.description;
     this.#role = form === "figure" ? roleFieldOf(schema, kind) : undefined;
+  }
+
+  hasRole(frame: ShownObjects, index: number): boolean {
+    const is = this.#role && frame.component(index, this.#role.component);
+    return !this.#role || this.#role.choices.includes(String(is));
   }
 
   /** Makes one only for a text that was not seen before. */
@@ -241,6 +257,11 @@ export class ObjectMeshes {
         kind.mesh.instanceMatrix.array as Float32Array,
         kind.count * MATRIX_FLOATS,
       );
+      const isDown = description.form === "figure" && this.#hasFallen(frame, index);
+      if (isDown) {
+        const matrices = kind.mesh.instanceMatrix.array as Float32Array;
+        layDown(matrices, kind.count * MATRIX_FLOATS, description.scale, description.lift);
+      }
       if (showsAges) {
         // About what is at rest there may be nothing to tell for seconds.
         colourByAge(frame.moves(index) ? (ages[index] as number) : NaN, this.#colour);
@@ -253,9 +274,19 @@ export class ObjectMeshes {
         else tint(kind.plain, hashOf(label), this.#colour);
         kind.setColour(kind.count, this.#colour);
       }
+      if (isDown) kind.dim(kind.count);
       kind.count += 1;
     }
     for (const { all } of this.#kinds) for (const mesh of all) mesh.finish();
+  }
+
+  /** Its bar is empty, and it has a role, which nobody has who is not there yet. */
+  #hasFallen(frame: ShownObjects, index: number): boolean {
+    const kind = this.#kinds[frame.kinds[index] as number];
+    const bar = kind?.bar ?? -1;
+    if (!kind || bar < 0 || !kind.hasRole(frame, index)) return false;
+    const value = frame.component(index, bar);
+    return typeof value === "number" && value <= 0;
   }
 
   dispose(): void {

@@ -165,11 +165,11 @@ export class Picture {
     if (nearest < Infinity) this.camera.stepBack(nearest);
   }
 
-  /** Lets the camera follow the own avatar. */
-  follow(frame: Frame, seconds: number): void {
+  /** Lets the camera follow the own avatar, or whom its player watches. */
+  follow(frame: Frame, seconds: number, watched: number): void {
     const own = frame.avatar;
     if (own >= 0) {
-      this.camera.follow(frame.x(own), frame.y(own), frame.z(own), seconds);
+      this.camera.follow(frame.x(watched), frame.y(watched), frame.z(watched), seconds);
       this.interest.follow(frame.x(own), frame.y(own));
       this.#lookAround(frame);
     }

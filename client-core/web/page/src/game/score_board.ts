@@ -4,6 +4,7 @@
  */
 
 import type { Frame, Schema } from "../ambit/ambit.js";
+import { type Ending, LastTables } from "../core/ending.js";
 import {
   isRoomWide,
   placeOf,
@@ -28,7 +29,7 @@ export class ScoreBoard {
   readonly #place = el("span");
   readonly #kinds;
   #isWhole = false;
-  #last: readonly ScoreTable[] = [];
+  readonly #last = new LastTables();
   #shown = "";
   #next = 0;
 
@@ -42,10 +43,10 @@ export class ScoreBoard {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
     const all = scoreTablesOf(frame, this.#kinds);
-    this.#last = all;
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
+    this.#last.note(all);
     const tables = all.filter(({ isState }) => !isState);
     setHidden(this.element, all.length === 0);
     this.#states.replaceChildren(...all.filter(({ isState }) => isState).map(stateOf));
@@ -66,10 +67,8 @@ export class ScoreBoard {
   }
 
   /** All of what was shown last, for the end of the game. */
-  whole(): HTMLElement {
-    const states = this.#last.filter(({ isState }) => isState).map(stateOf);
-    const tables = this.#last.filter(({ isState }) => !isState).map((table) => tableOf(table, true));
-    return el("div", { class: "score whole" }, ...states, ...tables);
+  ending(): Ending {
+    return this.#last.ending();
   }
 
   #toggle(): void {
