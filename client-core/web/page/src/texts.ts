@@ -170,6 +170,9 @@ export const texts = {
   play_keys: (keys: string) => `${keys}.`,
   play_commands: (keys: string) =>
     `${keys}: point at a place or somebody and press the key, or tap the button first.`,
+  play_slots:
+    "What you can do is in the bar below: point at a place or somebody and press its digit, or " +
+    "click it first.",
   key_does: (key: string, does: string) => `${key} ${does.toLowerCase()}`,
   hints: [
     "Only what is around you is sent to you. The squares on the map show how far. What you do takes " +

@@ -7,7 +7,7 @@ import { textOf } from "../core/event_texts.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
-import { labelOf } from "../core/words.js";
+import { choiceNames, labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
@@ -44,6 +44,7 @@ export class EventReader {
   readonly #hooks: EventHooks;
   readonly #actions: readonly Action[];
   readonly #states;
+  readonly #names: ReadonlySet<string>;
   #readAt = 0;
 
   constructor(
@@ -62,6 +63,7 @@ export class EventReader {
     this.#happenings = happenings;
     this.#hooks = hooks;
     this.#actions = actions;
+    this.#names = choiceNames(schema);
     this.#states = schema.kinds.filter(isRoomWide);
   }
 
@@ -91,9 +93,12 @@ export class EventReader {
         }
         return;
       }
-      case "refused":
-        this.#pending.refuse(now, event.command);
-        return say(event.message, true);
+      case "refused": {
+        const command = this.#pending.refuse(now, event.command);
+        // The command in brackets is for a console: players read its label.
+        const reason = command ? event.message.replace(/ \([^()]*\)$/, "") : event.message;
+        return say(command ? texts.refused(command.label, reason) : reason, true);
+      }
       case "event":
         this.#tell(event, frame);
         return this.#happenings.handle(now, event, frame);
@@ -117,10 +122,11 @@ export class EventReader {
   #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind?.text) return;
-    const text = textOf(kind, event, (object) => {
+    const nameOf = (object: number) => {
       const index = frame.indexOf(object);
       return index < 0 ? undefined : (frame.label(index) ?? labelOf(frame.kind(index)));
-    });
+    };
+    const text = textOf(kind, event, nameOf, this.#names);
     if (!text) return;
     this.#hooks.tell(text);
     const announcement = announcementOf(kind, event, text, this.#states, this.#actions);

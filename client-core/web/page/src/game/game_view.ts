@@ -90,6 +90,8 @@ export class GameView {
   readonly #pointers: EdgePointers;
   readonly #party: Party;
   readonly #cards: ChoiceCards;
+  /** What the game is, in a sentence. */
+  readonly #about: string;
   readonly #end = new AbortController();
   /** What it depends on. */
   #offeredFor: string | undefined;
@@ -177,7 +179,11 @@ export class GameView {
       },
       onConfirmed: (label) => {
         this.#hud.cool(label);
-        if (this.#cards.confirm(label)) this.#hud.say(texts.done(label));
+        const action = this.#actions.find((one) => one.label === label);
+        // What is seen by itself needs no words: whoever goes, or a cool-down.
+        const isPlain = action && !action.isClick && action.cooldownMs === 0 &&
+          action.asks.length === 0;
+        if (this.#cards.confirm(label) || isPlain) this.#hud.say(texts.done(label));
       },
       tell: (text) => this.#hud.tell(text),
       announce: (announcement) => {
@@ -188,6 +194,8 @@ export class GameView {
       say: (text, isProblem) => this.#hud.say(text, isProblem),
       ended: (code, message) => hooks.ended(code, message),
     });
+    const listed = client.games.find(({ name }) => name === schema.game);
+    this.#about = listed?.description ?? "";
     this.element = this.#layOut(schema);
     this.#offer(performance.now(), this.#frame);
     const { signal } = this.#end;
@@ -244,7 +252,8 @@ export class GameView {
       }),
       this.#line.element,
     );
-    const hints = firstHints(schema, this.#actions, () => this.focus());
+    const about = this.#about;
+    const hints = firstHints(schema, this.#actions, about, () => this.focus());
     const { nobody } = this.#pointers;
     const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
     const notes = el("div", { class: "notes" }, interruption, this.#out, messages, nobody, hint);

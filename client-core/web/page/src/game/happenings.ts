@@ -8,6 +8,7 @@ import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";
 import { Moments } from "../core/moments.js";
 import { outfitOf, type RoleField, roleFieldOf } from "../core/roles.js";
+import { choiceNames } from "../core/words.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";
 
@@ -43,8 +44,7 @@ export class Happenings {
     this.#schema = schema;
     this.#camera = camera;
     this.#roles = schema.kinds.map((kind) => roleFieldOf(schema, kind));
-    const fields = schema.commands.flatMap((command) => command.fields);
-    this.#names = new Set(fields.flatMap((field) => (field.type === "choice" ? field.choices : [])));
+    this.#names = choiceNames(schema);
     this.#watched = schema.kinds.map(({ effect, components }) => {
       const own = components.flatMap(({ effect: shown }, index) =>
         shown ? [[index, shown] as const] : [],
@@ -129,11 +129,17 @@ export class Happenings {
   }
 
   /** An event that hurts the own avatar and names somebody else. */
-  #noteAttacker(now: number, kind: EventKind, event: GameEvent & { ev: "event" }, frame: Frame): void {
+  #noteAttacker(
+    now: number,
+    kind: EventKind,
+    event: GameEvent & { ev: "event" },
+    frame: Frame,
+  ): void {
     const form = kind.effect?.form;
     if (frame.avatar < 0 || (form !== "hit" && form !== "blast")) return;
     const own = frame.id(frame.avatar);
-    const objects = kind.fields.filter(({ type }) => type === "object").map(({ name }) => event[name]);
+    const fields = kind.fields.filter(({ type }) => type === "object");
+    const objects = fields.map(({ name }) => event[name]);
     if (objects[0] !== own) return;
     for (const other of objects) {
       if (typeof other === "number" && other !== own) this.attackers.note(now, other);

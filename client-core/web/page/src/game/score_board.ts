@@ -28,6 +28,7 @@ export class ScoreBoard {
   readonly #clock = el("b");
   readonly #place = el("span");
   readonly #kinds;
+  readonly #lists: ReadonlySet<string>;
   #isWhole = false;
   readonly #last = new LastTables();
   #shown = "";
@@ -35,6 +36,9 @@ export class ScoreBoard {
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
+    const fields = schema.commands.flatMap((command) => command.fields);
+    const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
+    this.#lists = new Set(listed.filter(Boolean));
     this.#line.append(this.#clock, this.#place);
     this.element.append(this.#line, this.#states, this.#tables, this.#more);
   }
@@ -42,7 +46,7 @@ export class ScoreBoard {
   update(time: number, frame: Frame): void {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    const all = scoreTablesOf(frame, this.#kinds);
+    const all = scoreTablesOf(frame, this.#kinds, this.#lists);
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
@@ -51,9 +55,8 @@ export class ScoreBoard {
     setHidden(this.element, all.length === 0);
     this.#states.replaceChildren(...all.filter(({ isState }) => isState).map(stateOf));
     this.#tables.replaceChildren(...tables.map((table) => tableOf(table, this.#isWhole)));
-    const isMore = tables.some(
-      (table) => table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length,
-    );
+    const isMore = tables.some((table) =>
+      table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length);
     setHidden(this.#more, !isMore);
     this.#showLine(all);
   }
