@@ -149,9 +149,9 @@ export const texts = {
   game_picture: "The game. Click the ground, or use the keys that Help lists.",
   small_map: "Map",
   party: "Your party",
-  out: "You have fallen.",
-  out_watching: (name: string) =>
-    `You have fallen, and watch ${name}. A tap on a name of your party shows you another one.`,
+  out: "You have fallen",
+  watching: (name: string) => `You watch ${name}`,
+  watch_others: "Click or tap a name of your party to watch somebody else.",
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",
@@ -202,7 +202,8 @@ export const texts = {
   /** Such as "Need: Iron ring". */
   chosen: (label: string, choice: string) => `${label}: ${choice}`,
   /** So many in the room have chosen the same. */
-  chosen_by: (players: number) => (players === 0 ? "Nobody yet" : `Already ${players}`),
+  chosen_by: (players: number) =>
+    ["Nobody yet", "1 player"][players] ?? `${players} players`,
   nothing: "Nothing",
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>

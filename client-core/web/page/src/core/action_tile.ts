@@ -69,7 +69,9 @@ export function tileOf(action: Action, schema: Schema): Tile {
   const words = `${name} ${action.label.toLowerCase()}`;
   const sign = WORDS.find(([, word]) => word.test(words))?.[0];
   const element = choice === undefined ? undefined : elementOf(name);
-  const colour = element ? lookOf(element).colour : colourOf(name, schema);
+  // Blows have no element that tells them from each other.
+  const isMade = element !== undefined && element !== "force";
+  const colour = isMade ? lookOf(element).colour : colourOf(name, schema);
   return { sign, letters: action.label.slice(0, 2), colour };
 }
 

@@ -107,8 +107,11 @@ export class ChoiceCards {
     if (this.#open && this.#open !== this.#first && !isNew) this.close();
   }
 
-  /** A command was taken. True if it was one of these choices; a question is then answered. */
-  confirm(label: string): boolean {
+  /**
+   * A command was taken: a question is then answered. Whether the player should read that;
+   * undefined if it was none of these choices.
+   */
+  confirm(label: string): boolean | undefined {
     for (const [command, actions] of this.#groups) {
       const action = actions.find((one) => one.label === label);
       if (!action) continue;
@@ -117,9 +120,10 @@ export class ChoiceCards {
         setText(opener, texts.chosen(labelOf(command), this.#nameOf(action)));
         if (this.#open === command) this.close();
       }
-      return true;
+      // What a player has become is seen.
+      return command !== this.#first;
     }
-    return false;
+    return undefined;
   }
 
   #toggle(command: CommandKind): void {

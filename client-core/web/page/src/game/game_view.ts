@@ -21,6 +21,7 @@ import type { Result } from "../game_result.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
 import { Banner } from "./banner.js";
+import { BossBar } from "./boss_bar.js";
 import { ChoiceCards } from "./choice_cards.js";
 import { Commander } from "./commander.js";
 import { partsOf } from "../core/gamepad.js";
@@ -74,8 +75,16 @@ export class GameView {
   readonly #avatar = new AvatarWatch();
   readonly #watching: Watching;
   readonly #banner = new Banner();
+  readonly #boss: BossBar;
   /** Of whoever is out: whom the player watches. */
-  readonly #out = el("div", { class: "out-note", role: "status", hidden: true });
+  readonly #watchedName = el("span");
+  readonly #out = el(
+    "div",
+    { class: "out-note", role: "status", hidden: true },
+    el("strong", {}, texts.out),
+    this.#watchedName,
+    el("small", {}, texts.watch_others),
+  );
   readonly #lobbyButton = iconButton("lobby", texts.lobby_short, () => this.#hooks.toggleLobby(), {
     class: "lobby-button",
     "aria-label": texts.lobby,
@@ -116,6 +125,7 @@ export class GameView {
     this.#schema = schema;
     this.#actions = actions;
     this.#watching = new Watching(actions);
+    this.#boss = new BossBar(schema);
     this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
     this.#pointers = new EdgePointers(picture.happenings.attackers, hasLooks(schema));
@@ -183,7 +193,7 @@ export class GameView {
         // What is seen by itself needs no words: whoever goes, or a cool-down.
         const isPlain = action && !action.isClick && action.cooldownMs === 0 &&
           action.asks.length === 0;
-        if (this.#cards.confirm(label) || isPlain) this.#hud.say(texts.done(label));
+        if (this.#cards.confirm(label) ?? isPlain) this.#hud.say(texts.done(label));
       },
       tell: (text) => this.#hud.tell(text),
       announce: (announcement) => {
@@ -263,6 +273,7 @@ export class GameView {
       { class: "over" },
       el("div", { class: "top-left" }, buttons, hints, this.#party.element),
       el("div", { class: "top-right" }, this.#map.element, this.#score.element),
+      this.#boss.element,
       this.#banner.element,
       chat,
       el("div", { class: "below" }, notes, this.#cards.openers, bar),
@@ -301,6 +312,7 @@ export class GameView {
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);
     this.#party.update(time, frame);
+    this.#boss.update(time, frame);
     this.#offer(time, frame);
     this.#score.update(time, frame);
     this.#line.update(time);
@@ -342,6 +354,7 @@ export class GameView {
     // Whoever is out can do nothing more, whatever the others can.
     const offered = isOut ? [] : this.#actions.filter((action) => isOffered(action, known));
     const [first, groups] = [cardsOf(offered, own), groupsOf(offered)];
+    this.element.classList.toggle("choosing", first.length > 0);
     const all = new Map(groups);
     if (first[0]) all.set(first[0].command, first);
     this.#cards.offer(all, first[0]?.command, known);
@@ -359,7 +372,7 @@ export class GameView {
   #showWatched(frame: Frame): void {
     const index = this.#watching.indexIn(frame);
     const name = index === frame.avatar ? undefined : frame.label(index);
-    setText(this.#out, name === undefined ? texts.out : texts.out_watching(name));
+    setText(this.#watchedName, name === undefined ? "" : texts.watching(name));
   }
 
   /** Whoever is picked among the party is what a command asks for, or where it acts. */

@@ -11,6 +11,7 @@ import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
 import { composeMatrix, layDown, MATRIX_FLOATS } from "../core/transforms.js";
 import {
+  growthOf,
   hashOf,
   outfitOf,
   outfitOfKind,
@@ -141,10 +142,11 @@ function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: 
   into.b = plain.b * share;
 }
 
-/** Whoever has a name is told from others: a colour for each, with something of that of its kind. */
+/** Whoever has a name is told from others: an own colour, with something of that of its kind. */
 function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
   const turn = 2 * Math.PI * ((id * 0.618034) % 1);
-  const channel = (of: number, shift: number) => 0.45 * of + 0.32 * (1 + Math.cos(turn + shift)) * 0.5;
+  const channel = (of: number, shift: number) =>
+    0.45 * of + 0.32 * (1 + Math.cos(turn + shift)) * 0.5;
   into.r = channel(plain.r, 0);
   into.g = channel(plain.g, 2.1);
   into.b = channel(plain.b, 4.2);
@@ -229,8 +231,9 @@ export class ObjectMeshes {
   }
 
   /** How far above an object's position its top is. */
-  topOf(kind: number): number {
-    return this.#kinds[kind]?.plain.description.top ?? 1;
+  topOf(kind: number, label?: string): number {
+    const { top = 1, form } = this.#kinds[kind]?.plain.description ?? {};
+    return form === "creature" && label !== undefined ? top * growthOf(label) : top;
   }
 
   /** The radius of an object on the ground, and how far below its position that is. */
@@ -248,12 +251,14 @@ export class ObjectMeshes {
       const { description } = kind;
       const from = index * TRANSFORM_FLOATS;
       const step = description.walks ? stepOf(frame, index, description.form) : 0;
+      const label = description.form === "creature" ? frame.label(index) : undefined;
+      const growth = label === undefined ? 1 : growthOf(label);
       composeMatrix(
         transforms,
         from,
         description.scale,
-        description.keepsScreenSize ? this.#pointFactor(transforms, from, camera) : 1,
-        description.lift + step * description.scale[2],
+        description.keepsScreenSize ? this.#pointFactor(transforms, from, camera) : growth,
+        growth * description.lift + step * description.scale[2],
         kind.mesh.instanceMatrix.array as Float32Array,
         kind.count * MATRIX_FLOATS,
       );

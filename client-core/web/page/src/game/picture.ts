@@ -261,7 +261,9 @@ export class Picture {
     const value = frame.component(index, frame.kind(index).look.bar ?? -1);
     // Of what has no name, the bar is no health: nothing hurts it.
     const isNamed = frame.kind(index).look.label !== null;
-    if (isNamed && typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
+    if (isNamed && typeof value === "number") {
+      this.#changes.note(now, frame.id(index), value, x, y, z);
+    }
     // A full bar says nothing, and many of them hide the picture.
     if ((bar >= FULL && index !== frame.avatar) || !this.#project(x, y, z)) return;
     this.#billboards.addBar(x, y, z, bar);
@@ -284,7 +286,7 @@ export class Picture {
   }
 
   #topOf(frame: Frame, index: number): number {
-    return frame.z(index) + this.#objects.topOf(frame.kinds[index] as number);
+    return frame.z(index) + this.#objects.topOf(frame.kinds[index] as number, frame.label(index));
   }
 
   /** Into `#onScreen`, in pixels from the middle. False if it is behind the camera. */
