@@ -9,10 +9,12 @@ import { texts } from "./texts.js";
 export interface Result {
   game: string;
   ending: Ending;
+  /** All are on one side: nobody has a place before others. */
+  isParty: boolean;
 }
 
 /** True if the player wants another game of the same kind. */
-export function showResult({ game, ending }: Result): Promise<boolean> {
+export function showResult({ game, ending, isParty }: Result): Promise<boolean> {
   const title = titleOf(ending);
   const dialog = el(
     "dialog",
@@ -24,7 +26,7 @@ export function showResult({ game, ending }: Result): Promise<boolean> {
       el("h2", {}, title),
       el("p", {}, [forPlayers(game), ...ending.facts.map(texts.fact)].join(" · ")),
     ),
-    el("div", { class: "tables" }, ...ending.tables.flatMap((table) => partsOf(table))),
+    el("div", { class: "tables" }, ...ending.tables.flatMap((table) => partsOf(table, isParty))),
     el(
       "div",
       { class: "buttons" },
@@ -50,21 +52,21 @@ function titleOf({ outcome, winner }: Ending): string {
   return winner ? texts.won_by(winner) : texts.game_over;
 }
 
-function partsOf({ title, columns, rows, own }: EndTable): HTMLElement[] {
+function partsOf({ title, columns, rows, own }: EndTable, isParty: boolean): HTMLElement[] {
   const head = columns.map((column) => el("th", { scope: "col" }, column));
   const place = el("th", { scope: "col", "aria-label": texts.place });
   const table = el(
     "table",
     {},
     el("caption", { class: "unseen" }, title),
-    el("thead", {}, el("tr", {}, place, ...head)),
-    el("tbody", {}, ...rows.map(rowOf)),
+    el("thead", {}, el("tr", {}, ...(isParty ? head : [place, ...head]))),
+    el("tbody", {}, ...rows.map((row) => rowOf(row, isParty))),
   );
   const mine = rows.find((row) => row.own);
   if (!mine) return [table];
   const [points, column] = [mine.cells[1] ?? "", columns[1] ?? ""];
   const facts: (readonly [string, string])[] = [
-    [texts.your_place, texts.place_of(mine.place, rows.length)],
+    ...(isParty ? [] : [[texts.your_place, texts.place_of(mine.place, rows.length)] as const]),
     ...(points ? [[column, points] as const] : []),
     ...own,
   ];
@@ -74,8 +76,8 @@ function partsOf({ title, columns, rows, own }: EndTable): HTMLElement[] {
   return [el("dl", { class: "mine" }, ...summary), table];
 }
 
-function rowOf({ place, cells, own }: EndRow): HTMLElement {
+function rowOf({ place, cells, own }: EndRow, isParty: boolean): HTMLElement {
   const medal = el("td", {}, el("span", { class: `medal place-${place}` }, String(place)));
   const shown = cells.map((cell) => el("td", { title: cell }, cell));
-  return el("tr", { class: own ? "own" : "" }, medal, ...shown);
+  return el("tr", { class: own ? "own" : "" }, ...(isParty ? shown : [medal, ...shown]));
 }

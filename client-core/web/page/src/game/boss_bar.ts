@@ -10,7 +10,7 @@ const INTERVAL_MS = 120;
 
 export class BossBar {
   readonly #name = el("strong");
-  readonly #fill = el("span", { class: "fill" });
+  readonly #fill = el("span", { class: "left-of-boss" });
   readonly element = el(
     "div",
     {

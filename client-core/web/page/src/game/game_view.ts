@@ -228,7 +228,8 @@ export class GameView {
 
   /** What everybody has now. */
   result(): Result {
-    return { game: this.#schema.game, ending: this.#score.ending() };
+    const { game, scenery } = this.#schema;
+    return { game, ending: this.#score.ending(), isParty: scenery.party };
   }
 
   focus(): void {

@@ -13,6 +13,7 @@ import {
   SHORT_COLUMNS,
   shortened,
 } from "../core/score_tables.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -29,6 +30,7 @@ export class ScoreBoard {
   readonly #place = el("span");
   readonly #kinds;
   readonly #lists: ReadonlySet<string>;
+  readonly #isParty: boolean;
   #isWhole = false;
   readonly #last = new LastTables();
   #shown = "";
@@ -36,6 +38,7 @@ export class ScoreBoard {
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
+    this.#isParty = schema.scenery.party;
     const fields = schema.commands.flatMap((command) => command.fields);
     const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
     this.#lists = new Set(listed.filter(Boolean));
@@ -63,7 +66,12 @@ export class ScoreBoard {
 
   #showLine(tables: readonly ScoreTable[]): void {
     const own = tables.map(placeOf).find((place) => place !== undefined);
-    const words = own && texts.own_place(own.place, own.of, own.points);
+    // Of a party it matters how far it is, not who is ahead.
+    const [state] = this.#isParty ? tables.filter(({ isState }) => isState) : [];
+    const phase = state?.rows[0]?.cells.find((cell) => /^\p{L}/u.test(cell));
+    const words = phase === undefined
+      ? own && texts.own_place(own.place, own.of, own.points)
+      : forPlayers(phase);
     this.#line.title = own ? texts.own_points(own.column, own.points) : texts.score;
     setText(this.#clock, tables.find(({ clock }) => clock !== "")?.clock ?? "");
     setText(this.#place, words ?? (this.#clock.textContent ? "" : texts.score));
