@@ -13,6 +13,7 @@ export type TileSign =
   | "burst"
   | "frost"
   | "heal"
+  | "renew"
   | "shield"
   | "hide"
   | "dash"
@@ -42,7 +43,8 @@ export interface Tile {
 const WORDS: readonly (readonly [TileSign, RegExp])[] = [
   ["ready", /ready|done|start/],
   ["share", /need|want|share|trade/],
-  ["heal", /heal|mend|cure|restore|potion|renew/],
+  ["renew", /renew|regen|regrow|restore|refresh/],
+  ["heal", /heal|mend|cure|potion/],
   ["whirl", /whirl|spin|cyclone|sweep|tornado/],
   ["push", /repel|push|knock|banish|throw/],
   ["light", /bless|holy|light|sun|radian|prayer|sanct/],
