@@ -1,22 +1,32 @@
-/** The end of a game: what everybody has, and a way on. */
+/** The end of a game: how it ended, what everybody has, and a way on. */
 
+import type { EndRow, EndTable, Ending } from "./core/ending.js";
 import { forPlayers } from "./core/words.js";
 import { button, el } from "./dom.js";
+import { gamePicture } from "./lobby/game_picture.js";
 import { texts } from "./texts.js";
 
 export interface Result {
   game: string;
-  /** The last state and the tables of the game. */
-  score: HTMLElement;
+  ending: Ending;
+  /** All are on one side: nobody has a place before others. */
+  isParty: boolean;
 }
 
 /** True if the player wants another game of the same kind. */
-export function showResult({ game, score }: Result): Promise<boolean> {
+export function showResult({ game, ending, isParty }: Result): Promise<boolean> {
+  const title = titleOf(ending);
   const dialog = el(
     "dialog",
-    { class: "result", "aria-label": texts.game_over },
-    el("h2", {}, `${texts.game_over}: ${forPlayers(game)}`),
-    score,
+    { class: "result", "data-outcome": ending.outcome, "aria-label": title },
+    el(
+      "header",
+      { class: "art" },
+      gamePicture(game, "", "alone"),
+      el("h2", {}, title),
+      el("p", {}, [forPlayers(game), ...ending.facts.map(texts.fact)].join(" · ")),
+    ),
+    el("div", { class: "tables" }, ...ending.tables.flatMap((table) => partsOf(table, isParty))),
     el(
       "div",
       { class: "buttons" },
@@ -26,10 +36,48 @@ export function showResult({ game, score }: Result): Promise<boolean> {
   );
   document.body.append(dialog);
   dialog.showModal();
+  // Of a long table the player sees its own place.
+  dialog.querySelector("tr.own")?.scrollIntoView({ block: "nearest" });
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       dialog.remove();
       resolve(dialog.returnValue === "again");
     });
   });
+}
+
+function titleOf({ outcome, winner }: Ending): string {
+  if (outcome === "won") return texts.game_won;
+  if (outcome === "lost") return texts.game_lost;
+  return winner ? texts.won_by(winner) : texts.game_over;
+}
+
+function partsOf({ title, columns, rows, own }: EndTable, isParty: boolean): HTMLElement[] {
+  const head = columns.map((column) => el("th", { scope: "col" }, column));
+  const place = el("th", { scope: "col", "aria-label": texts.place });
+  const table = el(
+    "table",
+    {},
+    el("caption", { class: "unseen" }, title),
+    el("thead", {}, el("tr", {}, ...(isParty ? head : [place, ...head]))),
+    el("tbody", {}, ...rows.map((row) => rowOf(row, isParty))),
+  );
+  const mine = rows.find((row) => row.own);
+  if (!mine) return [table];
+  const [points, column] = [mine.cells[1] ?? "", columns[1] ?? ""];
+  const facts: (readonly [string, string])[] = [
+    ...(isParty ? [] : [[texts.your_place, texts.place_of(mine.place, rows.length)] as const]),
+    ...(points ? [[column, points] as const] : []),
+    ...own,
+  ];
+  const summary = facts.map(([name, value]) =>
+    el("div", {}, el("dt", {}, name), el("dd", {}, value)),
+  );
+  return [el("dl", { class: "mine" }, ...summary), table];
+}
+
+function rowOf({ place, cells, own }: EndRow, isParty: boolean): HTMLElement {
+  const medal = el("td", {}, el("span", { class: `medal place-${place}` }, String(place)));
+  const shown = cells.map((cell) => el("td", { title: cell }, cell));
+  return el("tr", { class: own ? "own" : "" }, ...(isParty ? shown : [medal, ...shown]));
 }

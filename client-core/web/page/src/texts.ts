@@ -119,6 +119,14 @@ export const texts = {
   play: "Play",
   leave: "Leave the room",
   game_over: "The game is over",
+  game_won: "Victory!",
+  game_lost: "Defeat",
+  won_by: (name: string) => `${name} has won`,
+  /** Such as "Wave 2". */
+  fact: ([name, value]: readonly [string, string]) => `${name} ${value}`,
+  place: "Place",
+  your_place: "Your place",
+  place_of: (place: number, of: number) => `${place} of ${of}`,
   play_again: "Play again",
   to_the_lobby: "To the lobby",
   back: "Back to the game",
@@ -141,6 +149,9 @@ export const texts = {
   game_picture: "The game. Click the ground, or use the keys that Help lists.",
   small_map: "Map",
   party: "Your party",
+  out: "You have fallen",
+  watching: (name: string) => `You watch ${name}`,
+  watch_others: "Click or tap a name of your party to watch somebody else.",
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",
@@ -159,6 +170,9 @@ export const texts = {
   play_keys: (keys: string) => `${keys}.`,
   play_commands: (keys: string) =>
     `${keys}: point at a place or somebody and press the key, or tap the button first.`,
+  play_slots:
+    "What you can do is in the bar below: point at a place or somebody and press its digit, or " +
+    "click it first.",
   key_does: (key: string, does: string) => `${key} ${does.toLowerCase()}`,
   hints: [
     "Only what is around you is sent to you. The squares on the map show how far. What you do takes " +
@@ -184,6 +198,12 @@ export const texts = {
   /** The label of a command, such as "Choose". */
   choose: (label: string) => `${label}\u2026`,
   choose_later: "Choose later",
+  done: (label: string) => `${label} ✓`,
+  /** Such as "Need: Iron ring". */
+  chosen: (label: string, choice: string) => `${label}: ${choice}`,
+  /** So many in the room have chosen the same. */
+  chosen_by: (players: number) =>
+    ["Nobody yet", "1 player"][players] ?? `${players} players`,
   nothing: "Nothing",
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
@@ -197,7 +217,6 @@ export const texts = {
   nobody_in_sight: "Nobody is in sight. Turn and move on: others are somewhere else.",
   how_far: (name: string, metres: number) => `${name} ${metres} m`.trim(),
   gate_to: (map: number) => `To map ${map + 1}`,
-  map_number: (map: number) => `Map ${map + 1}`,
   resumed: "The game goes on.",
   invite: "Invite others",
   invite_how: "Scan the code with a phone, or send the link. Who opens it gets in here.",

@@ -1,17 +1,19 @@
 /**
  * The tile of a command: a sign and a colour. The sign comes from words that games often use, else
- * it is the beginning of the name. The colour is that of an effect that the game has declared for
- * something of this name, else one that belongs to the name.
+ * it is the beginning of the name. The colour is that of what it is made of, else that of an effect
+ * that the game has declared for something of this name, else one that belongs to the name.
  */
 
 import type { Schema } from "../ambit/ambit.js";
 import type { Action } from "./actions.js";
+import { elementOf, lookOf } from "./elements.js";
 
 export type TileSign =
   | "fire"
   | "burst"
   | "frost"
   | "heal"
+  | "renew"
   | "shield"
   | "hide"
   | "dash"
@@ -41,7 +43,8 @@ export interface Tile {
 const WORDS: readonly (readonly [TileSign, RegExp])[] = [
   ["ready", /ready|done|start/],
   ["share", /need|want|share|trade/],
-  ["heal", /heal|mend|cure|restore|potion|renew/],
+  ["renew", /renew|regen|regrow|restore|refresh/],
+  ["heal", /heal|mend|cure|potion/],
   ["whirl", /whirl|spin|cyclone|sweep|tornado/],
   ["push", /repel|push|knock|banish|throw/],
   ["light", /bless|holy|light|sun|radian|prayer|sanct/],
@@ -67,7 +70,11 @@ export function tileOf(action: Action, schema: Schema): Tile {
   const name = String(choice ?? action.command.name).toLowerCase();
   const words = `${name} ${action.label.toLowerCase()}`;
   const sign = WORDS.find(([, word]) => word.test(words))?.[0];
-  return { sign, letters: action.label.slice(0, 2), colour: colourOf(name, schema) };
+  const element = choice === undefined ? undefined : elementOf(name);
+  // Blows have no element that tells them from each other.
+  const isMade = element !== undefined && element !== "force";
+  const colour = isMade ? lookOf(element).colour : colourOf(name, schema);
+  return { sign, letters: action.label.slice(0, 2), colour };
 }
 
 function colourOf(name: string, { events, kinds }: Schema): string {

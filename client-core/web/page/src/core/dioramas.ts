@@ -59,7 +59,8 @@ function field(random: Units): Diorama {
 /** A leap into a tower of small cubes, which fly in all directions, on a court in the sea. */
 function cubes(random: Units): Diorama {
   const kinds = [
-    kindOf("player", "pose", { shape: "box", colour: "#3080ff", size: 1.9 }),
+    // What has a name has a face.
+    kindOf("player", "pose", { shape: "box", colour: "#3080ff", size: 1.9, label: 0 }),
     kindOf("cube", "pose", { shape: "box", colour: "#d09040", size: 0.8 }),
   ];
   const stage = new Stage(random, "#dce6ee", kinds);

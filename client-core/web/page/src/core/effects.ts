@@ -8,10 +8,12 @@
  */
 
 import type { EventKind } from "../ambit/ambit.js";
+import type { Flight } from "./elements.js";
 import { parseColour } from "./look.js";
 import { seededUnits } from "./seeded.js";
 
-export type Effect = NonNullable<EventKind["effect"]>;
+/** As a game declares it; `flight` is how a shot looks, by what it is made of. */
+export type Effect = NonNullable<EventKind["effect"]> & { flight?: Flight };
 export type EffectForm = Effect["form"];
 
 export const MAX_EFFECTS = 64;
@@ -28,6 +30,18 @@ export const PIECE_FLOATS = 12;
 export const SHAPES = { spark: 0, ring: 1, streak: 2, disc: 3 } as const;
 /** The light behind a shot is so long at most. */
 const TAIL_M = 3.5;
+/** Of that length. */
+const TAILS: Readonly<Record<Flight, number>> = {
+  ball: 1,
+  flame: 0.8,
+  shard: 1.1,
+  drop: 0.55,
+  halo: 0.7,
+  arrow: 0.6,
+};
+/** So many flames or drops are behind a shot. */
+const SHED = 5;
+const WHITE: Colour = { red: 1, green: 1, blue: 1 };
 /** Rings in the ground would flicker. */
 const GROUND_M = 0.12;
 /** A warning is filled where it will hit, as strongly at first and in the end. */
@@ -119,6 +133,7 @@ class Running implements Place, Colour {
   fromZ = 0;
   /** Whether a beam is a shot on its way, which arrives at the end. */
   flies = false;
+  flight: Flight = "ball";
   /** The object at which it stays; -1 if it stays at its place. */
   object = -1;
   size = 1;
@@ -168,6 +183,7 @@ export class Effects {
     running.at = now;
     running.ms = ms ?? motion.ms;
     running.flies = from !== undefined && ms !== undefined;
+    running.flight = effect.flight ?? "ball";
     [running.x, running.y, running.z] = [at.x, at.y, at.z];
     [running.fromX, running.fromY, running.fromZ] = from ? [from.x, from.y, from.z] : [NaN, 0, 0];
     this.#seed = (this.#seed + 1) & 0xffff;
@@ -256,13 +272,54 @@ export class Effects {
 
   /** A shot on its way, with light behind it. */
   #fly(running: Running, share: number): void {
-    const { motion, size, x, y, z, fromX, fromY, fromZ } = running;
+    const { motion, flight, size, x, y, z, fromX, fromY, fromZ } = running;
     const [dx, dy, dz, left] = [fromX - x, fromY - y, fromZ - z, 1 - share];
     const [atX, atY, atZ] = [x + dx * left, y + dy * left, z + dz * left + motion.lift * size];
-    const tail = Math.min(share, TAIL_M / Math.max(TAIL_M, Math.hypot(dx, dy, dz)));
+    const way = Math.max(Math.hypot(dx, dy, dz), 0.01);
+    const tail = Math.min(share, (TAIL_M * TAILS[flight]) / Math.max(TAIL_M, way));
     const wide = 0.5 * size * this.#grown;
-    this.#add(running, atX, atY, atZ, wide, dx * tail, dy * tail, dz * tail, SHAPES.streak, 0.9);
+    const [tailX, tailY, tailZ] = [dx * tail, dy * tail, dz * tail];
+    this.#add(running, atX, atY, atZ, wide, tailX, tailY, tailZ, SHAPES.streak, 0.9);
+    // What is thrown has an edge, not a glow.
+    if (flight === "arrow") {
+      const shaft = Math.min(1.1, way * share) / way;
+      const half = wide * 0.7;
+      this.#add(running, atX, atY, atZ, half, dx * shaft, dy * shaft, dz * shaft, SHAPES.streak, 1);
+      return;
+    }
     this.#add(running, atX, atY, atZ, 2 * wide, 0, 0, 0, SHAPES.spark, 1);
+    if (flight === "shard") {
+      const back = Math.min(share, 0.9 / way);
+      this.#add(WHITE, atX, atY, atZ, wide, dx * back, dy * back, dz * back, SHAPES.streak, 0.9);
+    }
+    if (flight === "halo") {
+      this.#add(running, atX, atY, atZ, 1.7 * wide, 0, 0, 0, SHAPES.ring, 0.9);
+    }
+    if (flight === "flame" || flight === "drop") this.#shed(running, share, wide, way);
+  }
+
+  /** What a shot loses on its way: flames rise, drops fall. */
+  #shed(running: Running, share: number, wide: number, way: number): void {
+    const { motion, flight, sparks, size, x, y, z, fromX, fromY, fromZ } = running;
+    const rise = flight === "flame" ? 0.5 : -0.6;
+    for (let spark = 0; spark < SHED; spark += 1) {
+      const turned = (4 * share * way + spark / SHED) % 1;
+      const left = 1 - share + (turned * 1.6 * (1 + spark)) / way / 2;
+      if (left > 1) continue;
+      const aside = 0.3 * size * turned;
+      this.#add(
+        running,
+        x + (fromX - x) * left + aside * (sparks[4 * spark] as number),
+        y + (fromY - y) * left + aside * (sparks[4 * spark + 1] as number),
+        Math.max(z, z + (fromZ - z) * left + motion.lift * size + rise * size * turned),
+        wide * (1.1 - 0.8 * turned),
+        0,
+        0,
+        0,
+        SHAPES.spark,
+        0.8 * (1 - turned),
+      );
+    }
   }
 
   /** How far it will reach, and how soon. */

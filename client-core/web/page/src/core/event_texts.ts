@@ -1,22 +1,27 @@
 /** What players read of an event: its game's line, with what is in the fields. */
 
 import type { EventKind, Field, GameEvent } from "../ambit/ambit.js";
-import { labelOf } from "./words.js";
+import { asWords, labelOf } from "./words.js";
 
 /** The name of an object, or what it is; undefined if it is not known any more. */
 export type NameOf = (object: number) => string | undefined;
 
 /**
- * Undefined if the game has no words for it. A sentence is left out in which nothing can be said: of
- * an object that is not known, or with a text that is empty.
+ * Undefined if the game has no words for it. A sentence is left out in which nothing can be said:
+ * of an object that is not known, or with a text that is empty. `names` are the game's own.
  */
-export function textOf(kind: EventKind, event: GameEvent, nameOf: NameOf): string | undefined {
+export function textOf(
+  kind: EventKind,
+  event: GameEvent,
+  nameOf: NameOf,
+  names: ReadonlySet<string> = new Set(),
+): string | undefined {
   const values = event as Record<string, unknown>;
   const sentences = kind.text.split(/(?<=[.!?]) /).map((sentence) => {
     let isKnown = true;
     const text = sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const field = kind.fields.find((other) => other.name === name);
-      const word = field && wordOf(field, values[name], nameOf);
+      const word = field && wordOf(field, values[name], nameOf, names);
       isKnown &&= Boolean(word);
       return word ?? "";
     });
@@ -25,12 +30,18 @@ export function textOf(kind: EventKind, event: GameEvent, nameOf: NameOf): strin
   return sentences.filter(Boolean).join(" ") || undefined;
 }
 
-function wordOf(field: Field, value: unknown, nameOf: NameOf): string | undefined {
+function wordOf(
+  field: Field,
+  value: unknown,
+  nameOf: NameOf,
+  names: ReadonlySet<string>,
+): string | undefined {
   if (field.type === "object") return typeof value === "number" ? nameOf(value) : undefined;
   if (field.type === "choice") {
     const label = field.about[field.choices.indexOf(String(value))]?.label ?? "";
     return labelOf({ name: String(value), label });
   }
   if (typeof value === "number") return String(Math.round(value));
-  return typeof value === "string" ? value : undefined;
+  if (typeof value !== "string") return undefined;
+  return names.has(value) ? asWords(value) : value;
 }

@@ -55,10 +55,12 @@ export class PendingCommands {
     return pending;
   }
 
-  refuse(now: number, number: number): void {
+  /** Returns the command, if it is still known. */
+  refuse(now: number, number: number): PendingCommand | undefined {
     const effectAt = now + REFUSED_MS - AFTERGLOW_MS;
     const pending = this.#find(number);
     if (pending) Object.assign(pending, { state: "refused", effectAt });
+    return pending;
   }
 
   /** Forgets what need not be shown any more. */

@@ -71,6 +71,27 @@ export function sortOf(name: string): Sort {
   return named ?? (SORTS[hashOf(name) % SORTS.length] as Sort);
 }
 
+/** How much larger a boss looks than others of its kind. */
+export const BOSS = 1.75;
+const GROWTHS: readonly (readonly [number, RegExp])[] = [
+  [BOSS, /lord|king\b|queen|boss|lich|dragon|titan|giant|golem/],
+  [1.3, /brute|ogre|troll|guardian|champion|elite/],
+  [0.85, /\brat\b|imp\b|spiderling|whelp/],
+];
+const growths = new Map<string, number>();
+
+/** How large a creature looks by its name, in the size of its kind. */
+export function growthOf(name: string): number {
+  const known = growths.get(name);
+  if (known !== undefined) return known;
+  if (growths.size >= MOST_NAMES) growths.clear();
+  const growth = GROWTHS.find(([, words]) => words.test(name.toLowerCase()))?.[0] ?? 1;
+  growths.set(name, growth);
+  return growth;
+}
+
+const MOST_NAMES = 256;
+
 /** A number for a text, the same everywhere. */
 export function hashOf(text: string): number {
   let value = 7;

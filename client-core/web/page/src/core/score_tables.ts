@@ -6,7 +6,7 @@
 
 import type { Component, Frame, Kind } from "../ambit/ambit.js";
 import { cellOf } from "./figures.js";
-import { labelOf } from "./words.js";
+import { asWords, labelOf } from "./words.js";
 
 export interface ScoreTable {
   title: string;
@@ -38,9 +38,16 @@ export function isRoomWide(kind: Kind): boolean {
   return !kind.components.some(({ type }) => type === "path" || type === "pose");
 }
 
-/** The tables of these kinds; none of a kind without objects. */
-export function scoreTablesOf(frame: RoomWideFrame, kinds: readonly Kind[]): ScoreTable[] {
-  return kinds.map((kind) => tableOf(frame, kind)).filter(({ rows }) => rows.length > 0);
+/**
+ * The tables of these kinds; none of a kind without objects. `lists` are texts from which players
+ * choose: those of the state are on cards then.
+ */
+export function scoreTablesOf(
+  frame: RoomWideFrame,
+  kinds: readonly Kind[],
+  lists: ReadonlySet<string> = new Set(),
+): ScoreTable[] {
+  return kinds.map((kind) => tableOf(frame, kind, lists)).filter(({ rows }) => rows.length > 0);
 }
 
 /** The best rows, and the player's own wherever it is. */
@@ -68,13 +75,15 @@ export interface OwnPlace {
   column: string;
 }
 
-function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
+function tableOf(frame: RoomWideFrame, kind: Kind, lists: ReadonlySet<string>): ScoreTable {
   const indices = frame.rows(kind.name);
+  const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
   const value = (index: number, component: number) => frame.component(index, component);
   const components = kind.components
     .map((component, index) => ({ ...component, index }))
     // A text that is empty for all says nothing: a winner before the end, a team without teams.
-    .filter(({ index, unit }) =>
+    .filter(({ index, name, unit }) =>
+      !(isState && lists.has(name)) &&
       // Nor does a time that does not run.
       indices.some((row) => {
         const is = value(row, index) ?? "";
@@ -83,7 +92,6 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
     );
   const ranked = components.find(({ type }) => type === "number");
   const points = (row: number) => (ranked && Number(value(row, ranked.index))) || 0;
-  const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
   const name = components.find(({ type }) => type === "text");
   const place = (component: Component) =>
     component === name ? 0 : component === ranked ? 1 : SHORT_COLUMNS;
@@ -94,7 +102,10 @@ function tableOf(frame: RoomWideFrame, kind: Kind): ScoreTable {
     rows: indices
       .toSorted((a, b) => points(b) - points(a))
       .map((row) => ({
-        cells: columns.map((component) => cellOf(component, value(row, component.index))),
+        cells: columns.map((component) => {
+          const cell = cellOf(component, value(row, component.index));
+          return lists.has(component.name) ? asWords(cell) : cell;
+        }),
         own: frame.isOwn(row),
       })),
     isState,

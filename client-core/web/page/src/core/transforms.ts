@@ -40,3 +40,22 @@ export function composeMatrix(
   matrices[to + 14] = (transforms[from + 2] as number) + lift;
   matrices[to + 15] = 1;
 }
+
+/** After `composeMatrix`: on its back, on the ground that is `lift` below. */
+export function layDown(
+  matrices: Float32Array,
+  to: number,
+  scale: readonly [number, number, number],
+  lift: number,
+): void {
+  const [wide, high] = [scale[0], scale[2]];
+  for (let row = 0; row < 3; row += 1) {
+    const [ahead, up] = [matrices[to + row] as number, matrices[to + 8 + row] as number];
+    matrices[to + row] = (up / high) * wide;
+    matrices[to + 8 + row] = (-ahead / wide) * high;
+  }
+  matrices[to + 14] = (matrices[to + 14] as number) - lift + LYING * wide;
+}
+
+/** The half of a body's depth, in widths. */
+const LYING = 0.28;

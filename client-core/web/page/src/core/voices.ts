@@ -27,7 +27,7 @@ export interface Timbre {
 
 export const TIMBRES: Readonly<Record<EffectForm, Timbre>> = {
   cast: { ms: 220, wave: "triangle", fromHz: 420, toHz: 940, noise: 0.1, volume: 0.35 },
-  hit: { ms: 130, wave: "square", fromHz: 210, toHz: 70, noise: 0.7, volume: 0.45 },
+  hit: { ms: 130, wave: "square", fromHz: 210, toHz: 70, noise: 0.7, volume: 0.6 },
   heal: { ms: 520, wave: "sine", fromHz: 520, toHz: 1_040, noise: 0, volume: 0.4 },
   arrival: { ms: 600, wave: "sine", fromHz: 180, toHz: 720, noise: 0.15, volume: 0.4 },
   death: { ms: 700, wave: "sawtooth", fromHz: 260, toHz: 40, noise: 0.4, volume: 0.5 },

@@ -1,14 +1,20 @@
 /**
  * Choices as cards in the middle: a picture, a name and what it is good for. What a player has to
- * choose first is open by itself, and closes when the choice is made; others are behind a button.
+ * choose first, or is asked, is open by itself, and closes when the choice is made; others are
+ * behind a button.
  * The game goes on meanwhile.
  */
 
 import type { CommandKind } from "../ambit/ambit.js";
+import { sentenceOf } from "../core/announcements.js";
 import { type Action, choiceOf, countIn } from "../core/actions.js";
+import { countKey, type Known, priceOf } from "../core/known.js";
 import { forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
+
+/** What was opened so short a time ago belongs to what is announced. */
+const NEW_MS = 1_500;
 
 export interface ChoiceCardsHooks {
   begin(action: Action): void;
@@ -28,8 +34,14 @@ export class ChoiceCards {
   readonly #buttons = new Map<CommandKind, HTMLElement>();
   #groups: ReadonlyMap<CommandKind, readonly Action[]> = new Map();
   #open: CommandKind | undefined;
+  #first: CommandKind | undefined;
+  #openedAt = 0;
   #shown: readonly Action[] = [];
-  #lists: ReadonlyMap<string, string> = new Map();
+  #known: Pick<Known, "lists" | "numbers" | "counts"> = {
+    lists: new Map(),
+    numbers: new Map(),
+    counts: new Map(),
+  };
 
   constructor(hooks: ChoiceCardsHooks) {
     this.#hooks = hooks;
@@ -49,16 +61,19 @@ export class ChoiceCards {
 
   /**
    * What there is to choose now. `first` has to be chosen, and opens as soon as it is there.
-   * `lists` say how many there are of what is listed.
+   * What is known says how many there are of what is listed, what the player can pay, and how many
+   * others have made the same choice.
    */
   offer(
     groups: ReadonlyMap<CommandKind, readonly Action[]>,
     first: CommandKind | undefined,
-    lists: ReadonlyMap<string, string>,
+    known: Pick<Known, "lists" | "numbers" | "counts">,
   ): void {
-    this.#lists = lists;
+    this.#known = known;
     const isNew = first !== undefined && !this.#groups.has(first);
+    const before = this.#groups;
     this.#groups = groups;
+    this.#first = first;
     for (const command of groups.keys()) {
       if (this.#buttons.has(command)) continue;
       const name = texts.choose(labelOf(command));
@@ -70,7 +85,9 @@ export class ChoiceCards {
       const opener = this.#buttons.get(command);
       if (opener) this.openers.append(opener);
     }
+    const asked = [...groups.keys()].find((command) => isQuestion(command) && !before.has(command));
     if (isNew) this.#open = first;
+    else if (asked && !this.#open) this.#open = asked;
     else if (this.#open && !groups.has(this.#open)) this.#open = undefined;
     this.#show();
   }
@@ -82,6 +99,31 @@ export class ChoiceCards {
     this.#show();
     this.#hooks.changed(false);
     return true;
+  }
+
+  /** Closes what is not to be chosen first. */
+  rest(): void {
+    const isNew = performance.now() < this.#openedAt + NEW_MS;
+    if (this.#open && this.#open !== this.#first && !isNew) this.close();
+  }
+
+  /**
+   * A command was taken: a question is then answered. Whether the player should read that;
+   * undefined if it was none of these choices.
+   */
+  confirm(label: string): boolean | undefined {
+    for (const [command, actions] of this.#groups) {
+      const action = actions.find((one) => one.label === label);
+      if (!action) continue;
+      const opener = this.#buttons.get(command);
+      if (isQuestion(command) && opener) {
+        setText(opener, texts.chosen(labelOf(command), this.#nameOf(action)));
+        if (this.#open === command) this.close();
+      }
+      // What a player has become is seen.
+      return command !== this.#first;
+    }
+    return undefined;
   }
 
   #toggle(command: CommandKind): void {
@@ -111,12 +153,14 @@ export class ChoiceCards {
     const title = this.#open ? titleOf(this.#open) : "";
     setText(this.#title, title);
     this.element.ariaLabel = title;
+    if (this.element.hidden && this.#open) this.#openedAt = performance.now();
     setHidden(this.element, !this.#open);
-    this.#cards.querySelectorAll("strong").forEach((shown, at) => {
+    for (const [at, card] of [...this.#cards.children].entries()) {
       const action = actions[at];
-      if (action) setText(shown, this.#nameOf(action));
-    });
+      if (action) this.#refresh(card, action);
+    }
     for (const [command, opener] of this.#buttons) {
+      if (!this.#groups.has(command)) setText(opener, texts.choose(labelOf(command)));
       setHidden(opener, !this.#groups.has(command));
       opener.ariaExpanded = String(command === this.#open);
     }
@@ -127,26 +171,43 @@ export class ChoiceCards {
     const { label, command } = action;
     const choice = choiceOf(action);
     // A sign stays with its number.
-    const help = choice === "" ? "" : action.help.replaceAll(" %", "\u00a0%");
+    const price = priceOf(action.help, this.#known.numbers);
+    const said = price?.about ?? action.help;
+    const help = choice === "" ? "" : said.replaceAll(" %", "\u00a0%");
     const element = button("", () => this.#hooks.begin(action), {
       class: "card",
       "aria-label": label,
-      "aria-description": help,
+      "aria-description": action.help,
       "data-card": `${command.name} ${choice}`,
     });
     element.append(
       this.#hooks.pictureOf(choice) ?? "",
       el("strong", {}, this.#nameOf(action)),
       el("span", { class: "about" }, help),
+      el("span", { class: "price" }, price?.text ?? ""),
       el("kbd"),
     );
     return element;
   }
 
+  /** What changes while the cards are open. */
+  #refresh(card: Element, action: Action): void {
+    const { lists, numbers, counts } = this.#known;
+    const [name, price] = [card.querySelector("strong"), card.querySelector(".price")];
+    if (name) setText(name, this.#nameOf(action));
+    // What is listed is there: in a chest, or in the own bag.
+    const isDear = action.listedIn === "" && priceOf(action.help, numbers)?.isTooMuch === true;
+    card.classList.toggle("too-dear", isDear);
+    const field = action.command.fields[0]?.name ?? "";
+    const isFirst = this.#open === this.#first && lists.has(field);
+    const others = counts.get(countKey(field, choiceOf(action))) ?? 0;
+    if (price && isFirst) setText(price, texts.chosen_by(others));
+  }
+
   #nameOf(action: Action): string {
     const choice = choiceOf(action);
     if (choice === "") return texts.nothing;
-    const count = countIn(this.#lists.get(action.listedIn) ?? "", choice);
+    const count = countIn(this.#known.lists.get(action.listedIn) ?? "", choice);
     return count > 1 ? texts.times(forPlayers(choice), count) : forPlayers(choice);
   }
 
@@ -165,7 +226,12 @@ export class ChoiceCards {
   }
 }
 
+/** What can be answered with nothing, too, is asked of everybody: the game waits for it. */
+function isQuestion({ fields: [field] }: CommandKind): boolean {
+  return field?.type === "choice" && field.optional && field.listed_in !== "";
+}
+
 /** What the command does says what is to choose. */
 function titleOf(command: CommandKind): string {
-  return command.help.replace(/\.$/, "") || labelOf(command);
+  return sentenceOf(command.help) || labelOf(command);
 }

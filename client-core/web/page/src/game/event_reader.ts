@@ -1,10 +1,13 @@
 /** What happens in a game: hands its events to the parts of the view that show them. */
 
 import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import { type Announcement, announcementOf } from "../core/announcements.js";
+import type { Action } from "../core/actions.js";
 import { textOf } from "../core/event_texts.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
-import { labelOf } from "../core/words.js";
+import { isRoomWide } from "../core/score_tables.js";
+import { choiceNames, labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
@@ -26,6 +29,8 @@ export interface EventHooks {
   onConfirmed(label: string): void;
   /** Something has happened that the game has words for. */
   tell(text: string): void;
+  /** Something is different for all. */
+  announce(announcement: Announcement): void;
   say(text: string, isProblem?: boolean): void;
   ended(code: string, message: string): void;
 }
@@ -37,11 +42,15 @@ export class EventReader {
   readonly #paths: PlannedPaths;
   readonly #happenings: Happenings;
   readonly #hooks: EventHooks;
+  readonly #actions: readonly Action[];
+  readonly #states;
+  readonly #names: ReadonlySet<string>;
   #readAt = 0;
 
   constructor(
     game: Game,
     schema: Schema,
+    actions: readonly Action[],
     pending: PendingCommands,
     paths: PlannedPaths,
     happenings: Happenings,
@@ -53,6 +62,9 @@ export class EventReader {
     this.#paths = paths;
     this.#happenings = happenings;
     this.#hooks = hooks;
+    this.#actions = actions;
+    this.#names = choiceNames(schema);
+    this.#states = schema.kinds.filter(isRoomWide);
   }
 
   /** `frame` is the one that was shown last, at `shownAt`. */
@@ -75,12 +87,18 @@ export class EventReader {
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
         const command = this.#pending.confirm(event.command, shownAt + ahead);
-        if (command) this.#hooks.onConfirmed(command.label);
+        if (command) {
+          this.#happenings.noteDeed(now, frame, command.label);
+          this.#hooks.onConfirmed(command.label);
+        }
         return;
       }
-      case "refused":
-        this.#pending.refuse(now, event.command);
-        return say(event.message, true);
+      case "refused": {
+        const command = this.#pending.refuse(now, event.command);
+        // The command in brackets is for a console: players read its label.
+        const reason = command ? event.message.replace(/ \([^()]*\)$/, "") : event.message;
+        return say(command ? texts.refused(command.label, reason) : reason, true);
+      }
       case "event":
         this.#tell(event, frame);
         return this.#happenings.handle(now, event, frame);
@@ -104,10 +122,14 @@ export class EventReader {
   #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind?.text) return;
-    const text = textOf(kind, event, (object) => {
+    const nameOf = (object: number) => {
       const index = frame.indexOf(object);
       return index < 0 ? undefined : (frame.label(index) ?? labelOf(frame.kind(index)));
-    });
-    if (text) this.#hooks.tell(text);
+    };
+    const text = textOf(kind, event, nameOf, this.#names);
+    if (!text) return;
+    this.#hooks.tell(text);
+    const announcement = announcementOf(kind, event, text, this.#states, this.#actions);
+    if (announcement) this.#hooks.announce(announcement);
   }
 }

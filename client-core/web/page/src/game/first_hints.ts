@@ -8,13 +8,14 @@ import { labelOf } from "../core/words.js";
 import { button, el, isTouch, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
-/** `done` is called after each hint, for the focus. */
+/** `about` says what the game is; `done` is called after each hint, for the focus. */
 export function firstHints(
   schema: Schema,
   actions: readonly Action[],
+  about: string,
   done: () => void,
 ): HTMLElement {
-  const play = howToPlay(actions, schema.controls);
+  const play = [about, howToPlay(actions, schema.controls)].filter(Boolean).join(" ");
   const visit = new FirstVisit(localStorage, schema.game, play, texts.hints);
   const text = el("p");
   const next = button(texts.next_hint, () => show(() => visit.next()), { class: "main" });
@@ -44,8 +45,12 @@ function howToPlay(actions: readonly Action[], controls: readonly Control[]): st
   }
   const sentences = controls.length > 0 ? [bySteering(controls)] : [texts.play_click];
   const keys = actions.filter((action) => action.key && !action.isClick && isForAll(action));
-  const named = keys.slice(0, 4).map(({ key, label }) => texts.key_does(texts.key(key ?? ""), label));
+  const does = ({ key, label }: Action) => texts.key_does(texts.key(key ?? ""), label);
+  const named = keys.slice(0, 4).map(does);
   if (named.length > 0) sentences.push(texts.play_commands(named.join(", ")));
+  else if (actions.some(({ asks, isClick }) => !isClick && asks.length > 0)) {
+    sentences.push(texts.play_slots);
+  }
   return sentences.join(" ");
 }
 

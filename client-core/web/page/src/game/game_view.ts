@@ -15,10 +15,13 @@ import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { AvatarWatch } from "../core/avatar_watch.js";
-import { el, setHidden } from "../dom.js";
+import { Watching } from "../core/watching.js";
+import { el, setHidden, setText } from "../dom.js";
 import type { Result } from "../game_result.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
+import { Banner } from "./banner.js";
+import { BossBar } from "./boss_bar.js";
 import { ChoiceCards } from "./choice_cards.js";
 import { Commander } from "./commander.js";
 import { partsOf } from "../core/gamepad.js";
@@ -70,6 +73,18 @@ export class GameView {
   readonly #input: PlayerInput;
   readonly #events: EventReader;
   readonly #avatar = new AvatarWatch();
+  readonly #watching: Watching;
+  readonly #banner = new Banner();
+  readonly #boss: BossBar;
+  /** Of whoever is out: whom the player watches. */
+  readonly #watchedName = el("span");
+  readonly #out = el(
+    "div",
+    { class: "out-note", role: "status", hidden: true },
+    el("strong", {}, texts.out),
+    this.#watchedName,
+    el("small", {}, texts.watch_others),
+  );
   readonly #lobbyButton = iconButton("lobby", texts.lobby_short, () => this.#hooks.toggleLobby(), {
     class: "lobby-button",
     "aria-label": texts.lobby,
@@ -84,6 +99,8 @@ export class GameView {
   readonly #pointers: EdgePointers;
   readonly #party: Party;
   readonly #cards: ChoiceCards;
+  /** What the game is, in a sentence. */
+  readonly #about: string;
   readonly #end = new AbortController();
   /** What it depends on. */
   #offeredFor: string | undefined;
@@ -107,6 +124,8 @@ export class GameView {
     const actions = actionsOf(schema);
     this.#schema = schema;
     this.#actions = actions;
+    this.#watching = new Watching(actions);
+    this.#boss = new BossBar(schema);
     this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
     this.#pointers = new EdgePointers(picture.happenings.attackers, hasLooks(schema));
@@ -149,7 +168,8 @@ export class GameView {
         this.#offerAt = -Infinity;
       },
     });
-    this.#events = new EventReader(game, schema, this.#pending, this.#paths, picture.happenings, {
+    const { happenings } = picture;
+    this.#events = new EventReader(game, schema, actions, this.#pending, this.#paths, happenings, {
       onMap: () => this.#readMap(),
       onSilent: (silentMs) => {
         this.#line.state.fallSilent(performance.now(), silentMs);
@@ -167,11 +187,25 @@ export class GameView {
         this.#readMap();
         this.#input.tellHeldAgain();
       },
-      onConfirmed: (label) => this.#hud.cool(label),
+      onConfirmed: (label) => {
+        this.#hud.cool(label);
+        const action = this.#actions.find((one) => one.label === label);
+        // What is seen by itself needs no words: whoever goes, or a cool-down.
+        const isPlain = action && !action.isClick && action.cooldownMs === 0 &&
+          action.asks.length === 0;
+        if (this.#cards.confirm(label) ?? isPlain) this.#hud.say(texts.done(label));
+      },
       tell: (text) => this.#hud.tell(text),
+      announce: (announcement) => {
+        this.#banner.show(performance.now(), announcement);
+        // What was read at leisure is not over what happens now.
+        this.#cards.rest();
+      },
       say: (text, isProblem) => this.#hud.say(text, isProblem),
       ended: (code, message) => hooks.ended(code, message),
     });
+    const listed = client.games.find(({ name }) => name === schema.game);
+    this.#about = listed?.description ?? "";
     this.element = this.#layOut(schema);
     this.#offer(performance.now(), this.#frame);
     const { signal } = this.#end;
@@ -194,7 +228,8 @@ export class GameView {
 
   /** What everybody has now. */
   result(): Result {
-    return { game: this.#schema.game, score: this.#score.whole() };
+    const { game, scenery } = this.#schema;
+    return { game, ending: this.#score.ending(), isParty: scenery.party };
   }
 
   focus(): void {
@@ -228,16 +263,19 @@ export class GameView {
       }),
       this.#line.element,
     );
-    const hints = firstHints(schema, this.#actions, () => this.focus());
+    const about = this.#about;
+    const hints = firstHints(schema, this.#actions, about, () => this.focus());
     const { nobody } = this.#pointers;
     const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
-    const notes = el("div", { class: "notes" }, interruption, messages, nobody, hint);
+    const notes = el("div", { class: "notes" }, interruption, this.#out, messages, nobody, hint);
     // One grid: nothing of it covers anything else of it.
     const over = el(
       "div",
       { class: "over" },
       el("div", { class: "top-left" }, buttons, hints, this.#party.element),
       el("div", { class: "top-right" }, this.#map.element, this.#score.element),
+      this.#boss.element,
+      this.#banner.element,
       chat,
       el("div", { class: "below" }, notes, this.#cards.openers, bar),
       controls,
@@ -262,9 +300,10 @@ export class GameView {
     const picture = this.#picture;
     const frame = this.#game.frame(time);
     this.#frame = frame;
-    this.#watchAvatar(frame);
+    this.#watchAvatar(time, frame);
     this.#hud.update(time);
-    picture.follow(frame, seconds);
+    this.#banner.update(time);
+    picture.follow(frame, seconds, this.#watching.indexIn(frame));
     this.#input.update(time, frame, seconds);
     this.#pending.expire(time);
     const { aim, isAiming } = this.#input;
@@ -274,6 +313,7 @@ export class GameView {
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);
     this.#party.update(time, frame);
+    this.#boss.update(time, frame);
     this.#offer(time, frame);
     this.#score.update(time, frame);
     this.#line.update(time);
@@ -281,11 +321,18 @@ export class GameView {
   };
 
   /** Whoever has fallen aims at nothing any more. */
-  #watchAvatar(frame: Frame): void {
+  #watchAvatar(time: number, frame: Frame): void {
     const { avatar } = frame;
     this.#avatar.update(avatar >= 0, avatar >= 0 ? frame.bar(avatar) : undefined);
     this.element.classList.toggle("fallen", !this.#avatar.isUp);
     if (this.#avatar.hasFallen) this.#keepAimOf([]);
+    const wasOut = this.#watching.isOut;
+    this.#watching.update(time, frame);
+    const { isOut } = this.#watching;
+    if (isOut === wasOut) return;
+    this.element.classList.toggle("out", isOut);
+    setHidden(this.#out, !isOut);
+    this.#offerAt = -Infinity;
   }
 
   /** Whoever aims for something else ends that. */
@@ -297,16 +344,21 @@ export class GameView {
   #offer(time: number, frame: Frame): void {
     if (frame.avatar < 0 || time < this.#offerAt) return;
     this.#offerAt = time + OFFER_MS;
+    const { isOut } = this.#watching;
+    if (isOut) this.#showWatched(frame);
     const known = knownOf(frame, this.#states);
-    const { words, lists, own } = known;
-    const key = [...words, ...lists.values(), this.#cards.opened?.name ?? ""].join();
+    const { words, lists, own, numbers, counts } = known;
+    const values = [lists, numbers, counts].flatMap((all) => [...all.values()]);
+    const key = [...words, ...values, this.#cards.opened?.name ?? "", isOut].join();
     if (key === this.#offeredFor) return;
     this.#offeredFor = key;
-    const offered = this.#actions.filter((action) => isOffered(action, known));
+    // Whoever is out can do nothing more, whatever the others can.
+    const offered = isOut ? [] : this.#actions.filter((action) => isOffered(action, known));
     const [first, groups] = [cardsOf(offered, own), groupsOf(offered)];
+    this.element.classList.toggle("choosing", first.length > 0);
     const all = new Map(groups);
     if (first[0]) all.set(first[0].command, first);
-    this.#cards.offer(all, first[0]?.command, lists);
+    this.#cards.offer(all, first[0]?.command, known);
     // Digits are for the cards that are open, otherwise for what is in the bar.
     const [cards, open] = [[...all.values()].flat(), this.#cards.opened];
     const keyed = (open && all.get(open)) ?? offered.filter((action) => !cards.includes(action));
@@ -318,10 +370,17 @@ export class GameView {
     this.#keepAimOf(offered);
   }
 
+  #showWatched(frame: Frame): void {
+    const index = this.#watching.indexIn(frame);
+    const name = index === frame.avatar ? undefined : frame.label(index);
+    setText(this.#watchedName, name === undefined ? "" : texts.watching(name));
+  }
+
   /** Whoever is picked among the party is what a command asks for, or where it acts. */
   #pick(id: number): void {
     const [index, frame] = [this.#frame.indexOf(id), this.#frame];
     if (index < 0) return;
+    this.#watching.pick(id);
     this.#commander.giveObject(id);
     this.#commander.givePlace({ x: frame.x(index), y: frame.y(index), z: frame.z(index) });
     this.focus();

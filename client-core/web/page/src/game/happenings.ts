@@ -3,14 +3,20 @@
 import type { EventKind, Frame, GameEvent, Schema } from "../ambit/ambit.js";
 import type { ViewCamera } from "../core/camera.js";
 import { type Effect, Effects, type Locate, type Place } from "../core/effects.js";
+import { type Element, elementOf, elementOfOutfit, lookOf, NamedDeeds } from "../core/elements.js";
 import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";
 import { Moments } from "../core/moments.js";
+import { outfitOf, type RoleField, roleFieldOf } from "../core/roles.js";
+import { choiceNames } from "../core/words.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";
 
 /** From farther away, effects are drawn larger. */
 const SEEN_FROM_M = 45;
+
+/** These look like what a spell is made of; hits, warnings and healing mean the same always. */
+const OF_ELEMENTS: readonly string[] = ["beam", "blast", "cast"];
 
 /** An object's components that have an effect. */
 interface Watched {
@@ -27,12 +33,18 @@ export class Happenings {
   readonly #camera: ViewCamera;
   readonly #watched: readonly (Watched | undefined)[];
   readonly #moments = new Moments();
+  readonly #deeds = new NamedDeeds();
+  readonly #roles: readonly (RoleField | undefined)[];
+  /** What players can name in a command. */
+  readonly #names: ReadonlySet<string>;
   readonly #place: Place = { x: 0, y: 0, z: 0 };
   #frame: Frame | undefined;
 
   constructor(schema: Schema, camera: ViewCamera) {
     this.#schema = schema;
     this.#camera = camera;
+    this.#roles = schema.kinds.map((kind) => roleFieldOf(schema, kind));
+    this.#names = choiceNames(schema);
     this.#watched = schema.kinds.map(({ effect, components }) => {
       const own = components.flatMap(({ effect: shown }, index) =>
         shown ? [[index, shown] as const] : [],
@@ -50,8 +62,10 @@ export class Happenings {
     this.#frame = frame;
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind) return;
+    const element = this.#elementOf(now, kind, event, frame);
     for (const shown of shownEffects(kind, event, this.#locate)) {
-      const { effect, at, object, from, seed, ms } = shown;
+      const { at, object, from, seed, ms } = shown;
+      const effect = element ? madeOf(shown.effect, element) : shown.effect;
       this.effects.play(now, effect, at, object, from, seed, ms);
       this.sounds.play(now, effect.form, at, this.#camera);
     }
@@ -62,6 +76,38 @@ export class Happenings {
     const { choices } = direction;
     const angle = (2 * Math.PI * choices.indexOf(String(way))) / choices.length;
     this.sounds.hear(now, angle, loudness, this.#camera);
+  }
+
+  /** The own avatar begins what the player has named. */
+  noteDeed(now: number, frame: Frame, name: string): void {
+    if (frame.avatar >= 0 && elementOf(name)) this.#deeds.note(now, frame.id(frame.avatar), name);
+  }
+
+  /** What an event shows is made of what it names, what its object has named, or what that is. */
+  #elementOf(
+    now: number,
+    kind: EventKind,
+    event: GameEvent & { ev: "event" },
+    frame: Frame,
+  ): Element | undefined {
+    if (!OF_ELEMENTS.includes(kind.effect?.form ?? "")) return undefined;
+    const objectField = kind.fields.find(({ type }) => type === "object");
+    const object = objectField && event[objectField.name];
+    if (typeof object !== "number") return undefined;
+    for (const { name, type } of kind.fields) {
+      const value = event[name];
+      if (type !== "text" || typeof value !== "string" || !this.#names.has(value)) continue;
+      // What is done at once is over.
+      const isLater = typeof event["due"] === "number" && event["due"] > 0;
+      this.#deeds.note(now, object, isLater ? value : "");
+      return elementOf(value);
+    }
+    const deed = this.#deeds.take(now, object);
+    const index = frame.indexOf(object);
+    if (deed || kind.effect?.form !== "beam" || index < 0) return deed;
+    const role = this.#roles[frame.kinds[index] as number];
+    const is = role && frame.component(index, role.component);
+    return role && typeof is === "string" ? elementOfOutfit(outfitOf(is, role.choices)) : undefined;
   }
 
   /** Shows what has changed since the frame before, and moves all that is shown. */
@@ -83,11 +129,17 @@ export class Happenings {
   }
 
   /** An event that hurts the own avatar and names somebody else. */
-  #noteAttacker(now: number, kind: EventKind, event: GameEvent & { ev: "event" }, frame: Frame): void {
+  #noteAttacker(
+    now: number,
+    kind: EventKind,
+    event: GameEvent & { ev: "event" },
+    frame: Frame,
+  ): void {
     const form = kind.effect?.form;
     if (frame.avatar < 0 || (form !== "hit" && form !== "blast")) return;
     const own = frame.id(frame.avatar);
-    const objects = kind.fields.filter(({ type }) => type === "object").map(({ name }) => event[name]);
+    const fields = kind.fields.filter(({ type }) => type === "object");
+    const objects = fields.map(({ name }) => event[name]);
     if (objects[0] !== own) return;
     for (const other of objects) {
       if (typeof other === "number" && other !== own) this.attackers.note(now, other);
@@ -115,4 +167,11 @@ export class Happenings {
     into.z = frame.z(index);
     return true;
   };
+}
+
+function madeOf(effect: Effect, element: Element): Effect {
+  const { colour, flight, size } = lookOf(element);
+  return effect.form === "beam"
+    ? { ...effect, colour, flight, size: effect.size * size }
+    : { ...effect, colour };
 }

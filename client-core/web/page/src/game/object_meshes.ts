@@ -9,8 +9,9 @@ import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS } from "../ambit/a
 import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
-import { composeMatrix, MATRIX_FLOATS } from "../core/transforms.js";
+import { composeMatrix, layDown, MATRIX_FLOATS } from "../core/transforms.js";
 import {
+  growthOf,
   hashOf,
   outfitOf,
   outfitOfKind,
@@ -102,6 +103,14 @@ class KindMesh {
     colours[3 * at + 2] = b;
   }
 
+  /** Whoever has fallen has little colour. */
+  dim(at: number): void {
+    const colours = this.#colours();
+    for (let channel = 3 * at; channel < 3 * at + 3; channel += 1) {
+      colours[channel] = 0.4 * (colours[channel] as number);
+    }
+  }
+
   finish(): void {
     this.mesh.count = this.count;
     this.mesh.visible = this.count > 0;
@@ -133,10 +142,11 @@ function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: 
   into.b = plain.b * share;
 }
 
-/** Whoever has a name is told from others: a colour for each, with something of that of its kind. */
+/** Whoever has a name is told from others: an own colour, with something of that of its kind. */
 function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
   const turn = 2 * Math.PI * ((id * 0.618034) % 1);
-  const channel = (of: number, shift: number) => 0.45 * of + 0.32 * (1 + Math.cos(turn + shift)) * 0.5;
+  const channel = (of: number, shift: number) =>
+    0.45 * of + 0.32 * (1 + Math.cos(turn + shift)) * 0.5;
   into.r = channel(plain.r, 0);
   into.g = channel(plain.g, 2.1);
   into.b = channel(plain.b, 4.2);
@@ -157,6 +167,8 @@ class KindMeshes {
   readonly #kind: Kind;
   readonly #role: RoleField | undefined;
   readonly #group: THREE.Group;
+  /** The component that is the bar. */
+  readonly bar: number | null;
   readonly #byShape = new Map<string, KindMesh>();
   /** What a role or a name looks like. */
   readonly #byText = new Map<string, KindMesh>();
@@ -164,11 +176,17 @@ class KindMeshes {
   constructor(kind: Kind, schema: Schema, group: THREE.Group) {
     this.#kind = kind;
     this.#group = group;
+    this.bar = kind.look.bar;
     this.plain = new KindMesh(kind);
     this.all = [this.plain];
     group.add(this.plain.mesh);
     const { form } = this.plain.description;
     this.#role = form === "figure" ? roleFieldOf(schema, kind) : undefined;
+  }
+
+  hasRole(frame: ShownObjects, index: number): boolean {
+    const is = this.#role && frame.component(index, this.#role.component);
+    return !this.#role || this.#role.choices.includes(String(is));
   }
 
   /** Makes one only for a text that was not seen before. */
@@ -213,8 +231,9 @@ export class ObjectMeshes {
   }
 
   /** How far above an object's position its top is. */
-  topOf(kind: number): number {
-    return this.#kinds[kind]?.plain.description.top ?? 1;
+  topOf(kind: number, label?: string): number {
+    const { top = 1, form } = this.#kinds[kind]?.plain.description ?? {};
+    return form === "creature" && label !== undefined ? top * growthOf(label) : top;
   }
 
   /** The radius of an object on the ground, and how far below its position that is. */
@@ -232,15 +251,22 @@ export class ObjectMeshes {
       const { description } = kind;
       const from = index * TRANSFORM_FLOATS;
       const step = description.walks ? stepOf(frame, index, description.form) : 0;
+      const label = description.form === "creature" ? frame.label(index) : undefined;
+      const growth = label === undefined ? 1 : growthOf(label);
       composeMatrix(
         transforms,
         from,
         description.scale,
-        description.keepsScreenSize ? this.#pointFactor(transforms, from, camera) : 1,
-        description.lift + step * description.scale[2],
+        description.keepsScreenSize ? this.#pointFactor(transforms, from, camera) : growth,
+        growth * description.lift + step * description.scale[2],
         kind.mesh.instanceMatrix.array as Float32Array,
         kind.count * MATRIX_FLOATS,
       );
+      const isDown = description.form === "figure" && this.#hasFallen(frame, index);
+      if (isDown) {
+        const matrices = kind.mesh.instanceMatrix.array as Float32Array;
+        layDown(matrices, kind.count * MATRIX_FLOATS, description.scale, description.lift);
+      }
       if (showsAges) {
         // About what is at rest there may be nothing to tell for seconds.
         colourByAge(frame.moves(index) ? (ages[index] as number) : NaN, this.#colour);
@@ -253,9 +279,19 @@ export class ObjectMeshes {
         else tint(kind.plain, hashOf(label), this.#colour);
         kind.setColour(kind.count, this.#colour);
       }
+      if (isDown) kind.dim(kind.count);
       kind.count += 1;
     }
     for (const { all } of this.#kinds) for (const mesh of all) mesh.finish();
+  }
+
+  /** Its bar is empty, and it has a role, which nobody has who is not there yet. */
+  #hasFallen(frame: ShownObjects, index: number): boolean {
+    const kind = this.#kinds[frame.kinds[index] as number];
+    const bar = kind?.bar ?? -1;
+    if (!kind || bar < 0 || !kind.hasRole(frame, index)) return false;
+    const value = frame.component(index, bar);
+    return typeof value === "number" && value <= 0;
   }
 
   dispose(): void {

@@ -73,6 +73,8 @@ export class Picture {
   /** The lengths of what flies by engines. */
   readonly #shipLengths: readonly (number | undefined)[];
   readonly #sizes: readonly number[];
+  /** What glows and has a bar is no shot. */
+  readonly #hasBar: readonly boolean[];
   readonly #changes = new GaugeChanges();
   readonly #labels = new LabelLayout();
   readonly #shared = new SharedNames();
@@ -100,6 +102,7 @@ export class Picture {
       const { form, scale } = describeMesh(kind);
       return form === "ship" ? scale[0] : undefined;
     });
+    this.#hasBar = schema.kinds.map(({ look }) => look.bar !== null);
     this.#sizes = schema.kinds.map(({ look }) => look.size);
     this.#scene.scene.add(
       this.#objects.group,
@@ -165,11 +168,11 @@ export class Picture {
     if (nearest < Infinity) this.camera.stepBack(nearest);
   }
 
-  /** Lets the camera follow the own avatar. */
-  follow(frame: Frame, seconds: number): void {
+  /** Lets the camera follow the own avatar, or whom its player watches. */
+  follow(frame: Frame, seconds: number, watched: number): void {
     const own = frame.avatar;
     if (own >= 0) {
-      this.camera.follow(frame.x(own), frame.y(own), frame.z(own), seconds);
+      this.camera.follow(frame.x(watched), frame.y(watched), frame.z(watched), seconds);
       this.interest.follow(frame.x(own), frame.y(own));
       this.#lookAround(frame);
     }
@@ -256,7 +259,11 @@ export class Picture {
     const y = frame.y(index);
     const z = this.#topOf(frame, index);
     const value = frame.component(index, frame.kind(index).look.bar ?? -1);
-    if (typeof value === "number") this.#changes.note(now, frame.id(index), value, x, y, z);
+    // Of what has no name, the bar is no health: nothing hurts it.
+    const isNamed = frame.kind(index).look.label !== null;
+    if (isNamed && typeof value === "number") {
+      this.#changes.note(now, frame.id(index), value, x, y, z);
+    }
     // A full bar says nothing, and many of them hide the picture.
     if ((bar >= FULL && index !== frame.avatar) || !this.#project(x, y, z)) return;
     this.#billboards.addBar(x, y, z, bar);
@@ -279,7 +286,7 @@ export class Picture {
   }
 
   #topOf(frame: Frame, index: number): number {
-    return frame.z(index) + this.#objects.topOf(frame.kinds[index] as number);
+    return frame.z(index) + this.#objects.topOf(frame.kinds[index] as number, frame.label(index));
   }
 
   /** Into `#onScreen`, in pixels from the middle. False if it is behind the camera. */
@@ -338,7 +345,7 @@ export class Picture {
       const size = this.#sizes[kind] as number;
       const share = Math.min(1, (SHOT.longest * size) / Math.max(Math.hypot(dx, dy, dz), 0.01));
       set(at, x, y, z + this.#objects.topOf(kind) / 2);
-      if (oldest > 0) {
+      if (oldest > 0 && !this.#hasBar[kind]) {
         effects.trail(at, share * dx, share * dy, share * dz, SHOT.trail * size, colour);
       }
       effects.glow(at, SHOT.glow * size, colour);

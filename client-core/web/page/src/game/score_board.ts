@@ -4,6 +4,7 @@
  */
 
 import type { Frame, Schema } from "../ambit/ambit.js";
+import { type Ending, LastTables } from "../core/ending.js";
 import {
   isRoomWide,
   placeOf,
@@ -12,6 +13,7 @@ import {
   SHORT_COLUMNS,
   shortened,
 } from "../core/score_tables.js";
+import { forPlayers } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -27,13 +29,19 @@ export class ScoreBoard {
   readonly #clock = el("b");
   readonly #place = el("span");
   readonly #kinds;
+  readonly #lists: ReadonlySet<string>;
+  readonly #isParty: boolean;
   #isWhole = false;
-  #last: readonly ScoreTable[] = [];
+  readonly #last = new LastTables();
   #shown = "";
   #next = 0;
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
+    this.#isParty = schema.scenery.party;
+    const fields = schema.commands.flatMap((command) => command.fields);
+    const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
+    this.#lists = new Set(listed.filter(Boolean));
     this.#line.append(this.#clock, this.#place);
     this.element.append(this.#line, this.#states, this.#tables, this.#more);
   }
@@ -41,35 +49,37 @@ export class ScoreBoard {
   update(time: number, frame: Frame): void {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    const all = scoreTablesOf(frame, this.#kinds);
-    this.#last = all;
+    const all = scoreTablesOf(frame, this.#kinds, this.#lists);
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
+    this.#last.note(all);
     const tables = all.filter(({ isState }) => !isState);
     setHidden(this.element, all.length === 0);
     this.#states.replaceChildren(...all.filter(({ isState }) => isState).map(stateOf));
     this.#tables.replaceChildren(...tables.map((table) => tableOf(table, this.#isWhole)));
-    const isMore = tables.some(
-      (table) => table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length,
-    );
+    const isMore = tables.some((table) =>
+      table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length);
     setHidden(this.#more, !isMore);
     this.#showLine(all);
   }
 
   #showLine(tables: readonly ScoreTable[]): void {
     const own = tables.map(placeOf).find((place) => place !== undefined);
-    const words = own && texts.own_place(own.place, own.of, own.points);
+    // Of a party it matters how far it is, not who is ahead.
+    const [state] = this.#isParty ? tables.filter(({ isState }) => isState) : [];
+    const phase = state?.rows[0]?.cells.find((cell) => /^\p{L}/u.test(cell));
+    const words = phase === undefined
+      ? own && texts.own_place(own.place, own.of, own.points)
+      : forPlayers(phase);
     this.#line.title = own ? texts.own_points(own.column, own.points) : texts.score;
     setText(this.#clock, tables.find(({ clock }) => clock !== "")?.clock ?? "");
     setText(this.#place, words ?? (this.#clock.textContent ? "" : texts.score));
   }
 
   /** All of what was shown last, for the end of the game. */
-  whole(): HTMLElement {
-    const states = this.#last.filter(({ isState }) => isState).map(stateOf);
-    const tables = this.#last.filter(({ isState }) => !isState).map((table) => tableOf(table, true));
-    return el("div", { class: "score whole" }, ...states, ...tables);
+  ending(): Ending {
+    return this.#last.ending();
   }
 
   #toggle(): void {

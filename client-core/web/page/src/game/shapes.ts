@@ -19,6 +19,8 @@ const WHITE: Shade = [0.95, 0.95, 1];
 const NIGHT: Shade = [0.1, 0.08, 0.4];
 const LEAVES: Shade = [0.07, 0.2, 0.06];
 const RED: Shade = [0.7, 0.05, 0.04];
+const BELLY: Shade = [0.78, 0.62, 0.44];
+const PLATES: Shade = [0.85, 0.74, 0.5];
 const BLACK: Shade = [0.02, 0.02, 0.03];
 
 /** What points, points along x. */
@@ -229,6 +231,7 @@ export function creature(sort: Sort): THREE.BufferGeometry {
       ...eye(0.21, 0.08, 0.3), ...eye(0.21, -0.08, 0.3),
     );
   }
+  if (sort === "round") return round(eye);
   const dome = new THREE.SphereGeometry(0.46, 20, 14).scale(1, 1, 1.05).translate(0, 0, -0.05);
   const foot = new THREE.CylinderGeometry(0.4, 0.5, 0.18, 20)
     .rotateX(Math.PI / 2)
@@ -246,6 +249,44 @@ export function creature(sort: Sort): THREE.BufferGeometry {
     parts.push([new THREE.BoxGeometry(0.06, 0.36, 0.09).translate(0.43, 0, -0.1), DARK]);
   }
   return merged(...parts);
+}
+
+/** Plump, with a back in plates, a snout, ears, a tail and four feet: from above it has a front. */
+function round(eye: (x: number, y: number, z: number) => Part[]): THREE.BufferGeometry {
+  const ball = (radius: number) => new THREE.SphereGeometry(radius, 12, 8);
+  const foot = (x: number, y: number): Part => [
+    ball(0.13).scale(1.25, 1, 0.8).translate(x, y, -0.4), DARK,
+  ];
+  const ear = (y: number): Part => [
+    new THREE.ConeGeometry(0.12, 0.26, 8).rotateX(Math.PI / 2).scale(0.6, 1, 1)
+      .rotateX(-0.7 * Math.sign(y)).translate(0.26, y, 0.36), SHADED,
+  ];
+  // Plates from the neck to the tail, the largest one in the middle.
+  const plates = [[0.16, 0.44, 0.11], [-0.05, 0.47, 0.15], [-0.26, 0.37, 0.13], [-0.42, 0.2, 0.1]];
+  const back = plates.map(([x, z, size]): Part => [
+    new THREE.ConeGeometry(size, 2.1 * (size ?? 0), 4).rotateX(Math.PI / 2)
+      .scale(1, 0.45, 1).rotateY(0.9 * ((x ?? 0) + 0.05)).translate(x ?? 0, 0, z ?? 0),
+    PLATES,
+  ]);
+  const spot = (x: number, y: number, z: number): Part => [
+    ball(0.12).scale(1.1, 0.9, 0.45).rotateX(-0.75 * Math.sign(y)).translate(x, y, z), SHADED,
+  ];
+  return merged(
+    [new THREE.SphereGeometry(0.42, 20, 14).scale(1.08, 0.98, 0.95).translate(-0.06, 0, -0.02),
+      BRIGHT],
+    [ball(0.33).scale(1, 0.9, 0.7).translate(0.04, 0, -0.2), BELLY],
+    [ball(0.27).translate(0.3, 0, 0.06), BRIGHT],
+    [ball(0.16).scale(0.9, 1.15, 0.8).translate(0.5, 0, -0.03), BELLY],
+    [ball(0.055).scale(0.7, 1.3, 0.8).translate(0.63, 0, 0.03), BLACK],
+    [new THREE.ConeGeometry(0.13, 0.42, 8).rotateZ(Math.PI / 2).rotateY(0.35)
+      .translate(-0.58, 0, -0.04), SHADED],
+    ...back,
+    spot(-0.12, 0.3, 0.22), spot(-0.12, -0.3, 0.22),
+    spot(-0.32, 0.22, 0.16), spot(-0.32, -0.22, 0.16),
+    ear(0.2), ear(-0.2),
+    foot(0.2, 0.26), foot(0.2, -0.26), foot(-0.28, 0.26), foot(-0.28, -0.26),
+    ...eye(0.44, 0.15, 0.17), ...eye(0.44, -0.15, 0.17),
+  );
 }
 
 /** A hull with swept wings, a cockpit, guns at the wings' tips and two engines. */

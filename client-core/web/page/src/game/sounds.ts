@@ -5,10 +5,9 @@ import type { EffectForm, Place } from "../core/effects.js";
 import { TIMBRES, type Voice, Voices } from "../core/voices.js";
 import { texts } from "../texts.js";
 import { icon, iconButton } from "./icons.js";
+import { masterOf, noiseOf, sound } from "./synth.js";
 
 const KEY = "ambit-sound";
-const NOISE_S = 1;
-const ATTACK_S = 0.008;
 /** A voice that makes room for another ends within this time, without a click. */
 const RELEASE_S = 0.02;
 const LOUDNESS_STEPS = 4;
@@ -23,6 +22,7 @@ export class Sounds {
   readonly #end = new AbortController();
   #context: AudioContext | undefined;
   #noise: AudioBuffer | undefined;
+  #master: AudioNode | undefined;
 
   constructor() {
     this.#show();
@@ -64,9 +64,8 @@ export class Sounds {
 
   #start(): void {
     const context = new AudioContext();
-    this.#noise = context.createBuffer(1, NOISE_S * context.sampleRate, context.sampleRate);
-    const samples = this.#noise.getChannelData(0);
-    for (let at = 0; at < samples.length; at += 1) samples[at] = 2 * Math.random() - 1;
+    this.#noise = noiseOf(context);
+    this.#master = masterOf(context);
     this.#context = context;
     this.#show();
   }
@@ -79,30 +78,15 @@ export class Sounds {
   }
 
   #begin(now: number, form: EffectForm, distanceM: number, right: number): void {
-    const [context, noise] = [this.#context, this.#noise];
-    if (!context || !noise || document.hidden) return;
+    const [context, noise, master] = [this.#context, this.#noise, this.#master];
+    if (!context || !noise || !master || document.hidden) return;
     const begun = this.#voices.begin(now, form, distanceM, right);
     if (!begun) return;
     if (begun.ended) this.#cut(context, begun.ended);
     const { voice } = begun;
-    const timbre = TIMBRES[form];
-    const [start, end] = [context.currentTime, context.currentTime + timbre.ms / 1_000];
-    const gain = context.createGain();
-    gain.gain.setValueAtTime(0, start);
-    gain.gain.linearRampToValueAtTime(voice.volume, start + ATTACK_S);
-    gain.gain.exponentialRampToValueAtTime(0.001, end);
-    gain.connect(new StereoPannerNode(context, { pan: voice.pan })).connect(context.destination);
-    const tone = new OscillatorNode(context, { type: timbre.wave, frequency: timbre.fromHz });
-    tone.frequency.exponentialRampToValueAtTime(timbre.toHz, end);
-    tone.connect(new GainNode(context, { gain: 1 - timbre.noise })).connect(gain);
-    const hiss = new AudioBufferSourceNode(context, { buffer: noise, loop: true });
-    const filter = new BiquadFilterNode(context, { type: "lowpass", frequency: 8 * timbre.fromHz });
-    filter.frequency.exponentialRampToValueAtTime(4 * timbre.toHz, end);
-    hiss.connect(filter).connect(new GainNode(context, { gain: timbre.noise })).connect(gain);
-    for (const source of [tone, hiss]) {
-      source.start(start);
-      source.stop(end);
-    }
+    const { volume, pan } = voice;
+    const at = { start: context.currentTime, volume, pan };
+    const { tone, gain } = sound(context, noise, master, TIMBRES[form], at);
     this.#playing.set(voice, gain);
     tone.addEventListener("ended", () => this.#playing.delete(voice));
   }

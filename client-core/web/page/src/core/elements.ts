@@ -1,0 +1,88 @@
+/**
+ * What a spell or a shot is made of, by words that games often use: a colour, and how it flies. A
+ * game declares one look for all its shots; what a player has named tells more. No game is known
+ * here.
+ */
+
+import type { Outfit } from "./roles.js";
+
+export type Element =
+  | "fire" | "ice" | "venom" | "life" | "light" | "arrow" | "storm" | "shadow" | "force";
+
+/** How a shot on its way looks. */
+export type Flight = "ball" | "flame" | "shard" | "drop" | "halo" | "arrow";
+
+export interface ElementLook {
+  colour: string;
+  flight: Flight;
+  /** In sizes that the game has declared. */
+  size: number;
+}
+
+/** Of a name, the first one whose words are in it counts. */
+const WORDS: readonly (readonly [Element, RegExp])[] = [
+  ["ice", /frost|\bice|icicle|cold|freez|snow|chill|winter/],
+  ["venom", /venom|poison|acid|plague|blight|toxi|snare|root|thorn|web/],
+  ["life", /heal|mend|renew|cure|restore|regrow/],
+  ["light", /smite|holy|sanct|bless|banish|radian|sun|prayer/],
+  ["storm", /thunder|lightning|storm|shock|spark|zap/],
+  ["shadow", /shadow|dark|curse|void|vanish|hide|stealth|necro|soul/],
+  ["fire", /fire|flame|burn|ember|blast|explo|meteor|ignite|lava|bomb/],
+  ["arrow", /arrow|shot|shoot|pierc|volley|bow\b|dart|throw/],
+  ["force", /whirl|strike|repel|push|rally|cleave|slam|roar|shout/],
+];
+const LOOKS: Readonly<Record<Element, ElementLook>> = {
+  fire: { colour: "#ff8020", flight: "flame", size: 1 },
+  ice: { colour: "#7fd4ff", flight: "shard", size: 0.95 },
+  venom: { colour: "#7be03a", flight: "drop", size: 0.8 },
+  life: { colour: "#63dc7f", flight: "halo", size: 0.9 },
+  light: { colour: "#ffe27a", flight: "halo", size: 0.9 },
+  arrow: { colour: "#f3ead2", flight: "arrow", size: 0.55 },
+  storm: { colour: "#b9a2ff", flight: "shard", size: 1 },
+  shadow: { colour: "#a066e0", flight: "ball", size: 0.9 },
+  force: { colour: "#ffd9a0", flight: "ball", size: 0.9 },
+};
+/** What somebody throws of whom nothing else is known. */
+const OF_OUTFIT: Readonly<Partial<Record<Outfit, Element>>> = {
+  mage: "fire",
+  archer: "arrow",
+  healer: "light",
+};
+
+export function elementOf(name: string): Element | undefined {
+  const words = name.toLowerCase();
+  return WORDS.find(([, word]) => word.test(words))?.[0];
+}
+
+export function elementOfOutfit(outfit: Outfit): Element | undefined {
+  return OF_OUTFIT[outfit];
+}
+
+export function lookOf(element: Element): ElementLook {
+  return LOOKS[element];
+}
+
+/** So long after it was named, what an object does is still that: a spell takes time. */
+const NAMED_MS = 2_500;
+/** Of as many objects at once. */
+const MOST_NAMED = 128;
+
+/** What objects have lately begun to do. */
+export class NamedDeeds {
+  readonly #deeds = new Map<number, { element: Element; at: number }>();
+
+  note(now: number, object: number, name: string): void {
+    const element = elementOf(name);
+    if (!element) return void this.#deeds.delete(object);
+    if (this.#deeds.size >= MOST_NAMED) this.#deeds.clear();
+    this.#deeds.set(object, { element, at: now });
+  }
+
+  /** Each deed is told once more, when it takes effect. */
+  take(now: number, object: number): Element | undefined {
+    const deed = this.#deeds.get(object);
+    if (!deed) return undefined;
+    this.#deeds.delete(object);
+    return now < deed.at + NAMED_MS ? deed.element : undefined;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * How a game has ended, as texts: from the last tables and the last state of the game. Whoever
+ * left before the end is among the others.
+ */
+
+import type { ScoreRow, ScoreTable } from "./score_tables.js";
+
+export type Outcome = "won" | "lost" | "over";
+
+export interface Ending {
+  outcome: Outcome;
+  /** Who has won, if the state of the game names somebody. */
+  winner: string;
+  /** What else the state says, such as how far the players came. */
+  facts: (readonly [name: string, value: string])[];
+  tables: EndTable[];
+}
+
+export interface EndTable {
+  title: string;
+  columns: string[];
+  rows: EndRow[];
+  /** What only the player itself knows. */
+  own: (readonly [name: string, value: string])[];
+}
+
+export interface EndRow {
+  /** From 1; who has as many is at the same place. */
+  place: number;
+  cells: string[];
+  own: boolean;
+}
+
+/** Words in which games say how it ended. */
+export const WON = /^(won|win|victory)$/i;
+export const LOST = /^(lost|loss|defeat|defeated|failed)$/i;
+const WINNER = /winner|won by/i;
+/** So many rows are kept of all who were there, and shown at the end. */
+const MOST_KEPT = 100;
+const MOST_SHOWN = 40;
+/** A longer list is for the bar during the game. */
+const LONGEST = 40;
+
+/** Keeps the rows of those who leave, and the last state. */
+export class LastTables {
+  readonly #states = new Map<string, ScoreTable>();
+  readonly #tables = new Map<string, ScoreTable>();
+  readonly #rows = new Map<string, Map<string, KeptRow>>();
+
+  note(tables: readonly ScoreTable[]): void {
+    for (const table of tables) {
+      if (table.isState) {
+        this.#states.set(table.title, table);
+        continue;
+      }
+      this.#tables.set(table.title, table);
+      const kept = this.#rows.get(table.title) ?? new Map<string, KeptRow>();
+      this.#rows.set(table.title, kept);
+      for (const row of table.rows) {
+        const key = row.cells[0] ?? "";
+        if (!kept.has(key) && kept.size >= MOST_KEPT) continue;
+        kept.set(key, { row, columns: table.columns });
+      }
+    }
+  }
+
+  ending(): Ending {
+    const states = [...this.#states.values()];
+    const pairs = states.flatMap(({ columns, rows, clock }) =>
+      columns.map((column, at) => [column, rows[0]?.cells[at] ?? "", clock] as const),
+    );
+    const said = (words: RegExp) => pairs.some(([, value]) => words.test(value));
+    const winner = pairs.find(([name]) => WINNER.test(name))?.[1] ?? "";
+    const tables = [...this.#tables.values()].map((table) => this.#whole(table));
+    const own = tables.flatMap(({ rows }) => rows).find((row) => row.own)?.cells[0];
+    const isWon = said(WON) || (winner !== "" && winner === own);
+    const facts = pairs.filter(
+      ([name, value, clock]) =>
+        !["", "0", clock].includes(value) && value.length <= LONGEST &&
+        !WON.test(value) && !LOST.test(value) && !WINNER.test(name),
+    );
+    return {
+      outcome: isWon ? "won" : said(LOST) ? "lost" : "over",
+      winner,
+      facts: facts.map(([name, value]) => [name, value] as const),
+      tables,
+    };
+  }
+
+  #whole(table: ScoreTable): EndTable {
+    const kept = [...(this.#rows.get(table.title)?.values() ?? [])];
+    const last = table.columns;
+    // Columns come and go with what there is to say.
+    const cellsOf = ({ row, columns }: KeptRow) =>
+      last.map((column) => row.cells[columns.indexOf(column)] ?? "");
+    const all = kept
+      .map((one) => ({ cells: cellsOf(one), own: one.row.own }))
+      .toSorted((a, b) => pointsOf(b) - pointsOf(a));
+    const isForOwn = last.map((_, at) =>
+      all.length > 1 && all.every(({ cells, own }) => own || cells[at] === ""),
+    );
+    const shownRows = all.filter((row, at) => at < MOST_SHOWN || row.own);
+    const without = (cells: readonly string[]) => cells.filter((_, at) => !isForOwn[at]);
+    const mine = all.find(({ own }) => own)?.cells ?? [];
+    return {
+      title: table.title,
+      columns: without(last),
+      rows: shownRows.map(({ cells, own }) => ({
+        place: all.findIndex((other) => pointsOf(other) === pointsOf({ cells })) + 1,
+        cells: without(cells),
+        own,
+      })),
+      own: last.flatMap((column, at) => {
+        const value = mine[at] ?? "";
+        // Lists are what there was to choose from.
+        return isForOwn[at] && /^[\d.,]+ ?\S*$/.test(value) ? [[column, value] as const] : [];
+      }),
+    };
+  }
+}
+
+interface KeptRow {
+  row: ScoreRow;
+  columns: readonly string[];
+}
+
+function pointsOf({ cells }: { cells: readonly string[] }): number {
+  return Number.parseFloat(cells[1] ?? "") || 0;
+}

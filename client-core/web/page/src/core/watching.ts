@@ -1,0 +1,81 @@
+/**
+ * Whom a player watches who is out: somebody of the own kind in sight who is still up, the nearest
+ * one unless the player picks another. Out is whoever was up once and has lost a flag that the
+ * game's commands need: games without such flags bring their players back by themselves.
+ */
+
+import type { Action } from "./actions.js";
+import type { Frame } from "../ambit/ambit.js";
+
+/** First the player sees what has happened. */
+const PAUSE_MS = 2_200;
+
+export type WatchedFrame = Pick<
+  Frame,
+  | "avatar" | "bar" | "component" | "count" | "id" | "indexOf" | "kind" | "kinds" | "label"
+  | "x" | "y"
+>;
+
+export class Watching {
+  readonly #flags: ReadonlySet<string>;
+  /** Whether the player is out for now. */
+  isOut = false;
+  #wasUp = false;
+  #outAt = 0;
+  #watched = -1;
+
+  constructor(actions: readonly Action[]) {
+    this.#flags = new Set(actions.map(({ command }) => command.only_for).filter(Boolean));
+  }
+
+  update(now: number, frame: WatchedFrame): void {
+    const { avatar } = frame;
+    if (avatar < 0) return;
+    const isUp = this.#isUp(frame, avatar);
+    if (isUp) this.#wasUp = true;
+    const isOut = this.#wasUp && !isUp;
+    if (isOut !== this.isOut) [this.#outAt, this.#watched] = [now, -1];
+    this.isOut = isOut;
+    if (!isOut || now < this.#outAt + PAUSE_MS || this.indexIn(frame) !== avatar) return;
+    this.#watched = this.#nearest(frame);
+  }
+
+  pick(id: number): void {
+    if (this.isOut) this.#watched = id;
+  }
+
+  /** Whom the camera follows; the avatar itself if there is nobody else. */
+  indexIn(frame: WatchedFrame): number {
+    const index = this.isOut && this.#watched >= 0 ? frame.indexOf(this.#watched) : -1;
+    return index >= 0 && isStanding(frame, index) ? index : frame.avatar;
+  }
+
+  #isUp(frame: WatchedFrame, avatar: number): boolean {
+    const { components } = frame.kind(avatar);
+    let hasFlag = false;
+    for (let index = 0; index < components.length; index += 1) {
+      const component = components[index];
+      if (component?.type !== "flag" || !this.#flags.has(component.name)) continue;
+      hasFlag = true;
+      if (frame.component(avatar, index) === true) return true;
+    }
+    return !hasFlag;
+  }
+
+  #nearest(frame: WatchedFrame): number {
+    const { avatar } = frame;
+    let [nearest, found] = [Infinity, -1];
+    for (let index = 0; index < frame.count; index += 1) {
+      if (index === avatar || frame.kinds[index] !== frame.kinds[avatar]) continue;
+      if (frame.label(index) === undefined || !isStanding(frame, index)) continue;
+      const [dx, dy] = [frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar)];
+      const away = Math.hypot(dx, dy);
+      if (away < nearest) [nearest, found] = [away, frame.id(index)];
+    }
+    return found;
+  }
+}
+
+function isStanding(frame: WatchedFrame, index: number): boolean {
+  return (frame.bar(index) ?? 1) > 0;
+}

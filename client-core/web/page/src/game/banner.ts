@@ -1,0 +1,38 @@
+/** What is announced to all: large and for a moment, above the middle of the picture. */
+
+import type { Announcement } from "../core/announcements.js";
+import { el, setHidden, setText } from "../dom.js";
+
+const SHOWN_MS = 3_600;
+
+export class Banner {
+  readonly #lead = el("span", { class: "lead" });
+  readonly #title = el("strong");
+  readonly #advice = el("span", { class: "advice" });
+  readonly element = el(
+    "div",
+    { class: "banner", role: "status", hidden: true },
+    this.#lead,
+    this.#title,
+    this.#advice,
+  );
+  #until = Infinity;
+
+  show(now: number, { lead, title, advice, tone }: Announcement): void {
+    setText(this.#lead, lead);
+    setText(this.#title, title);
+    setText(this.#advice, advice);
+    this.element.dataset["tone"] = tone;
+    // What is hidden first comes in anew.
+    setHidden(this.element, true);
+    void this.element.offsetWidth;
+    setHidden(this.element, false);
+    this.#until = now + SHOWN_MS;
+  }
+
+  update(now: number): void {
+    if (now < this.#until) return;
+    this.#until = Infinity;
+    setHidden(this.element, true);
+  }
+}

@@ -1,0 +1,111 @@
+/** The course of a game: announcements, who is out, what is cast, and the end. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { EventKind, GameEvent, Kind } from "../src/ambit/ambit.js";
+import type { Action } from "../src/core/actions.js";
+import { announcementOf } from "../src/core/announcements.js";
+import { elementOf, NamedDeeds } from "../src/core/elements.js";
+import { LastTables } from "../src/core/ending.js";
+import { type WatchedFrame, Watching } from "../src/core/watching.js";
+
+test("the end has all who were there, and what the state says", () => {
+  const last = new LastTables();
+  const row = (own: boolean, ...cells: string[]) => ({ cells, own });
+  const state = (...cells: string[]) => ({
+    title: "Course", columns: ["Wave", "Phase", "Time left", "Monsters"],
+    rows: [row(false, ...cells)], isState: true, clock: cells[2] ?? "",
+  });
+  const columns = ["Name", "Kills", "Gold", "Bag"];
+  const table = { title: "Score", columns, isState: false, clock: "" };
+  const bob = row(false, "bob", "7", "", "");
+  const ann = (kills: string, gold: string) => row(true, "ann", kills, gold, "ring");
+  last.note([state("1", "fight", "7:59", "3"), { ...table, rows: [bob, ann("2", "31")] }]);
+  last.note([state("2", "lost", "0:05", "0"), { ...table, rows: [ann("4", "40")] }]);
+  last.note([]);
+  const { outcome, facts, tables } = last.ending();
+  assert.deepEqual([outcome, facts], ["lost", [["Wave", "2"]]]);
+  const [score] = tables;
+  assert.deepEqual(score?.columns, ["Name", "Kills"]);
+  const rows = score?.rows.map(({ cells, place }) => [place, ...cells]);
+  assert.deepEqual(rows, [[1, "bob", "7"], [2, "ann", "4"]]);
+  assert.deepEqual(score?.own, [["Gold", "40"]]);
+});
+
+test("whoever is the winner has won, and others read who it is", () => {
+  const ending = (winner: string) => {
+    const last = new LastTables();
+    const [state, score] = [{ cells: [winner], own: false }, { cells: ["ann", "3"], own: true }];
+    const common = { title: "Match", clock: "" };
+    last.note([
+      { ...common, columns: ["Winner"], rows: [state], isState: true },
+      { ...common, title: "Score", columns: ["Name", "Points"], rows: [score], isState: false },
+    ]);
+    return last.ending();
+  };
+  assert.equal(ending("ann").outcome, "won");
+  assert.deepEqual([ending("bob").outcome, ending("bob").winner], ["over", "bob"]);
+});
+
+test("what a spell is made of follows from its name, and from what was named before", () => {
+  const names = ["firebolt", "blast", "frost", "venom", "smite", "shot", "Ice shard", "qwit"];
+  const elements = ["fire", "fire", "ice", "venom", "light", "arrow", "ice", undefined];
+  assert.deepEqual(names.map(elementOf), elements);
+  const deeds = new NamedDeeds();
+  deeds.note(0, 7, "frost");
+  assert.equal(deeds.take(100, 8), undefined);
+  assert.equal(deeds.take(100, 7), "ice");
+  assert.equal(deeds.take(100, 7), undefined, "once");
+  deeds.note(0, 7, "frost");
+  assert.equal(deeds.take(60_000, 7), undefined, "long ago");
+});
+
+test("whoever is out watches the nearest who is up, or whom the player picks", () => {
+  const hero = { name: "hero", components: [{ name: "alive", type: "flag" }] };
+  const ids = [10, 20, 30];
+  const bars = [1, 1, 1];
+  let isAlive = false;
+  const frame = {
+    avatar: 0, count: 3, kinds: [0, 0, 0], kind: () => hero, label: (index: number) => `n${index}`,
+    id: (index: number) => ids[index], indexOf: (id: number) => ids.indexOf(id),
+    bar: (index: number) => bars[index], component: () => isAlive,
+    x: (index: number) => [0, 9, 4][index], y: () => 0,
+  } as unknown as WatchedFrame;
+  const watching = new Watching([{ command: { only_for: "alive" } } as Action]);
+  const at = (now: number) => {
+    watching.update(now, frame);
+    return watching.indexIn(frame);
+  };
+  assert.deepEqual([at(0), watching.isOut], [0, false], "who never was up is not out");
+  isAlive = true;
+  at(100);
+  isAlive = false;
+  assert.deepEqual([at(200), watching.isOut], [0, true]);
+  assert.equal(at(5_000), 2);
+  watching.pick(20);
+  assert.equal(at(5_100), 1);
+  bars[1] = 0;
+  assert.equal(at(5_200), 2);
+  isAlive = true;
+  assert.deepEqual([at(5_300), watching.isOut], [0, false]);
+});
+
+test("a change of the game's state is announced, with what can be done then", () => {
+  const kind = {
+    name: "phase-begins", text: "Wave {wave}: {phase}",
+    fields: [{ name: "phase", type: "text" }, { name: "wave", type: "number" }],
+  } as unknown as EventKind;
+  const states = [{ components: [{ name: "wave" }, { name: "phase" }] }] as unknown as Kind[];
+  const help = "Say what you need; or not.";
+  const command = { name: "want", label: "Need", help, only_for: "share" };
+  const actions = [{ command }, { command }] as unknown as Action[];
+  const of = (phase: string, kinds = states) => {
+    const event = { phase, wave: 2 } as unknown as GameEvent;
+    return announcementOf(kind, event, `Wave 2: ${phase}`, kinds, actions);
+  };
+  const share = { lead: "Wave 2", title: "Share", advice: "Say what you need", tone: "plain" };
+  assert.deepEqual(of("share"), share);
+  assert.deepEqual([of("won")?.tone, of("lost")?.tone, of("won")?.advice], ["won", "lost", ""]);
+  assert.equal(of("share", []), undefined);
+});
