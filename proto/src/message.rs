@@ -266,7 +266,9 @@
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
 //!   `Enter`, `Leave`, numbers, decimals, texts and events apply when that time reaches `at` or
 //!   `effect`; at once if it has passed.
-//! - The points of a component replace all earlier information from the first point's time on.
+//! - The points of a component replace all earlier information from the first point's time on. A
+//!   path may begin at its first change, after the stamp, if the client has acknowledged the path
+//!   before: what the client knows holds until then.
 //!   Datagrams may overtake each other: for each component the client keeps the stamp of its newest
 //!   update, and skips updates with an older stamp.
 //! - An alias is a slot and how often it was used, modulo 256. A record with an older epoch (1 to

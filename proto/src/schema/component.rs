@@ -3,7 +3,8 @@
 //! The component's [`Codec`] reads and writes it; [`crate::message`] describes the bits. Of a
 //! timeline its tail is sent: the value at the datagram's stamp and all later points. So each
 //! update is complete in itself, whatever was lost before it, and the receiver replaces its points
-//! from the first received one on ([`Component::merge`]).
+//! from the first received one on ([`Component::merge`]). To a receiver that has acknowledged the
+//! path before, a path is sent from its first change on ([`SentPart::from`]).
 //!
 //! Invariants:
 //! 1. Both ends hold the same bits: a server stores only values that `quantised` leaves unchanged,
