@@ -7,7 +7,7 @@
 //!
 //! | what | bits |
 //! | --- | --- |
-//! | centre, a position | 60 |
+//! | centre: x, 22; y, 22; z, 16: x and y in 1/256 m from 0, z in 1/256 m from -64 m | 60 |
 //! | 0 for a box that is not turned; 1, and then 0 for a turned box or 1 for a cylinder | 1 or 2 |
 //! | of a box: half extents on its own x, y and z, as 1/64 m | 14 each |
 //! | of a turned box: its turn in 256ths of a half turn, less 1; 255 is invalid | 8 |
@@ -184,7 +184,7 @@ impl StaticObstacle {
 
     /// Codes it after an obstacle with the look `before`.
     fn wire_after(&mut self, before: Option<u8>, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.centre.wire(coder)?;
+        self.centre.wire_whole(coder)?;
         self.shape.wire(coder)?;
         let mut has_another = self.look != before;
         coder.flag(&mut has_another)?;

@@ -26,7 +26,11 @@
 //! - `alias` is a slot, `varint` of at most 65,535, and an epoch, 8; the client's identifier for an
 //!   object (see below);
 //! - `float` is 32 bits of IEEE 754, unchanged;
-//! - `position` is x, 22; y, 22; z, 16: x and y in 1/256 m from 0, z in 1/256 m from -64 m;
+//! - `position` is a width w less 7, 4; x, w; y, w; on the ground, 1; if not: z, 16. x and y are in
+//!   1/256 m from 0, z is in 1/256 m from -64 m, and 0 m on the ground; w is 7 to 22;
+//! - `position after` another one is w less 7, 4; x, w; y, w; z as before, 1; if not: z, 16. x and
+//!   y are the differences from the other position in 1/256 m, as numbers 0, -1, 1, -2, 2, ...
+//!   (zigzag); their sums are modulo 2^22;
 //! - `bytes n` is a length, `0..=n`, and as many times 8 bits.
 //!
 //! A value out of its range is an error: the message, or the whole body, is unreadable. Where a
@@ -189,14 +193,15 @@
 //! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64.
 //!
 //! Points: their number, `0..=15`; for each its time and the bits of the table. The first time is a
-//! `time`; each other one is a varint of the milliseconds since the one before it, less 1. Between
-//! two points a path is straight, unless the later one is a jump: then the object stays at the
-//! earlier point until that moment. After the last point it stays there. A path is sent whole only
-//! to the player whose avatar it moves; to others up to 2 s beyond the horizon. The part on which
-//! it is then is continued straight to the last point, which is the end only by chance: an update
-//! says where the object turns or stops, at the latest when the horizon is there. A gauge changes
-//! from each point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the
-//! first point the first one's value applies.
+//! `time`; each other one is a varint of the milliseconds since the one before it, less 1. The
+//! first point of a path has a `position`, each other one a `position after` that of the point
+//! before it. Between two points a path is straight, unless the later one is a jump: then the
+//! object stays at the earlier point until that moment. After the last point it stays there. A path
+//! is sent whole only to the player whose avatar it moves; to others up to 2 s beyond the horizon.
+//! The part on which it is then is continued straight to the last point, which is the end only by
+//! chance: an update says where the object turns or stops, at the latest when the horizon is there.
+//! A gauge changes from each point on at the point's rate, within 0 to `max`; a flag keeps its
+//! value. Before the first point the first one's value applies.
 //!
 //! # Server to client: poses
 //! For an object of a kind with poses, once its `Enter` has been acknowledged, the server sends the
@@ -261,7 +266,9 @@
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
 //!   `Enter`, `Leave`, numbers, decimals, texts and events apply when that time reaches `at` or
 //!   `effect`; at once if it has passed.
-//! - The points of a component replace all earlier information from the first point's time on.
+//! - The points of a component replace all earlier information from the first point's time on. A
+//!   path may begin at its first change, after the stamp, if the client has acknowledged the path
+//!   before: what the client knows holds until then.
 //!   Datagrams may overtake each other: for each component the client keeps the stamp of its newest
 //!   update, and skips updates with an older stamp.
 //! - An alias is a slot and how often it was used, modulo 256. A record with an older epoch (1 to
@@ -273,10 +280,10 @@
 //!   owner are sent to the owner only, those of the team to the owner and the team.
 //!
 //! # Example
-//! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the
-//! local lag is 150 ms, with one record: an object of kind 1 of `Schema::example`, which has only
-//! a path, enters with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is
-//! also when it enters.
+//! `10 27 00 11 02 01 30 72 11 04 50 00 07` is the body of the tick at 10 s, where the local lag is
+//! 150 ms, with one record: an object of kind 1 of `Schema::example`, which has only a path, enters
+//! with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is also when it
+//! enters.
 //!
 //! Units: milliseconds, metres, bits. Sources: "Architectures de developpement adaptees aux MMOGs"
 //! (Project Deus) for the messages; G. Fiedler, "State Synchronization", for quantising on both
@@ -318,7 +325,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 const NOTICE_BITS: u32 = 4;
 

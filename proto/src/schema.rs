@@ -589,7 +589,7 @@ impl Codec {
         const TIME: usize = 40;
         let points = |value: usize| 4 + MAX_POINTS * (TIME + value);
         match self {
-            Self::Path => points(61),
+            Self::Path => points(66),
             Self::Gauge { .. } => points(37),
             Self::Flag => points(1),
             Self::Number { .. } => 64,

@@ -4,6 +4,10 @@
 //! and y in [0, 16,384) m (22 bits), z in [-64, 192) m (16 bits). Each of its points is exact in an
 //! `f32`.
 //!
+//! Most maps are far smaller than that, most things stand on the ground, and the points of a way
+//! are near each other. So x and y take as many bits as the larger of them needs, a later point of
+//! a way is told relative to the one before it, and a z of 0, or as before, takes one bit.
+//!
 //! Invariant: after [`Position::quantised`] a position keeps its exact bits across the wire, so
 //! both ends compute with the same numbers. A writer asserts that a position is within the range;
 //! `quantised` clamps it to the range.
@@ -102,13 +106,105 @@ impl Position {
     }
 }
 
-/// 22 + 22 + 16 bits.
+/// Bits of the steps of x or y, at most and at least.
+const XY_BITS: u32 = 22;
+const LEAST_XY_BITS: u32 = XY_BITS - ((1 << WIDTH_BITS) - 1);
+/// Bits of how many bits more than the least x and y have.
+const WIDTH_BITS: u32 = 4;
+/// The steps of x and of y, and of the differences between them, are counted modulo 2^22.
+const XY_MASK: u64 = (1 << XY_BITS) - 1;
+
+/// How many bits x and y have, less 7: 4 bits; x and y; whether z is 0: 1; if not: z, 16. So 65
+/// bits at most, and 33 on the ground of a map of 64 m.
 impl Wire for Position {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.wire_relative([0; 2], coder, |step, _| step, |step, _| step)?;
+        self.wire_z(0.0, coder)
+    }
+}
+
+impl Position {
+    /// A later point of a way, after `before`: as [`Position::wire`], but x and y are differences,
+    /// in zigzag, and z is not sent if it is as before. Each difference is possible: it is modulo
+    /// 2^22.
+    pub(crate) fn wire_after(
+        &mut self,
+        before: Self,
+        coder: &mut impl Coder,
+    ) -> Result<(), WireError> {
+        self.wire_relative(before.xy_steps(), coder, zigzag_difference, add_zigzag)?;
+        self.wire_z(before.z, coder)
+    }
+
+    /// x, y and z in 22, 22 and 16 bits, wherever it is: it has one encoding.
+    pub(crate) fn wire_whole(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.quantised(&mut self.x, 0.0, MAX_XY, UNITS_PER_METRE)?;
         coder.quantised(&mut self.y, 0.0, MAX_XY, UNITS_PER_METRE)?;
         coder.quantised(&mut self.z, MIN_Z, MAX_Z, UNITS_PER_METRE)
     }
+
+    /// x and y, each as the number that `number_of` makes of its step and that of `base`.
+    fn wire_relative<C: Coder>(
+        &mut self,
+        base: [u64; 2],
+        coder: &mut C,
+        number_of: impl Fn(u64, u64) -> u64,
+        step_of: impl Fn(u64, u64) -> u64,
+    ) -> Result<(), WireError> {
+        let mut numbers = [0; 2];
+        if !C::READS {
+            let steps = self.xy_steps();
+            numbers = [number_of(steps[0], base[0]), number_of(steps[1], base[1])];
+        }
+        let mut width = (numbers[0] | numbers[1]).checked_ilog2().map_or(0, |highest| highest + 1);
+        let mut more = u64::from(width.saturating_sub(LEAST_XY_BITS));
+        coder.bits(&mut more, WIDTH_BITS)?;
+        width = LEAST_XY_BITS + more as u32;
+        for number in &mut numbers {
+            coder.bits(number, width)?;
+        }
+        if C::READS {
+            let metres = |number, base| step_of(number, base) as f32 / UNITS_PER_METRE;
+            (self.x, self.y) = (metres(numbers[0], base[0]), metres(numbers[1], base[1]));
+        }
+        Ok(())
+    }
+
+    fn wire_z(&mut self, before: f32, coder: &mut impl Coder) -> Result<(), WireError> {
+        let mut is_as_before = self.z == before;
+        coder.flag(&mut is_as_before)?;
+        if is_as_before {
+            self.z = before;
+            return Ok(());
+        }
+        coder.quantised(&mut self.z, MIN_Z, MAX_Z, UNITS_PER_METRE)
+    }
+
+    /// x and y in steps of the grid.
+    fn xy_steps(self) -> [u64; 2] {
+        [self.x, self.y].map(|metres| {
+            assert!((0.0..=MAX_XY).contains(&metres), "{metres} is not within 0 to {MAX_XY}");
+            // The cast rounds down.
+            (f64::from(metres) * f64::from(UNITS_PER_METRE) + 0.5) as u64
+        })
+    }
+}
+
+/// The difference of two steps, modulo 2^22 and nearest to zero, as 0, -1, 1, -2, 2, ...
+const fn zigzag_difference(step: u64, base: u64) -> u64 {
+    let difference = step.wrapping_sub(base) & XY_MASK;
+    if difference >> (XY_BITS - 1) == 0 {
+        difference << 1
+    } else {
+        ((XY_MASK - difference) << 1) | 1
+    }
+}
+
+/// The step that differs from `base` by this.
+const fn add_zigzag(zigzag: u64, base: u64) -> u64 {
+    let half = zigzag >> 1;
+    let difference = if zigzag & 1 == 0 { half } else { XY_MASK - half };
+    base.wrapping_add(difference) & XY_MASK
 }
 
 #[cfg(test)]
@@ -136,6 +232,68 @@ mod tests {
             }
             assert_eq!(sent.quantised(), sent);
         }
+    }
+
+    #[test]
+    fn a_later_point_reads_as_it_was_wherever_the_one_before_it_is() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let (low, high) = (Position::new(0.0, 0.0, MIN_Z), Position::new(MAX_XY, MAX_XY, MAX_Z));
+        let ends = [low, high, Position::new(MAX_XY, 0.0, 0.0), Position::new(8_192.0, 0.0, 0.0)];
+        for case in 0..10_000 {
+            let any = |rng: &mut fastrand::Rng| match rng.usize(..8) {
+                end @ 0..4 => ends[end],
+                _ => somewhere(rng).quantised(),
+            };
+            let (before, mut sent) = (any(&mut rng), any(&mut rng));
+            if case % 3 == 0 {
+                let step = |rng: &mut fastrand::Rng| rng.f32() * 20.0 - 10.0;
+                let (x, y) = (before.x + step(&mut rng), before.y + step(&mut rng));
+                sent = Position::new(x, y, before.z).quantised();
+            }
+            let mut bytes = Vec::new();
+            let mut writer = wire::Writer::new(&mut bytes);
+            { sent }.wire_after(before, &mut writer).expect("writing cannot fail");
+            assert!(writer.bits_written() <= 65, "{before:?}, {sent:?}");
+            writer.finish();
+            let mut read = Position::default();
+            let result = read.wire_after(before, &mut wire::Reader::new(&bytes));
+            assert_eq!((result, read), (Ok(()), sent), "after {before:?}");
+        }
+    }
+
+    #[test]
+    fn any_bits_read_as_a_position_of_the_grid() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        for _ in 0..10_000 {
+            let bytes: [u8; 9] = std::array::from_fn(|_| rng.u8(..));
+            let before = somewhere(&mut rng).quantised();
+            for before in [None, Some(before)] {
+                let (mut read, mut reader) = (Position::default(), wire::Reader::new(&bytes));
+                let result = match before {
+                    None => read.wire(&mut reader),
+                    Some(before) => read.wire_after(before, &mut reader),
+                };
+                assert_eq!((result, read.quantised()), (Ok(()), read), "{bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_position_takes_fewer_bits_on_a_small_map_and_after_another_one() {
+        let bits = |x, y, z| wire::measure(&mut Position::new(x, y, z));
+        assert_eq!(bits(0.0, 0.25, 0.0), 4 + 2 * 7 + 1);
+        assert_eq!(bits(60.0, 5.0, 0.0), 4 + 2 * 14 + 1);
+        assert_eq!(bits(60.0, 5.0, 1.0), 4 + 2 * 14 + 1 + 16);
+        assert_eq!(bits(MAX_XY, 5.0, MIN_Z), 4 + 2 * 22 + 1 + 16);
+        let after = |x, y, z| {
+            let mut measure = wire::Measure::new();
+            let before = Position::new(60.0, 5.0, 1.0);
+            Position::new(x, y, z).wire_after(before, &mut measure).expect("measuring cannot fail");
+            measure.bits()
+        };
+        assert_eq!(after(60.25, 4.75, 1.0), 4 + 2 * 8 + 1);
+        assert_eq!(after(57.0, 9.0, 1.0), 4 + 2 * 12 + 1);
+        assert_eq!(after(57.0, 9.0, 0.0), 4 + 2 * 12 + 1 + 16);
     }
 
     #[test]
@@ -183,11 +341,6 @@ mod tests {
     #[should_panic(expected = "finite")]
     fn a_position_that_is_not_finite_panics() {
         let _ = Position::on_ground(f32::NAN, 0.0).quantised();
-    }
-
-    #[test]
-    fn a_position_takes_sixty_bits() {
-        assert_eq!(wire::measure(&mut Position::on_ground(23.0, 12.0)), 60);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The component's [`Codec`] reads and writes it; [`crate::message`] describes the bits. Of a
 //! timeline its tail is sent: the value at the datagram's stamp and all later points. So each
 //! update is complete in itself, whatever was lost before it, and the receiver replaces its points
-//! from the first received one on ([`Component::merge`]).
+//! from the first received one on ([`Component::merge`]). To a receiver that has acknowledged the
+//! path before, a path is sent from its first change on ([`SentPart::from`]).
 //!
 //! Invariants:
 //! 1. Both ends hold the same bits: a server stores only values that `quantised` leaves unchanged,
@@ -147,10 +148,10 @@ impl Component {
         match (self, codec) {
             (Self::Path(path), Codec::Path) => wire_timeline(path, stamp, coder, wire_waypoint),
             (Self::Gauge(gauge), Codec::Gauge { max }) => {
-                wire_timeline(gauge, stamp, coder, |gauge, coder| wire_gauge(gauge, *max, coder))
+                wire_timeline(gauge, stamp, coder, |gauge, _, coder| wire_gauge(gauge, *max, coder))
             }
             (Self::Flag(flag), Codec::Flag) => {
-                wire_timeline(flag, stamp, coder, |held, coder| coder.flag(&mut held.0))
+                wire_timeline(flag, stamp, coder, |held, _, coder| coder.flag(&mut held.0))
             }
             (Self::Number(number), Codec::Number { min, max }) => coder.bounded(number, *min, *max),
             (Self::Decimal(decimal), Codec::Decimal(format)) if decimal.format() == *format => {
@@ -195,9 +196,9 @@ impl Component {
                 (Self::Gauge(gauge), Codec::Gauge { max }) => TimelineTail::with_value_at(
                     gauge, from, stamp,
                 )
-                .wire(stamp, coder, |gauge, coder| wire_gauge(gauge, *max, coder)),
+                .wire(stamp, coder, |gauge, _, coder| wire_gauge(gauge, *max, coder)),
                 (Self::Flag(flag), Codec::Flag) => TimelineTail::with_value_at(flag, from, stamp)
-                    .wire(stamp, coder, |held, coder| coder.flag(&mut held.0)),
+                    .wire(stamp, coder, |held, _, coder| coder.flag(&mut held.0)),
                 (Self::Number(number), Codec::Number { min, max }) => {
                     coder.bounded(&mut { *number }, *min, *max)
                 }
@@ -236,8 +237,15 @@ impl Gauge {
     }
 }
 
-fn wire_waypoint(waypoint: &mut Waypoint, coder: &mut impl Coder) -> Result<(), WireError> {
-    waypoint.position.wire(coder)?;
+fn wire_waypoint(
+    waypoint: &mut Waypoint,
+    before: Option<&Waypoint>,
+    coder: &mut impl Coder,
+) -> Result<(), WireError> {
+    match before {
+        None => waypoint.position.wire(coder)?,
+        Some(before) => waypoint.position.wire_after(before.position, coder)?,
+    }
     coder.flag(&mut waypoint.jump)
 }
 
@@ -489,7 +497,7 @@ mod tests {
         let short = 5; // A time within 8 ms of the stamp.
         assert_eq!(
             bits_of(&Component::at_rest(STAMP, Position::default()), &Codec::Path),
-            4 + short + 61
+            4 + short + 20
         );
         let gauge = Codec::Gauge { max: 100.0 };
         assert_eq!(bits_of(&Component::gauge(STAMP, 50.0, 0.0, 100.0), &gauge), 4 + short + 11 + 1);

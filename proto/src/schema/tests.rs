@@ -350,7 +350,7 @@ fn a_kind_too_large_for_a_datagram_is_refused() {
         let texts = (0..6)
             .map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
         schema.kinds[0].components.splice(1.., texts);
-        SchemaProblem::KindTooLarge { bits: 4 + 15 * 101 + 6 * 1_608 }
+        SchemaProblem::KindTooLarge { bits: 4 + 15 * 106 + 6 * 1_608 }
     });
 }
 

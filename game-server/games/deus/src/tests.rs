@@ -100,7 +100,7 @@ fn a_spell_of_another_class_without_mana_or_a_place_is_refused() {
         room.run(300.millis());
     }
     let errors = room.errors(ann);
-    let expected = ["no_class", "class_chosen", "other_class", "bad_position", "out_of_range"];
+    let expected = ["no_class", "class_chosen", "other_class", "no_place", "out_of_range"];
     assert_eq!(errors.len(), expected.len(), "{errors:?}");
     for (error, code) in errors.iter().zip(expected) {
         assert!(error.contains(code), "{error}, not {code}");
@@ -125,6 +125,28 @@ fn the_dead_are_seen_by_nobody_else() {
     };
     assert_eq!((heroes(ann), heroes(bob)), (2, 1));
     assert_eq!(phase(&room), Phase::Fight, "bob goes on");
+}
+
+#[test]
+fn a_click_near_the_goal_of_a_walk_changes_no_way() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let ann = room.join("ann", Line::default());
+    let player = room.player(ann);
+    let mut end_after = |command: &str| {
+        room.command(ann, command);
+        room.run(400.millis());
+        room.edit(|world: &mut DeusWorld, _: &mut Deus| {
+            let hero = world.player(player).expect("the player is in the room").avatar();
+            let path = world.get(hero).expect("it has a hero").path();
+            let (time, end) = path.points().last().expect("a path has a point");
+            (time, end.position.x)
+        })
+    };
+    end_after("choose mage");
+    let first = end_after("move 10 30");
+    assert_eq!(end_after("move 10.2 30"), first);
+    let second = end_after("move 12 30");
+    assert!(second.1 > 11.5 && second.0 != first.0, "{second:?}");
 }
 
 #[test]

@@ -552,6 +552,7 @@ impl World {
             return;
         };
         let mask = std::mem::take(&mut object.dirty);
+        let path_as_before_until = std::mem::take(&mut object.path_as_before_until);
         // The player whose avatar it is gets the whole path.
         let until = if object.owner.is_some() { GameTime::MAX } else { self.now + PATH_TOLD_AHEAD };
         let is_crowded = |index: usize| {
@@ -564,7 +565,7 @@ impl World {
         if object.overflowing != 0 {
             self.overflowing.push(id);
         }
-        self.changes.push(WorldChange::Components { object: id, mask });
+        self.changes.push(WorldChange::Components { object: id, mask, path_as_before_until });
         if self.trace.is_enabled() && self.is_room_wide(id) {
             self.trace.record_state(id);
         }
@@ -578,6 +579,8 @@ impl World {
                 continue;
             };
             let mask = object.overflowing;
+            // Clients lack what lies ahead of a path, so none is as before.
+            self.object_mut(id).path_as_before_until = GameTime::ZERO;
             for index in (0..16).filter(|index| mask & 1 << index != 0) {
                 self.mark_dirty(id, index);
             }

@@ -175,15 +175,17 @@ impl Network {
         stats: &mut RoomStats,
     ) {
         match *change {
-            WorldChange::Components { object, mask } => {
+            WorldChange::Components { object, mask, path_as_before_until } => {
+                // What is planned for later is not told before.
+                let path_from = path_as_before_until.min(times.horizon);
                 self.for_each_follower(object, |viewer| {
-                    viewer.slots.mark_changed(object, mask, times.horizon);
+                    viewer.slots.mark_changed(object, mask, times.horizon, path_from);
                 });
             }
             WorldChange::PathAhead { object } => {
                 self.for_each_follower(object, |viewer| {
                     if viewer.avatar != object {
-                        viewer.slots.mark_changed(object, 1, times.horizon);
+                        viewer.slots.mark_changed(object, 1, times.horizon, GameTime::ZERO);
                     }
                 });
             }

@@ -290,7 +290,7 @@ impl Viewer {
                         self.effect_reports.handle_acked(seq);
                     }
                     for record in self.record_lists.take(contents.record_list) {
-                        self.slots.handle_acked(record);
+                        self.slots.handle_acked(record, seq);
                     }
                 }
                 LinkEvent::Lost(seq, contents) => {

@@ -86,21 +86,22 @@ impl<T: QuantisedValue> TimelineTail<T> {
         true
     }
 
+    /// `value` gets the value before each one, too, if it is not the first.
     pub(super) fn wire<C: Coder>(
         &mut self,
         stamp: GameTime,
         coder: &mut C,
-        mut value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
+        mut value: impl FnMut(&mut T, Option<&T>, &mut C) -> Result<(), WireError>,
     ) -> Result<(), WireError> {
         coder.count(&mut self.len, MAX_POINTS)?;
-        let mut previous = None;
+        let mut previous: Option<(GameTime, T)> = None;
         for (time, point) in &mut self.points[..self.len] {
             match previous {
                 None => coder.time(time, stamp)?,
-                Some(previous) => wire_time_after(previous, time, coder)?,
+                Some((previous, _)) => wire_time_after(previous, time, coder)?,
             }
-            previous = Some(*time);
-            value(point, coder)?;
+            value(point, previous.as_ref().map(|(_, value)| value), coder)?;
+            previous = Some((*time, *point));
         }
         Ok(())
     }
@@ -181,7 +182,7 @@ pub(super) fn wire_timeline<T: QuantisedValue, C: Coder>(
     timeline: &mut Timeline<T>,
     stamp: GameTime,
     coder: &mut C,
-    value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
+    value: impl FnMut(&mut T, Option<&T>, &mut C) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
     let mut tail =
         if C::READS { TimelineTail::empty() } else { TimelineTail::from_timeline(timeline, stamp) };

@@ -40,6 +40,8 @@ pub enum WorldChange {
         object: ObjectId,
         /// Bit `n` is set if component `n` has changed.
         mask: u16,
+        /// If the path has changed: it is as before until then. Zero if that is not known.
+        path_as_before_until: GameTime,
     },
     /// The next part of an object's path is to be sent: clients are told no more than
     /// [`PATH_TOLD_AHEAD`](super::PATH_TOLD_AHEAD) of it, and the horizon is at an end or a turn

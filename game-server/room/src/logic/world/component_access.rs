@@ -24,6 +24,8 @@ const MAX_STORED_POINTS: usize = 32;
 const HISTORY_KEPT: Duration = Duration::from_secs(1);
 /// How long before a teleport the path still has the old position.
 const TELEPORT_STEP: Duration = Duration::from_millis(1);
+/// A path that goes on so near to where it was goes on there: positions are rounded to 1/256 m.
+const SAME_PLACE_M: f32 = 0.01;
 
 impl World {
     /// The position of an object now.
@@ -64,9 +66,18 @@ impl World {
         from: GameTime,
         points: impl IntoIterator<Item = (GameTime, Waypoint)>,
     ) {
-        let points =
-            points.into_iter().map(|(time, point)| (round_to_millis(time), point.quantised()));
-        self.path_mut(object).replace_from(round_to_millis(from), points);
+        let from = round_to_millis(from);
+        let mut points = points
+            .into_iter()
+            .map(|(time, point)| (round_to_millis(time), point.quantised()))
+            .peekable();
+        let goes_on = points.peek().is_some_and(|&(time, point)| {
+            let here = position_on(self.path(object), from);
+            time == from && !point.jump && point.position.distance(here) < SAME_PLACE_M
+        });
+        // With another beginning, the line to it from the point before it is another one, too.
+        self.note_path_as_before(object, if goes_on { from } else { GameTime::ZERO });
+        self.path_mut(object).replace_from(from, points);
         self.mark_dirty(object, 0);
         self.handle_path_change(object);
     }
@@ -106,6 +117,14 @@ impl World {
             before,
             [(before, Waypoint::walk(there)), (now, Waypoint::jump(to))],
         );
+    }
+
+    /// Notes until when a path is as before, of the earliest change of this tick.
+    fn note_path_as_before(&mut self, object: ObjectId, until: GameTime) {
+        let object = self.object_mut(object);
+        let is_first = object.dirty & 1 == 0;
+        let before = if is_first { GameTime::MAX } else { object.path_as_before_until };
+        object.path_as_before_until = before.min(until);
     }
 
     fn path_mut(&mut self, object: ObjectId) -> &mut Timeline<Waypoint> {

@@ -41,13 +41,24 @@ pub(super) struct StoredObject {
     /// Components that changed in this tick. Not 0 exactly if the object is in the world's list of
     /// changed objects.
     pub(super) dirty: u16,
+    /// If the path is dirty: it is as before until then. Zero if that is not known.
+    #[serde(skip)]
+    pub(super) path_as_before_until: GameTime,
     /// Components with more points ahead than one record carries.
     pub(super) overflowing: u16,
 }
 
 impl StoredObject {
     pub(super) fn new(kind: u8, components: Vec<Component>) -> Self {
-        Self { kind, owner: None, team: None, components, dirty: 0, overflowing: 0 }
+        Self {
+            kind,
+            owner: None,
+            team: None,
+            components,
+            dirty: 0,
+            path_as_before_until: GameTime::ZERO,
+            overflowing: 0,
+        }
     }
 
     pub(super) fn path(&self) -> &Timeline<Waypoint> {

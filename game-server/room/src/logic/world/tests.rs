@@ -213,11 +213,47 @@ fn component_changes_come_once_per_object_and_tick_in_order_of_change() {
     let expected = [(elf, 1 << LEVEL | 1 << NAME), (orc, 1 << HEALTH)];
     assert_eq!(
         changes(&mut world),
-        expected.map(|(object, mask)| WorldChange::Components { object, mask })
+        expected.map(|(object, mask)| WorldChange::Components {
+            object,
+            mask,
+            path_as_before_until: GameTime::ZERO,
+        })
     );
     world.begin_tick(ms(100));
     world.finish_tick();
     assert!(changes(&mut world).is_empty());
+}
+
+#[test]
+fn a_path_is_as_before_until_its_first_change_if_it_goes_on_from_there() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    changes(&mut world);
+    let mut as_before = |now: u64, edit: &dyn Fn(&mut World)| {
+        world.begin_tick(ms(now));
+        edit(&mut world);
+        world.finish_tick();
+        let until = changes(&mut world).into_iter().filter_map(|change| match change {
+            WorldChange::Components { path_as_before_until, .. } => Some(path_as_before_until),
+            _ => None,
+        });
+        until.collect::<Vec<_>>()
+    };
+    let walk = |time, x| (ms(time), Waypoint::walk(at(x, 10.0)));
+    let unknown = GameTime::ZERO;
+    assert_eq!(as_before(50, &|world| _ = world.walk_to(orc, at(20.0, 10.0), 5.0)), [ms(50)]);
+    assert_eq!(as_before(100, &|world| world.stop(orc, ms(60))), [ms(60)]);
+    let both = |world: &mut World| {
+        world.walk_to(orc, at(30.0, 10.0), 5.0);
+        world.stop(orc, ms(120));
+    };
+    assert_eq!(as_before(150, &both), [ms(120)], "the earlier of two changes");
+    let elsewhere = |world: &mut World| world.replace_path(orc, ms(200), [walk(200, 40.0)]);
+    assert_eq!(as_before(200, &elsewhere), [unknown], "it does not go on where it was");
+    let later = |world: &mut World| world.replace_path(orc, ms(250), [walk(900, 50.0)]);
+    assert_eq!(as_before(250, &later), [unknown], "the line begins before the change");
+    let jump = |world: &mut World| world.teleport(orc, at(45.0, 10.0));
+    assert_eq!(as_before(1_000, &jump), [ms(999)], "a jump is a point of its own");
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl RecordComposer<'_> {
         let key = ComponentsKey {
             object: due.object,
             mask,
-            from: self.record_writer.stamp.max(due.visible_since),
+            from: self.record_writer.stamp.max(due.visible_since).max(due.path_from),
             has_whole_path: due.is_own,
         };
         cache.get_or_encode(key, |writer| {

@@ -15,6 +15,8 @@
 //! 4. A component is due again only if the lost packet is the last one that carried it.
 //! 5. A pose travels in a record only with its object's `Enter`; so an `Enter` is not repeated
 //!    because the object moves.
+//! 6. A path is sent from its first change on, without what was before, only to a client that has
+//!    acknowledged the last packet with the path. So it has what was before, whatever was lost.
 //!
 //! What is due may wait for a datagram that is sent anyway, until [`TRAVEL_TIME`] before it takes
 //! effect. What concerns the own avatar, or was lost, does not wait.
@@ -34,6 +36,8 @@ use crate::network::interest::IdHasher;
 
 /// Components of an object, at most.
 pub const MAX_COMPONENTS: usize = 16;
+/// The mask of the first component, which is the path or the pose of what has a place.
+const PATH: u16 = 1;
 /// The allowance for a datagram's travel to its client, without a resend: it is sent so long before
 /// it takes effect.
 pub const TRAVEL_TIME: Duration = Duration::from_millis(100);
@@ -77,6 +81,8 @@ pub struct DueRecord {
     pub effective_at: GameTime,
     /// Since when the client may know of the object; it must not learn what was before.
     pub visible_since: GameTime,
+    /// Until then the client has the path as it is; zero if it may not have it.
+    pub path_from: GameTime,
     pub content: RecordContent,
 }
 
@@ -127,6 +133,11 @@ struct ObjectSlot {
     components: u16,
     /// Components to send; for a leaving object, not 0 while its `Leave` is to be sent.
     dirty: u16,
+    /// If the path is dirty: until then it is as the last packet with it told. Zero if that is not
+    /// known.
+    path_from: GameTime,
+    /// Whether the last packet that carried the path is acknowledged.
+    has_acked_path: bool,
     /// The last packet that carried each component; `[0]` is for the `Leave` of a leaving object.
     carriers: [Seq; MAX_COMPONENTS],
 }
@@ -170,6 +181,8 @@ impl ObjectSlots {
             changed_at: at,
             components: entering.components,
             dirty: entering.components,
+            path_from: GameTime::ZERO,
+            has_acked_path: false,
             epoch: slot.epoch,
             is_queued: slot.is_queued,
             carriers: slot.carriers,
@@ -222,13 +235,24 @@ impl ObjectSlots {
         self.enqueue(index);
     }
 
-    /// Notes that components of an object have changed, effective at time `at`.
-    pub fn mark_changed(&mut self, object: ObjectId, components: u16, at: GameTime) {
+    /// Notes that components of an object have changed, effective at time `at`. Until `path_from`
+    /// its path is as before, if it is among them; zero if that is not known.
+    pub fn mark_changed(
+        &mut self,
+        object: ObjectId,
+        components: u16,
+        at: GameTime,
+        path_from: GameTime,
+    ) {
         let Some(&index) = self.by_object.get(&object) else {
             return;
         };
         let slot = &mut self.entries[usize::from(index)];
         let changed = components & slot.components;
+        if changed & PATH != 0 {
+            let before = if slot.dirty & PATH == 0 { GameTime::MAX } else { slot.path_from };
+            slot.path_from = before.min(path_from);
+        }
         if changed != 0 {
             slot.dirty |= changed;
             slot.changed_at = at;
@@ -271,7 +295,7 @@ impl ObjectSlots {
         if slot.has_pose {
             self.poses.set_ally(index, slot.is_own || close);
         }
-        self.mark_changed(object, gained, at);
+        self.mark_changed(object, gained, at, GameTime::ZERO);
     }
 
     /// The slot of an object that the client follows.
@@ -368,6 +392,11 @@ impl ObjectSlots {
                     slot.effective_at
                 },
                 visible_since: slot.effective_at,
+                path_from: if slot.has_acked_path && content == RecordContent::Update(PATH) {
+                    slot.path_from
+                } else {
+                    GameTime::ZERO
+                },
                 content,
             });
         }
@@ -400,17 +429,21 @@ impl ObjectSlots {
             RecordContent::Leave => 1,
         };
         slot.dirty &= !components;
+        slot.has_acked_path &= components & PATH == 0;
         for component in set_bits(components) {
             slot.carriers[component] = seq;
         }
         SentRecord { slot: due.slot, epoch: slot.epoch, content: due.content }
     }
 
-    /// Handles the acknowledgement of the packet that carried this.
-    pub fn handle_acked(&mut self, record: SentRecord) {
+    /// Handles the acknowledgement of packet `seq`, which carried this.
+    pub fn handle_acked(&mut self, record: SentRecord, seq: Seq) {
         let slot = &mut self.entries[usize::from(record.slot)];
         if slot.epoch != record.epoch {
             return;
+        }
+        if let RecordContent::Enter(mask) | RecordContent::Update(mask) = record.content {
+            slot.has_acked_path |= mask & PATH != 0 && slot.carriers[0] == seq;
         }
         match (record.content, slot.phase) {
             (RecordContent::Enter(_), SlotPhase::Entering) => {
@@ -495,6 +528,8 @@ impl ObjectSlot {
             changed_at: GameTime::ZERO,
             components: 0,
             dirty: 0,
+            path_from: GameTime::ZERO,
+            has_acked_path: false,
             carriers: [Seq(0); MAX_COMPONENTS],
         }
     }
@@ -537,18 +572,18 @@ mod tests {
         let mut slots = following(ORC);
         let first = send(&mut slots, 1);
         assert_eq!(contents(&first), [RecordContent::Enter(0b11)]);
-        slots.mark_changed(ORC, 0b10, GameTime::ZERO);
+        slots.mark_changed(ORC, 0b10, GameTime::ZERO, GameTime::ZERO);
         let second = send(&mut slots, 2);
         assert_eq!(contents(&second), [RecordContent::Enter(0b11)]);
-        slots.handle_acked(first[0]);
-        slots.mark_changed(ORC, 0b01, GameTime::ZERO);
+        slots.handle_acked(first[0], Seq(1));
+        slots.mark_changed(ORC, 0b01, GameTime::ZERO, GameTime::ZERO);
         assert_eq!(contents(&send(&mut slots, 3)), [RecordContent::Update(0b01)]);
     }
 
     #[test]
     fn the_contents_of_a_lost_packet_are_due_again() {
         let mut slots = live(ORC);
-        slots.mark_changed(ORC, 0b10, GameTime::ZERO);
+        slots.mark_changed(ORC, 0b10, GameTime::ZERO, GameTime::ZERO);
         let records = send(&mut slots, 2);
         assert!(send(&mut slots, 3).is_empty());
         slots.handle_lost(records[0], Seq(2));
@@ -558,9 +593,9 @@ mod tests {
     #[test]
     fn a_component_that_a_newer_packet_carried_is_not_due_again() {
         let mut slots = live(ORC);
-        slots.mark_changed(ORC, 0b11, GameTime::ZERO);
+        slots.mark_changed(ORC, 0b11, GameTime::ZERO, GameTime::ZERO);
         let older = send(&mut slots, 2);
-        slots.mark_changed(ORC, 0b01, GameTime::ZERO);
+        slots.mark_changed(ORC, 0b01, GameTime::ZERO, GameTime::ZERO);
         send(&mut slots, 3);
         slots.handle_lost(older[0], Seq(2));
         assert_eq!(contents(&send(&mut slots, 4)), [RecordContent::Update(0b10)]);
@@ -586,7 +621,7 @@ mod tests {
         let again = send(&mut slots, 3);
         assert!(contents(&again).contains(&RecordContent::Leave));
         for record in again {
-            slots.handle_acked(record);
+            slots.handle_acked(record, Seq(3));
         }
         slots.follow(entering(ORC), GameTime::ZERO);
         assert_eq!(slots.alias(ORC), Some(Alias { slot: alias.slot, epoch: alias.epoch + 1 }));
@@ -595,15 +630,15 @@ mod tests {
     #[test]
     fn packets_of_an_earlier_epoch_change_nothing() {
         let mut slots = live(ORC);
-        slots.mark_changed(ORC, 0b01, GameTime::ZERO);
+        slots.mark_changed(ORC, 0b01, GameTime::ZERO, GameTime::ZERO);
         let late = send(&mut slots, 2);
         slots.unfollow(ORC, GameTime::ZERO);
         let leave = send(&mut slots, 3);
-        slots.handle_acked(leave[0]);
+        slots.handle_acked(leave[0], Seq(3));
         slots.follow(entering(ELF), GameTime::ZERO);
         send(&mut slots, 4);
         slots.handle_lost(late[0], Seq(2));
-        slots.handle_acked(leave[0]);
+        slots.handle_acked(leave[0], Seq(3));
         assert!(send(&mut slots, 5).is_empty());
         assert!(slots.alias(ELF).is_some());
     }
@@ -615,6 +650,38 @@ mod tests {
         slots.take_due(&mut due);
         slots.defer(&due[0]);
         assert_eq!(contents(&send(&mut slots, 1)), [RecordContent::Enter(0b11)]);
+    }
+
+    #[test]
+    fn a_path_is_sent_from_its_change_on_to_who_has_the_one_before() {
+        let at = GameTime::from_millis;
+        let mut slots = live(ORC);
+        slots.mark_changed(ORC, PATH, at(90), at(80));
+        slots.mark_changed(ORC, PATH, at(95), at(85));
+        assert_eq!(path_from(&mut slots), at(80), "the earlier of two changes");
+        let second = send(&mut slots, 2);
+        slots.mark_changed(ORC, PATH, at(150), at(140));
+        assert_eq!(path_from(&mut slots), GameTime::ZERO, "the second packet may be lost");
+        let third = send(&mut slots, 3);
+        slots.handle_acked(second[0], Seq(2));
+        slots.mark_changed(ORC, PATH, at(250), at(240));
+        assert_eq!(path_from(&mut slots), GameTime::ZERO, "the third packet may be lost");
+        slots.handle_lost(third[0], Seq(3));
+        assert_eq!(path_from(&mut slots), GameTime::ZERO, "the third packet is lost");
+        let fourth = send(&mut slots, 4);
+        slots.handle_acked(fourth[0], Seq(4));
+        slots.mark_changed(ORC, PATH, at(350), at(340));
+        assert_eq!(path_from(&mut slots), at(340));
+        slots.mark_changed(ORC, 0b10, at(350), at(340));
+        assert_eq!(path_from(&mut slots), GameTime::ZERO, "with another component");
+    }
+
+    /// From when on the path is due, which stays due.
+    fn path_from(slots: &mut ObjectSlots) -> GameTime {
+        let mut due = Vec::new();
+        slots.take_due(&mut due);
+        slots.defer(&due[0]);
+        due[0].path_from
     }
 
     fn entering(object: ObjectId) -> EnteringObject {
@@ -637,7 +704,7 @@ mod tests {
     fn live(object: ObjectId) -> ObjectSlots {
         let mut slots = following(object);
         for record in send(&mut slots, 1) {
-            slots.handle_acked(record);
+            slots.handle_acked(record, Seq(1));
         }
         slots
     }

@@ -129,7 +129,11 @@ fn an_object_with_a_pose_reports_changes_of_its_other_components_only() {
         changes(&mut world),
         [
             WorldChange::BecameActive { object: car },
-            WorldChange::Components { object: car, mask: 1 << FUEL }
+            WorldChange::Components {
+                object: car,
+                mask: 1 << FUEL,
+                path_as_before_until: GameTime::ZERO,
+            }
         ]
     );
 }
