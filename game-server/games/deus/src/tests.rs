@@ -55,11 +55,11 @@ fn a_party_chooses_fights_opens_the_chest_and_meets_the_next_wave() {
     // Nobody goes there: it opens by itself, and nobody says what is needed.
     room.run(25.secs());
     assert_eq!(phase(&room), Phase::Share);
-    room.run(15.secs());
+    room.run(20.secs());
     let loot = room.events(bob).iter().filter(|event| event.get::<Loot>().is_some()).count();
     assert_eq!(loot, 2, "one item each, and all read it");
     assert_eq!(phase(&room), Phase::Merchant);
-    room.run(20.secs());
+    room.run(45.secs());
     assert_eq!(phase(&room), Phase::Fight);
     let world = room.world();
     assert_eq!(world.state::<Campaign>().expect("a course").wave(), 2);

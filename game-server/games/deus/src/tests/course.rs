@@ -148,7 +148,7 @@ fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
     room.leave(ann);
     room.run(1.secs());
     assert_eq!(phase(&room), Phase::Merchant);
-    room.run(21.secs());
+    room.run(46.secs());
     assert_eq!((phase(&room), with_game(&mut room, |_, game| game.wave)), (Phase::Fight, 1));
     for _ in 0..470 {
         room.edit(|world: &mut DeusWorld, game: &mut Deus| {
@@ -292,7 +292,7 @@ fn told(dies_in: Option<Phase>) -> String {
     room.command(ann, &format!("want {wanted}"));
     room.run(2.secs());
     step(&mut room, Phase::Share);
-    room.run(9.secs());
+    room.run(14.secs());
     let held = item(&mut room, |game| game.living().next()?.1.bag.items.first().copied());
     room.command(ann, &format!("sell {held}"));
     room.run(2.secs());

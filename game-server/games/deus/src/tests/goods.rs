@@ -87,7 +87,7 @@ fn who_needs_an_item_gets_it_and_the_rest_is_dice() {
     set_offer(&mut room, &[4, 3]);
     room.command(all[0], "want whetstone");
     room.command(all[1], "want whetstone");
-    room.run(16.secs());
+    room.run(21.secs());
     let holders = [0, 1, 2].map(|at| bag(&mut room, all[at]).contains(&"whetstone".to_owned()));
     assert!((holders[0] ^ holders[1]) && !holders[2], "{holders:?}");
 }
