@@ -18,6 +18,7 @@ use tokio::runtime::Runtime;
 const BOTS_S: &str = "240";
 /// Until paths, bars and colours are there.
 const SETTLE: Duration = Duration::from_secs(4);
+const LOBBY_SETTLE: Duration = Duration::from_secs(12);
 
 fn main() -> Result<()> {
     let chosen = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
@@ -75,7 +76,7 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     draw(&mara, folder, "deus-classes").await?;
     mara.press("Choose mage").await?;
     let phase = async |phase: &str| {
-        let text = "document.body.innerText.includes(args.phase)";
+        let text = "document.querySelector('.score').innerText.toLowerCase().includes(args.phase)";
         mara.wait_for(phase, text, json!({ "phase": phase })).await
     };
     phase("fight").await?;
@@ -102,6 +103,7 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     phase("share").await?;
     draw(&mara, folder, "deus-chest").await?;
     phase("merchant").await?;
+    mara.press("Buy…").await?;
     draw(&mara, folder, "deus-merchant").await?;
     mara.press("Learn…").await?;
     draw(&mara, folder, "deus-talents").await?;
@@ -142,9 +144,9 @@ async fn draw_all(
     ann.wait_for("the rooms", "button('Join playground')", json!({})).await?;
     ann.fill("Message", "Who walks with me?").await?;
     ann.press("Send").await?;
-    draw(&ann, folder, "lobby").await?;
+    draw_lobby(&ann, folder, "lobby").await?;
     ann.press("Create a room").await?;
-    draw(&ann, folder, "create").await?;
+    draw_lobby(&ann, folder, "create").await?;
     ann.press("Cancel").await?;
     enter(&ann, "meadow").await?;
     draw(&ann, folder, "field").await?;
@@ -168,7 +170,7 @@ async fn draw_all(
     ann.close().await?;
 
     let dora = open(scratch, server, dark, "dora").await?;
-    draw(&dora, folder, "lobby-dark").await?;
+    draw_lobby(&dora, folder, "lobby-dark").await?;
     enter(&dora, "meadow").await?;
     draw(&dora, folder, "field-dark").await?;
     dora.close().await?;
@@ -186,7 +188,7 @@ async fn draw_all(
     rosa.close().await?;
 
     let phil = open(scratch, server, phone, "phil").await?;
-    draw(&phil, folder, "lobby-phone").await?;
+    draw_lobby(&phil, folder, "lobby-phone").await?;
     enter(&phil, "meadow").await?;
     draw(&phil, folder, "field-phone").await?;
     phil.close().await
@@ -212,6 +214,12 @@ async fn enter(page: &Page, room: &str) -> Result<()> {
     page.press(&format!("Join {room}")).await?;
     page.wait_for_avatar().await?;
     Ok(())
+}
+
+/// The pictures of games are drawn one after the other, when the page has nothing else to do.
+async fn draw_lobby(page: &Page, folder: &Path, name: &str) -> Result<()> {
+    tokio::time::sleep(LOBBY_SETTLE).await;
+    draw(page, folder, name).await
 }
 
 async fn draw(page: &Page, folder: &Path, name: &str) -> Result<()> {
