@@ -171,10 +171,15 @@ test("a pending command counts down to its effect, then it is forgotten", () => 
   assert.equal(remainingShare(given, 1_075), 0.5);
   assert.equal(remainingShare(given, 1_150), 0);
   pending.confirm(7, 1_150);
-  pending.expire(1_200);
-  assert.equal(pending.list.length, 1);
-  pending.expire(2_000);
-  assert.equal(pending.list.length, 0);
+  pending.give(1_000, 8, "buy", 150);
+  pending.confirm(8, 1_150);
+  pending.refuse(1_160, 8);
+  const done: string[] = [];
+  pending.expire(1_200, ({ label }) => done.push(label));
+  assert.equal(pending.list.length, 2);
+  pending.expire(2_100, ({ label }) => done.push(label));
+  // What the game has refused at its effect was not done.
+  assert.deepEqual([pending.list, done], [[], ["move"]]);
 });
 
 test("a confirmation has the exact time; what has none waits for it", () => {

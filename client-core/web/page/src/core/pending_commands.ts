@@ -63,12 +63,18 @@ export class PendingCommands {
     return pending;
   }
 
-  /** Forgets what need not be shown any more. */
-  expire(now: number): void {
+  /**
+   * Forgets what need not be shown any more. `done` is called with each that has taken effect: a
+   * game may refuse until then what was confirmed.
+   */
+  expire(now: number, done?: (command: PendingCommand) => void): void {
     for (let index = this.list.length - 1; index >= 0; index -= 1) {
-      const { effectAt, state } = this.list[index] as PendingCommand;
+      const command = this.list[index] as PendingCommand;
+      const { effectAt, state } = command;
       const shownFor = state === "sent" ? UNANSWERED_MS : AFTERGLOW_MS;
-      if (now > effectAt + shownFor) this.list.splice(index, 1);
+      if (now <= effectAt + shownFor) continue;
+      this.list.splice(index, 1);
+      if (state === "confirmed") done?.(command);
     }
   }
 

@@ -102,6 +102,7 @@ export class GameView {
   /** What the game is, in a sentence. */
   readonly #about: string;
   readonly #end = new AbortController();
+  #hadCards = false;
   /** What it depends on. */
   #offeredFor: string | undefined;
   #offerAt = -Infinity;
@@ -189,11 +190,6 @@ export class GameView {
       },
       onConfirmed: (label) => {
         this.#hud.cool(label);
-        const action = this.#actions.find((one) => one.label === label);
-        // What is seen by itself needs no words: whoever goes, or a cool-down.
-        const isPlain = action && !action.isClick && action.cooldownMs === 0 &&
-          action.asks.length === 0;
-        if (this.#cards.confirm(label) ?? isPlain) this.#hud.say(texts.done(label));
       },
       tell: (text) => this.#hud.tell(text),
       announce: (announcement) => {
@@ -305,7 +301,7 @@ export class GameView {
     this.#banner.update(time);
     picture.follow(frame, seconds, this.#watching.indexIn(frame));
     this.#input.update(time, frame, seconds);
-    this.#pending.expire(time);
+    this.#pending.expire(time, this.#tellDone);
     const { aim, isAiming } = this.#input;
     picture.markers.update(time, this.#pending.list, aim.place, isAiming, picture.ringSize);
     picture.draw(time, frame, this.#paths, this.#overlay.showsAges);
@@ -340,6 +336,14 @@ export class GameView {
     if (this.#commander.keepOnly(actions)) this.#input.aim.usesKeys = false;
   }
 
+  readonly #tellDone = ({ label }: { label: string }): void => {
+    const action = this.#actions.find((one) => one.label === label);
+    // What is seen by itself needs no words: whoever goes, or a cool-down.
+    const isPlain =
+      action && !action.isClick && action.cooldownMs === 0 && action.asks.length === 0;
+    if (this.#cards.confirm(label) ?? isPlain) this.#hud.say(texts.done(label));
+  };
+
   /** What the player can do depends on texts of the avatar and of the game: a class, a phase. */
   #offer(time: number, frame: Frame): void {
     if (frame.avatar < 0 || time < this.#offerAt) return;
@@ -366,6 +370,8 @@ export class GameView {
     giveDigits(keyed, this.#schema);
     this.#cards.showKeys();
     this.#hud.offer(offered, words, cards);
+    if (this.#hadCards && !open) this.#input.pauseDigits();
+    this.#hadCards = open !== undefined;
     this.#input.setActions(offered);
     this.#keepAimOf(offered);
   }

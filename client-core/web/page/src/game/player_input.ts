@@ -27,6 +27,8 @@ const MIN_REPEAT_M = 0.5;
 const STICK_M = 6;
 const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
+/** So long after cards have gone. */
+const DIGITS_PAUSE_MS = 600;
 
 export interface InputHooks {
   beginChat(): void;
@@ -207,7 +209,15 @@ export class PlayerInput {
     return true;
   }
 
+  #digitsFrom = 0;
+
+  /** Cards have gone: a digit that was meant for one of them is no attack. */
+  pauseDigits(): void {
+    this.#digitsFrom = performance.now() + DIGITS_PAUSE_MS;
+  }
+
   #acts(key: string): boolean {
+    if (/^[0-9]$/.test(key) && performance.now() < this.#digitsFrom) return true;
     const action = this.#actions.find((other) => other.key === key);
     if (action) return this.#beginByKey(action), true;
     const { draft } = this.#commander;
