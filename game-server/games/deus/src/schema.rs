@@ -121,7 +121,7 @@ pub(crate) struct HeroRow {
     /// Which ones.
     #[audience(owner)]
     pub(crate) bag: Text<200>,
-    /// The talents that it has a point for, and whatever comes before them.
+    /// The talents that it can learn now.
     #[audience(owner)]
     pub(crate) learnable: Text<200>,
 }
