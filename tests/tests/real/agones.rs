@@ -9,7 +9,7 @@ use crate::sidecar::{Sidecar, game_server};
 #[test]
 fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()> {
     let scratch = ScratchFolder::new("agones");
-    let sidecar = Sidecar::start(Sidecar::free_port()?)?;
+    let sidecar = Sidecar::start(Sidecar::reserve()?)?;
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     sidecar.wait("a host that is ready", |state| {
@@ -36,7 +36,8 @@ fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()>
 #[test]
 fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> {
     let scratch = ScratchFolder::new("agones-late");
-    let port = Sidecar::free_port()?;
+    let socket = Sidecar::reserve()?;
+    let port = socket.local_addr()?.port();
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, port, &["--advertise", "127.0.0.1"])?;
     let address = host.wait_for_address()?;
@@ -48,7 +49,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
     let consoles = two_rooms(&scratch, &server, &address)?;
     server.wait_for_metrics("both players", |metrics| metrics["ambit_host_players"] == 2.0)?;
 
-    let sidecar = Sidecar::start(port)?;
+    let sidecar = Sidecar::start(socket)?;
     host.wait_for_log("Agones' sidecar is there")?;
     host.wait_for_log("Agones knows that this server is ready")?;
     sidecar.wait("a room and its player", |state| {
@@ -62,7 +63,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
 #[test]
 fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<()> {
     let scratch = ScratchFolder::new("agones-errs");
-    let sidecar = Sidecar::start(Sidecar::free_port()?)?;
+    let sidecar = Sidecar::start(Sidecar::reserve()?)?;
     sidecar.state().is_failing = true;
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
@@ -85,7 +86,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
 #[test]
 fn a_counter_that_the_fleet_does_not_declare_is_named_in_the_log() -> Result<()> {
     let scratch = ScratchFolder::new("agones-counter");
-    let sidecar = Sidecar::start(Sidecar::free_port()?)?;
+    let sidecar = Sidecar::start(Sidecar::reserve()?)?;
     sidecar.state().counters.remove("players");
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
@@ -98,7 +99,7 @@ fn a_counter_that_the_fleet_does_not_declare_is_named_in_the_log() -> Result<()>
 #[test]
 fn without_advertise_players_get_the_address_from_agones() -> Result<()> {
     let scratch = ScratchFolder::new("agones-address");
-    let sidecar = Sidecar::start(Sidecar::free_port()?)?;
+    let sidecar = Sidecar::start(Sidecar::reserve()?)?;
     sidecar.state().game_server = game_server("", 0);
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &[])?;

@@ -4,7 +4,7 @@
 //! `proto/sdk/beta/beta.proto`.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -14,6 +14,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{Method, StatusCode, Uri};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 use tokio::sync::oneshot;
 
 /// Requests that a test has not seen yet; notifications beyond that are dropped.
@@ -54,15 +55,18 @@ impl SidecarState {
 }
 
 impl Sidecar {
-    /// A port that is free now.
-    pub(crate) fn free_port() -> Result<u16> {
-        Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+    /// Takes a port at which nobody listens yet, so that no other process gets it meanwhile.
+    pub(crate) fn reserve() -> Result<TcpSocket> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+        Ok(socket)
     }
 
     /// Starts one with the counters `rooms` and `players`, and a health period of one second.
-    pub(crate) fn start(port: u16) -> Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", port))?;
-        listener.set_nonblocking(true)?;
+    pub(crate) fn start(socket: TcpSocket) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(async { socket.listen(128) })?;
+        let port = listener.local_addr()?.port();
         let state = Arc::new(Mutex::new(SidecarState {
             is_failing: false,
             game_server: game_server("127.0.0.1", 7_000),
@@ -72,11 +76,8 @@ impl Sidecar {
         let (sender, requests) = sync_channel(REQUESTS);
         let (stop, stopped) = oneshot::channel();
         let router = Router::new().fallback(answer).with_state((Arc::clone(&state), sender));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::spawn(move || {
             runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener)
-                    .expect("a listener of this process");
                 tokio::select! {
                     ended = axum::serve(listener, router) => ended.expect("serving does not end"),
                     _ = stopped => {}
