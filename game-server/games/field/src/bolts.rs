@@ -131,7 +131,11 @@ impl FieldGame {
             self.bolts.flying.remove(&bolt);
             world.despawn_at(bolt, effect);
         }
-        self.damage(world, target, BOLT_DAMAGE, effect);
+        let fell = self.damage(world, target, BOLT_DAMAGE, effect);
+        // A hidden bolt or target counts for nobody: the numbers would tell that it was there.
+        if fell && !hidden && !veiled {
+            self.score(world, caster);
+        }
         if !veiled {
             self.engage(world, caster, target);
         }

@@ -1,7 +1,7 @@
 //! Several maps in a row, with a gate in the middle of each border between two of them.
 //!
-//! An avatar that is transferred keeps its health, mana, veil and cooldown; a dead avatar stays
-//! until it respawns. An avatar that the server walks starts anew. Units: metres, remaining
+//! An avatar that is transferred keeps its health, mana, veil, cooldown and score; a dead avatar
+//! stays until it respawns. An avatar that the server walks starts anew. Units: metres, remaining
 //! milliseconds.
 
 use ambit::prelude::*;
@@ -24,6 +24,8 @@ struct AvatarTransferState {
     mana: f32,
     veiled_ms: u32,
     blink_ready_in_ms: u32,
+    #[serde(default)]
+    felled: i64,
 }
 
 /// Where avatars arrive on one map: at the west gate, then at the east gate.
@@ -60,6 +62,7 @@ impl FieldGame {
             mana: avatar.mana().value(),
             veiled_ms: remaining_ms(now, mage.veiled_until),
             blink_ready_in_ms: remaining_ms(now, mage.blink_ready_at),
+            felled: avatar.felled(),
         }))
     }
 
@@ -93,6 +96,7 @@ impl FieldGame {
         };
         avatar.health().set_both(carried.health, HEALTH_PER_S);
         avatar.mana().set_both(carried.mana, MANA_PER_S);
+        avatar.felled().set(carried.felled);
         let until = |remaining_ms: u32| now + u64::from(remaining_ms).millis();
         let Some(mage) = self.creatures.cast_state_mut(id.object()) else {
             return;

@@ -32,7 +32,7 @@ use ambit::prelude::*;
 
 use self::bolts::Bolts;
 use self::creatures::Creatures;
-use self::schema::{Bolt, Damage, Died, Healed, Npc, Respawned, SpellCast};
+use self::schema::{BestHunter, Bolt, Damage, Died, Healed, Npc, Respawned, SpellCast};
 
 pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
 
@@ -103,7 +103,7 @@ enum RngDomain {
 
 /// The game `field`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Avatar, Npc, Bolt), parameters = FieldSettings)]
+#[declare(kinds(Avatar, Npc, Bolt, BestHunter), parameters = FieldSettings)]
 #[declare(events(SpellCast, Damage, Healed, Died, Respawned), timer = FieldTimer)]
 pub struct FieldGame {
     obstacles: u32,
@@ -112,6 +112,9 @@ pub struct FieldGame {
     maps: u32,
     creatures: Creatures,
     bolts: Bolts,
+    /// Spawned when the first one falls.
+    #[serde(default)]
+    best_hunter: Option<Id<BestHunter>>,
     /// The time up to which everything is decided.
     settled_until: GameTime,
 }
@@ -152,7 +155,7 @@ impl FieldGame {
 impl Game for FieldGame {
     const INFO: GameInfo = GameInfo::new(
         "field",
-        "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
+        "Hunt wanderers and each other among the walls: bolt, heal, veil, blink. Who fells most?",
     );
     const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;

@@ -26,6 +26,9 @@ pub struct Avatar {
     #[component(label = "Hidden from others")]
     #[effect(ring, colour = 0xb0_a0ff, size = 1.6)]
     veiled: Flag,
+    /// How many wanderers and avatars fell to its bolts.
+    #[audience(owner)]
+    pub(super) felled: Number<0, 9_999>,
 }
 
 /// A wanderer.
@@ -38,9 +41,18 @@ pub(super) struct Npc {
 }
 
 #[derive(Kind)]
-#[look(glyph = '*', shape = point, colour = 0xff_d020, material = glow, size = 0.3)]
+#[look(glyph = '*', shape = point, colour = 0xff_d020, material = glow, size = 0.45)]
 pub(super) struct Bolt {
     path: Path,
+}
+
+/// Who felled the most so far, in the whole room.
+#[derive(Kind)]
+#[kind(room_wide)]
+pub(super) struct BestHunter {
+    #[component(label = "Best hunter")]
+    pub(super) name: Text<NAME_BYTES>,
+    pub(super) felled: Number<0, 9_999>,
 }
 
 #[derive(Event)]
@@ -158,6 +170,7 @@ pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &st
         name: name.into(),
         alive: Flag::on(),
         veiled: Flag::off(),
+        felled: 0.into(),
     })
 }
 

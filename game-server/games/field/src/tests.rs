@@ -5,6 +5,7 @@ mod determinism;
 mod fights;
 mod life;
 mod pilots;
+mod score;
 mod spells;
 mod veil;
 mod walking;
@@ -32,11 +33,13 @@ const CID: PlayerId = PlayerId(3);
 // Indices as the clients know them: the schema's order.
 const NPC: u8 = 1;
 const BOLT_KIND: u8 = 2;
+const BEST_HUNTER: u8 = 3;
 const HEALTH: u8 = 1;
 const MANA_LEFT: u8 = 2;
 const NAME: u8 = 3;
 const ALIVE: u8 = 4;
 const VEILED: u8 = 5;
+const FELLED: u8 = 6;
 const CAST: u8 = 0;
 const DAMAGE: u8 = 1;
 const HEALED: u8 = 2;
@@ -214,11 +217,11 @@ impl From<FieldRefusal> for Refusal {
 fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     let schema = Typed::<FieldGame>::declared_schema();
     assert_eq!(schema.check(), Ok(()));
-    let kinds = ["avatar", "npc", "bolt"].map(|name| schema.kind_index(name));
-    assert_eq!(kinds, [0, NPC, BOLT_KIND].map(Some));
+    let kinds = ["avatar", "npc", "bolt", "best_hunter"].map(|name| schema.kind_index(name));
+    assert_eq!(kinds, [0, NPC, BOLT_KIND, BEST_HUNTER].map(Some));
     let component = |name| schema.kinds[0].component_index(name);
-    let names = ["health", "mana", "name", "alive", "veiled"];
-    assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some));
+    let names = ["health", "mana", "name", "alive", "veiled", "felled"];
+    assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED, FELLED].map(Some));
     assert_eq!(schema.kinds[1].component_index("health"), Some(HEALTH));
     let events =
         ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_index(name));

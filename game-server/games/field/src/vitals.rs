@@ -7,20 +7,20 @@ use ambit::prelude::*;
 
 use super::creatures::CreatureRole;
 use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY};
-use super::schema::{self, Avatar, Damage, Died, FieldTimer, Healed, Respawned};
+use super::schema::{self, Avatar, BestHunter, Damage, Died, FieldTimer, Healed, Respawned};
 use super::{FieldGame, FieldWorld, map};
 
 impl FieldGame {
-    /// Takes health from a living target, at a time since the last tick.
+    /// Takes health from a living target, at a time since the last tick. True if it falls.
     pub(super) fn damage(
         &mut self,
         world: &mut FieldWorld,
         target: ObjectId,
         amount: i16,
         at: GameTime,
-    ) {
+    ) -> bool {
         let Some(health) = schema::health_at(world, target, at) else {
-            return;
+            return false;
         };
         let left = health - f32::from(amount);
         let amount = amount.into();
@@ -29,6 +29,28 @@ impl FieldGame {
             schema::set_health(world, target, at, left, HEALTH_PER_S);
         } else {
             self.kill(world, target, at);
+        }
+        left <= 0.0
+    }
+
+    /// One more has fallen to this caster, unless it has left.
+    pub(super) fn score(&mut self, world: &mut FieldWorld, caster: ObjectId) {
+        let caster = world.cast::<Avatar>(caster);
+        if let Some(mut avatar) = caster.and_then(|caster| world.edit(caster)) {
+            avatar.felled().add(1);
+        }
+        let best = caster.and_then(|caster| world.get(caster));
+        let Some((name, felled)) = best.map(|best| (best.name().to_owned(), best.felled())) else {
+            return;
+        };
+        let best_hunter = *self
+            .best_hunter
+            .get_or_insert_with(|| world.spawn(BestHunter { name: "".into(), felled: 0.into() }));
+        if world.get(best_hunter).is_some_and(|best| best.felled() < felled)
+            && let Some(mut best) = world.edit(best_hunter)
+        {
+            best.name().set(&name);
+            best.felled().set(felled);
         }
     }
 

@@ -101,7 +101,7 @@ fn an_avatar_that_leaves_is_removed_and_its_timers_do_nothing() {
     assert!(!scene.world.contains(ann) && !scene.world.contains(bob));
     let changes = scene.run(20_000);
     assert_eq!(events(&changes, RESPAWNED), []);
-    assert!(scene.world.is_empty());
+    assert!(scene.world.objects().eq(scene.of_kind(BEST_HUNTER)));
 }
 
 #[test]

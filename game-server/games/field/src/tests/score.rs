@@ -1,0 +1,66 @@
+//! Who has felled how many.
+
+use super::*;
+
+#[test]
+fn the_best_hunter_is_told_to_the_room_and_the_own_number_to_its_owner() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 104.0, 100.0);
+    assert_eq!(scene.of_kind(BEST_HUNTER), []);
+    fell(&mut scene, ANN, BOB);
+    assert_eq!(record(&scene), ("player".to_owned(), 1));
+    scene.rename(BOB, "bob");
+    fell(&mut scene, BOB, ANN);
+    assert_eq!(record(&scene), ("player".to_owned(), 1)); // As many is not more.
+    fell(&mut scene, BOB, ANN);
+    assert_eq!(record(&scene), ("bob".to_owned(), 2));
+    assert_eq!([ANN, BOB].map(|player| felled(&scene, player)), [1, 2]);
+}
+
+#[test]
+fn a_hidden_bolt_and_a_veiled_target_count_for_nobody() {
+    for veiled in [ANN, BOB] {
+        let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 104.0, 100.0);
+        scene.cast(veiled, VEIL).unwrap();
+        fell(&mut scene, ANN, BOB);
+        assert_eq!(felled(&scene, ANN), 0);
+        assert_eq!(scene.of_kind(BEST_HUNTER), []);
+    }
+}
+
+#[test]
+fn the_record_of_a_player_who_has_left_stays() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 104.0, 100.0);
+    fell(&mut scene, ANN, BOB);
+    scene.leave(ANN);
+    assert_eq!(record(&scene), ("player".to_owned(), 1));
+}
+
+#[test]
+fn the_own_number_goes_through_a_gate() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 104.0, 100.0);
+    fell(&mut scene, ANN, BOB);
+    let carried = scene.game.carry(&scene.world, ANN).expect("a living avatar may go");
+    let mut other = Scene::new();
+    let at = Position::on_ground(5.0, 100.0);
+    let avatar = other.game.arrive(&mut other.world, ANN, "ann", at, &carried);
+    assert_eq!(other.world.number(avatar, FELLED), 1);
+}
+
+/// `by` fells `target`, beside which it is put, and both live again.
+fn fell(scene: &mut Scene, by: PlayerId, target: PlayerId) {
+    scene.put(by, 100.0, 100.0);
+    scene.put(target, 104.0, 100.0);
+    scene.set_health(target, 1.0);
+    scene.cast_at(by, BOLT, 104.0, 100.0).unwrap();
+    let changes = scene.run(6_000);
+    assert_eq!(events(&changes, DIED).len(), 1);
+}
+
+fn record(scene: &Scene) -> (String, i64) {
+    let [record] = scene.of_kind(BEST_HUNTER)[..] else { panic!("one record") };
+    (scene.world.text(record, 0).to_owned(), scene.world.number(record, 1))
+}
+
+fn felled(scene: &Scene, player: PlayerId) -> i64 {
+    scene.world.number(scene.avatar(player), FELLED)
+}
