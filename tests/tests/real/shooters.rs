@@ -12,8 +12,8 @@ use serde_json::Value;
 const BOTS: usize = 16;
 /// No ship is faster.
 const TOP_M_PER_S: f64 = 24.0;
-/// Ships that touch are pushed apart: by their diameter, and a little.
-const APART_M: f64 = 3.5;
+/// Ships that touch are pushed apart: by their diameter, and a little; in a crowd once more.
+const APART_M: f64 = 7.0;
 
 #[test]
 fn two_consoles_and_pilots_play_a_round_to_its_end_and_the_next() -> Result<()> {
