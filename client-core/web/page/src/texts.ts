@@ -205,6 +205,7 @@ export const texts = {
   chosen_by: (players: number) =>
     ["Nobody yet", "1 player"][players] ?? `${players} players`,
   nothing: "Nothing",
+  you_have: (amount: number, name: string) => `You have ${amount} ${name}`,
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,
