@@ -102,10 +102,11 @@ export class ChoiceCards {
     return true;
   }
 
-  /** Closes what is not to be chosen first. */
+  /** Closes what is not to be chosen first; a question goes when it is asked no more. */
   rest(): void {
     const isNew = performance.now() < this.#openedAt + NEW_MS;
-    if (this.#open && this.#open !== this.#first && !isNew) this.close();
+    if (!this.#open || this.#open === this.#first || isQuestion(this.#open) || isNew) return;
+    this.close();
   }
 
   /**

@@ -48,6 +48,8 @@ const LINES = {
     "M12 7c4 0 5-4 2.5-4S12 7 12 7z",
   hourglass: "M6 3h12M6 21h12M7.5 3c0 5 9 6 9 10.5V21M16.5 3c0 5-9 6-9 10.5V21",
   clock: "M12 3a9 9 0 1 1 0 18a9 9 0 0 1 0-18zM12 7.5V12l3.5 2.5",
+  box: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5l8-4.5M12 12v9",
+  target: "M12 5a7 7 0 1 1 0 14a7 7 0 0 1 0-14zM12 2v6M12 16v6M2 12h6M16 12h6",
 } as const satisfies Record<RaisedSign, string> & Record<string, string>;
 
 export type IconName = keyof typeof LINES;
