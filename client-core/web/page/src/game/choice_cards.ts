@@ -192,8 +192,7 @@ export class ChoiceCards {
       this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action, price !== undefined)),
       el("strong", {}, this.#nameOf(action)),
       el("span", { class: "about" }, help),
-      // What is listed is there already, in a chest or in the own bag: nobody pays for it.
-      el("span", { class: "price" }, action.listedIn === "" ? price?.text ?? "" : ""),
+      el("span", { class: "price" }, isPaid(action) ? price?.text ?? "" : ""),
       el("kbd"),
     );
     return element;
@@ -204,8 +203,7 @@ export class ChoiceCards {
     const { lists, numbers, counts } = this.#known;
     const [name, price] = [card.querySelector("strong"), card.querySelector(".price")];
     if (name) setText(name, this.#nameOf(action));
-    // What is listed is there: in a chest, or in the own bag.
-    const isDear = action.listedIn === "" && priceOf(action.help, numbers)?.isTooMuch === true;
+    const isDear = isPaid(action) && priceOf(action.help, numbers)?.isTooMuch === true;
     card.classList.toggle("too-dear", isDear);
     const field = action.command.fields[0]?.name ?? "";
     const isFirst = this.#open === this.#first && lists.has(field);
@@ -233,6 +231,11 @@ export class ChoiceCards {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** What is listed is there already, in a chest or in the own bag: nobody pays for it. */
+function isPaid({ command: { fields: [field] }, listedIn }: Action): boolean {
+  return listedIn === "" && field?.optional !== true;
 }
 
 /** What can be answered with nothing, too, is asked of everybody: the game waits for it. */

@@ -6,11 +6,12 @@ import type { InterestSettings } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
 import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
-import { describeMesh } from "../core/look.js";
+import { describeMesh, nameOfKind } from "../core/look.js";
 import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { Trails } from "../core/trails.js";
+import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
 import { texts } from "../texts.js";
@@ -73,6 +74,9 @@ export class Picture {
   /** The lengths of what flies by engines. */
   readonly #shipLengths: readonly (number | undefined)[];
   readonly #sizes: readonly number[];
+  /** Of those without names of their own. */
+  readonly #kindNames: readonly (string | undefined)[];
+  readonly #isCreature: readonly boolean[];
   /** What glows and has a bar is no shot. */
   readonly #hasBar: readonly boolean[];
   readonly #changes = new GaugeChanges();
@@ -103,6 +107,8 @@ export class Picture {
       return form === "ship" ? scale[0] : undefined;
     });
     this.#hasBar = schema.kinds.map(({ look }) => look.bar !== null);
+    this.#kindNames = schema.kinds.map(nameOfKind);
+    this.#isCreature = schema.kinds.map((kind) => describeMesh(kind).form === "creature");
     this.#sizes = schema.kinds.map(({ look }) => look.size);
     this.#scene.scene.add(
       this.#objects.group,
@@ -273,7 +279,8 @@ export class Picture {
 
   /** A name that others in sight have, too, is shown of what matters now. */
   #drawName(now: number, frame: Frame, index: number): void {
-    const label = frame.label(index);
+    const kind = frame.kinds[index] as number;
+    const label = frame.label(index) ?? this.#kindNames[kind];
     if (label === undefined) return;
     const x = frame.x(index);
     const y = frame.y(index);
@@ -281,7 +288,7 @@ export class Picture {
     if (!this.#project(x, y, z)) return;
     const isTold = index === frame.avatar || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
-      this.#addName(x, y, z, label);
+      this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label);
     }
   }
 
