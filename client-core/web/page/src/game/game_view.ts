@@ -29,6 +29,7 @@ import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
 import { firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
+import { HurtFlash } from "./hurt_flash.js";
 import { iconButton } from "./icons.js";
 import { LineMark } from "./line_mark.js";
 import { OwnValues } from "./own_values.js";
@@ -97,6 +98,7 @@ export class GameView {
   readonly #actions: readonly Action[];
   readonly #states: readonly Kind[];
   readonly #pointers: EdgePointers;
+  readonly #hurt: HurtFlash;
   readonly #party: Party;
   readonly #cards: ChoiceCards;
   /** What the game is, in a sentence. */
@@ -129,6 +131,7 @@ export class GameView {
     this.#boss = new BossBar(schema);
     this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
+    this.#hurt = new HurtFlash(schema, picture.happenings.attackers);
     this.#pointers = new EdgePointers(picture.happenings.attackers, hasLooks(schema));
     this.#commander = new Commander(game, this.#pending, {
       onDraft: (draft) => this.#hud.showDraft(draft),
@@ -278,7 +281,8 @@ export class GameView {
     );
     const { element: cards } = this.#cards;
     const { element: overlay } = this.#overlay;
-    const parts = [picture.canvas, this.#pointers.element, over, cards, overlay, help, log];
+    const behind = [picture.canvas, this.#hurt.element, this.#pointers.element];
+    const parts = [...behind, over, cards, overlay, help, log];
     return el("main", { class: "game" }, ...parts);
   }
 
@@ -308,6 +312,7 @@ export class GameView {
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);
+    this.#hurt.update(time, frame, picture.camera);
     this.#party.update(time, frame);
     this.#boss.update(time, frame);
     this.#offer(time, frame);

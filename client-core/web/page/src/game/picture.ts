@@ -10,7 +10,7 @@ import { describeMesh, nameOfKind } from "../core/look.js";
 import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
-import { Trails } from "../core/trails.js";
+import { shotWidths, Trails } from "../core/trails.js";
 import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
@@ -42,8 +42,10 @@ const OWN_RING_SHARE = 1 / 30;
 const LOOK_AROUND_MS = 1_500;
 /** So many frames are measured together. */
 const MEASURED_FRAMES = 30;
-/** In sizes of a shot: half the width of its trail, the light around it, the longest trail. */
-const SHOT = { trail: 0.42, glow: 1.7, longest: 10 } as const;
+/** The longest trail of a shot: in its sizes, and in widths of the trail. */
+const LONGEST = { sizes: 10, widths: 14 } as const;
+/** Points of light along a trail, and how large the first one is beside the head. */
+const BEADS = { count: 4, first: 0.62 } as const;
 /** Of ships, in their lengths: where the engines are, how long and wide their flames are. */
 const ENGINE = { back: 0.5, longest: 1.25, wide: 0.2, glow: 0.42 } as const;
 const FLAME: Colour = { red: 0.45, green: 0.75, blue: 1 };
@@ -350,12 +352,20 @@ export class Picture {
       effects.glow(at, ENGINE.glow * length, FLAME);
     } else if (colour) {
       const size = this.#sizes[kind] as number;
-      const share = Math.min(1, (SHOT.longest * size) / Math.max(Math.hypot(dx, dy, dz), 0.01));
-      set(at, x, y, z + this.#objects.topOf(kind) / 2);
-      if (oldest > 0 && !this.#hasBar[kind]) {
-        effects.trail(at, share * dx, share * dy, share * dz, SHOT.trail * size, colour);
+      const { trail, glow } = shotWidths(size, this.camera.distance);
+      const longest = Math.max(LONGEST.sizes * size, LONGEST.widths * trail);
+      const share = Math.min(1, longest / Math.max(Math.hypot(dx, dy, dz), 0.01));
+      const high = z + this.#objects.topOf(kind) / 2;
+      set(at, x, y, high);
+      if (oldest === 0 || this.#hasBar[kind]) return effects.glow(at, glow, colour);
+      effects.trail(at, share * dx, share * dy, share * dz, trail, colour);
+      for (let bead = 1; bead <= BEADS.count; bead += 1) {
+        const behind = (share * bead) / (BEADS.count + 1);
+        set(at, x + behind * dx, y + behind * dy, high + behind * dz);
+        effects.glow(at, glow * BEADS.first * (1 - bead / (BEADS.count + 1)), colour);
       }
-      effects.glow(at, SHOT.glow * size, colour);
+      set(at, x, y, high);
+      effects.glow(at, glow, colour);
     }
   };
 
