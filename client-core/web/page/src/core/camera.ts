@@ -39,6 +39,16 @@ const STEP_BACK = 1.4;
 /** So much of the picture's half is map where the camera stops; the rest shows the border. */
 const INSIDE_SHARE = 0.72;
 
+/** On a higher screen nothing at its edge comes near the middle. */
+const LOW_PX = 560;
+const MOST_LIFT = 0.4;
+
+/** How far above the middle the target is, for what covers so much of the screen from below. */
+export function liftOver(coveredPx: number, heightPx: number): number {
+  if (heightPx <= 0 || heightPx > LOW_PX) return 0;
+  return Math.min(coveredPx / heightPx, MOST_LIFT);
+}
+
 const RANGES = {
   above: { start: 22, min: 12, max: 240 },
   around: { start: 13, min: 4, max: 90 },
@@ -60,6 +70,8 @@ export class ViewCamera {
   distance: number;
   /** Width by height of the screen. */
   aspect = 1;
+  /** So far above the middle of the screen is what it looks at, in halves of the screen. */
+  lift = 0;
   #hasTarget = false;
   #startedAt = 0;
   #extent: Extent | undefined;
@@ -135,6 +147,8 @@ export class ViewCamera {
     // An upright screen would show a narrow strip; from farther away it shows as much.
     const away = this.distance * Math.sqrt(Math.max(1, 1 / this.aspect));
     this.#chooseCentre(away);
+    const low = this.lift * away * Math.tan(FIELD_OF_VIEW / 2);
+    set(centre, centre.x - up.x * low, centre.y - up.y * low, centre.z - up.z * low);
     set(
       eye,
       centre.x - forward.x * away,

@@ -9,6 +9,7 @@ import {
   groupsOf,
   isOffered,
 } from "../core/actions.js";
+import { liftOver } from "../core/camera.js";
 import { knownOf } from "../core/known.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
@@ -104,6 +105,12 @@ export class GameView {
   /** What the game is, in a sentence. */
   readonly #about: string;
   readonly #end = new AbortController();
+  /** What is at the bottom of a low picture is not over the avatar. */
+  readonly #sizes = new ResizeObserver(() => {
+    const { camera, canvas } = this.#picture;
+    camera.lift = liftOver(this.#bar?.offsetHeight ?? 0, canvas.clientHeight);
+  });
+  #bar: HTMLElement | undefined;
   #hadCards = false;
   /** What it depends on. */
   #offeredFor: string | undefined;
@@ -238,6 +245,7 @@ export class GameView {
   dispose(): void {
     cancelAnimationFrame(this.#request);
     this.#end.abort();
+    this.#sizes.disconnect();
     this.#input.dispose();
     this.#picture.dispose();
     this.element.remove();
@@ -266,6 +274,9 @@ export class GameView {
     const hints = firstHints(schema, this.#actions, about, () => this.focus());
     const { nobody } = this.#pointers;
     const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
+    this.#bar = bar;
+    this.#sizes.observe(bar);
+    this.#sizes.observe(picture.canvas);
     const notes = el("div", { class: "notes" }, interruption, this.#out, messages, nobody, hint);
     // One grid: nothing of it covers anything else of it.
     const over = el(
