@@ -372,6 +372,7 @@ export class App {
 
   async #leave(): Promise<void> {
     await this.#client.room?.leave();
+    this.#model.leaveRoom();
     this.#closeGame();
     showAddress(undefined);
   }

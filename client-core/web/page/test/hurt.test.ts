@@ -35,10 +35,23 @@ test("without a shot nearby nothing is said about the side", () => {
   watch.noteShot(10, 3, 1, 0);
   watch.noteShot(900, 1, 2, 0);
   watch.noteShot(900, 2, 8, 0);
-  assert.deepEqual(watch.update(900, 0.7, undefined), { dx: 0, dy: 0 });
+  // It is waited for what is shown later.
+  assert.equal(watch.update(900, 0.7, undefined), undefined);
+  assert.deepEqual(watch.update(1_200, 0.7, undefined), { dx: 0, dy: 0 });
   // Gone and back: a new life is no loss.
-  watch.update(1_000, undefined, undefined);
-  assert.equal(watch.update(1_100, 0.5, undefined), undefined);
+  watch.update(1_300, undefined, undefined);
+  assert.equal(watch.update(1_400, 0.5, undefined), undefined);
+  assert.equal(watch.update(1_800, 0.5, undefined), undefined);
+});
+
+test("a shot that is shown after the loss of health tells the side, too", () => {
+  const watch = new HurtWatch();
+  watch.update(0, 1, undefined);
+  watch.noteShot(80, 7, 6, 0);
+  assert.equal(watch.update(100, 0.7, undefined), undefined);
+  watch.noteShot(150, 7, 2, 0);
+  assert.deepEqual(watch.update(150, 0.7, undefined), { dx: 6, dy: 0 });
+  assert.equal(watch.update(200, 0.7, undefined), undefined);
 });
 
 test("who has hit last is known for a moment", () => {

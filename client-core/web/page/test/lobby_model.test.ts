@@ -135,6 +135,10 @@ test("what was said in a room stays there", () => {
   model.enterRoom(2);
   assert.deepEqual(said(), ["to all"]);
   say("room", "in the second");
+  model.leaveRoom();
+  assert.deepEqual(said(), ["to all"]);
+  model.enterRoom(2);
+  say("room", "in the second again");
   model.handle({ ev: "left", room: 2, reason: "left", message: "" }, undefined);
   assert.deepEqual(said(), ["to all"]);
 });

@@ -10,6 +10,8 @@ const NEAR_M = 3.5;
 const LATELY_MS = 500;
 /** What was first seen as near as that is the avatar's own, or nobody knows where it came from. */
 const OWN_M = 2.5;
+/** Others are shown a moment later than what the avatar has: so long it is waited for them. */
+const WAIT_MS = 250;
 const MOST_SHOTS = 256;
 
 interface Shot {
@@ -29,6 +31,8 @@ export class HurtWatch {
   readonly #way: Way = { dx: 0, dy: 0 };
   #near: { shot: Shot; away: number; at: number } | undefined;
   #share: number | undefined;
+  /** Since when it hurts, until it is told. */
+  #hurtAt: number | undefined;
 
   /** A shot is in sight, at a place from the avatar's. */
   noteShot(now: number, id: number, dx: number, dy: number): void {
@@ -45,13 +49,20 @@ export class HurtWatch {
     if (isNearer) this.#near = { shot, away, at: now };
   }
 
-  /** `attacker` is where somebody is whom an event has just named. Undefined if nothing hurts. */
+  /** `attacker` is where somebody is whom an event has just named. Undefined if there is nothing to tell. */
   update(now: number, share: number | undefined, attacker: Way | undefined): Way | undefined {
     const before = this.#share;
     this.#share = share;
-    if (share === undefined || before === undefined) return undefined;
-    if (share > before - LEAST_SHARE) return undefined;
+    if (share === undefined || before === undefined) {
+      this.#hurtAt = undefined;
+      return undefined;
+    }
+    if (share <= before - LEAST_SHARE) this.#hurtAt ??= now;
+    if (this.#hurtAt === undefined) return undefined;
     const near = this.#near && now <= this.#near.at + LATELY_MS ? this.#near.shot : undefined;
+    const isKnown = attacker !== undefined || near !== undefined;
+    if (!isKnown && now < this.#hurtAt + WAIT_MS) return undefined;
+    this.#hurtAt = undefined;
     this.#way.dx = attacker?.dx ?? near?.fromX ?? 0;
     this.#way.dy = attacker?.dy ?? near?.fromY ?? 0;
     return this.#way;

@@ -112,9 +112,14 @@ class Pictures {
     return [...this.#waiting].find((canvas) => canvas.closest("dialog[open]"));
   }
 
+  /** Whoever comes to a page looks at its top. */
+  #topmost(): HTMLCanvasElement | undefined {
+    const topOf = (canvas: HTMLCanvasElement) => canvas.getBoundingClientRect().top;
+    return [...this.#waiting].sort((a, b) => topOf(a) - topOf(b))[0];
+  }
+
   async #drawNext(): Promise<void> {
-    const [first] = this.#waiting;
-    const canvas = this.#inDialog() ?? first;
+    const canvas = this.#inDialog() ?? this.#topmost();
     if (canvas) {
       this.#waiting.delete(canvas);
       await this.#draw(canvas);

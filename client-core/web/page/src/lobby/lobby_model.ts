@@ -107,6 +107,12 @@ export class LobbyModel {
     this.#chatRoom = room;
   }
 
+  /** The player has left by itself: there is no event about that. */
+  leaveRoom(): void {
+    this.#dropRoomChat();
+    this.#chatRoom = undefined;
+  }
+
   #dropRoomChat(): void {
     const kept = this.chat.filter(({ channel }) => channel !== "room");
     this.chat.splice(0, this.chat.length, ...kept);
@@ -151,8 +157,7 @@ export class LobbyModel {
       case "left":
         this.members = [];
         // What was said in a room is for those who are in it.
-        this.#dropRoomChat();
-        this.#chatRoom = undefined;
+        this.leaveRoom();
         if (event.reason === "kicked") this.bar(event.room);
         return;
       case "resumed":
