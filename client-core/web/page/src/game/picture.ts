@@ -279,7 +279,7 @@ export class Picture {
     this.#labels.reserve(at.x, at.y + BAR_PX.up, BAR_PX.wide, BAR_PX.high);
   }
 
-  /** A name that others in sight have, too, is shown of what matters now. */
+  /** A name that other creatures in sight have, too, is shown of what matters now. */
   #drawName(now: number, frame: Frame, index: number): void {
     const kind = frame.kinds[index] as number;
     const label = frame.label(index) ?? this.#kindNames[kind];
@@ -288,7 +288,8 @@ export class Picture {
     const y = frame.y(index);
     const z = this.#topOf(frame, index);
     if (!this.#project(x, y, z)) return;
-    const isTold = index === frame.avatar || !this.#shared.has(label);
+    // Creatures of a sort have one name. A player's is told, even if it is seen twice for a moment.
+    const isTold = !this.#isCreature[kind] || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
       this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label);
     }
