@@ -143,3 +143,14 @@ test("over what covers a low screen from below, the target is in the middle of t
     assert.ok(Math.abs(at.x) < 1e-6 && Math.abs(at.y - 0.25) < 1e-6, `${at.x} ${at.y}`);
   }
 });
+
+test("what is higher by some pixels on the screen is where the camera shows it", () => {
+  const camera = new ViewCamera("above");
+  camera.follow(0, 0, 0, 1);
+  camera.update();
+  const [low, high] = [{ x: 0, y: 0, z: 0 }, { x: 0, y: 0, z: 0 }];
+  camera.project(0, 0, 0, low);
+  camera.project(0, 0, 18 * camera.metresUp(low.z, 600), high);
+  const pixels = ((high.y - low.y) * 600) / 2;
+  assert.ok(Math.abs(pixels - 18) < 1.5, `${pixels}`);
+});

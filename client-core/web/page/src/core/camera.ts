@@ -49,6 +49,9 @@ export function liftOver(coveredPx: number, heightPx: number): number {
   return Math.min(coveredPx / heightPx, MOST_LIFT);
 }
 
+/** Seen from right above, nothing rises on the screen. */
+const MIN_UP = 0.25;
+
 const RANGES = {
   above: { start: 22, min: 12, max: 240 },
   around: { start: 13, min: 4, max: 90 },
@@ -192,6 +195,12 @@ export class ViewCamera {
     if (!(share > 0) || !Number.isFinite(share)) return false;
     set(into, eye.x + into.x * share, eye.y + into.y * share, height);
     return true;
+  }
+
+  /** How much higher in the world a pixel higher on the screen is, at a depth. */
+  metresUp(depth: number, heightPx: number): number {
+    const metres = (2 * depth * Math.tan(FIELD_OF_VIEW / 2)) / Math.max(heightPx, 1);
+    return metres / Math.max(this.up.z, MIN_UP);
   }
 
   /** The place on the screen (x, y) and the depth in metres (z). False behind the viewer. */

@@ -248,8 +248,12 @@ export class Picture {
     for (let index = 0; index < frame.count; index += 1) this.#drawBar(now, frame, index);
     this.#changes.end();
     if (avatar >= 0) this.#drawName(now, frame, avatar);
-    for (let index = 0; index < frame.count; index += 1) {
-      if (index !== avatar) this.#drawName(now, frame, index);
+    // Then whoever there is one of: the others are many.
+    for (const isOne of [true, false]) {
+      for (let index = 0; index < frame.count; index += 1) {
+        const isNamedByKind = this.#kindNames[frame.kinds[index] as number] !== undefined;
+        if (index !== avatar && isNamedByKind === isOne) this.#drawName(now, frame, index);
+      }
     }
     for (const { text, x, y, z, at } of this.#changes.numbers) {
       this.#billboards.addNumber(x, y, z + (RISE_M * (now - at)) / SHOWN_MS, text);
@@ -318,11 +322,12 @@ export class Picture {
 
   /** At the place that was projected last. */
   #addName(x: number, y: number, z: number, name: string): void {
-    const { x: across, y: up } = this.#onScreen;
+    const { x: across, y: up, z: depth } = this.#onScreen;
     const width = NAME_PX.wide + NAME_PX.letter * name.length;
-    if (this.#labels.takes(across, up + NAME_PX.up, width, NAME_PX.high)) {
-      this.#billboards.addName(x, y, z, name);
-    }
+    const line = this.#labels.lineFor(across, up + NAME_PX.up, width, NAME_PX.high);
+    if (line < 0) return;
+    const risen = line * NAME_PX.high * this.camera.metresUp(depth, this.canvas.clientHeight);
+    this.#billboards.addName(x, y, z + risen, name);
   }
 
   /** Behind what glows, which are shots, and behind ships. */
