@@ -49,7 +49,10 @@ export class HurtWatch {
     if (isNearer) this.#near = { shot, away, at: now };
   }
 
-  /** `attacker` is where somebody is whom an event has just named. Undefined if there is nothing to tell. */
+  /**
+   * `attacker` is where somebody is whom an event has just named. Undefined if there is nothing to
+   * tell.
+   */
   update(now: number, share: number | undefined, attacker: Way | undefined): Way | undefined {
     const before = this.#share;
     this.#share = share;
