@@ -160,6 +160,7 @@ export class App {
   async #enter(room: Room): Promise<void> {
     if (this.#playing?.id === room.id) return;
     this.#playing = room;
+    this.#model.enterRoom(room.id);
     showAddress(room.id);
     void this.#play(room);
     this.#model.members = await room.players();
@@ -371,6 +372,7 @@ export class App {
 
   async #leave(): Promise<void> {
     await this.#client.room?.leave();
+    this.#model.leaveRoom();
     this.#closeGame();
     showAddress(undefined);
   }

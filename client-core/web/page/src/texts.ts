@@ -2,6 +2,8 @@
 
 import type { ProblemKind } from "./core/problems.js";
 
+const NAME_LIMIT = "A name has 1 to 24 visible characters.";
+
 const problems: Record<ProblemKind, string> = {
   no_web_transport:
     "This browser cannot play: it has no WebTransport. Use a current Chrome, Edge, Chromium or " +
@@ -28,6 +30,7 @@ const problems: Record<ProblemKind, string> = {
   outdated_page: "This page and the server do not fit together. Load the page again.",
   full: "There is no free seat.",
   wrong_password: "The password is wrong.",
+  bad_name: NAME_LIMIT,
   try_later: "The server is busy. Try again in a moment.",
   client_failed: "The page has failed. Load it again.",
   other: "",
@@ -78,7 +81,7 @@ export const texts = {
   to_host: "Games you can host",
   host_game: (game: string) => `Host ${game}`,
   no_games: "This server offers no games.",
-  name_limit: "At most 24 characters.",
+  name_limit: NAME_LIMIT,
   create_hint: "There is no room that you can join now. Make one for yourself and others.",
   waits: "This room waits for players",
   join: "Join",
@@ -205,6 +208,7 @@ export const texts = {
   chosen_by: (players: number) =>
     ["Nobody yet", "1 player"][players] ?? `${players} players`,
   nothing: "Nothing",
+  you_have: (amount: number, name: string) => `You have ${amount} ${name}`,
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CameraMode, type Point, ViewCamera } from "../src/core/camera.js";
+import { type CameraMode, type Point, liftOver, ViewCamera } from "../src/core/camera.js";
 import { nearestFirst, pickObject } from "../src/core/picking.js";
 
 test("a point of the ground is found again through the screen, for any view", () => {
@@ -128,3 +128,29 @@ function point(): Point {
 function close(got: number, expected: number): void {
   assert.ok(Math.abs(got - expected) < 1e-6, `${got} instead of ${expected}`);
 }
+
+test("over what covers a low screen from below, the target is in the middle of the rest", () => {
+  assert.equal(liftOver(140, 800), 0);
+  assert.equal(liftOver(105, 420), 0.25);
+  assert.equal(liftOver(300, 420), 0.4);
+  for (const mode of ["above", "around"] as const) {
+    const camera = new ViewCamera(mode);
+    camera.lift = 0.25;
+    camera.follow(10, 20, 0, 1);
+    camera.update();
+    const at = { x: 0, y: 0, z: 0 };
+    assert.ok(camera.project(10, 20, 0, at));
+    assert.ok(Math.abs(at.x) < 1e-6 && Math.abs(at.y - 0.25) < 1e-6, `${at.x} ${at.y}`);
+  }
+});
+
+test("what is higher by some pixels on the screen is where the camera shows it", () => {
+  const camera = new ViewCamera("above");
+  camera.follow(0, 0, 0, 1);
+  camera.update();
+  const [low, high] = [{ x: 0, y: 0, z: 0 }, { x: 0, y: 0, z: 0 }];
+  camera.project(0, 0, 0, low);
+  camera.project(0, 0, 18 * camera.metresUp(low.z, 600), high);
+  const pixels = ((high.y - low.y) * 600) / 2;
+  assert.ok(Math.abs(pixels - 18) < 1.5, `${pixels}`);
+});

@@ -112,6 +112,24 @@ test("an event is told in words; what cannot be said is left out", () => {
   assert.equal(tell({ by: 9, spell: "bolt", target: 9 }), undefined);
 });
 
+test("at the start of a sentence a name of the game is capitalised, a player's is not", () => {
+  const text = "{who} dies. The {who} is gone. {by} wins.";
+  const fields = [
+    { ...FIELDS[0], name: "who", type: "text", max_bytes: 20 },
+    { ...FIELDS[0], name: "by", type: "object" },
+  ] as unknown as EventKind["fields"];
+  const kind: EventKind = { name: "end", fields, effect: null, text };
+  const tell = (who: string) =>
+    textOf(
+      kind,
+      { ev: "event", name: "end", t: 0, who, by: 3 } as unknown as GameEvent,
+      (_, isFirst) => (isFirst ? "Brute" : "brute"),
+      new Set(["iron-rat"]),
+    );
+  assert.equal(tell("iron-rat"), "Iron rat dies. The iron rat is gone. Brute wins.");
+  assert.equal(tell("ann"), "ann dies. The ann is gone. Brute wins.");
+});
+
 test("a beam reaches from one place to the other", () => {
   const effects = new Effects();
   effects.play(0, effect("beam"), HERE, -1, { x: 13, y: 24, z: 0 });

@@ -99,3 +99,7 @@ test("a parameter is the chosen one, or the default of the game", () => {
   assert.ok(Number.isNaN(parameterOf({}, declared, "seed")));
   assert.ok(Number.isNaN(parameterOf({}, undefined, "cell")));
 });
+
+test("a name that is too long is told in the same words before and after it is sent", () => {
+  assert.equal(texts.problems[problemOf("bad_name")], texts.name_limit);
+});

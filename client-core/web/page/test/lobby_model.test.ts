@@ -121,6 +121,28 @@ test("the chat is bounded, and the newest lines stay", () => {
   assert.equal(model.chat.at(-1)?.text, "499");
 });
 
+test("what was said in a room stays there", () => {
+  const model = new LobbyModel();
+  const say = (channel: "lobby" | "room", text: string) =>
+    model.addChat({ channel, from: "ann", to: "", text });
+  const said = () => model.chat.map(({ text }) => text);
+  model.enterRoom(1);
+  say("lobby", "to all");
+  say("room", "in the first");
+  // Back on the line in the same room.
+  model.enterRoom(1);
+  assert.deepEqual(said(), ["to all", "in the first"]);
+  model.enterRoom(2);
+  assert.deepEqual(said(), ["to all"]);
+  say("room", "in the second");
+  model.leaveRoom();
+  assert.deepEqual(said(), ["to all"]);
+  model.enterRoom(2);
+  say("room", "in the second again");
+  model.handle({ ev: "left", room: 2, reason: "left", message: "" }, undefined);
+  assert.deepEqual(said(), ["to all"]);
+});
+
 function room(id: number, running: boolean): RoomListing {
   const common = { name: `${id}`, game: "field", players: 1, capacity: 4, password: false };
   return { id, running, host: 1, parameters: {}, ...common };

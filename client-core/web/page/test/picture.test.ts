@@ -104,6 +104,12 @@ test("of names that would overlap the first one is shown", () => {
   assert.equal(labels.takes(110, 12, 40, 20), true);
 });
 
+test("a name without room at its place is one line higher, or left out", () => {
+  const labels = new LabelLayout();
+  labels.begin();
+  assert.deepEqual([0, 5, 10].map((across) => labels.lineFor(across, 0, 80, 20)), [0, 1, -1]);
+});
+
 test("names of the schema are words for players", () => {
   assert.deepEqual(["turn-left", "cast bolt", "time_left", "", "x"].map(forPlayers), [
     "Turn left",

@@ -69,12 +69,17 @@ export function tileOf(action: Action, schema: Schema): Tile {
   const [choice] = Object.values(action.preset);
   const name = String(choice ?? action.command.name).toLowerCase();
   const words = `${name} ${action.label.toLowerCase()}`;
-  const sign = WORDS.find(([, word]) => word.test(words))?.[0];
+  const sign = signOf(words);
   const element = choice === undefined ? undefined : elementOf(name);
   // Blows have no element that tells them from each other.
   const isMade = element !== undefined && element !== "force";
   const colour = isMade ? lookOf(element).colour : colourOf(name, schema);
   return { sign, letters: action.label.slice(0, 2), colour };
+}
+
+/** By words in lower case. */
+export function signOf(words: string): TileSign | undefined {
+  return WORDS.find(([, word]) => word.test(words))?.[0];
 }
 
 function colourOf(name: string, { events, kinds }: Schema): string {

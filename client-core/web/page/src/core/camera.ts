@@ -39,6 +39,19 @@ const STEP_BACK = 1.4;
 /** So much of the picture's half is map where the camera stops; the rest shows the border. */
 const INSIDE_SHARE = 0.72;
 
+/** On a higher screen nothing at its edge comes near the middle. */
+const LOW_PX = 560;
+const MOST_LIFT = 0.4;
+
+/** How far above the middle the target is, for what covers so much of the screen from below. */
+export function liftOver(coveredPx: number, heightPx: number): number {
+  if (heightPx <= 0 || heightPx > LOW_PX) return 0;
+  return Math.min(coveredPx / heightPx, MOST_LIFT);
+}
+
+/** Seen from right above, nothing rises on the screen. */
+const MIN_UP = 0.25;
+
 const RANGES = {
   above: { start: 22, min: 12, max: 240 },
   around: { start: 13, min: 4, max: 90 },
@@ -60,6 +73,8 @@ export class ViewCamera {
   distance: number;
   /** Width by height of the screen. */
   aspect = 1;
+  /** So far above the middle of the screen is what it looks at, in halves of the screen. */
+  lift = 0;
   #hasTarget = false;
   #startedAt = 0;
   #extent: Extent | undefined;
@@ -135,6 +150,8 @@ export class ViewCamera {
     // An upright screen would show a narrow strip; from farther away it shows as much.
     const away = this.distance * Math.sqrt(Math.max(1, 1 / this.aspect));
     this.#chooseCentre(away);
+    const low = this.lift * away * Math.tan(FIELD_OF_VIEW / 2);
+    set(centre, centre.x - up.x * low, centre.y - up.y * low, centre.z - up.z * low);
     set(
       eye,
       centre.x - forward.x * away,
@@ -178,6 +195,12 @@ export class ViewCamera {
     if (!(share > 0) || !Number.isFinite(share)) return false;
     set(into, eye.x + into.x * share, eye.y + into.y * share, height);
     return true;
+  }
+
+  /** How much higher in the world a pixel higher on the screen is, at a depth. */
+  metresUp(depth: number, heightPx: number): number {
+    const metres = (2 * depth * Math.tan(FIELD_OF_VIEW / 2)) / Math.max(heightPx, 1);
+    return metres / Math.max(this.up.z, MIN_UP);
   }
 
   /** The place on the screen (x, y) and the depth in metres (z). False behind the viewer. */

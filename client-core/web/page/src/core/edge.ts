@@ -43,10 +43,19 @@ export function edgePlace(
 /** Who has hurt the player lately: a pointer to them stays for a while. */
 export class Attackers {
   readonly #until = new Map<number, number>();
+  #newest = -1;
+  #newestUntil = -Infinity;
 
   note(now: number, id: number): void {
     if (this.#until.size >= MAX_ATTACKERS) this.#until.clear();
     this.#until.set(id, now + SHOWN_MS);
+    this.#newest = id;
+    this.#newestUntil = now + NEWEST_MS;
+  }
+
+  /** Who has hurt the player just now, -1 if nobody has. */
+  newest(now: number): number {
+    return now < this.#newestUntil ? this.#newest : -1;
   }
 
   has(now: number, id: number): boolean {
@@ -56,3 +65,4 @@ export class Attackers {
 
 const MAX_ATTACKERS = 32;
 const SHOWN_MS = 2_500;
+const NEWEST_MS = 400;

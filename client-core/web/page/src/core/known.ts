@@ -55,6 +55,18 @@ export function countKey(name: string, value: string): string {
   return `${name} ${value}`;
 }
 
+/** What the player has of that in which the prices are; undefined if nothing has a price. */
+export function purseOf(
+  helps: readonly string[],
+  numbers: ReadonlyMap<string, number>,
+): { amount: number; name: string } | undefined {
+  for (const help of helps) {
+    const name = priceOf(help, numbers)?.name;
+    if (name !== undefined) return { amount: numbers.get(name) ?? 0, name };
+  }
+  return undefined;
+}
+
 /**
  * What a help says that something costs, such as `25 gold.`: the last sentence, if it is an amount
  * of a number that the player has.
@@ -65,11 +77,13 @@ export function priceOf(help: string, numbers: ReadonlyMap<string, number>): Pri
   if (amount === undefined || name === undefined || has === undefined) return undefined;
   const text = `${amount} ${name}`;
   const about = help.slice(0, help.lastIndexOf(text)).trimEnd();
-  return { text, about, isTooMuch: Number(amount) > has };
+  return { text, name, about, isTooMuch: Number(amount) > has };
 }
 
 export interface Price {
   text: string;
+  /** Of the number. */
+  name: string;
   /** What else the help says. */
   about: string;
   isTooMuch: boolean;

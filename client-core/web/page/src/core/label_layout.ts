@@ -1,6 +1,8 @@
 /** Which names are shown, so that none is written over another or over a bar. */
 
 const MAX_LABELS = 128;
+/** A name that is higher than that is no longer read as that of who is below. */
+const LINES = 2;
 
 /** The first ones that fit. All is in pixels, from the middle of the screen or any other place. */
 export class LabelLayout {
@@ -25,6 +27,17 @@ export class LabelLayout {
     }
     this.reserve(across, up, width, height);
     return true;
+  }
+
+  /**
+   * In which line a name fits: 0 at its place, otherwise one above the other; takes it. -1 if there
+   * is no room in any.
+   */
+  lineFor(across: number, up: number, width: number, height: number): number {
+    for (let line = 0; line < LINES; line += 1) {
+      if (this.takes(across, up + line * height, width, height)) return line;
+    }
+    return -1;
   }
 
   /** Something is there in any case, such as a bar. */

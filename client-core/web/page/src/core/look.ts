@@ -1,6 +1,8 @@
 /** How an object of a kind is drawn: from the look that its game declares, and nothing else. */
 
 import type { Kind } from "../ambit/ambit.js";
+import { outfitOfKind } from "./roles.js";
+import { forPlayers, labelOf } from "./words.js";
 
 export interface MeshDescription {
   /** What walks and points is a figure, what flies and points a ship. */
@@ -67,6 +69,20 @@ export function describeMesh(kind: Kind): MeshDescription {
       return { ...common, form: "creature", scale: [width, width, height], ...standing(height) };
     }
   }
+}
+
+/** As it is written above an object: of a creature the game has given it, in lower case. */
+export function labelText(kind: Kind, label: string): string {
+  return describeMesh(kind).form === "creature" ? forPlayers(label) : label;
+}
+
+/**
+ * What is written above an object that has no name of its own: what it is, if it is somebody, such
+ * as a merchant.
+ */
+export function nameOfKind(kind: Kind): string | undefined {
+  const isNamed = kind.look.label !== null;
+  return !isNamed && outfitOfKind(kind) !== "plain" ? labelOf(kind) : undefined;
 }
 
 /** `#rrggbb`; grey if it is something else. */

@@ -18,6 +18,7 @@ const CODES = {
   outdated_page: ["version_mismatch", "unsupported"],
   full: ["room_full", "too_many_rooms", "too_many_connections", "too_many_from_address"],
   wrong_password: ["wrong_password"],
+  bad_name: ["bad_name"],
   try_later: ["try_again", "rate_limited", "no_host_available"],
   client_failed: ["client_failed"],
   other: [],

@@ -6,7 +6,7 @@
 
 import type { Component, Frame, Kind } from "../ambit/ambit.js";
 import { cellOf } from "./figures.js";
-import { asWords, labelOf } from "./words.js";
+import { forPlayers, labelOf } from "./words.js";
 
 export interface ScoreTable {
   title: string;
@@ -40,14 +40,16 @@ export function isRoomWide(kind: Kind): boolean {
 
 /**
  * The tables of these kinds; none of a kind without objects. `lists` are texts from which players
- * choose: those of the state are on cards then.
+ * choose: those of the state are on cards then. `names` are what players choose among.
  */
 export function scoreTablesOf(
   frame: RoomWideFrame,
   kinds: readonly Kind[],
   lists: ReadonlySet<string> = new Set(),
+  names: ReadonlySet<string> = new Set(),
 ): ScoreTable[] {
-  return kinds.map((kind) => tableOf(frame, kind, lists)).filter(({ rows }) => rows.length > 0);
+  const tables = kinds.map((kind) => tableOf(frame, kind, lists, names));
+  return tables.filter(({ rows }) => rows.length > 0);
 }
 
 /** The best rows, and the player's own wherever it is. */
@@ -75,7 +77,12 @@ export interface OwnPlace {
   column: string;
 }
 
-function tableOf(frame: RoomWideFrame, kind: Kind, lists: ReadonlySet<string>): ScoreTable {
+function tableOf(
+  frame: RoomWideFrame,
+  kind: Kind,
+  lists: ReadonlySet<string>,
+  names: ReadonlySet<string>,
+): ScoreTable {
   const indices = frame.rows(kind.name);
   const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
   const value = (index: number, component: number) => frame.component(index, component);
@@ -104,7 +111,9 @@ function tableOf(frame: RoomWideFrame, kind: Kind, lists: ReadonlySet<string>): 
       .map((row) => ({
         cells: columns.map((component) => {
           const cell = cellOf(component, value(row, component.index));
-          return lists.has(component.name) ? asWords(cell) : cell;
+          // Players write their names themselves, the game those of what they choose.
+          const isChosen = component !== name && names.has(cell);
+          return isChosen || lists.has(component.name) ? forPlayers(cell) : cell;
         }),
         own: frame.isOwn(row),
       })),

@@ -6,6 +6,19 @@ const FLOATS = 3 * TRAIL_PLACES;
 /** A longer way in one frame is a jump, and not a flight. */
 const JUMP_M = 16;
 
+/** In sizes of a shot: half the width of its trail, and the light around it. */
+const SHOT = { trail: 0.42, glow: 1.7 } as const;
+/** In shares of the camera's distance: less is a thin line, whatever the shot's size is. */
+const LEAST = { trail: 0.006, glow: 0.019 } as const;
+
+/** Half the width of a shot's trail and the light at its head, in metres, so that both are seen. */
+export function shotWidths(size: number, distanceM: number): { trail: number; glow: number } {
+  return {
+    trail: Math.max(SHOT.trail * size, LEAST.trail * distanceM),
+    glow: Math.max(SHOT.glow * size, LEAST.glow * distanceM),
+  };
+}
+
 interface Trail {
   /** The newest place first. */
   places: Float32Array;

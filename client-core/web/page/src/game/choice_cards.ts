@@ -8,10 +8,12 @@
 import type { CommandKind } from "../ambit/ambit.js";
 import { sentenceOf } from "../core/announcements.js";
 import { type Action, choiceOf, countIn } from "../core/actions.js";
-import { countKey, type Known, priceOf } from "../core/known.js";
+import { cardPictureOf } from "../core/card_pictures.js";
+import { countKey, type Known, priceOf, purseOf } from "../core/known.js";
 import { forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
+import { cardPicture } from "./card_pictures.js";
 
 /** What was opened so short a time ago belongs to what is announced. */
 const NEW_MS = 1_500;
@@ -31,6 +33,9 @@ export class ChoiceCards {
   readonly #hooks: ChoiceCardsHooks;
   readonly #cards = el("div", { class: "cards" });
   readonly #title = el("h2");
+  /** What one has to pay with. */
+  readonly #purse = el("span", { class: "purse" });
+  readonly #close = button("\u00d7", () => this.close(), { class: "close" });
   readonly #buttons = new Map<CommandKind, HTMLElement>();
   #groups: ReadonlyMap<CommandKind, readonly Action[]> = new Map();
   #open: CommandKind | undefined;
@@ -45,12 +50,8 @@ export class ChoiceCards {
 
   constructor(hooks: ChoiceCardsHooks) {
     this.#hooks = hooks;
-    const close = button("\u00d7", () => this.close(), {
-      class: "close",
-      "aria-label": texts.choose_later,
-      title: texts.choose_later,
-    });
-    this.element.append(el("header", {}, this.#title, close), this.#cards);
+    const header = el("header", {}, this.#title, this.#purse, this.#close);
+    this.element.append(header, this.#cards);
     this.element.addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -101,10 +102,11 @@ export class ChoiceCards {
     return true;
   }
 
-  /** Closes what is not to be chosen first. */
+  /** Closes what is not to be chosen first; a question goes when it is asked no more. */
   rest(): void {
     const isNew = performance.now() < this.#openedAt + NEW_MS;
-    if (this.#open && this.#open !== this.#first && !isNew) this.close();
+    if (!this.#open || this.#open === this.#first || isQuestion(this.#open) || isNew) return;
+    this.close();
   }
 
   /**
@@ -153,6 +155,12 @@ export class ChoiceCards {
     const title = this.#open ? titleOf(this.#open) : "";
     setText(this.#title, title);
     this.element.ariaLabel = title;
+    const isFirst = this.#open !== undefined && this.#open === this.#first;
+    this.#close.ariaLabel = this.#close.title = isFirst ? texts.choose_later : texts.close;
+    const purse = this.#open && !isQuestion(this.#open)
+      ? purseOf(actions.map(({ help }) => help), this.#known.numbers)
+      : undefined;
+    setText(this.#purse, purse ? texts.you_have(purse.amount, purse.name) : "");
     if (this.element.hidden && this.#open) this.#openedAt = performance.now();
     setHidden(this.element, !this.#open);
     for (const [at, card] of [...this.#cards.children].entries()) {
@@ -181,10 +189,10 @@ export class ChoiceCards {
       "data-card": `${command.name} ${choice}`,
     });
     element.append(
-      this.#hooks.pictureOf(choice) ?? "",
+      this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action, price !== undefined)),
       el("strong", {}, this.#nameOf(action)),
       el("span", { class: "about" }, help),
-      el("span", { class: "price" }, price?.text ?? ""),
+      el("span", { class: "price" }, isPaid(action) ? price?.text ?? "" : ""),
       el("kbd"),
     );
     return element;
@@ -195,8 +203,7 @@ export class ChoiceCards {
     const { lists, numbers, counts } = this.#known;
     const [name, price] = [card.querySelector("strong"), card.querySelector(".price")];
     if (name) setText(name, this.#nameOf(action));
-    // What is listed is there: in a chest, or in the own bag.
-    const isDear = action.listedIn === "" && priceOf(action.help, numbers)?.isTooMuch === true;
+    const isDear = isPaid(action) && priceOf(action.help, numbers)?.isTooMuch === true;
     card.classList.toggle("too-dear", isDear);
     const field = action.command.fields[0]?.name ?? "";
     const isFirst = this.#open === this.#first && lists.has(field);
@@ -224,6 +231,11 @@ export class ChoiceCards {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** What is listed is there already, in a chest or in the own bag: nobody pays for it. */
+function isPaid({ command: { fields: [field] }, listedIn }: Action): boolean {
+  return listedIn === "" && field?.optional !== true;
 }
 
 /** What can be answered with nothing, too, is asked of everybody: the game waits for it. */

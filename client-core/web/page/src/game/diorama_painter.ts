@@ -16,6 +16,7 @@ import {
 import { Effects, type Place } from "../core/effects.js";
 import { seededUnits } from "../core/seeded.js";
 import { EffectLights } from "./effect_lights.js";
+import { isCheap } from "./graphics.js";
 import { ObjectMeshes, OWN_RING, type ShownObjects } from "./object_meshes.js";
 import { Scene } from "./scene.js";
 
@@ -33,23 +34,40 @@ const HILLS = {
 } as const;
 /** On land at dusk there is a light above what happens, too. */
 const LANTERN = { colour: 0xffd6a0, candelas: 70, m: 34, decay: 1.5, height: 5 } as const;
+/** How often it is asked whether a picture is drawn; then for how long at most. */
+const ASK_MS = 12;
+const MOST_MS = 8_000;
 /** Anything later than the beginning of all effects. */
 const NOW_MS = 10_000;
 
 export class DioramaPainter {
   readonly #renderer: THREE.WebGLRenderer;
+  readonly #canvas: OffscreenCanvas;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   /** Disposes of the last scene: only after the next one, which needs many of the same shaders. */
   #clear = (): void => {};
 
   /** Throws if there is no WebGL. */
   constructor() {
-    this.#renderer = new THREE.WebGLRenderer({ antialias: true });
+    // Its picture can be taken away before it is finished: nobody waits for the graphics.
+    const canvas = new OffscreenCanvas(1, 1);
+    // The processor has to draw each sample by itself; most pictures are shown smaller anyway.
+    this.#renderer = new THREE.WebGLRenderer({ antialias: !isCheap(), canvas });
+    this.#canvas = canvas;
+    // To ask for errors is to wait for the compiler.
+    this.#renderer.debug.checkShaderErrors = false;
   }
 
-  /** Draws over all of a canvas. */
-  paint(diorama: Diorama, framing: Framing, canvas: HTMLCanvasElement): void {
-    const { width, height } = canvas;
+  /**
+   * Draws over all of a canvas, which then has this size. The page goes on meanwhile: one picture
+   * at a time.
+   */
+  async paint(
+    diorama: Diorama,
+    framing: Framing,
+    { width, height }: { width: number; height: number },
+    canvas: HTMLCanvasElement,
+  ): Promise<void> {
     const scene = new Scene(this.#renderer.domElement, diorama.schema.scenery, this.#renderer);
     const objects = new ObjectMeshes();
     const effects = new Effects();
@@ -60,6 +78,7 @@ export class DioramaPainter {
       for (const part of [lights, objects, scene]) part.dispose();
     };
     try {
+      await pause();
       scene.setExtent(diorama.extent);
       scene.setObstacles(diorama.obstacles);
       scene.resize(width, height, DIORAMA_FIELD_OF_VIEW);
@@ -73,16 +92,37 @@ export class DioramaPainter {
       const { place } = diorama;
       if (place === "open") scene.scene.add(hillsOf(HILLS[time], centre));
       if (place === "open" && time === "dusk") scene.scene.add(lanternAt(target));
+      await pause();
       objects.setSchema(diorama.schema);
       objects.update(shownOf(diorama), { eye: pointOf(eye) }, false);
       shine(diorama, effects);
       lights.update();
-      scene.render({ eye: pointOf(eye), centre, target: centre, up: { x: 0, y: 0, z: 1 } });
-      // In the same task: afterwards the renderer's canvas may be empty.
-      canvas.getContext("2d")?.drawImage(this.#renderer.domElement, 0, 0);
+      const view = { eye: pointOf(eye), centre, target: centre, up: { x: 0, y: 0, z: 1 } };
+      await pause();
+      await scene.compile(view);
+      await this.#finish();
+      scene.render(view);
+      const picture = this.#canvas.transferToImageBitmap();
+      await this.#finish();
+      [canvas.width, canvas.height] = [width, height];
+      canvas.getContext("2d")?.drawImage(picture, 0, 0);
+      picture.close();
     } finally {
       disposeOfLast();
     }
+  }
+
+  /** Until the graphics have done what they were told: to read the picture would be to wait. */
+  async #finish(): Promise<void> {
+    const context = this.#renderer.getContext() as WebGL2RenderingContext;
+    const sync = context.fenceSync(context.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    if (!sync) return;
+    context.flush();
+    const end = performance.now() + MOST_MS;
+    do await pause();
+    while (context.clientWaitSync(sync, 0, 0) === context.TIMEOUT_EXPIRED
+      && performance.now() < end);
+    context.deleteSync(sync);
   }
 
   dispose(): void {
@@ -90,6 +130,11 @@ export class DioramaPainter {
     this.#renderer.dispose();
     this.#renderer.forceContextLoss();
   }
+}
+
+/** For what the page has to do otherwise. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ASK_MS));
 }
 
 function lanternAt([x, y]: readonly [number, number, number]): THREE.PointLight {

@@ -4,6 +4,7 @@ import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
 import { type Announcement, announcementOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
 import { textOf } from "../core/event_texts.js";
+import { labelText } from "../core/look.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
@@ -122,9 +123,12 @@ export class EventReader {
   #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind?.text) return;
-    const nameOf = (object: number) => {
+    const nameOf = (object: number, isFirst: boolean) => {
       const index = frame.indexOf(object);
-      return index < 0 ? undefined : (frame.label(index) ?? labelOf(frame.kind(index)));
+      if (index < 0) return undefined;
+      const [label, of] = [frame.label(index), frame.kind(index)];
+      if (label === undefined) return labelOf(of);
+      return isFirst ? labelText(of, label) : label;
     };
     const text = textOf(kind, event, nameOf, this.#names);
     if (!text) return;

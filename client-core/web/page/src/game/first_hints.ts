@@ -15,7 +15,9 @@ export function firstHints(
   about: string,
   done: () => void,
 ): HTMLElement {
-  const play = [about, howToPlay(actions, schema.controls)].filter(Boolean).join(" ");
+  // On a phone there is little room, and whoever has chosen the game has read what it is.
+  const first = isTouch() ? "" : about;
+  const play = [first, howToPlay(actions, schema.controls)].filter(Boolean).join(" ");
   const visit = new FirstVisit(localStorage, schema.game, play, texts.hints);
   const text = el("p");
   const next = button(texts.next_hint, () => show(() => visit.next()), { class: "main" });

@@ -9,6 +9,7 @@ import {
   groupsOf,
   isOffered,
 } from "../core/actions.js";
+import { liftOver } from "../core/camera.js";
 import { knownOf } from "../core/known.js";
 import { PendingCommands } from "../core/pending_commands.js";
 import { PlannedPaths } from "../core/planned_paths.js";
@@ -29,6 +30,7 @@ import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
 import { firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
+import { HurtFlash } from "./hurt_flash.js";
 import { iconButton } from "./icons.js";
 import { LineMark } from "./line_mark.js";
 import { OwnValues } from "./own_values.js";
@@ -97,11 +99,18 @@ export class GameView {
   readonly #actions: readonly Action[];
   readonly #states: readonly Kind[];
   readonly #pointers: EdgePointers;
+  readonly #hurt: HurtFlash;
   readonly #party: Party;
   readonly #cards: ChoiceCards;
   /** What the game is, in a sentence. */
   readonly #about: string;
   readonly #end = new AbortController();
+  /** What is at the bottom of a low picture is not over the avatar. */
+  readonly #sizes = new ResizeObserver(() => {
+    const { camera, canvas } = this.#picture;
+    camera.lift = liftOver(this.#bar?.offsetHeight ?? 0, canvas.clientHeight);
+  });
+  #bar: HTMLElement | undefined;
   #hadCards = false;
   /** What it depends on. */
   #offeredFor: string | undefined;
@@ -129,6 +138,7 @@ export class GameView {
     this.#boss = new BossBar(schema);
     this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
+    this.#hurt = new HurtFlash(schema, picture.happenings.attackers);
     this.#pointers = new EdgePointers(picture.happenings.attackers, hasLooks(schema));
     this.#commander = new Commander(game, this.#pending, {
       onDraft: (draft) => this.#hud.showDraft(draft),
@@ -235,6 +245,7 @@ export class GameView {
   dispose(): void {
     cancelAnimationFrame(this.#request);
     this.#end.abort();
+    this.#sizes.disconnect();
     this.#input.dispose();
     this.#picture.dispose();
     this.element.remove();
@@ -263,6 +274,9 @@ export class GameView {
     const hints = firstHints(schema, this.#actions, about, () => this.focus());
     const { nobody } = this.#pointers;
     const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
+    this.#bar = bar;
+    this.#sizes.observe(bar);
+    this.#sizes.observe(picture.canvas);
     const notes = el("div", { class: "notes" }, interruption, this.#out, messages, nobody, hint);
     // One grid: nothing of it covers anything else of it.
     const over = el(
@@ -278,7 +292,8 @@ export class GameView {
     );
     const { element: cards } = this.#cards;
     const { element: overlay } = this.#overlay;
-    const parts = [picture.canvas, this.#pointers.element, over, cards, overlay, help, log];
+    const behind = [picture.canvas, this.#hurt.element, this.#pointers.element];
+    const parts = [...behind, over, cards, overlay, help, log];
     return el("main", { class: "game" }, ...parts);
   }
 
@@ -308,6 +323,7 @@ export class GameView {
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);
+    this.#hurt.update(time, frame, picture.camera);
     this.#party.update(time, frame);
     this.#boss.update(time, frame);
     this.#offer(time, frame);

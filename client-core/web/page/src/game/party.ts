@@ -1,6 +1,10 @@
-/** Whoever is on the avatar's side and in sight, with bar and name: in games that have a party. */
+/**
+ * Whoever is on the avatar's side and in sight, with bar and name, in games that have a party:
+ * those first who need help.
+ */
 
 import type { Frame, Scenery } from "../ambit/ambit.js";
+import { type PartyMember, PartyOrder } from "../core/party_order.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -21,6 +25,7 @@ export class Party {
   readonly element = el("ul", { class: "party", "aria-label": texts.party, hidden: true });
   readonly #isThere: boolean;
   readonly #members: readonly Member[];
+  readonly #order = new PartyOrder();
   #next = 0;
 
   /** `pick` is called with the id of a member that the player points at. */
@@ -40,22 +45,24 @@ export class Party {
     const { avatar } = frame;
     if (!this.#isThere || avatar < 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    let count = 0;
-    for (let index = 0; index < frame.count && count < MAX_MEMBERS; index += 1) {
+    const all: PartyMember[] = [];
+    for (let index = 0; index < frame.count; index += 1) {
       if (index === avatar || frame.kinds[index] !== frame.kinds[avatar]) continue;
-      const label = frame.label(index);
-      const member = this.#members[count];
-      if (label === undefined || !member) continue;
-      member.id = frame.id(index);
-      setText(member.name, label);
-      // A write of what is there already would still make the browser draw.
-      const share = Math.round((frame.bar(index) ?? 1) * 100) / 100;
-      if (member.share !== share) showShare(member, share);
-      setHidden(member.element, false);
-      count += 1;
+      if (frame.label(index) === undefined) continue;
+      all.push({ id: frame.id(index), share: frame.bar(index) ?? 1 });
     }
-    for (const { element } of this.#members.slice(count)) setHidden(element, true);
-    setHidden(this.element, count === 0);
+    this.#order.sort(all);
+    for (const [at, member] of this.#members.entries()) {
+      const shown = all[at];
+      setHidden(member.element, shown === undefined);
+      if (!shown) continue;
+      member.id = shown.id;
+      setText(member.name, frame.label(frame.indexOf(shown.id)) ?? "");
+      // A write of what is there already would still make the browser draw.
+      const share = Math.round(shown.share * 100) / 100;
+      if (member.share !== share) showShare(member, share);
+    }
+    setHidden(this.element, all.length === 0);
   }
 }
 

@@ -6,11 +6,12 @@ import type { InterestSettings } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
 import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
-import { describeMesh } from "../core/look.js";
+import { describeMesh, nameOfKind } from "../core/look.js";
 import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
-import { Trails } from "../core/trails.js";
+import { shotWidths, Trails } from "../core/trails.js";
+import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
 import { texts } from "../texts.js";
@@ -41,8 +42,10 @@ const OWN_RING_SHARE = 1 / 30;
 const LOOK_AROUND_MS = 1_500;
 /** So many frames are measured together. */
 const MEASURED_FRAMES = 30;
-/** In sizes of a shot: half the width of its trail, the light around it, the longest trail. */
-const SHOT = { trail: 0.42, glow: 1.7, longest: 10 } as const;
+/** The longest trail of a shot: in its sizes, and in widths of the trail. */
+const LONGEST = { sizes: 10, widths: 14 } as const;
+/** Points of light along a trail, and how large the first one is beside the head. */
+const BEADS = { count: 4, first: 0.62 } as const;
 /** Of ships, in their lengths: where the engines are, how long and wide their flames are. */
 const ENGINE = { back: 0.5, longest: 1.25, wide: 0.2, glow: 0.42 } as const;
 const FLAME: Colour = { red: 0.45, green: 0.75, blue: 1 };
@@ -73,6 +76,9 @@ export class Picture {
   /** The lengths of what flies by engines. */
   readonly #shipLengths: readonly (number | undefined)[];
   readonly #sizes: readonly number[];
+  /** Of those without names of their own. */
+  readonly #kindNames: readonly (string | undefined)[];
+  readonly #isCreature: readonly boolean[];
   /** What glows and has a bar is no shot. */
   readonly #hasBar: readonly boolean[];
   readonly #changes = new GaugeChanges();
@@ -103,6 +109,8 @@ export class Picture {
       return form === "ship" ? scale[0] : undefined;
     });
     this.#hasBar = schema.kinds.map(({ look }) => look.bar !== null);
+    this.#kindNames = schema.kinds.map(nameOfKind);
+    this.#isCreature = schema.kinds.map((kind) => describeMesh(kind).form === "creature");
     this.#sizes = schema.kinds.map(({ look }) => look.size);
     this.#scene.scene.add(
       this.#objects.group,
@@ -240,8 +248,12 @@ export class Picture {
     for (let index = 0; index < frame.count; index += 1) this.#drawBar(now, frame, index);
     this.#changes.end();
     if (avatar >= 0) this.#drawName(now, frame, avatar);
-    for (let index = 0; index < frame.count; index += 1) {
-      if (index !== avatar) this.#drawName(now, frame, index);
+    // Then whoever there is one of: the others are many.
+    for (const isOne of [true, false]) {
+      for (let index = 0; index < frame.count; index += 1) {
+        const isNamedByKind = this.#kindNames[frame.kinds[index] as number] !== undefined;
+        if (index !== avatar && isNamedByKind === isOne) this.#drawName(now, frame, index);
+      }
     }
     for (const { text, x, y, z, at } of this.#changes.numbers) {
       this.#billboards.addNumber(x, y, z + (RISE_M * (now - at)) / SHOWN_MS, text);
@@ -271,17 +283,19 @@ export class Picture {
     this.#labels.reserve(at.x, at.y + BAR_PX.up, BAR_PX.wide, BAR_PX.high);
   }
 
-  /** A name that others in sight have, too, is shown of what matters now. */
+  /** A name that other creatures in sight have, too, is shown of what matters now. */
   #drawName(now: number, frame: Frame, index: number): void {
-    const label = frame.label(index);
+    const kind = frame.kinds[index] as number;
+    const label = frame.label(index) ?? this.#kindNames[kind];
     if (label === undefined) return;
     const x = frame.x(index);
     const y = frame.y(index);
     const z = this.#topOf(frame, index);
     if (!this.#project(x, y, z)) return;
-    const isTold = index === frame.avatar || !this.#shared.has(label);
+    // Creatures of a sort have one name. A player's is told, even if it is seen twice for a moment.
+    const isTold = !this.#isCreature[kind] || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
-      this.#addName(x, y, z, label);
+      this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label);
     }
   }
 
@@ -308,11 +322,12 @@ export class Picture {
 
   /** At the place that was projected last. */
   #addName(x: number, y: number, z: number, name: string): void {
-    const { x: across, y: up } = this.#onScreen;
+    const { x: across, y: up, z: depth } = this.#onScreen;
     const width = NAME_PX.wide + NAME_PX.letter * name.length;
-    if (this.#labels.takes(across, up + NAME_PX.up, width, NAME_PX.high)) {
-      this.#billboards.addName(x, y, z, name);
-    }
+    const line = this.#labels.lineFor(across, up + NAME_PX.up, width, NAME_PX.high);
+    if (line < 0) return;
+    const risen = line * NAME_PX.high * this.camera.metresUp(depth, this.canvas.clientHeight);
+    this.#billboards.addName(x, y, z + risen, name);
   }
 
   /** Behind what glows, which are shots, and behind ships. */
@@ -343,12 +358,20 @@ export class Picture {
       effects.glow(at, ENGINE.glow * length, FLAME);
     } else if (colour) {
       const size = this.#sizes[kind] as number;
-      const share = Math.min(1, (SHOT.longest * size) / Math.max(Math.hypot(dx, dy, dz), 0.01));
-      set(at, x, y, z + this.#objects.topOf(kind) / 2);
-      if (oldest > 0 && !this.#hasBar[kind]) {
-        effects.trail(at, share * dx, share * dy, share * dz, SHOT.trail * size, colour);
+      const { trail, glow } = shotWidths(size, this.camera.distance);
+      const longest = Math.max(LONGEST.sizes * size, LONGEST.widths * trail);
+      const share = Math.min(1, longest / Math.max(Math.hypot(dx, dy, dz), 0.01));
+      const high = z + this.#objects.topOf(kind) / 2;
+      set(at, x, y, high);
+      if (oldest === 0 || this.#hasBar[kind]) return effects.glow(at, glow, colour);
+      effects.trail(at, share * dx, share * dy, share * dz, trail, colour);
+      for (let bead = 1; bead <= BEADS.count; bead += 1) {
+        const behind = (share * bead) / (BEADS.count + 1);
+        set(at, x + behind * dx, y + behind * dy, high + behind * dz);
+        effects.glow(at, glow * BEADS.first * (1 - bead / (BEADS.count + 1)), colour);
       }
-      effects.glow(at, SHOT.glow * size, colour);
+      set(at, x, y, high);
+      effects.glow(at, glow, colour);
     }
   };
 

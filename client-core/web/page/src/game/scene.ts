@@ -26,6 +26,8 @@ import { Parapet } from "./parapet.js";
 import { Plants } from "./plants.js";
 import { Torches } from "./torches.js";
 
+type SceneView = Pick<ViewCamera, "centre" | "eye" | "target" | "up">;
+
 interface Palette extends SkyColours {
   ground: number;
   grid: number;
@@ -280,7 +282,18 @@ export class Scene {
     return (this.#resolution?.note(intervalMs) ?? false) && !wantsAll();
   }
 
-  render(view: Pick<ViewCamera, "centre" | "eye" | "target" | "up">): void {
+  render(view: SceneView): void {
+    this.#aim(view);
+    this.renderer.render(this.scene, this.#camera);
+  }
+
+  /** Prepares all materials; the browser does other things meanwhile. */
+  async compile(view: SceneView): Promise<void> {
+    this.#aim(view);
+    await this.renderer.compileAsync(this.scene, this.#camera);
+  }
+
+  #aim(view: SceneView): void {
     const { eye, up, centre, target } = view;
     this.#camera.position.set(eye.x, eye.y, eye.z);
     this.#camera.up.set(up.x, up.y, up.z);
@@ -297,7 +310,6 @@ export class Scene {
     this.#obstacles.update(seconds);
     this.#torches?.follow(centre.x, centre.y);
     this.#torches?.update(seconds);
-    this.renderer.render(this.scene, this.#camera);
   }
 
   dispose(): void {

@@ -13,7 +13,7 @@ import {
   SHORT_COLUMNS,
   shortened,
 } from "../core/score_tables.js";
-import { forPlayers } from "../core/words.js";
+import { choiceNames, forPlayers } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -30,6 +30,7 @@ export class ScoreBoard {
   readonly #place = el("span");
   readonly #kinds;
   readonly #lists: ReadonlySet<string>;
+  readonly #names: ReadonlySet<string>;
   readonly #isParty: boolean;
   #isWhole = false;
   readonly #last = new LastTables();
@@ -41,6 +42,7 @@ export class ScoreBoard {
     this.#isParty = schema.scenery.party;
     const fields = schema.commands.flatMap((command) => command.fields);
     const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
+    this.#names = choiceNames(schema);
     this.#lists = new Set(listed.filter(Boolean));
     this.#line.append(this.#clock, this.#place);
     this.element.append(this.#line, this.#states, this.#tables, this.#more);
@@ -49,7 +51,7 @@ export class ScoreBoard {
   update(time: number, frame: Frame): void {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    const all = scoreTablesOf(frame, this.#kinds, this.#lists);
+    const all = scoreTablesOf(frame, this.#kinds, this.#lists, this.#names);
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;

@@ -2,14 +2,15 @@
  * The picture of a game as an element. It says nothing that the text beside it does not say.
  *
  * A picture is drawn when it comes into sight and the browser has nothing else to do, one after the
- * other. Until then, and where there is no WebGL, its place shows its own background. Bound:
+ * other. Until then, and where there is no WebGL, its place shows a cover. Bound:
  * {@link MOST_KEPT} pictures are kept for the next time.
  */
 
-import type { Framing } from "../core/diorama_stage.js";
+import type { Diorama, Framing } from "../core/diorama_stage.js";
 import { dioramaOf } from "../core/dioramas.js";
 import { el } from "../dom.js";
 import { DioramaPainter } from "../game/diorama_painter.js";
+import { icon, type IconName } from "../game/icons.js";
 
 /** Of the picture on a card. */
 const CARD = { width: 480, height: 270 } as const;
@@ -23,6 +24,11 @@ const OTHER_SHAPE = 1.2;
 /** Browsers that do not say when they are idle get so much time between pictures. */
 const PAUSE_MS = 80;
 
+interface Size {
+  width: number;
+  height: number;
+}
+
 interface Wanted {
   game: string;
   room: string;
@@ -30,13 +36,27 @@ interface Wanted {
   framing: Framing | undefined;
 }
 
-/** With a framing it is as sharp as its place is large, otherwise as a card needs it. */
-export function gamePicture(game: string, room: string, framing?: Framing): HTMLCanvasElement {
-  const canvas = el("canvas", { class: "game-art", "aria-hidden": "true" });
+/** The sign of a place, until there is a picture of it. */
+const SIGNS: Readonly<Record<Diorama["place"], IconName>> = {
+  open: "bolt",
+  court: "box",
+  floor: "sword",
+  space: "target",
+};
+
+/**
+ * With a framing it is as sharp as its place is large, otherwise as a card needs it. Until it is
+ * drawn there is a cover in the colours of the game.
+ */
+export function gamePicture(game: string, room: string, framing?: Framing): HTMLElement {
+  const canvas = el("canvas", { class: "game-art" });
   // Before it is drawn, it is as large as its place, and no larger.
   canvas.width = canvas.height = 0;
+  const { place } = dioramaOf(game, room);
+  const sign = framing === "with_words" ? undefined : icon(SIGNS[place]);
+  const cover = { class: "cover", "data-place": place, "aria-hidden": "true" };
   pictures.want(canvas, { game, room, framing });
-  return canvas;
+  return el("span", cover, sign, canvas);
 }
 
 class Pictures {
@@ -52,6 +72,8 @@ class Pictures {
 
   want(canvas: HTMLCanvasElement, wanted: Wanted): void {
     this.#wanted.set(canvas, wanted);
+    // What was drawn once is there from the first moment on.
+    if (!wanted.framing && this.#showKept(canvas, wanted, CARD)) return;
     this.#inSight ??= new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         if (isIntersecting) this.#queue(target as HTMLCanvasElement);
@@ -77,49 +99,79 @@ class Pictures {
     if (this.#isDrawing || this.#cannotDraw) return;
     this.#isDrawing = true;
     clearTimeout(this.#rest);
-    whenIdle(this.#drawNext);
+    this.#goOn();
   }
 
-  readonly #drawNext = (): void => {
-    const [canvas] = this.#waiting;
+  /** Whoever has opened a dialog looks at it, and at nothing behind it. */
+  #goOn(): void {
+    if (this.#inDialog() === undefined) whenIdle(() => void this.#drawNext());
+    else setTimeout(() => void this.#drawNext());
+  }
+
+  #inDialog(): HTMLCanvasElement | undefined {
+    return [...this.#waiting].find((canvas) => canvas.closest("dialog[open]"));
+  }
+
+  /** Whoever comes to a page looks at its top. */
+  #topmost(): HTMLCanvasElement | undefined {
+    const topOf = (canvas: HTMLCanvasElement) => canvas.getBoundingClientRect().top;
+    return [...this.#waiting].sort((a, b) => topOf(a) - topOf(b))[0];
+  }
+
+  async #drawNext(): Promise<void> {
+    const canvas = this.#inDialog() ?? this.#topmost();
     if (canvas) {
       this.#waiting.delete(canvas);
-      this.#draw(canvas);
+      await this.#draw(canvas);
     }
     this.#isDrawing = this.#waiting.size > 0 && !this.#cannotDraw;
-    if (this.#isDrawing) return whenIdle(this.#drawNext);
+    if (this.#isDrawing) return this.#goOn();
     this.#rest = setTimeout(() => {
       this.#painter?.dispose();
       this.#painter = undefined;
     }, REST_MS);
-  };
+  }
 
-  #draw(canvas: HTMLCanvasElement): void {
+  async #draw(canvas: HTMLCanvasElement): Promise<void> {
     const wanted = this.#wanted.get(canvas);
     if (!wanted || !canvas.isConnected) return;
     // Whoever plays has no use for it now; it comes into sight again.
     if (canvas.offsetParent === null) return this.#inSight?.observe(canvas);
-    const { width, height } = wanted.framing ? sizeOf(canvas) : CARD;
-    const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const key = JSON.stringify([wanted, width, height, isDark]);
-    [canvas.width, canvas.height] = [width, height];
-    const kept = this.#kept.get(key);
-    if (kept) {
-      canvas.getContext("2d")?.drawImage(kept, 0, 0);
-    } else {
-      try {
-        this.#painter ??= new DioramaPainter();
-        const { game, room, framing = "alone" } = wanted;
-        this.#painter.paint(dioramaOf(game, room), framing, canvas);
-      } catch {
-        // Without WebGL no game can be drawn, either: that is said when one begins.
-        this.#cannotDraw = true;
-        this.#waiting.clear();
-        return;
-      }
-      this.#keep(key, canvas);
+    const size = wanted.framing ? sizeOf(canvas) : CARD;
+    if (this.#showKept(canvas, wanted, size)) return;
+    const key = keyOf(wanted, size);
+    try {
+      this.#painter ??= new DioramaPainter();
+      const { game, room, framing = "alone" } = wanted;
+      await this.#painter.paint(dioramaOf(game, room), framing, size, canvas);
+    } catch {
+      // Without WebGL no game can be drawn, either: that is said when one begins.
+      this.#cannotDraw = true;
+      this.#waiting.clear();
+      return;
     }
+    this.#keep(key, canvas);
     canvas.dataset["drawn"] = "";
+    this.#showEverywhere();
+  }
+
+  /** The same picture may be wanted at several places. */
+  #showEverywhere(): void {
+    for (const canvas of this.#waiting) {
+      const wanted = this.#wanted.get(canvas);
+      if (!wanted || wanted.framing || !this.#showKept(canvas, wanted, CARD)) continue;
+      this.#waiting.delete(canvas);
+    }
+  }
+
+  /** False if there is none yet. */
+  #showKept(canvas: HTMLCanvasElement, wanted: Wanted, size: Size): boolean {
+    const kept = this.#kept.get(keyOf(wanted, size));
+    if (!kept) return false;
+    [canvas.width, canvas.height] = [size.width, size.height];
+    canvas.getContext("2d")?.drawImage(kept, 0, 0);
+    canvas.dataset["drawn"] = "";
+    return true;
   }
 
   /** The oldest one goes for a new one. */
@@ -131,6 +183,12 @@ class Pictures {
 }
 
 const pictures = new Pictures();
+
+/** By day and by dusk pictures differ. */
+function keyOf(wanted: Wanted, { width, height }: Size): string {
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  return JSON.stringify([wanted, width, height, isDark]);
+}
 
 function sizeOf({ clientWidth, clientHeight }: HTMLCanvasElement) {
   const most = Math.sqrt(MOST_PIXELS / Math.max(clientWidth * clientHeight, 1));

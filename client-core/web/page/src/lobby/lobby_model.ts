@@ -34,6 +34,8 @@ export class LobbyModel {
   everybody: PlayerListing[] = [];
   readonly chat: ChatLine[] = [];
   readonly #barred = new Set<number>();
+  /** Where the lines of a room in the chat were said. */
+  #chatRoom: number | undefined;
 
   setRooms(rooms: readonly RoomListing[]): void {
     this.rooms.clear();
@@ -99,6 +101,18 @@ export class LobbyModel {
     this.chat.push(line);
   }
 
+  /** The player has a seat: what was said in another room is not said here. */
+  enterRoom(room: number): void {
+    if (room !== this.#chatRoom) this.#dropRoomChat();
+    this.#chatRoom = room;
+  }
+
+  /** The player has left by itself: there is no event about that. */
+  leaveRoom(): void {
+    this.#dropRoomChat();
+    this.#chatRoom = undefined;
+  }
+
   #dropRoomChat(): void {
     const kept = this.chat.filter(({ channel }) => channel !== "room");
     this.chat.splice(0, this.chat.length, ...kept);
@@ -143,7 +157,7 @@ export class LobbyModel {
       case "left":
         this.members = [];
         // What was said in a room is for those who are in it.
-        this.#dropRoomChat();
+        this.leaveRoom();
         if (event.reason === "kicked") this.bar(event.room);
         return;
       case "resumed":
