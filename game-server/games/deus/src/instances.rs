@@ -33,10 +33,11 @@ const FENCE_HEIGHT_M: f32 = 3.0;
 const LEAVE_S: f32 = 15.0;
 /// The merchant waits so long for those who have not arrived.
 const GATHER: Duration = Duration::from_secs(10);
-/// The most of a row, and of what a hero learns.
+/// The most that components hold.
 const MOST_GOLD: u32 = 99_999;
 const MOST_KILLS: u32 = 9_999;
 const MOST_EXPERIENCE: u32 = 9_999_999;
+const MOST_ITEMS: usize = 999;
 const MOST_WAVES: u8 = 98;
 
 /// The way of a course over several maps.
@@ -46,7 +47,7 @@ pub(crate) struct Journey {
     pub(crate) maps: u32,
     /// What follows on the map to which all leave.
     next: Phase,
-    /// How many left or will arrive together.
+    /// While all leave: how many they are; afterwards: how many have not arrived yet.
     party: usize,
     /// Whether the party has left this map, and perhaps plays elsewhere.
     is_elsewhere: bool,
@@ -154,8 +155,8 @@ impl Deus {
 
     /// Whether some of the party have not arrived yet.
     pub(crate) fn gathers(&self, now: GameTime) -> bool {
-        let lacks_some = self.has_maps() && self.heroes.len() < self.journey.party;
-        lacks_some && self.phase == Phase::Merchant && now.since(self.phase_began) < GATHER
+        let is_time = self.phase == Phase::Merchant && now.since(self.phase_began) < GATHER;
+        self.journey.party > 0 && is_time
     }
 
     /// Nobody is on this map any more: the course begins anew with whoever comes.
@@ -210,6 +211,9 @@ impl Deus {
             self.wave = carried.wave.min(MOST_WAVES).into();
             self.go_on(world);
         }
+        if carried.next != Phase::Choose {
+            self.journey.party = self.journey.party.saturating_sub(1);
+        }
         self.check_all_said(world);
     }
 
@@ -232,9 +236,9 @@ impl Deus {
             row.kills().set(carried.kills.min(MOST_KILLS).into());
         }
         self.take_class(world, id, class, carried.is_alive);
-        for item in &carried.items {
+        for item in carried.items.iter().take(MOST_ITEMS) {
             self.add_item(world, id, *item);
         }
-        self.note_talents(world, id);
+        self.note_experience(world, id, true);
     }
 }

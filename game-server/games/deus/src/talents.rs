@@ -56,20 +56,31 @@ impl Deus {
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
             let before = hero.levels(&content);
             hero.experience = hero.experience.saturating_add(points);
-            let levels = hero.levels(&content);
-            self.note_talents(world, id);
-            if levels > before {
-                world.emit(LevelUp { hero: id, level: 1 + levels as i64 });
+            let rises = hero.levels(&content) > before;
+            let level = self.note_experience(world, id, rises);
+            if rises {
+                world.emit(LevelUp { hero: id, level });
             }
         }
     }
 
-    /// Shows what a hero has learned, and which talents it can learn now.
-    pub(crate) fn note_talents(&self, world: &mut DeusWorld, id: Id<Hero>) {
+    /// Shows what a hero has learned from monsters; returns its level.
+    pub(crate) fn note_experience(&self, world: &mut DeusWorld, id: Id<Hero>, rises: bool) -> i64 {
+        let Some(hero) = self.heroes.get(&id) else { return 1 };
+        let level = 1 + hero.levels(&self.content) as i64;
+        let Some(mut avatar) = world.edit(id) else { return level };
+        avatar.experience().set(hero.experience.into());
+        if rises {
+            avatar.level().set(level);
+            self.note_talents(world, id);
+        }
+        level
+    }
+
+    /// Shows the points of a hero for talents, and which ones it can learn now.
+    fn note_talents(&self, world: &mut DeusWorld, id: Id<Hero>) {
         let Some(hero) = self.heroes.get(&id) else { return };
         if let Some(mut avatar) = world.edit(id) {
-            avatar.experience().set(hero.experience.into());
-            avatar.level().set(1 + hero.levels(&self.content) as i64);
             avatar.points().set(hero.points(&self.content) as i64);
         }
         let talents = (0..).zip(&self.content.talents);
