@@ -49,6 +49,7 @@ fn a_party_keeps_all_from_map_to_map_while_hosts_die() {
         all.items += one.items;
         all.deaths_of_hosts += one.deaths_of_hosts;
     }
+    println!("{all:?}");
     assert!(all.arrivals > 200 && all.of_dead > 5 && all.deaths_of_hosts > 20, "{all:?}");
     assert!(all.gold > 5_000 && all.items > 100, "{all:?}");
 }

@@ -217,16 +217,13 @@ impl Deus {
         let left = avatar.health().value() - taken;
         if left > 0.0 {
             avatar.health().set(left);
-        } else {
-            hero.is_alive = false;
-            avatar.health().set_both(0.0, 0.0);
-            avatar.alive().set(false);
-            avatar.path().stop();
-        }
-        let player = hero.player;
-        if left > 0.0 {
             return self.plan_hero(world, id);
         }
+        let player = hero.player;
+        hero.is_alive = false;
+        avatar.health().set_both(0.0, 0.0);
+        avatar.alive().set(false);
+        avatar.path().stop();
         self.appear(world, id, None);
         world.emit(Fallen { target: id.object() });
         if let Some(mut score) = world.edit_row::<HeroRow>(player) {

@@ -99,6 +99,7 @@ fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
     });
     let before: Vec<_> = all.iter().map(|client| hero(&mut room, *client)).collect();
     let bytes: Vec<_> = all.iter().map(|client| carried(&mut room, *client)).collect();
+    println!("{:?} bytes", bytes.iter().map(Vec::len).collect::<Vec<_>>());
     assert!(bytes.iter().all(|it| it.len() < 100), "{bytes:?}");
 
     let mut next = map("1");
