@@ -129,7 +129,7 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
 }
 
 #[test]
-fn a_party_fights_its_next_wave_on_another_host_and_the_game_ends_on_the_first() -> Result<()> {
+fn the_next_wave_is_on_another_host_and_the_end_on_the_first() -> Result<()> {
     let scratch = ScratchFolder::new("heroes-maps");
     let folders = scratch.path().join("content");
     write_short_course(&folders.join("short"), &[("share_s", "6"), ("merchant_s", "6")], &[])?;

@@ -65,7 +65,9 @@ fn travel(seed: u64) -> Travels {
     system.run_for(Duration::from_secs(5)); // The children have started.
     // A client shows the map before until it has the first datagram of the next one, which the
     // oracles of one room do not know.
-    users.iter().for_each(|user| system.user_mut(*user).is_checked = false);
+    for user in &users {
+        system.user_mut(*user).is_checked = false;
+    }
     let given = [("maps", "3"), ("size", "60x60"), ("loot", "greed"), ("tick", "20")];
     let world = system.start_room(&users, "deus", &given);
     let mut rng = Rng::with_seed(seed);

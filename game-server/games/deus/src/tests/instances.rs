@@ -211,7 +211,7 @@ fn whatever_arrives_is_a_valid_hero() {
             1 => bytes = (0..rng.usize(..64)).map(|_| rng.u8(..)).collect(),
             2 => (0..4096).for_each(|_| bytes.push(rng.u8(..))),
             _ => {
-                for _ in 0..1 + rng.usize(..4) {
+                for _ in 0..=rng.usize(..4) {
                     let at = rng.usize(..bytes.len());
                     bytes[at] = rng.u8(..);
                 }
