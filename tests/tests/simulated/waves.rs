@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
 use ambit_proto::ids::{ObjectId, PlayerId, RoomId};
 use ambit_proto::schema::Component;
@@ -56,20 +57,7 @@ fn a_party_keeps_all_from_map_to_map_while_hosts_die() {
 
 /// A game to its end, on the first map.
 fn travel(seed: u64) -> Travels {
-    let children = ChildPoolConfig { min: 3, max: 3, ..ChildPoolConfig::default() };
-    let config = LobbyConfig { children, ..LobbyConfig::default() };
-    let mut system = System::with_children(seed, &ambit_game_server::standard(), &config);
-    let users: Vec<usize> = (0..PLAYERS)
-        .map(|number| system.add_user(&format!("hero{number}"), &good_network()))
-        .collect();
-    system.run_for(Duration::from_secs(5)); // The children have started.
-    // A client shows the map before until it has the first datagram of the next one, which the
-    // oracles of one room do not know.
-    for user in &users {
-        system.user_mut(*user).is_checked = false;
-    }
-    let given = [("maps", "3"), ("size", "60x60"), ("loot", "greed"), ("tick", "20")];
-    let world = system.start_room(&users, "deus", &given);
+    let (mut system, world, users) = begin(seed);
     let mut rng = Rng::with_seed(seed);
     let (mut travels, mut dies_at) = (Travels::default(), 0);
     // Where each player was seen last, and what it had there when all left.
@@ -106,13 +94,8 @@ fn travel(seed: u64) -> Travels {
                 travels.of_dead += u64::from(!owned.is_alive);
             }
             leaves |= now == "leave";
-            if step % DECIDE == 0
-                && let Some(words) = decide(room, player)
-            {
-                let words: Vec<&str> = words.split(' ').collect();
-                let schema = room.world().schema();
-                let command = command_words::parse(schema, &words).expect("a command");
-                system.act(*user, &command);
+            if step % DECIDE == 0 {
+                act(&mut system, *user, id);
             }
         }
         if leaves && step > dies_at + STEPS_BETWEEN_DEATHS {
@@ -138,6 +121,73 @@ fn travel(seed: u64) -> Travels {
         (travels.gold, travels.items) = (travels.gold + owned.gold, travels.items + owned.items);
     }
     travels
+}
+
+/// A party in the first one of three maps.
+fn begin(seed: u64) -> (System, RoomId, Vec<usize>) {
+    let children = ChildPoolConfig { min: 3, max: 3, ..ChildPoolConfig::default() };
+    let config = LobbyConfig { children, ..LobbyConfig::default() };
+    let mut system = System::with_children(seed, &ambit_game_server::standard(), &config);
+    let users: Vec<usize> = (0..PLAYERS)
+        .map(|number| system.add_user(&format!("hero{number}"), &good_network()))
+        .collect();
+    system.run_for(Duration::from_secs(5)); // The children have started.
+    // A client shows the map before until it has the first datagram of the next one, which the
+    // oracles of one room do not know.
+    for user in &users {
+        system.user_mut(*user).is_checked = false;
+    }
+    let given = [("maps", "3"), ("size", "60x60"), ("loot", "greed"), ("tick", "20")];
+    let world = system.start_room(&users, "deus", &given);
+    (system, world, users)
+}
+
+/// Whoever joins while the party is elsewhere is of it in the next wave.
+#[test]
+fn who_joins_on_the_first_map_is_carried_to_the_party() {
+    let (mut system, world, mut users) = begin(1);
+    let mut late = None;
+    for step in 0..MAX_STEPS {
+        system.run_for(STEP);
+        let [first, second] = [0, 1].map(|map| RoomId(world.0 + map));
+        if late.is_none() && system.room(second).is_some_and(|room| phase(room) == "fight") {
+            let user = system.add_user("late", &good_network());
+            system.run_until("the lobby", |system| system.user(user).client.is_connected());
+            let join = LobbyRequest::JoinRoom { room: world, password: String::new() };
+            system.request(user, join);
+            users.push(user);
+            late = Some((user, step));
+        }
+        for user in &users {
+            let player = system.user(*user).client.player().expect("welcomed");
+            let mut maps = (world.0..world.0 + MAPS).map(RoomId);
+            let here =
+                maps.find(|id| system.room(*id).is_some_and(|it| it.avatar(player).is_some()));
+            if let Some(id) = here.filter(|_| step % DECIDE == 0) {
+                act(&mut system, *user, id);
+            }
+            if let Some((user, since)) = late
+                && system.user(user).client.player() == Some(player)
+                && here.is_some_and(|id| id != first)
+            {
+                println!("{} ms", (step - since) * STEP.as_millis() as u32);
+                assert!(here == Some(second), "the party is there");
+                return;
+            }
+        }
+    }
+    panic!("who came late is where nobody is");
+}
+
+/// A crude hero in this room does something.
+fn act(system: &mut System, user: usize, id: RoomId) {
+    let player = system.user(user).client.player().expect("welcomed");
+    let room = system.room(id).expect("it is there");
+    if let Some(words) = decide(room, player) {
+        let words: Vec<&str> = words.split(' ').collect();
+        let command = command_words::parse(room.world().schema(), &words).expect("a command");
+        system.act(user, &command);
+    }
 }
 
 /// What a player has, and is.
