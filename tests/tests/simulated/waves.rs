@@ -120,6 +120,9 @@ fn travel(seed: u64) -> Travels {
         let owned = owned(first, player);
         (travels.gold, travels.items) = (travels.gold + owned.gold, travels.items + owned.items);
     }
+    system.run_for(Duration::from_secs(15));
+    let maps = (world.0..world.0 + MAPS).filter(|id| system.room(RoomId(*id)).is_some());
+    assert_eq!((system.lobby().rooms().len(), maps.count()), (0, 0), "seed {seed}: all is over");
     travels
 }
 
