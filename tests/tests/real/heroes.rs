@@ -128,6 +128,54 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn the_next_wave_is_on_another_host_and_the_end_on_the_first() -> Result<()> {
+    let scratch = ScratchFolder::new("heroes-maps");
+    let folders = scratch.path().join("content");
+    write_short_course(&folders.join("short"), &[("share_s", "6"), ("merchant_s", "6")], &[])?;
+    let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
+    let hosts = ["--hosts", "process:2", "--placement", "zones"];
+    let server = Server::start_with(&scratch, &hosts, &variables)?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let create = "create cellar game=deus maps=2 size=60x60 content=short capacity=12";
+    ann.run_command(create, "created")?;
+    let here = ann.run_command("start", "started")?;
+    let flags = ["--game", "deus", "--profile", "deus"];
+    let mut bots = BotCrowd::start(&scratch, server.world, "cellar", 5, &flags)?;
+    bots.wait_until_measuring()?;
+    ann.type_in("choose warrior")?;
+    ann.wait_until("the departure", |event| {
+        event["name"] == "phase_begins" && event["phase"] == "leave"
+    })?;
+    let there = ann.wait_for("started")?;
+    assert_eq!((&there["map"], &there["room"]), (&1.into(), &here["room"]), "{there}");
+    assert_ne!(there["address"], here["address"], "each map has a host of its own");
+    let wave = ann.wait_until("the second wave", |event| {
+        event["name"] == "phase_begins" && event["phase"] == "fight"
+    })?;
+    assert_eq!(wave["wave"], 2, "{wave}");
+    let all = rows(&mut ann, "score")?;
+    let sum =
+        |key: &str| -> i64 { all.iter().filter_map(|row| row["components"][key].as_i64()).sum() };
+    assert!(all.len() == 6 && sum("kills") >= 4 && sum("items") >= 1, "{all:?}");
+    let own = all.iter().find(|row| row["own"] == true).context("the own row")?;
+    assert!(own["components"]["gold"].as_i64() > Some(0), "{own}");
+    // All come back for the end, and are in the room again.
+    let back = ann.wait_until("the first map", |event| event["ev"] == "started")?;
+    assert_eq!((&back["map"], &back["address"]), (&0.into(), &here["address"]), "{back}");
+    let end = wait_until("the end", || {
+        Ok(Some(phase(&mut ann)?).filter(|phase| phase == "won" || phase == "lost"))
+    })?;
+    assert_eq!(rows(&mut ann, "score")?.len(), 6);
+    let metrics = server.wait_for_metrics("two journeys of all", |metrics| {
+        metrics["ambit_crossings_total"] >= 12.0
+    })?;
+    assert_eq!(metrics["ambit_rooms_moved_total"], 0.0);
+    println!("{end}: {}", bots.finish()?);
+    assert!(!ann.events.iter().any(|event| event["ev"] == "error"));
+    Ok(())
+}
+
 /// Kills hosts until it was the room's, and waits for the next one. `room_host` is whose it is, if
 /// that is known.
 fn kill_the_host(server: &Server, room_host: &mut Option<u32>) -> Result<()> {

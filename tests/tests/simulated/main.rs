@@ -24,4 +24,5 @@ mod script;
 mod shots;
 mod steering;
 mod walking_crowd;
+mod waves;
 mod worlds;

@@ -26,11 +26,18 @@ pub(crate) enum Phase {
     Merchant,
     Won,
     Lost,
+    /// All go to another map.
+    Leave,
 }
 
 impl Phase {
     pub(crate) fn is_choosing(self) -> bool {
         self == Self::Choose
+    }
+
+    /// Nothing goes on that those who come would have to wait for.
+    pub(crate) fn is_between(self) -> bool {
+        matches!(self, Self::Choose | Self::Leave)
     }
 
     pub(crate) fn is_end(self) -> bool {
@@ -67,6 +74,7 @@ impl Deus {
             Phase::Share => self.meet_merchant(world),
             Phase::Won | Phase::Lost => self.is_over = true,
             Phase::Fight => self.lose(world),
+            Phase::Leave => self.stay(world),
         }
     }
 
@@ -89,16 +97,22 @@ impl Deus {
     }
 
     fn next_wave(&mut self, world: &mut DeusWorld) {
+        if self.phase.is_choosing() && self.seek_party(world) {
+            return;
+        }
         let heroes = self.living().count();
         if heroes == 0 {
+            if self.heroes.values().any(|hero| hero.class.is_some()) {
+                // Only dead ones have come to this map.
+                return self.lose(world);
+            }
             // Whoever had chosen has left: the next choice begins the time anew.
-            self.phase_ends_at = None;
+            (self.phase, self.phase_ends_at) = (Phase::Choose, None);
             return;
         }
         self.wave += 1;
-        if let Some(merchant) = self.merchant.take() {
-            world.despawn(merchant);
-        }
+        self.journey.sought = 0;
+        self.remove_merchant(world);
         let mut rng = world.rng_for(4, self.wave as u64);
         self.slot = self.layout.next_after(self.slot, &mut rng);
         let rooms = &self.layout.slot(self.slot).rooms;
@@ -111,7 +125,7 @@ impl Deus {
     }
 
     /// All heroes jump to a room. Who waited for the next wave takes part from now on.
-    fn jump(&mut self, world: &mut DeusWorld, slot: usize, room: usize) {
+    pub(crate) fn jump(&mut self, world: &mut DeusWorld, slot: usize, room: usize) {
         let room = &self.layout.slot(slot).rooms[room];
         for (id, hero) in &mut self.heroes {
             hero.waits = false;
@@ -136,7 +150,7 @@ impl Deus {
 
     /// A fight is over when nobody is left on one side.
     pub(crate) fn check_end_of_fight(&mut self, world: &mut DeusWorld) {
-        if self.phase.is_choosing() || self.phase.is_end() {
+        if self.phase.is_between() || self.phase.is_end() || self.gathers(world.now()) {
             return;
         }
         let content = self.content.clone();
@@ -152,7 +166,7 @@ impl Deus {
             self.meet_merchant(world);
         } else if self.phase == Phase::Fight && self.monsters.is_empty() {
             if self.wave >= waves.last {
-                return self.begin(world, Phase::Won, waves.end_s);
+                return self.end(world, Phase::Won);
             }
             let at = self.layout.slot(self.slot).chest_for(self.last_fallen);
             self.chest = Some(world.spawn(Chest { path: Path::at(at) }));
@@ -179,8 +193,17 @@ impl Deus {
         }
     }
 
+    /// The merchant is on the next map, if there are several.
     fn meet_merchant(&mut self, world: &mut DeusWorld) {
         self.share_out(world);
+        if self.has_maps() {
+            self.leave_for(world, Phase::Merchant);
+        } else {
+            self.visit_merchant(world);
+        }
+    }
+
+    pub(crate) fn visit_merchant(&mut self, world: &mut DeusWorld) {
         let slot = self.layout.merchants();
         self.jump(world, slot, 0);
         for id in self.living().map(|(id, _)| id).collect::<Vec<_>>() {
@@ -195,10 +218,27 @@ impl Deus {
     fn lose(&mut self, world: &mut DeusWorld) {
         self.clear_monsters(world);
         self.remove_chest(world);
-        self.begin(world, Phase::Lost, self.content.waves.end_s);
+        if !self.seek_party(world) {
+            self.end(world, Phase::Lost);
+        }
     }
 
-    fn remove_chest(&mut self, world: &mut DeusWorld) {
+    /// The game ends, on the first map.
+    fn end(&mut self, world: &mut DeusWorld, how: Phase) {
+        if world.map() > 0 {
+            self.leave_for(world, how);
+        } else {
+            self.begin(world, how, self.content.waves.end_s);
+        }
+    }
+
+    pub(crate) fn remove_merchant(&mut self, world: &mut DeusWorld) {
+        if let Some(merchant) = self.merchant.take() {
+            world.despawn(merchant);
+        }
+    }
+
+    pub(crate) fn remove_chest(&mut self, world: &mut DeusWorld) {
         if let Some(chest) = self.chest.take() {
             world.despawn(chest);
         }

@@ -212,7 +212,7 @@ impl Deus {
         }
     }
 
-    fn add_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
+    pub(crate) fn add_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
         let content = self.content.clone();
         let (Some(hero), Some((_, table))) = (self.heroes.get_mut(&id), content.item(item)) else {
             return;
@@ -241,6 +241,7 @@ impl Deus {
     pub(crate) fn check_all_said(&mut self, world: &mut DeusWorld) {
         let all_said = match self.phase {
             Phase::Share => self.living().all(|(_, hero)| hero.bag.wish != ItemWish::Unsaid),
+            Phase::Merchant if self.gathers(world.now()) => false,
             Phase::Merchant => self.living().all(|(_, hero)| hero.bag.is_ready),
             _ => false,
         };

@@ -26,9 +26,6 @@ pub(crate) struct HeroState {
     /// When each spell can be cast again.
     pub(crate) ready_at: BTreeMap<u8, GameTime>,
     pub(crate) experience: u32,
-    /// Levels after the first one, and points that they have given for talents.
-    pub(crate) levels: usize,
-    pub(crate) points: usize,
     /// The indices of its talents.
     pub(crate) learned: BTreeSet<u8>,
     pub(crate) effects: Effects,
@@ -84,26 +81,43 @@ impl Deus {
         player: Player<'_, Self>,
         Listed(class): Listed,
     ) -> Result<(), DeusRefusal> {
-        let (id, content) = (player.avatar(), self.content.clone());
-        let waits = world.position(id).is_some_and(|at| self.is_away(at));
+        let id = player.avatar();
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
-        let table = content.classes.get(usize::from(class)).ok_or(DeusRefusal::NoClass)?;
-        if hero.class.is_some() && !self.phase.is_choosing() {
+        if usize::from(class) >= self.content.classes.len() {
+            return Err(DeusRefusal::NoClass);
+        }
+        if hero.class.is_some() && !(self.phase.is_choosing() && hero.is_alive) {
             return Err(DeusRefusal::ClassChosen);
         }
-        hero.class = Some(class);
-        (hero.is_alive, hero.waits) = (true, waits);
-        self.heal(world, id);
-        let mut avatar = world.avatar(player);
-        avatar.class().set(&table.name);
-        avatar.alive().set(true);
-        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-            score.class().set(&table.name);
-            score.alive().set(true);
-        }
-        world.ask_who_sees(id);
+        self.take_class(world, id, class, true);
         self.choice_made(world);
         Ok(())
+    }
+
+    /// A hero is of a class from now on, with full health if it is alive.
+    pub(crate) fn take_class(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Hero>,
+        class: u8,
+        is_alive: bool,
+    ) {
+        let waits = is_alive && world.position(id).is_some_and(|at| self.is_away(at));
+        let Some(hero) = self.heroes.get_mut(&id) else { return };
+        let player = hero.player;
+        hero.class = Some(class);
+        (hero.is_alive, hero.waits) = (is_alive, waits);
+        self.heal(world, id);
+        let name = &self.content.class(class).name;
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.class().set(name);
+            avatar.alive().set(is_alive);
+        }
+        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
+            score.class().set(name);
+            score.alive().set(is_alive);
+        }
+        world.ask_who_sees(id);
     }
 
     /// Fills health and mana of a living hero.
@@ -203,16 +217,13 @@ impl Deus {
         let left = avatar.health().value() - taken;
         if left > 0.0 {
             avatar.health().set(left);
-        } else {
-            hero.is_alive = false;
-            avatar.health().set_both(0.0, 0.0);
-            avatar.alive().set(false);
-            avatar.path().stop();
-        }
-        let player = hero.player;
-        if left > 0.0 {
             return self.plan_hero(world, id);
         }
+        let player = hero.player;
+        hero.is_alive = false;
+        avatar.health().set_both(0.0, 0.0);
+        avatar.alive().set(false);
+        avatar.path().stop();
         self.appear(world, id, None);
         world.emit(Fallen { target: id.object() });
         if let Some(mut score) = world.edit_row::<HeroRow>(player) {

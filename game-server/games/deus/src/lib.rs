@@ -19,6 +19,7 @@ mod doors;
 mod effects;
 mod goods;
 mod heroes;
+mod instances;
 mod map;
 mod minds;
 mod monsters;
@@ -41,6 +42,7 @@ use self::content::SharedContent;
 use self::course::Phase;
 use self::doors::ClosedDoor;
 use self::heroes::HeroState;
+use self::instances::Journey;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
@@ -70,6 +72,12 @@ pub struct DeusSettings {
     /// who gets the items of a chest
     #[parameter(default = Need)]
     loot: LootRule,
+    /// worlds that the waves take place in, in turn: each is a room of its own, on whatever host
+    /// has room for it
+    #[parameter(default = 1, range = 1..=16, label = "Maps on hosts of their own")]
+    maps: u32,
+    #[parameter(of_room)]
+    map: u64,
 }
 
 /// The game `deus`. See the module.
@@ -118,6 +126,7 @@ pub struct Deus {
     /// When a monster last searched a way round walls: one of them at a tick.
     searched_at: GameTime,
     is_over: bool,
+    journey: Journey,
 }
 
 impl Game for Deus {
@@ -136,7 +145,11 @@ impl Game for Deus {
         let content = SharedContent::named(&settings.content);
         self.content =
             content.map_err(|problem| BadParameter::Conflict { key: "content", problem })?;
-        self.loot = settings.loot;
+        if settings.map >= settings.maps.into() {
+            let problem = format!("there are maps 0 to {}", settings.maps - 1);
+            return Err(BadParameter::Conflict { key: "map", problem });
+        }
+        (self.loot, self.journey.maps) = (settings.loot, settings.maps);
         Ok(())
     }
 
@@ -151,6 +164,9 @@ impl Game for Deus {
 
     fn start(&mut self, world: &mut DeusWorld) {
         self.layout = GroundPlan::build(world, &self.content.maps);
+        if self.has_maps() {
+            instances::fence_off(world);
+        }
         let (wave, time_left, monsters) = (0.into(), 0.0.into(), 0.into());
         let (phase, offer) = (Phase::Choose.name().into(), "".into());
         world.spawn(Campaign { wave, phase, time_left, monsters, offer });
@@ -200,6 +216,9 @@ impl Game for Deus {
     fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
         self.heroes.remove(&player.avatar());
         if self.heroes.is_empty() {
+            if self.has_maps() {
+                self.forget_course(world);
+            }
             return;
         }
         self.choice_made(world);
@@ -251,6 +270,7 @@ impl Game for Deus {
         self.look_for_opener(world);
         self.watch_traps(world);
         self.open_doors(world);
+        self.hold_in_gate(world);
     }
 
     /// Whoever is dead or hidden, or has not chosen yet, is not seen.
@@ -258,6 +278,26 @@ impl Game for Deus {
         let hero = world.cast::<Hero>(object).filter(|hero| *hero != viewer);
         hero.and_then(|hero| self.heroes.get(&hero))
             .is_none_or(|hero| hero.is_alive && !hero.is_hidden())
+    }
+
+    fn gates(&self, world: &DeusWorld) -> Vec<Gate> {
+        self.gates_of(world)
+    }
+
+    fn carry(&self, world: &DeusWorld, player: Player<'_, Self>) -> Option<Vec<u8>> {
+        self.carried(world, player.avatar())
+    }
+
+    fn arrive(
+        &mut self,
+        world: &mut DeusWorld,
+        newcomer: Newcomer<'_>,
+        _: Position,
+        carried: &[u8],
+    ) -> Id<Hero> {
+        let hero = self.join(world, newcomer);
+        self.arrived(world, hero, carried);
+        hero
     }
 
     fn is_finished(&self) -> bool {
@@ -268,7 +308,8 @@ impl Game for Deus {
 impl Deus {
     /// Also the dead walk, to watch.
     fn walk(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) {
-        let Some(hero) = self.heroes.get(&player.avatar()) else { return };
+        let hero = self.heroes.get(&player.avatar()).filter(|_| self.phase != Phase::Leave);
+        let Some(hero) = hero else { return };
         let speed = hero.speed_m_per_s(&self.content);
         let from = world.avatar(player).position();
         let way = self.layout.way(world, from, to);

@@ -75,7 +75,7 @@ impl GroundPlan {
     pub(crate) fn build(world: &mut DeusWorld, maps: &MapsTable) -> Self {
         let (width, height) = (world.width(), world.height());
         if width.min(height) < 2.0 * SITE_M {
-            let mut rng = world.rng_for(1, 0);
+            let mut rng = world.rng_for(1, u64::from(world.map()) << 32);
             add_walls(world, &mut rng);
             return Self { slots: vec![MapSlot::hall((width, height))] };
         }
@@ -86,7 +86,8 @@ impl GroundPlan {
         let across = |size: f32| ((size / SITE_M) as usize).min(MOST_ACROSS);
         let mut slots = Vec::new();
         for index in 0..columns * rows {
-            let mut rng = world.rng_for(1, index as u64);
+            let map = u64::from(world.map());
+            let mut rng = world.rng_for(1, index as u64 | map << 32);
             let low = ((index % columns) as f32 * wide, (index / columns) as f32 * high);
             let mut slot = MapSlot { low, site: size, columns: 1, rooms: Vec::new() };
             if index > 0 && index + 1 == columns * rows {

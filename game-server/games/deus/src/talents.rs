@@ -22,6 +22,15 @@ impl HeroState {
         raising.map(|talent| of(&talent.raises)).sum()
     }
 
+    /// Levels after the first one: each gives a point for a talent.
+    pub(crate) fn levels(&self, content: &Content) -> usize {
+        content.levels.iter().filter(|needed| **needed <= self.experience).count()
+    }
+
+    pub(crate) fn points(&self, content: &Content) -> usize {
+        self.levels(content).saturating_sub(self.learned.len())
+    }
+
     fn may_learn(&self, content: &Content, talent: u8) -> Result<(), DeusRefusal> {
         let class = self.class.ok_or(DeusRefusal::NoClass)?;
         let table = content.talents.get(usize::from(talent)).ok_or(DeusRefusal::OtherClass)?;
@@ -35,7 +44,7 @@ impl HeroState {
         if !table.needs.iter().all(has) {
             return Err(DeusRefusal::NotYet);
         }
-        if self.points == 0 { Err(DeusRefusal::NoPoints) } else { Ok(()) }
+        if self.points(content) == 0 { Err(DeusRefusal::NoPoints) } else { Ok(()) }
     }
 }
 
@@ -45,25 +54,35 @@ impl Deus {
         let content = self.content.clone();
         for id in self.living_near(world, at, content.share_m) {
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
+            let before = hero.levels(&content);
             hero.experience = hero.experience.saturating_add(points);
-            let begun = content.levels.iter().filter(|needed| **needed <= hero.experience).count();
-            let rises = begun.saturating_sub(hero.levels);
-            (hero.levels, hero.points) = (begun, hero.points + rises);
-            let (experience, level) = (i64::from(hero.experience), 1 + begun as i64);
-            let Some(mut avatar) = world.edit(id) else { continue };
-            avatar.experience().set(experience);
-            if rises > 0 {
-                avatar.level().set(level);
-                avatar.points().set(hero.points as i64);
+            let rises = hero.levels(&content) > before;
+            let level = self.note_experience(world, id, rises);
+            if rises {
                 world.emit(LevelUp { hero: id, level });
-                self.note_learnable(world, id);
             }
         }
     }
 
-    /// Says which talents a hero can learn now.
-    fn note_learnable(&self, world: &mut DeusWorld, id: Id<Hero>) {
+    /// Shows what a hero has learned from monsters; returns its level.
+    pub(crate) fn note_experience(&self, world: &mut DeusWorld, id: Id<Hero>, rises: bool) -> i64 {
+        let Some(hero) = self.heroes.get(&id) else { return 1 };
+        let level = 1 + hero.levels(&self.content) as i64;
+        let Some(mut avatar) = world.edit(id) else { return level };
+        avatar.experience().set(hero.experience.into());
+        if rises {
+            avatar.level().set(level);
+            self.note_talents(world, id);
+        }
+        level
+    }
+
+    /// Shows the points of a hero for talents, and which ones it can learn now.
+    fn note_talents(&self, world: &mut DeusWorld, id: Id<Hero>) {
         let Some(hero) = self.heroes.get(&id) else { return };
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.points().set(hero.points(&self.content) as i64);
+        }
         let talents = (0..).zip(&self.content.talents);
         let names = talents
             .filter(|(talent, _)| hero.may_learn(&self.content, *talent).is_ok())
@@ -85,10 +104,8 @@ impl Deus {
         let id = player.avatar();
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         hero.may_learn(&content, talent)?;
-        hero.points -= 1;
         hero.learned.insert(talent);
-        world.avatar(player).points().set(hero.points as i64);
-        self.note_learnable(world, id);
+        self.note_talents(world, id);
         self.plan_mana(world, id);
         self.plan_hero(world, id);
         Ok(())

@@ -2,6 +2,7 @@
 
 mod course;
 mod goods;
+mod instances;
 mod monsters;
 mod spells;
 

@@ -332,7 +332,7 @@ fn decide(world: &DeusWorld, game: &Deus, id: PlayerId, rng: &mut Rng) -> Option
     };
     let from = world.position(*hero).filter(|_| state.takes_part())?;
     let class = &game.content.class(class).name;
-    if state.points > 0 {
+    if state.points(&game.content) > 0 {
         let own: Vec<_> = game.content.talents.iter().filter(|it| it.class == *class).collect();
         return Some(format!("learn {}", own[rng.usize(..own.len())].name));
     }

@@ -1,0 +1,244 @@
+//! Several maps, each a room of its own on any host: the party goes on to the next one for each
+//! further wave, and to the first one for the end.
+//!
+//! In the phase `Leave` all heroes stand in a gate, in a corner that nobody reaches on foot. What
+//! one carries is all that is known of it, and how the course goes on: the merchant of the next map
+//! waits until all have come. Who joins later, on the first map, follows the party from map to map;
+//! who finds it nowhere begins anew.
+//!
+//! Invariants:
+//! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within
+//!    what the content allows, else a new hero comes.
+//! 2. Only the room of the first map ends the game.
+//!
+//! Units: metres; milliseconds until a spell can be cast again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ambit::prelude::*;
+use ambit::saved;
+use ambit::statics::Obstacle;
+
+use crate::course::Phase;
+use crate::schema::{Hero, HeroRow};
+use crate::{Deus, DeusWorld};
+
+/// The middles of the gates: to the next map, and to the first one.
+const GATES: [Position; 2] = [Position::on_ground(1.5, 1.5), Position::on_ground(5.5, 1.5)];
+const HALF_GATE_M: f32 = 1.0;
+/// What keeps walkers out of them: its middle, and half its extents.
+const FENCE: [f32; 4] = [3.5, 1.5, 3.5, 1.5];
+const FENCE_HEIGHT_M: f32 = 3.0;
+/// Who cannot leave within this stays here.
+const LEAVE_S: f32 = 15.0;
+/// The merchant waits so long for those who have not arrived.
+const GATHER: Duration = Duration::from_secs(10);
+/// The most that components hold.
+const MOST_GOLD: u32 = 99_999;
+const MOST_KILLS: u32 = 9_999;
+const MOST_EXPERIENCE: u32 = 9_999_999;
+const MOST_ITEMS: usize = 999;
+const MOST_WAVES: u8 = 98;
+
+/// The way of a course over several maps.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Journey {
+    /// Maps in a ring.
+    pub(crate) maps: u32,
+    /// What follows on the map to which all leave.
+    next: Phase,
+    /// While all leave: how many they are; afterwards: how many have not arrived yet.
+    party: usize,
+    /// Whether the party has left this map, and perhaps plays elsewhere.
+    is_elsewhere: bool,
+    /// On how many maps those who are here have sought it.
+    pub(crate) sought: u32,
+}
+
+/// What a hero takes to another map.
+#[derive(Debug, Serialize, Deserialize)]
+struct CarriedHero {
+    next: Phase,
+    wave: u8,
+    party: u16,
+    sought: u32,
+    class: Option<u8>,
+    is_alive: bool,
+    experience: u32,
+    learned: BTreeSet<u8>,
+    items: Vec<u8>,
+    gold: u32,
+    kills: u32,
+    /// Until each spell can be cast again.
+    ready_in_ms: BTreeMap<u8, u32>,
+}
+
+/// Keeps walkers out of the gates.
+pub(crate) fn fence_off(world: &mut DeusWorld) {
+    let [x, y, half_x, half_y] = FENCE;
+    world.statics_mut().add(Obstacle::on_ground(x, y, half_x, half_y, FENCE_HEIGHT_M));
+}
+
+impl Deus {
+    pub(crate) fn gates_of(&self, world: &DeusWorld) -> Vec<Gate> {
+        let here = world.map();
+        let targets = [(here + 1) % self.journey.maps, 0];
+        let gates = GATES.into_iter().zip(targets).filter(|(_, map)| *map != here);
+        gates
+            .map(|(middle, map)| Gate {
+                low: Position::on_ground(middle.x - HALF_GATE_M, middle.y - HALF_GATE_M),
+                high: Position::on_ground(middle.x + HALF_GATE_M, middle.y + HALF_GATE_M),
+                map,
+                at: world.centre(),
+            })
+            .collect()
+    }
+
+    /// Whether the course takes place on several maps.
+    pub(crate) fn has_maps(&self) -> bool {
+        self.journey.maps > 1
+    }
+
+    /// All leave for another map, where this phase follows.
+    pub(crate) fn leave_for(&mut self, world: &mut DeusWorld, next: Phase) {
+        (self.journey.next, self.journey.party) = (next, self.heroes.len());
+        self.begin(world, Phase::Leave, LEAVE_S);
+    }
+
+    /// All leave to seek the party, if it may be on another map. Returns whether they do.
+    pub(crate) fn seek_party(&mut self, world: &mut DeusWorld) -> bool {
+        let Journey { maps, is_elsewhere, sought, .. } = self.journey;
+        let seeks = (is_elsewhere || sought > 0) && sought < maps;
+        if seeks {
+            self.journey.sought += 1;
+            self.leave_for(world, Phase::Choose);
+        }
+        seeks
+    }
+
+    /// While all leave, whoever comes leaves, too.
+    pub(crate) fn hold_in_gate(&self, world: &mut DeusWorld) {
+        if self.phase != Phase::Leave {
+            return;
+        }
+        let gate = GATES[usize::from(self.journey.next.is_end())];
+        for id in self.heroes.keys() {
+            let is_outside = world.position(*id).is_some_and(|at| at.ground_distance(gate) > 0.1);
+            if let Some(mut hero) = world.edit(*id).filter(|_| is_outside) {
+                hero.path().teleport(gate);
+            }
+        }
+    }
+
+    /// Whoever could not leave goes on here.
+    pub(crate) fn stay(&mut self, world: &mut DeusWorld) {
+        self.journey.is_elsewhere |= self.heroes.len() < self.journey.party;
+        self.go_on(world);
+    }
+
+    /// What all have left for follows on this map.
+    fn go_on(&mut self, world: &mut DeusWorld) {
+        match self.journey.next {
+            Phase::Won | Phase::Lost => {
+                self.clear_monsters(world);
+                self.remove_chest(world);
+                self.jump(world, self.layout.merchants(), 0);
+                self.begin(world, self.journey.next, self.content.waves.end_s);
+            }
+            Phase::Choose => {
+                self.jump(world, self.layout.merchants(), 0);
+                self.begin(world, Phase::Choose, self.content.waves.gather_s);
+            }
+            _ => self.visit_merchant(world),
+        }
+    }
+
+    /// Whether some of the party have not arrived yet.
+    pub(crate) fn gathers(&self, now: GameTime) -> bool {
+        let is_time = self.phase == Phase::Merchant && now.since(self.phase_began) < GATHER;
+        self.journey.party > 0 && is_time
+    }
+
+    /// Nobody is on this map any more: the course begins anew with whoever comes.
+    pub(crate) fn forget_course(&mut self, world: &mut DeusWorld) {
+        self.journey.is_elsewhere |= self.phase == Phase::Leave && !self.journey.next.is_end();
+        self.journey.sought = 0;
+        self.clear_monsters(world);
+        self.remove_chest(world);
+        self.remove_merchant(world);
+        (self.wave, self.last_turn) = (0, None);
+        self.begin(world, Phase::Choose, 0.0);
+    }
+
+    pub(crate) fn carried(&self, world: &DeusWorld, id: Id<Hero>) -> Option<Vec<u8>> {
+        let hero = self.heroes.get(&id).filter(|_| self.phase == Phase::Leave)?;
+        let (row, now) = (world.row::<HeroRow>(hero.player)?, world.now());
+        let ready = hero.ready_at.iter().filter(|(_, at)| **at > now);
+        Some(saved::of(&CarriedHero {
+            next: self.journey.next,
+            wave: self.wave as u8,
+            party: self.journey.party as u16,
+            sought: self.journey.sought,
+            class: hero.class,
+            is_alive: hero.is_alive,
+            experience: hero.experience,
+            learned: hero.learned.clone(),
+            items: hero.bag.items.clone(),
+            gold: row.gold() as u32,
+            kills: row.kills() as u32,
+            ready_in_ms: ready
+                .map(|(spell, at)| (*spell, at.since(now).as_millis() as u32))
+                .collect(),
+        }))
+    }
+
+    /// A hero has come from another map: it is as it was there, with full health.
+    pub(crate) fn arrived(&mut self, world: &mut DeusWorld, id: Id<Hero>, carried: &[u8]) {
+        let Ok(carried) = saved::all::<CarriedHero>(carried) else { return };
+        self.restore_hero(world, id, &carried);
+        let is_end = carried.next.is_end();
+        if carried.next == Phase::Choose {
+            if self.phase == Phase::Choose {
+                self.journey.next = Phase::Choose;
+                self.journey.sought = self.journey.sought.max(carried.sought);
+                self.journey.is_elsewhere &= carried.sought < self.journey.maps;
+                self.go_on(world);
+            }
+        } else if self.phase.is_between() || is_end && !self.phase.is_end() {
+            self.journey.next = if is_end { carried.next } else { Phase::Merchant };
+            self.journey.party = carried.party.into();
+            (self.journey.is_elsewhere, self.journey.sought) = (false, 0);
+            self.wave = carried.wave.min(MOST_WAVES).into();
+            self.go_on(world);
+        }
+        if carried.next != Phase::Choose {
+            self.journey.party = self.journey.party.saturating_sub(1);
+        }
+        self.check_all_said(world);
+    }
+
+    fn restore_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, carried: &CarriedHero) {
+        let (now, content) = (world.now(), self.content.clone());
+        let class = carried.class.filter(|class| usize::from(*class) < content.classes.len());
+        let (Some(class), Some(hero)) = (class, self.heroes.get_mut(&id)) else { return };
+        hero.experience = carried.experience.min(MOST_EXPERIENCE);
+        for talent in carried.learned.iter().take(hero.levels(&content)) {
+            let table = content.talents.get(usize::from(*talent));
+            if table.is_some_and(|table| table.class == content.class(class).name) {
+                hero.learned.insert(*talent);
+            }
+        }
+        let until = |ms: u32| now + Duration::from_millis(ms.into());
+        hero.ready_at =
+            carried.ready_in_ms.iter().map(|(spell, ms)| (*spell, until(*ms))).collect();
+        if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
+            row.gold().set(carried.gold.min(MOST_GOLD).into());
+            row.kills().set(carried.kills.min(MOST_KILLS).into());
+        }
+        self.take_class(world, id, class, carried.is_alive);
+        for item in carried.items.iter().take(MOST_ITEMS) {
+            self.add_item(world, id, *item);
+        }
+        self.note_experience(world, id, true);
+    }
+}

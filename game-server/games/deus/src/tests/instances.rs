@@ -1,0 +1,237 @@
+//! Several maps: what a hero carries, who waits for whom, and what becomes of those left behind.
+
+use ambit::Rng;
+use ambit::prelude::*;
+use ambit::test::{Line, TestClient};
+
+use super::{Room, kill_all, phase};
+use crate::course::Phase;
+use crate::schema::HeroRow;
+use crate::{Deus, DeusWorld};
+
+fn map(number: &str) -> Room {
+    let mut room = Room::with(&[("size", "60x60"), ("maps", "3"), ("map", number)]);
+    room.run(100.millis());
+    room
+}
+
+/// Lets a party fight its first wave, up to its departure.
+fn leave(names: &[&str]) -> (Room, Vec<TestClient>) {
+    let mut room = map("0");
+    let all: Vec<_> = names.iter().map(|name| room.join(name, Line::default())).collect();
+    for client in &all {
+        room.command(*client, "choose warrior");
+    }
+    room.run(5.secs());
+    kill_all(&mut room, all[0]);
+    room.run(25.secs() + 500.millis());
+    for client in &all {
+        room.command(*client, "want");
+    }
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Leave);
+    (room, all)
+}
+
+fn carried(room: &mut Room, client: TestClient) -> Vec<u8> {
+    let id = room.player(client);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(id).expect("a player").avatar();
+        game.carried(world, hero).expect("it leaves")
+    })
+}
+
+/// A player comes from another map with this.
+fn arrive(room: &mut Room, name: &str, carried: &[u8]) -> TestClient {
+    let client = room.join(name, Line::default());
+    room.run(200.millis());
+    let id = room.player(client);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(id).expect("a player").avatar();
+        game.arrived(world, hero, carried);
+    });
+    client
+}
+
+/// All that is known of a hero, to read and to compare.
+fn hero(room: &mut Room, client: TestClient) -> String {
+    let id = room.player(client);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let row = world.row::<HeroRow>(id).expect("a row");
+        let (at, hero) = game.heroes.iter().find(|(_, hero)| hero.player == id).expect("a hero");
+        let avatar = world.get(*at).expect("an avatar");
+        format!(
+            "{:?} {} {} {:?} {:?} {} {} {} {:?} {} {} {} {}",
+            hero.class,
+            hero.is_alive,
+            hero.experience,
+            hero.learned,
+            hero.bag.items,
+            row.gold(),
+            row.kills(),
+            row.items(),
+            row.bag(),
+            row.learnable(),
+            avatar.level(),
+            avatar.points(),
+            avatar.experience(),
+        )
+    })
+}
+
+fn wave(room: &mut Room) -> i64 {
+    room.edit(|_, game: &mut Deus| game.wave)
+}
+
+#[test]
+fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
+    let (mut room, all) = leave(&["ann", "bob", "eve"]);
+    let places: Vec<_> = all.iter().map(|it| room.avatar(*it).expect("one").position).collect();
+    assert!(places.iter().all(|at| at.x < 3.0 && at.y < 3.0), "all stand in the gate: {places:?}");
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let (eve, _) = game.heroes.iter().next_back().expect("three");
+        let eve = *eve;
+        game.hurt_hero(world, eve, 1.0e6);
+        let ann = *game.heroes.keys().next().expect("three");
+        game.heroes.get_mut(&ann).expect("ann").experience = 500;
+        game.heroes.get_mut(&ann).expect("ann").learned.insert(0);
+        game.note_experience(world, ann, true);
+    });
+    let before: Vec<_> = all.iter().map(|client| hero(&mut room, *client)).collect();
+    let bytes: Vec<_> = all.iter().map(|client| carried(&mut room, *client)).collect();
+    println!("{:?} bytes", bytes.iter().map(Vec::len).collect::<Vec<_>>());
+    assert!(bytes.iter().all(|it| it.len() < 100), "{bytes:?}");
+
+    let mut next = map("1");
+    let mut there = vec![arrive(&mut next, "eve", &bytes[2])];
+    assert_eq!((phase(&next), wave(&mut next)), (Phase::Merchant, 1), "a dead one comes first");
+    there.insert(0, arrive(&mut next, "ann", &bytes[0]));
+    next.command(there[0], "ready");
+    next.run(1.secs());
+    assert_eq!(phase(&next), Phase::Merchant, "bob has not come yet");
+    there.insert(1, arrive(&mut next, "bob", &bytes[1]));
+    let after: Vec<_> = there.iter().map(|client| hero(&mut next, *client)).collect();
+    assert_eq!(before, after);
+    next.command(there[1], "ready");
+    next.run(1.secs());
+    assert_eq!((phase(&next), wave(&mut next)), (Phase::Fight, 2));
+    assert_eq!(next.edit(|_, game: &mut Deus| game.living().count()), 2);
+}
+
+#[test]
+fn who_cannot_leave_meets_the_merchant_and_fights_where_it_is() {
+    let (mut room, all) = leave(&["ann", "bob"]);
+    // There is no other map: the gate is closed.
+    room.command(all[0], "move 30 30");
+    room.run(10.secs());
+    assert!(room.avatar(all[0]).expect("ann").position.x < 3.0, "nobody walks out of the gate");
+    room.run(6.secs());
+    assert_eq!(phase(&room), Phase::Merchant);
+    room.run(46.secs());
+    assert_eq!((phase(&room), wave(&mut room)), (Phase::Fight, 2));
+}
+
+#[test]
+fn the_game_ends_on_the_first_map() {
+    let (mut room, all) = leave(&["ann"]);
+    let bytes = carried(&mut room, all[0]);
+    let mut next = map("2");
+    let ann = arrive(&mut next, "ann", &bytes);
+    next.command(ann, "ready");
+    next.run(1.secs());
+    next.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let (id, _) = game.living().next().expect("ann");
+        game.hurt_hero(world, id, 1.0e6);
+    });
+    next.run(1.secs());
+    assert_eq!(phase(&next), Phase::Leave);
+    let at = next.avatar(ann).expect("ann").position;
+    assert!((4.0..7.0).contains(&at.x), "in the gate to the first map: {at:?}");
+    let bytes = carried(&mut next, ann);
+    let mut first = map("0");
+    let bob = first.join("bob", Line::default());
+    let ann = arrive(&mut first, "ann", &bytes);
+    first.run(1.secs());
+    assert_eq!(phase(&first), Phase::Lost);
+    assert!(hero(&mut first, ann).contains("false"), "ann is dead");
+    assert!(!first.is_finished() && first.errors(bob).is_empty());
+    first.run(13.secs());
+    assert!(first.is_finished());
+}
+
+#[test]
+fn whoever_joins_later_seeks_the_party_and_begins_anew_without_one() {
+    let (mut room, all) = leave(&["ann"]);
+    room.leave(all[0]);
+    room.run(200.millis());
+    assert_eq!((phase(&room), wave(&mut room)), (Phase::Choose, 0));
+    let bob = room.join("bob", Line::default());
+    room.command(bob, "choose mage");
+    room.run(6.secs());
+    assert_eq!(phase(&room), Phase::Leave, "the party has gone on");
+    let mut bytes = carried(&mut room, bob);
+    // Nobody is on the other maps either.
+    for number in ["1", "2"] {
+        let mut next = map(number);
+        let bob = arrive(&mut next, "bob", &bytes);
+        next.run(5.secs());
+        assert_eq!(phase(&next), Phase::Leave, "map {number}");
+        bytes = carried(&mut next, bob);
+    }
+    let mut first = map("0");
+    let bob = arrive(&mut first, "bob", &bytes);
+    first.run(5.secs());
+    assert_eq!((phase(&first), wave(&mut first)), (Phase::Fight, 1));
+    assert!(hero(&mut first, bob).starts_with("Some("));
+
+    // Where a party fights, whoever comes waits or fights, and is of it.
+    let (mut room, all) = leave(&["ann"]);
+    let party = carried(&mut room, all[0]);
+    let mut next = map("1");
+    let ann = arrive(&mut next, "ann", &party);
+    let bob = arrive(&mut next, "bob", &bytes);
+    assert_eq!(phase(&next), Phase::Merchant);
+    for client in [ann, bob] {
+        next.command(client, "ready");
+    }
+    next.run(1.secs());
+    assert_eq!((phase(&next), wave(&mut next)), (Phase::Fight, 2));
+}
+
+/// A host may be anybody's: what arrives is a valid hero in a course that goes on, whatever it is.
+#[test]
+fn whatever_arrives_is_a_valid_hero() {
+    let (mut room, all) = leave(&["ann"]);
+    let honest = carried(&mut room, all[0]);
+    let mut rng = Rng::with_seed(3);
+    for number in 0..400 {
+        let mut bytes = honest.clone();
+        match number % 4 {
+            0 => bytes.truncate(rng.usize(..bytes.len())),
+            1 => bytes = (0..rng.usize(..64)).map(|_| rng.u8(..)).collect(),
+            2 => (0..4096).for_each(|_| bytes.push(rng.u8(..))),
+            _ => {
+                for _ in 0..=rng.usize(..4) {
+                    let at = rng.usize(..bytes.len());
+                    bytes[at] = rng.u8(..);
+                }
+            }
+        }
+        let mut next = map("1");
+        let client = arrive(&mut next, "ann", &bytes);
+        next.run(2.secs());
+        let text = hero(&mut next, client);
+        let id = next.player(client);
+        next.edit(|world: &mut DeusWorld, game: &mut Deus| {
+            let gold = world.row::<HeroRow>(id).expect("a row").gold();
+            let state = game.heroes.values().next().expect("a hero");
+            let classes = game.content.classes.len();
+            assert!((0..100_000).contains(&gold), "{text}");
+            assert!(state.class.is_none_or(|class| usize::from(class) < classes), "{text}");
+            assert!(state.learned.len() <= state.levels(&game.content), "{text}");
+            assert!(state.bag.items.iter().all(|it| game.content.item(*it).is_some()), "{text}");
+            assert!(state.is_alive <= state.class.is_some(), "{text}");
+            assert!((0..100).contains(&game.wave), "{text}");
+        });
+    }
+}
