@@ -199,7 +199,6 @@ impl Room {
     /// The journal ends here: the players who were connected count as disconnected since `now`, and
     /// have the grace period to come back.
     pub fn finish_replay(&mut self, now: GameTime) {
-        self.world.trace_all_states();
         // A recording contains datagrams, so its replay has clients; a journal has none.
         let clients: Vec<ClientId> = self.players.keys().copied().collect();
         for client in clients {
@@ -211,6 +210,11 @@ impl Room {
                 self.world.release_controls(player);
             }
         }
+    }
+
+    /// The trace begins with the next tick: it then says what all room-wide objects are.
+    pub fn begin_trace(&mut self) {
+        self.world.trace_all_states();
     }
 
     /// The players with an avatar, connected or not, and their names.

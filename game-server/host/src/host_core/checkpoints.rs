@@ -126,6 +126,7 @@ pub fn restore_room(
         missed.skip();
         room.replay(due, &[]);
     }
+    room.begin_trace();
     Ok(room)
 }
 
@@ -145,6 +146,8 @@ pub fn member_changes(room: &Room, members: &[RoomMember]) -> Vec<RoomInput> {
 mod tests {
     use super::*;
     use ambit::{GameInfo, Id, Typed};
+    use ambit_room::journal::SavedRoom;
+    use ambit_room::logic::world::TraceEvent;
 
     const ID: RoomId = RoomId(23);
 
@@ -191,10 +194,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_trace_of_a_room_that_missed_ticks_begins_with_what_all_have() {
+        let config = RoomConfig { trace: true, ..RoomConfig::default() };
+        let mut first = Room::new(config.clone(), Box::new(Typed(Ballast(0))));
+        first.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        for missed_ms in [0, 40, 1_000] {
+            let state = first.save().expect("a state");
+            let snapshot = RoomSnapshot { at: GameTime::ZERO, state };
+            let saved = SavedRoom { snapshot, journal: Vec::new() };
+            let resume = RoomResume { saved, now: at(missed_ms), members: None };
+            let game = Box::new(Typed(Ballast(0)));
+            let mut room = restore_room(config.clone(), game, || at(missed_ms), &resume)
+                .expect("the room goes on");
+            room.tick(at(missed_ms + 50), &mut Vec::new(), &mut Vec::new());
+            let states = room.trace().iter().filter(|line| {
+                matches!(&line.event, TraceEvent::State { components, .. } if components.len() == 1)
+            });
+            assert_eq!(states.count(), 1, "after {missed_ms} ms");
+        }
+    }
+
     /// A game with a state of so many bytes.
     #[derive(Default, ambit::Declare)]
-    #[declare(kinds(Walker), unsaved)]
+    #[declare(kinds(Walker, Weight), unsaved)]
     struct Ballast(usize);
+
+    /// The state, which all have.
+    #[derive(ambit::Kind)]
+    #[kind(room_wide)]
+    struct Weight {
+        bytes: ambit::component::Number<0, 1_000_000_000>,
+    }
 
     #[derive(ambit::Kind)]
     struct Walker {
@@ -207,6 +238,10 @@ mod tests {
         ambit::no_commands!();
         type Refusal = ambit::NoRefusal;
 
+        fn start(&mut self, world: &mut ambit::World<Self>) {
+            world.spawn(Weight { bytes: (self.0 as i64).into() });
+        }
+
         fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
             let path = ambit::component::Path::at(world.centre());
             world.spawn(Walker { path })
@@ -214,6 +249,11 @@ mod tests {
 
         fn save(&self) -> Option<Vec<u8>> {
             Some(vec![1; self.0])
+        }
+
+        fn restore(&mut self, _: &mut ambit::World<Self>, saved: &[u8]) -> Result<(), BadState> {
+            self.0 = saved.len();
+            Ok(())
         }
     }
 
