@@ -7,6 +7,7 @@ import type {
   GameRules,
   LobbyEvent,
   Room,
+  RoomListing,
 } from "./ambit/ambit.js";
 import { handle } from "./ambit/handle.js";
 import { codeOf } from "./core/problems.js";
@@ -46,6 +47,8 @@ export class App {
   readonly #reconnect: () => void;
   #view: GameView | undefined;
   #playing: Room | undefined;
+  /** As the player's room was listed: once it has closed, it is in no list. */
+  #listing: RoomListing | undefined;
   /** Of a game that has ended, until the lobby says why. */
   #result: Result | undefined;
   /** Lines of chat since the lobby was last beside the game. */
@@ -161,6 +164,7 @@ export class App {
     if (this.#playing?.id === room.id) return;
     this.#playing = room;
     this.#model.enterRoom(room.id);
+    this.#listing = this.#model.rooms.get(room.id);
     showAddress(room.id);
     void this.#play(room);
     this.#model.members = await room.players();
@@ -215,7 +219,14 @@ export class App {
   async #showResult(result: Result | undefined): Promise<void> {
     if (!result) return;
     this.#result = undefined;
-    if (await showResult(result)) await this.#create(result.game);
+    if (!(await showResult(result))) return;
+    const ended = this.#listing;
+    // Whoever chooses a password is asked again: it is nowhere.
+    if (ended?.game !== result.game || ended.password) return this.#create(result.game);
+    const made = this.#model.madeAgain(ended, this.#client.games);
+    if (made) return void (await this.#join(made.id));
+    const { name, game, capacity, parameters } = ended;
+    void this.#enter(await this.#client.createRoom(name, game, { capacity, parameters }));
   }
 
   #ended(room: Room, code: string, message: string): void {

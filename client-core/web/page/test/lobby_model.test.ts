@@ -50,6 +50,20 @@ test("a room that has removed the player offers nothing, as long as it exists", 
   assert.equal(action(), "join");
 });
 
+test("a party plays again in a room that one of them has made anew", () => {
+  const model = new LobbyModel();
+  const games = [game("field", true)];
+  const ended = { ...room(3, true), name: "den" };
+  const made = (changed: Partial<RoomListing>) => {
+    model.setRooms([{ ...ended, id: 5, running: false, ...changed }]);
+    return model.madeAgain(ended, games)?.id;
+  };
+  assert.equal(made({}), 5);
+  assert.equal(made({ running: true }), 5);
+  const others = [{ id: 2 }, { name: "pit" }, { game: "cubes" }, { password: true }, { players: 4 }];
+  for (const other of others) assert.equal(made(other), undefined);
+});
+
 test("there is one way into a world, whatever there is", () => {
   const model = new LobbyModel();
   const field = [game("field", true)];

@@ -298,8 +298,13 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         let problems = "return document.querySelectorAll('#problems .problem').length;";
         assert_eq!(ann.run(problems, json!({})).await?, json!(0));
         ann.press("Play again").await?;
-        let chosen = "document.querySelector('dialog.create :checked')?.value === 'deus'";
-        ann.wait_for("another one", chosen, json!({})).await?;
+        // The same room, made anew, for those who want to play again, too.
+        let again = "ambit.client.room !== undefined && !ambit.game";
+        ann.wait_for("another room", again, json!({})).await?;
+        let rooms = bob.run_command("rooms", "rooms")?["rooms"].clone();
+        let made = rooms.as_array().and_then(|rooms| rooms.last()).cloned().unwrap_or_default();
+        assert_eq!([&made["name"], &made["game"]], ["cellar", "deus"], "{made}");
+        assert_eq!([&made["players"], &made["running"]], [&json!(1), &json!(false)], "{made}");
         ann.close().await
     })
 }

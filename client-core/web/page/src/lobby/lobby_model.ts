@@ -86,6 +86,21 @@ export class LobbyModel {
     return waiting ? { to: "room", room: waiting } : { to: "create" };
   }
 
+  /**
+   * The room in which a party plays again after its room has closed, made anew by one of them;
+   * undefined if it is still to be made.
+   */
+  madeAgain(ended: RoomListing, games: readonly GameListing[]): RoomListing | undefined {
+    return this.sortedRooms().find(
+      (room) =>
+        room.id > ended.id &&
+        room.name === ended.name &&
+        room.game === ended.game &&
+        !room.password &&
+        this.actionOf(room, games) === "join",
+    );
+  }
+
   /** The rooms that do not let the player in: their hosts have put it out. */
   get barred(): readonly number[] {
     return [...this.#barred];
