@@ -299,7 +299,7 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         assert_eq!(ann.run(problems, json!({})).await?, json!(0));
         ann.press("Play again").await?;
         // The same room, made anew, for those who want to play again, too.
-        let again = "ambit.client.room !== undefined && !ambit.game";
+        let again = "ambit().client.room !== undefined && !ambit().game";
         ann.wait_for("another room", again, json!({})).await?;
         let rooms = bob.run_command("rooms", "rooms")?["rooms"].clone();
         let made = rooms.as_array().and_then(|rooms| rooms.last()).cloned().unwrap_or_default();
