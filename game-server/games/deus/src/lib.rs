@@ -32,6 +32,7 @@ mod texts;
 mod traps;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use ambit::prelude::*;
 use ambit::schema::Schema;
@@ -44,8 +45,8 @@ use self::heroes::HeroState;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
-    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule,
-    Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
+    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, HeroesRise, LevelUp, Loot,
+    LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
@@ -87,7 +88,8 @@ pub struct DeusSettings {
     PhaseBegins,
     Snap,
     Relief,
-    LevelUp
+    LevelUp,
+    HeroesRise
 ))]
 pub struct Deus {
     content: SharedContent,
@@ -113,6 +115,11 @@ pub struct Deus {
     phase_began: GameTime,
     phase_ends_at: Option<GameTime>,
     wave: i64,
+    /// The monsters of the wave that have still to come, by their numbers in it.
+    coming: Range<u32>,
+    /// Gold of monsters that is to be paid, and when.
+    spoils: i64,
+    tally_at: Option<GameTime>,
     /// Where the last monster fell.
     last_fallen: Position,
     /// When a monster last searched a way round walls: one of them at a tick.
@@ -241,8 +248,9 @@ impl Game for Deus {
             DeusTimer::Assist(companion) => self.assist(world, companion),
             DeusTimer::Fade(hero) => world.ask_who_sees(hero),
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
-            DeusTimer::PhaseEnds(_) => {}
             DeusTimer::Snap(trap) => self.snap(world, trap),
+            DeusTimer::Arrive(number) if number == self.phase_number => self.arrive(world),
+            DeusTimer::PhaseEnds(_) | DeusTimer::Arrive(_) => {}
         }
     }
 
@@ -251,6 +259,7 @@ impl Game for Deus {
         self.look_for_opener(world);
         self.watch_traps(world);
         self.open_doors(world);
+        self.tally_if_due(world);
     }
 
     /// Whoever is dead or hidden, or has not chosen yet, is not seen.

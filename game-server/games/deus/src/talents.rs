@@ -1,11 +1,13 @@
 //! Experience, levels, and the talents that heroes learn for them.
 
+use std::collections::BTreeMap;
+
 use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::content::{Content, Raises};
 use crate::heroes::HeroState;
-use crate::schema::{DeusRefusal, Hero, HeroRow, LevelUp};
+use crate::schema::{DeusRefusal, Hero, HeroRow, HeroesRise, LevelUp};
 use crate::{Deus, DeusWorld};
 
 impl HeroState {
@@ -42,21 +44,27 @@ impl HeroState {
 impl Deus {
     /// A monster has died: whoever is near learns from it.
     pub(crate) fn share_experience(&mut self, world: &mut DeusWorld, at: Position, points: u32) {
-        let content = self.content.clone();
+        let (content, mut risen) = (self.content.clone(), BTreeMap::<i64, Vec<_>>::new());
         for id in self.living_near(world, at, content.share_m) {
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
             hero.experience = hero.experience.saturating_add(points);
             let begun = content.levels.iter().filter(|needed| **needed <= hero.experience).count();
             let rises = begun.saturating_sub(hero.levels);
             (hero.levels, hero.points) = (begun, hero.points + rises);
-            let (experience, level) = (i64::from(hero.experience), 1 + begun as i64);
-            let Some(mut avatar) = world.edit(id) else { continue };
-            avatar.experience().set(experience);
-            if rises > 0 {
-                avatar.level().set(level);
-                avatar.points().set(hero.points as i64);
-                world.emit(LevelUp { hero: id, level });
-                self.note_learnable(world, id);
+            let level = 1 + begun as i64;
+            let Some(mut avatar) = world.edit(id).filter(|_| rises > 0) else { continue };
+            avatar.experience().set(i64::from(hero.experience));
+            avatar.level().set(level);
+            avatar.points().set(hero.points as i64);
+            risen.entry(level).or_default().push(id);
+            self.note_learnable(world, id);
+        }
+        for (level, heroes) in risen {
+            // Most of a party rise at once: one event tells it of all.
+            if let [hero] = *heroes {
+                world.emit(LevelUp { hero, level });
+            } else {
+                world.announce(HeroesRise { heroes: heroes.len() as i64, level });
             }
         }
     }
