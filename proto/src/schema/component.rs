@@ -4,7 +4,7 @@
 //! timeline its tail is sent: the value at the datagram's stamp and all later points. So each
 //! update is complete in itself, whatever was lost before it, and the receiver replaces its points
 //! from the first received one on ([`Component::merge`]). To a receiver that has acknowledged the
-//! path before, a path is sent from its first change on ([`SentPart::from`]).
+//! one before, a timeline is sent from its first change on ([`SentPart::from`]).
 //!
 //! Invariants:
 //! 1. Both ends hold the same bits: a server stores only values that `quantised` leaves unchanged,

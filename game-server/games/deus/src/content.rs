@@ -332,6 +332,8 @@ pub(crate) struct WaveTable {
     pub(crate) more: f32,
     pub(crate) stronger: f32,
     pub(crate) most: u32,
+    pub(crate) first: u32,
+    pub(crate) then_per_s: u32,
     pub(crate) hunt_after_s: f32,
     pub(crate) wave: Vec<WaveRow>,
 }

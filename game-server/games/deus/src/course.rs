@@ -164,7 +164,7 @@ impl Deus {
             self.clear_monsters(world);
             self.remove_chest(world);
             self.meet_merchant(world);
-        } else if self.phase == Phase::Fight && self.monsters.is_empty() {
+        } else if self.phase == Phase::Fight && self.is_wave_beaten() {
             if self.wave >= waves.last {
                 return self.end(world, Phase::Won);
             }
@@ -245,7 +245,7 @@ impl Deus {
     }
 
     pub(crate) fn note_monsters(&self, world: &mut DeusWorld) {
-        let left = self.monsters.len() as i64;
+        let left = self.monsters.len() as i64 + self.coming.len() as i64;
         if let Some(mut course) = world.edit_state::<Campaign>() {
             course.monsters().set(left);
         }

@@ -33,6 +33,7 @@ mod texts;
 mod traps;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use ambit::prelude::*;
 use ambit::schema::Schema;
@@ -46,8 +47,8 @@ use self::instances::Journey;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
-    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, LevelUp, Loot, LootRule,
-    Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
+    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, HeroesRise, LevelUp, Loot,
+    LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
@@ -95,7 +96,8 @@ pub struct DeusSettings {
     PhaseBegins,
     Snap,
     Relief,
-    LevelUp
+    LevelUp,
+    HeroesRise
 ))]
 pub struct Deus {
     content: SharedContent,
@@ -121,6 +123,11 @@ pub struct Deus {
     phase_began: GameTime,
     phase_ends_at: Option<GameTime>,
     wave: i64,
+    /// The monsters of the wave that have still to come, by their numbers in it.
+    coming: Range<u32>,
+    /// Gold of monsters that is to be paid, and when.
+    spoils: i64,
+    tally_at: Option<GameTime>,
     /// Where the last monster fell.
     last_fallen: Position,
     /// When a monster last searched a way round walls: one of them at a tick.
@@ -260,8 +267,9 @@ impl Game for Deus {
             DeusTimer::Assist(companion) => self.assist(world, companion),
             DeusTimer::Fade(hero) => world.ask_who_sees(hero),
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
-            DeusTimer::PhaseEnds(_) => {}
             DeusTimer::Snap(trap) => self.snap(world, trap),
+            DeusTimer::Arrive(number) if number == self.phase_number => self.arrive(world),
+            DeusTimer::PhaseEnds(_) | DeusTimer::Arrive(_) => {}
         }
     }
 
@@ -271,6 +279,7 @@ impl Game for Deus {
         self.watch_traps(world);
         self.open_doors(world);
         self.hold_in_gate(world);
+        self.tally_if_due(world);
     }
 
     /// Whoever is dead or hidden, or has not chosen yet, is not seen.

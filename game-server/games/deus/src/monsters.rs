@@ -1,6 +1,8 @@
 //! Monsters of a wave: who comes, what hurts them and what they do to heroes. What each decides is
 //! in `minds`.
 
+use std::ops::Range;
+
 use ambit::Rng;
 use ambit::prelude::*;
 
@@ -16,6 +18,10 @@ const FIRST_DISTANCE_M: f32 = 16.0;
 const GRACE_M: f32 = 0.4;
 /// The first thought comes within this, so that not all think at the same tick.
 const FIRST_THOUGHT: Duration = Duration::from_millis(300);
+/// How often what kills change is told: each concerns all heroes.
+const TALLY: Duration = Duration::from_millis(500);
+/// How often some more monsters of a large wave come.
+const ARRIVAL: Duration = Duration::from_secs(1);
 /// Who is called comes so near to its caller.
 const CALLED_M: f32 = 1.8;
 /// A monster, as the game has it.
@@ -63,18 +69,47 @@ impl MonsterState {
 }
 
 impl Deus {
-    /// Creates the monsters of a wave for so many heroes.
+    /// Creates the monsters of a wave for so many heroes, the first of a large one now.
     pub(crate) fn spawn_wave(&mut self, world: &mut DeusWorld, heroes: usize) {
+        let content = self.content.clone();
+        let waves = &content.waves;
+        let further = (self.wave - 1) as f32;
+        let count = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
+        let count = (count.round() as u32).clamp(1, waves.most);
+        let first = count.min(waves.first);
+        self.coming = first..count;
+        self.spawn_part(world, 0..first);
+        self.await_more(world);
+        self.note_monsters(world);
+    }
+
+    fn await_more(&self, world: &mut DeusWorld) {
+        if !self.coming.is_empty() {
+            world.after(ARRIVAL, DeusTimer::Arrive(self.phase_number));
+        }
+    }
+
+    /// Some more monsters of a large wave come.
+    pub(crate) fn arrive(&mut self, world: &mut DeusWorld) {
+        let Range { start, end } = self.coming.clone();
+        // Those who were called have their places in the room, too.
+        let free = (self.content.waves.most as usize).saturating_sub(self.monsters.len()) as u32;
+        let next = end.min(start + self.content.waves.then_per_s.min(free));
+        self.coming.start = next;
+        self.spawn_part(world, start..next);
+        self.await_more(world);
+    }
+
+    /// Creates monsters of a wave, by their numbers in it.
+    fn spawn_part(&mut self, world: &mut DeusWorld, indices: Range<u32>) {
         let content = self.content.clone();
         let waves = &content.waves;
         let rows = waves.wave.iter().filter(|row| row.from <= self.wave);
         let Some(row) = rows.max_by_key(|row| row.from) else { return };
-        let further = (self.wave - 1) as f32;
-        let count = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
         let boss = row.boss.as_ref().filter(|_| row.from == self.wave);
         let places: Vec<_> = self.visible().filter_map(|(id, _)| world.position(id)).collect();
         let total = row.kinds.values().sum::<u32>().max(1);
-        for index in 0..(count.round() as u32).clamp(1, waves.most) {
+        for index in indices {
             let mut rng = world.rng_for(2, u64::from(index) | (self.wave as u64) << 32);
             let slot = self.layout.slot(self.slot);
             let at = slot.place_away_from(world.statics(), &places, FIRST_DISTANCE_M, &mut rng);
@@ -89,7 +124,6 @@ impl Deus {
                 self.spawn_monster(world, content.kind_of(kind), at, None, rng);
             }
         }
-        self.note_monsters(world);
     }
 
     pub(crate) fn spawn_monster(
@@ -132,6 +166,7 @@ impl Deus {
 
     /// Removes all monsters.
     pub(crate) fn clear_monsters(&mut self, world: &mut DeusWorld) {
+        self.coming = 0..0;
         for monster in std::mem::take(&mut self.monsters).into_keys() {
             world.despawn(monster);
         }
@@ -249,10 +284,38 @@ impl Deus {
         if let Some(mut score) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             score.kills().add(1);
         }
-        for (hero, _) in self.living() {
-            self.pay(world, hero, table.gold);
+        self.spoils += table.gold;
+        self.tally_at.get_or_insert(world.now() + TALLY);
+        if self.is_wave_beaten() {
+            self.tally(world);
+        }
+        self.check_end_of_fight(world);
+    }
+
+    /// Whether no monster lives, and none comes.
+    pub(crate) fn is_wave_beaten(&self) -> bool {
+        self.monsters.is_empty() && self.coming.is_empty()
+    }
+
+    /// Tells what kills have changed lately, if it is time.
+    pub(crate) fn tally_if_due(&mut self, world: &mut DeusWorld) {
+        if self.tally_at.is_some_and(|at| world.now() >= at) {
+            self.tally(world);
+        }
+    }
+
+    /// Pays the gold of the monsters that have fallen, and tells experience and monsters.
+    pub(crate) fn tally(&mut self, world: &mut DeusWorld) {
+        self.tally_at = None;
+        let gold = std::mem::take(&mut self.spoils);
+        for (&id, hero) in &self.heroes {
+            if hero.takes_part() {
+                self.pay(world, id, gold);
+            }
+            if let Some(mut avatar) = world.edit(id) {
+                avatar.experience().set(i64::from(hero.experience));
+            }
         }
         self.note_monsters(world);
-        self.check_end_of_fight(world);
     }
 }

@@ -208,6 +208,14 @@ pub(crate) struct LevelUp {
     pub(crate) level: i64,
 }
 
+/// Several heroes have come to a level at once, for all to read.
+#[derive(Event)]
+#[event(text = "{heroes} heroes come to level {level}")]
+pub(crate) struct HeroesRise {
+    pub(crate) heroes: i64,
+    pub(crate) level: i64,
+}
+
 /// Somebody has died.
 #[derive(Event)]
 #[event(name = "death", text = "{target} has fallen")]
@@ -374,6 +382,8 @@ pub enum DeusTimer {
     PhaseEnds(u32),
     /// A trap hurts.
     Snap(Id<Trap>),
+    /// More monsters of a wave come, if it is still this phase.
+    Arrive(u32),
 }
 
 pub(crate) fn spawn_monster(world: &mut DeusWorld, at: Position, name: &str) -> Id<Monster> {

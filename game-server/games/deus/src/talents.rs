@@ -1,11 +1,13 @@
 //! Experience, levels, and the talents that heroes learn for them.
 
+use std::collections::BTreeMap;
+
 use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::content::{Content, Raises};
 use crate::heroes::HeroState;
-use crate::schema::{DeusRefusal, Hero, HeroRow, LevelUp};
+use crate::schema::{DeusRefusal, Hero, HeroRow, HeroesRise, LevelUp};
 use crate::{Deus, DeusWorld};
 
 impl HeroState {
@@ -51,15 +53,23 @@ impl HeroState {
 impl Deus {
     /// A monster has died: whoever is near learns from it.
     pub(crate) fn share_experience(&mut self, world: &mut DeusWorld, at: Position, points: u32) {
-        let content = self.content.clone();
+        let (content, mut risen) = (self.content.clone(), BTreeMap::<i64, Vec<_>>::new());
         for id in self.living_near(world, at, content.share_m) {
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
             let before = hero.levels(&content);
             hero.experience = hero.experience.saturating_add(points);
             let rises = hero.levels(&content) > before;
-            let level = self.note_experience(world, id, rises);
             if rises {
-                world.emit(LevelUp { hero: id, level });
+                let level = self.note_experience(world, id, rises);
+                risen.entry(level).or_default().push(id);
+            }
+        }
+        for (level, heroes) in risen {
+            // Most of a party rise at once: one event tells it of all.
+            if let [hero] = *heroes {
+                world.emit(LevelUp { hero, level });
+            } else {
+                world.announce(HeroesRise { heroes: heroes.len() as i64, level });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The rules, with real clients on virtual time.
 
+mod bytes;
 mod course;
 mod goods;
 mod instances;

@@ -553,6 +553,7 @@ impl World {
         };
         let mask = std::mem::take(&mut object.dirty);
         let path_as_before_until = std::mem::take(&mut object.path_as_before_until);
+        let late = std::mem::take(&mut object.changed_late);
         // The player whose avatar it is gets the whole path.
         let until = if object.owner.is_some() { GameTime::MAX } else { self.now + PATH_TOLD_AHEAD };
         let is_crowded = |index: usize| {
@@ -565,7 +566,7 @@ impl World {
         if object.overflowing != 0 {
             self.overflowing.push(id);
         }
-        self.changes.push(WorldChange::Components { object: id, mask, path_as_before_until });
+        self.changes.push(WorldChange::Components { object: id, mask, late, path_as_before_until });
         if self.trace.is_enabled() && self.is_room_wide(id) {
             self.trace.record_state(id);
         }
@@ -579,8 +580,9 @@ impl World {
                 continue;
             };
             let mask = object.overflowing;
-            // Clients lack what lies ahead of a path, so none is as before.
+            // Clients lack what lies ahead, so none of them is as before.
             self.object_mut(id).path_as_before_until = GameTime::ZERO;
+            self.object_mut(id).changed_late |= mask;
             for index in (0..16).filter(|index| mask & 1 << index != 0) {
                 self.mark_dirty(id, index);
             }

@@ -175,11 +175,13 @@ impl Network {
         stats: &mut RoomStats,
     ) {
         match *change {
-            WorldChange::Components { object, mask, path_as_before_until } => {
+            WorldChange::Components { object, mask, late, path_as_before_until } => {
+                let (horizon, is_path) = (times.horizon, mask & 1 != 0);
                 // What is planned for later is not told before.
-                let path_from = path_as_before_until.min(times.horizon);
+                let as_before = if is_path { path_as_before_until.min(horizon) } else { horizon };
                 self.for_each_follower(object, |viewer| {
-                    viewer.slots.mark_changed(object, mask, times.horizon, path_from);
+                    viewer.slots.mark_changed(object, mask & !late, horizon, as_before);
+                    viewer.slots.mark_changed(object, mask & late, horizon, GameTime::ZERO);
                 });
             }
             WorldChange::PathAhead { object } => {

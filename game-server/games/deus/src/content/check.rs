@@ -18,7 +18,7 @@ use crate::schema::NEWCOMER;
 /// points; what divides, lasts or moves must not be zero.
 fn allowed(field: &str) -> RangeInclusive<f64> {
     match field {
-        "most" => 1.0..=500.0,
+        "most" | "first" | "then_per_s" => 1.0..=500.0,
         "last" | "from" => 1.0..=99.0,
         "more" | "speed" | "blow" => 0.1..=10.0,
         "below" => 0.01..=1.0,

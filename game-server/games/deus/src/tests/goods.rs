@@ -178,6 +178,7 @@ fn gold_and_items_are_neither_lost_nor_doubled() {
                     let living = game.living().count() as i64;
                     let hero = world.player(id).expect("a player").avatar();
                     game.hurt_monster(world, monster, hero, 100_000.0);
+                    game.tally(world);
                     let all: Vec<_> = game.heroes.keys().copied().collect();
                     for id in all {
                         game.heal(world, id);

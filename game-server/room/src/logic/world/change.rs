@@ -40,6 +40,9 @@ pub enum WorldChange {
         object: ObjectId,
         /// Bit `n` is set if component `n` has changed.
         mask: u16,
+        /// Bit `n` is set if gauge or flag `n` has changed from a time before the horizon on, or
+        /// may have.
+        late: u16,
         /// If the path has changed: it is as before until then. Zero if that is not known.
         path_as_before_until: GameTime,
     },

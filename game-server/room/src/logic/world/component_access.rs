@@ -173,17 +173,12 @@ impl World {
         let Codec::Gauge { max } = *self.codec(object, index) else {
             panic!("component {index} is not a gauge")
         };
-        match self.component_mut(object, index) {
-            Component::Gauge(gauge) => {
-                set_from(
-                    gauge,
-                    from,
-                    Gauge { value: value.clamp(0.0, max), rate, max }.quantised(),
-                );
-            }
+        let gauge = Gauge { value: value.clamp(0.0, max), rate, max }.quantised();
+        let is_changed = match self.component_mut(object, index) {
+            Component::Gauge(timeline) => set_from(timeline, from, gauge, Gauge::quantised),
             other => panic!("component {index} is a gauge, not {other:?}"),
-        }
-        self.mark_dirty(object, index);
+        };
+        self.note_timeline_change(object, index, from, is_changed);
     }
 
     /// A flag now.
@@ -201,11 +196,11 @@ impl World {
 
     /// Sets a flag from a time on; what it was before stays.
     pub fn set_flag(&mut self, object: ObjectId, index: u8, from: GameTime, value: bool) {
-        match self.component_mut(object, index) {
-            Component::Flag(flag) => set_from(flag, from, StepValue(value)),
+        let is_changed = match self.component_mut(object, index) {
+            Component::Flag(flag) => set_from(flag, from, StepValue(value), |held| held),
             other => panic!("component {index} is a flag, not {other:?}"),
-        }
-        self.mark_dirty(object, index);
+        };
+        self.note_timeline_change(object, index, from, is_changed);
     }
 
     /// A number as it is now: it has no history.
@@ -221,8 +216,7 @@ impl World {
         let Codec::Number { min, max } = *self.codec(object, index) else {
             panic!("component {index} is not a number")
         };
-        *self.component_mut(object, index) = Component::Number(value.clamp(min, max));
-        self.mark_dirty(object, index);
+        self.set_component(object, index, Component::Number(value.clamp(min, max)));
     }
 
     /// A half float or an angle as it is now: it has no history.
@@ -238,8 +232,7 @@ impl World {
         let Codec::Decimal(format) = *self.codec(object, index) else {
             panic!("component {index} is not a decimal")
         };
-        *self.component_mut(object, index) = Component::Decimal(format.nearest(value));
-        self.mark_dirty(object, index);
+        self.set_component(object, index, Component::Decimal(format.nearest(value)));
     }
 
     /// A text as it is now: it has no history.
@@ -256,8 +249,30 @@ impl World {
             panic!("component {index} is not a text")
         };
         let end = value.floor_char_boundary(max_bytes as usize);
-        *self.component_mut(object, index) = Component::Text(value[..end].to_owned());
-        self.mark_dirty(object, index);
+        self.set_component(object, index, Component::Text(value[..end].to_owned()));
+    }
+
+    /// Nothing is sent of a component that is set to the value that it has.
+    fn set_component(&mut self, object: ObjectId, index: u8, value: Component) {
+        let component = self.component_mut(object, index);
+        if *component != value {
+            *component = value;
+            self.mark_dirty(object, index);
+        }
+    }
+
+    fn note_timeline_change(
+        &mut self,
+        object: ObjectId,
+        index: u8,
+        from: GameTime,
+        is_changed: bool,
+    ) {
+        if is_changed {
+            let is_late = round_to_millis(from) < self.now();
+            self.object_mut(object).changed_late |= u16::from(is_late) << index;
+            self.mark_dirty(object, index);
+        }
     }
 
     fn codec(&self, object: ObjectId, index: u8) -> &Codec {
@@ -334,8 +349,20 @@ fn round_to_millis(time: GameTime) -> GameTime {
     (time + Duration::from_micros(500)).whole_millis()
 }
 
-fn set_from<T: TimelineValue>(timeline: &mut Timeline<T>, from: GameTime, value: T) {
-    timeline.replace_from(round_to_millis(from), [(round_to_millis(from), value)]);
+/// Returns whether that changes any value on the grid of the wire.
+fn set_from<T: TimelineValue>(
+    timeline: &mut Timeline<T>,
+    from: GameTime,
+    value: T,
+    grid: impl Fn(T) -> T,
+) -> bool {
+    let from = round_to_millis(from);
+    let before = timeline.value_at(from).map(grid);
+    let is_as_before = timeline.next_after(from).is_none() && before.as_ref() == Some(&value);
+    if !is_as_before {
+        timeline.replace_from(from, [(from, value)]);
+    }
+    !is_as_before
 }
 
 fn quantise_timeline<T: TimelineValue>(

@@ -44,6 +44,10 @@ pub(super) struct StoredObject {
     /// If the path is dirty: it is as before until then. Zero if that is not known.
     #[serde(skip)]
     pub(super) path_as_before_until: GameTime,
+    /// Gauges and flags that have changed in this tick from a time before the horizon on, as a
+    /// mask.
+    #[serde(skip)]
+    pub(super) changed_late: u16,
     /// Components with more points ahead than one record carries.
     pub(super) overflowing: u16,
 }
@@ -57,6 +61,7 @@ impl StoredObject {
             components,
             dirty: 0,
             path_as_before_until: GameTime::ZERO,
+            changed_late: 0,
             overflowing: 0,
         }
     }

@@ -216,12 +216,24 @@ fn component_changes_come_once_per_object_and_tick_in_order_of_change() {
         expected.map(|(object, mask)| WorldChange::Components {
             object,
             mask,
+            late: 0,
             path_as_before_until: GameTime::ZERO,
         })
     );
     world.begin_tick(ms(100));
+    world.set_number(elf, LEVEL, 2);
+    world.set_gauge(orc, HEALTH, ms(100), world.gauge(orc, HEALTH).value, 1.0);
+    world.set_text(elf, NAME, "x");
     world.finish_tick();
-    assert!(changes(&mut world).is_empty());
+    assert!(changes(&mut world).is_empty(), "all have these values already");
+    world.begin_tick(ms(150));
+    world.set_gauge(orc, HEALTH, ms(120), 1.0, 1.0);
+    world.finish_tick();
+    let late = changes(&mut world).into_iter().map(|change| match change {
+        WorldChange::Components { late, .. } => late,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(late.collect::<Vec<_>>(), [1 << HEALTH]);
 }
 
 #[test]

@@ -8,8 +8,9 @@
 //! A component is sent as its present and future: its timeline from the packet's stamp on, or from
 //! when the object came into sight if that is later, with the value at that time as the first
 //! point. So each record is complete in itself, and the path on which an object came, perhaps
-//! hidden, is not revealed. Nor is where it goes: a path is sent for [`PATH_TOLD_AHEAD`] beyond the
-//! horizon, and whole only to the player whose avatar it moves.
+//! hidden, is not revealed. A client that has acknowledged the one before gets a timeline from its
+//! first change on. Where a path goes is not revealed either: it is sent for [`PATH_TOLD_AHEAD`]
+//! beyond the horizon, and whole only to the player whose avatar it moves.
 
 use ambit_proto::message::{ComponentSelection, RecordHead, RecordWriter};
 use ambit_proto::schema::SentPart;
@@ -120,7 +121,7 @@ impl RecordComposer<'_> {
         let key = ComponentsKey {
             object: due.object,
             mask,
-            from: self.record_writer.stamp.max(due.visible_since).max(due.path_from),
+            from: self.record_writer.stamp.max(due.visible_since).max(due.as_before),
             has_whole_path: due.is_own,
         };
         cache.get_or_encode(key, |writer| {

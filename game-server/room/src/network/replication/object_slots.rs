@@ -15,8 +15,8 @@
 //! 4. A component is due again only if the lost packet is the last one that carried it.
 //! 5. A pose travels in a record only with its object's `Enter`; so an `Enter` is not repeated
 //!    because the object moves.
-//! 6. A path is sent from its first change on, without what was before, only to a client that has
-//!    acknowledged the last packet with the path. So it has what was before, whatever was lost.
+//! 6. A timeline is sent from its first change on, without what was before, only to a client that
+//!    has acknowledged the last packet with it. So it has what was before, whatever was lost.
 //!
 //! What is due may wait for a datagram that is sent anyway, until [`TRAVEL_TIME`] before it takes
 //! effect. What concerns the own avatar, or was lost, does not wait.
@@ -36,8 +36,6 @@ use crate::network::interest::IdHasher;
 
 /// Components of an object, at most.
 pub const MAX_COMPONENTS: usize = 16;
-/// The mask of the first component, which is the path or the pose of what has a place.
-const PATH: u16 = 1;
 /// The allowance for a datagram's travel to its client, without a resend: it is sent so long before
 /// it takes effect.
 pub const TRAVEL_TIME: Duration = Duration::from_millis(100);
@@ -81,8 +79,9 @@ pub struct DueRecord {
     pub effective_at: GameTime,
     /// Since when the client may know of the object; it must not learn what was before.
     pub visible_since: GameTime,
-    /// Until then the client has the path as it is; zero if it may not have it.
-    pub path_from: GameTime,
+    /// Until then the client has all timelines of the record as they are; zero if it may not have
+    /// one of them.
+    pub as_before: GameTime,
     pub content: RecordContent,
 }
 
@@ -133,11 +132,11 @@ struct ObjectSlot {
     components: u16,
     /// Components to send; for a leaving object, not 0 while its `Leave` is to be sent.
     dirty: u16,
-    /// If the path is dirty: until then it is as the last packet with it told. Zero if that is not
-    /// known.
-    path_from: GameTime,
-    /// Whether the last packet that carried the path is acknowledged.
-    has_acked_path: bool,
+    /// If a component is dirty: until then all timelines are as the last packet with each told.
+    /// Zero if that is not known.
+    as_before: GameTime,
+    /// Components of which the last packet that carried them is acknowledged.
+    acked: u16,
     /// The last packet that carried each component; `[0]` is for the `Leave` of a leaving object.
     carriers: [Seq; MAX_COMPONENTS],
 }
@@ -181,8 +180,8 @@ impl ObjectSlots {
             changed_at: at,
             components: entering.components,
             dirty: entering.components,
-            path_from: GameTime::ZERO,
-            has_acked_path: false,
+            as_before: GameTime::ZERO,
+            acked: 0,
             epoch: slot.epoch,
             is_queued: slot.is_queued,
             carriers: slot.carriers,
@@ -235,25 +234,23 @@ impl ObjectSlots {
         self.enqueue(index);
     }
 
-    /// Notes that components of an object have changed, effective at time `at`. Until `path_from`
-    /// its path is as before, if it is among them; zero if that is not known.
+    /// Notes that components of an object have changed, effective at time `at`. Until then, and
+    /// until `as_before`, all of them are as before; zero if that is not known.
     pub fn mark_changed(
         &mut self,
         object: ObjectId,
         components: u16,
         at: GameTime,
-        path_from: GameTime,
+        as_before: GameTime,
     ) {
         let Some(&index) = self.by_object.get(&object) else {
             return;
         };
         let slot = &mut self.entries[usize::from(index)];
         let changed = components & slot.components;
-        if changed & PATH != 0 {
-            let before = if slot.dirty & PATH == 0 { GameTime::MAX } else { slot.path_from };
-            slot.path_from = before.min(path_from);
-        }
         if changed != 0 {
+            let before = if slot.dirty == 0 { GameTime::MAX } else { slot.as_before };
+            slot.as_before = before.min(as_before).min(at);
             slot.dirty |= changed;
             slot.changed_at = at;
             self.enqueue(index);
@@ -392,10 +389,9 @@ impl ObjectSlots {
                     slot.effective_at
                 },
                 visible_since: slot.effective_at,
-                path_from: if slot.has_acked_path && content == RecordContent::Update(PATH) {
-                    slot.path_from
-                } else {
-                    GameTime::ZERO
+                as_before: match content {
+                    RecordContent::Update(mask) if mask & !slot.acked == 0 => slot.as_before,
+                    _ => GameTime::ZERO,
                 },
                 content,
             });
@@ -429,7 +425,7 @@ impl ObjectSlots {
             RecordContent::Leave => 1,
         };
         slot.dirty &= !components;
-        slot.has_acked_path &= components & PATH == 0;
+        slot.acked &= !components;
         for component in set_bits(components) {
             slot.carriers[component] = seq;
         }
@@ -443,7 +439,8 @@ impl ObjectSlots {
             return;
         }
         if let RecordContent::Enter(mask) | RecordContent::Update(mask) = record.content {
-            slot.has_acked_path |= mask & PATH != 0 && slot.carriers[0] == seq;
+            let is_last = |component: &usize| slot.carriers[*component] == seq;
+            slot.acked |= set_bits(mask).filter(is_last).fold(0, |acked, it| acked | 1 << it);
         }
         match (record.content, slot.phase) {
             (RecordContent::Enter(_), SlotPhase::Entering) => {
@@ -528,8 +525,8 @@ impl ObjectSlot {
             changed_at: GameTime::ZERO,
             components: 0,
             dirty: 0,
-            path_from: GameTime::ZERO,
-            has_acked_path: false,
+            as_before: GameTime::ZERO,
+            acked: 0,
             carriers: [Seq(0); MAX_COMPONENTS],
         }
     }
@@ -653,35 +650,40 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_sent_from_its_change_on_to_who_has_the_one_before() {
+    fn a_timeline_is_sent_from_its_change_on_to_who_has_the_one_before() {
+        const PATH: u16 = 0b01;
+        const HEALTH: u16 = 0b10;
         let at = GameTime::from_millis;
         let mut slots = live(ORC);
         slots.mark_changed(ORC, PATH, at(90), at(80));
         slots.mark_changed(ORC, PATH, at(95), at(85));
-        assert_eq!(path_from(&mut slots), at(80), "the earlier of two changes");
+        assert_eq!(as_before(&mut slots), at(80), "the earlier of two changes");
         let second = send(&mut slots, 2);
         slots.mark_changed(ORC, PATH, at(150), at(140));
-        assert_eq!(path_from(&mut slots), GameTime::ZERO, "the second packet may be lost");
+        assert_eq!(as_before(&mut slots), GameTime::ZERO, "the second packet may be lost");
         let third = send(&mut slots, 3);
         slots.handle_acked(second[0], Seq(2));
         slots.mark_changed(ORC, PATH, at(250), at(240));
-        assert_eq!(path_from(&mut slots), GameTime::ZERO, "the third packet may be lost");
+        assert_eq!(as_before(&mut slots), GameTime::ZERO, "the third packet may be lost");
         slots.handle_lost(third[0], Seq(3));
-        assert_eq!(path_from(&mut slots), GameTime::ZERO, "the third packet is lost");
+        assert_eq!(as_before(&mut slots), GameTime::ZERO, "the third packet is lost");
         let fourth = send(&mut slots, 4);
         slots.handle_acked(fourth[0], Seq(4));
         slots.mark_changed(ORC, PATH, at(350), at(340));
-        assert_eq!(path_from(&mut slots), at(340));
-        slots.mark_changed(ORC, 0b10, at(350), at(340));
-        assert_eq!(path_from(&mut slots), GameTime::ZERO, "with another component");
+        assert_eq!(as_before(&mut slots), at(340));
+        slots.mark_changed(ORC, HEALTH, at(350), at(345));
+        assert_eq!(as_before(&mut slots), at(340), "two of them");
+        send(&mut slots, 5);
+        slots.mark_changed(ORC, HEALTH, at(450), at(440));
+        assert_eq!(as_before(&mut slots), GameTime::ZERO, "the fifth packet may be lost");
     }
 
-    /// From when on the path is due, which stays due.
-    fn path_from(slots: &mut ObjectSlots) -> GameTime {
+    /// From when on the timelines are due, which stay due.
+    fn as_before(slots: &mut ObjectSlots) -> GameTime {
         let mut due = Vec::new();
         slots.take_due(&mut due);
         slots.defer(&due[0]);
-        due[0].path_from
+        due[0].as_before
     }
 
     fn entering(object: ObjectId) -> EnteringObject {

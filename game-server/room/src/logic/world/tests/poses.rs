@@ -132,6 +132,7 @@ fn an_object_with_a_pose_reports_changes_of_its_other_components_only() {
             WorldChange::Components {
                 object: car,
                 mask: 1 << FUEL,
+                late: 0,
                 path_as_before_until: GameTime::ZERO,
             }
         ]
