@@ -54,7 +54,7 @@ pub struct ShooterSettings {
     /// the longest time of a round; then whoever has most points wins
     #[parameter(default = 10, range = 1..=60, label = "Minutes of a round")]
     minutes: u64,
-    /// after so many rounds all are back in the room; 0 for no end
+    /// after so many rounds the room closes; 0 for no end
     #[parameter(default = 0, range = 0..=999)]
     rounds: i64,
     /// teams that players are put into; 0 or 1 for everyone alone
