@@ -1,7 +1,7 @@
 /** What happens in a game: hands its events to the parts of the view that show them. */
 
-import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
-import { type Announcement, announcementOf } from "../core/announcements.js";
+import type { EventKind, Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import { type Announcement, announcementOf, stateOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
 import { textOf } from "../core/event_texts.js";
 import { labelText } from "../core/look.js";
@@ -12,6 +12,8 @@ import { choiceNames, labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
+/** After a move to another map the game's state may be told without an event for so long. */
+const MOVED_MS = 5_000;
 /** Events need no frame's precision, and reading them makes garbage. */
 const PAUSE_MS = 40;
 
@@ -47,6 +49,10 @@ export class EventReader {
   readonly #states;
   readonly #names: ReadonlySet<string>;
   #readAt = 0;
+  /** What was announced last. */
+  #announced: { kind: EventKind; event: GameEvent & { ev: "event" } } | undefined;
+  #hasEnded = false;
+  #movedAt = -Infinity;
 
   constructor(
     game: Game,
@@ -74,6 +80,7 @@ export class EventReader {
     if (now < this.#readAt + PAUSE_MS && !this.#game.isOver) return;
     this.#readAt = now;
     for (const event of this.#game.events()) this.#handle(now, event, frame, shownAt);
+    if (now < this.#movedAt + MOVED_MS) this.#announceState(frame);
   }
 
   #handle(now: number, event: GameEvent, frame: Frame, shownAt: number): void {
@@ -81,10 +88,12 @@ export class EventReader {
     this.#paths.handle(event);
     switch (event.ev) {
       case "map":
+        this.#movedAt = now;
         return this.#hooks.onMap();
       case "resumed":
         this.#hooks.onResumed();
-        return say(texts.resumed);
+        this.#movedAt = now;
+        return this.#hasEnded ? undefined : say(texts.resumed);
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
         const command = this.#pending.confirm(event.command, shownAt + ahead);
@@ -123,6 +132,17 @@ export class EventReader {
   #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind?.text) return;
+    const text = this.#textOf(kind, event, frame);
+    if (!text) return;
+    this.#hooks.tell(text);
+    this.#announce(kind, event, text);
+  }
+
+  #textOf(
+    kind: EventKind,
+    event: GameEvent & { ev: "event" },
+    frame: Frame,
+  ): string | undefined {
     const nameOf = (object: number, isFirst: boolean) => {
       const index = frame.indexOf(object);
       if (index < 0) return undefined;
@@ -130,10 +150,26 @@ export class EventReader {
       if (label === undefined) return labelOf(of);
       return isFirst ? labelText(of, label) : label;
     };
-    const text = textOf(kind, event, nameOf, this.#names);
-    if (!text) return;
-    this.#hooks.tell(text);
+    return textOf(kind, event, nameOf, this.#names);
+  }
+
+  #announce(kind: EventKind, event: GameEvent & { ev: "event" }, text: string): void {
     const announcement = announcementOf(kind, event, text, this.#states, this.#actions);
-    if (announcement) this.#hooks.announce(announcement);
+    if (!announcement) return;
+    this.#announced = { kind, event };
+    this.#movedAt = -Infinity;
+    this.#hasEnded = announcement.tone !== "plain";
+    this.#hooks.announce(announcement);
+  }
+
+  /** On another map the game may be further than the last announcement says, without an event. */
+  #announceState(frame: Frame): void {
+    if (!this.#announced) return;
+    const { kind, event } = this.#announced;
+    const state = stateOf(kind, this.#states, frame);
+    if (!state || kind.fields.every(({ name }) => state[name] === event[name])) return;
+    const now = { ...event, ...state };
+    const text = this.#textOf(kind, now, frame);
+    if (text) this.#announce(kind, now, text);
   }
 }
