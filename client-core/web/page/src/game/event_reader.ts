@@ -13,7 +13,9 @@ import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
 /** After a move to another map the game's state may be told without an event for so long. */
-const MOVED_MS = 5_000;
+const MOVED_MS = 8_000;
+/** The first thing that is told there may be older than the move. */
+const SETTLED_MS = 1_000;
 /** Events need no frame's precision, and reading them makes garbage. */
 const PAUSE_MS = 40;
 
@@ -52,7 +54,11 @@ export class EventReader {
   /** What was announced last. */
   #announced: { kind: EventKind; event: GameEvent & { ev: "event" } } | undefined;
   #hasEnded = false;
+  #isBroken = false;
   #movedAt = -Infinity;
+  /** What the state has said since then, as a text. */
+  #settling = "";
+  #settlesAt = 0;
 
   constructor(
     game: Game,
@@ -80,7 +86,7 @@ export class EventReader {
     if (now < this.#readAt + PAUSE_MS && !this.#game.isOver) return;
     this.#readAt = now;
     for (const event of this.#game.events()) this.#handle(now, event, frame, shownAt);
-    if (now < this.#movedAt + MOVED_MS) this.#announceState(frame);
+    if (now < this.#movedAt + MOVED_MS) this.#announceState(now, frame);
   }
 
   #handle(now: number, event: GameEvent, frame: Frame, shownAt: number): void {
@@ -93,7 +99,10 @@ export class EventReader {
       case "resumed":
         this.#hooks.onResumed();
         this.#movedAt = now;
-        return this.#hasEnded ? undefined : say(texts.resumed);
+        // Whoever has only gone to another map sees that.
+        if (this.#isBroken && !this.#hasEnded) say(texts.resumed);
+        this.#isBroken = false;
+        return;
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
         const command = this.#pending.confirm(event.command, shownAt + ahead);
@@ -117,6 +126,7 @@ export class EventReader {
       case "heard":
         return this.#hooks.onHeard();
       case "interrupted":
+        this.#isBroken = true;
         return this.#hooks.onInterrupted();
       case "missed":
         // Among what was dropped may have been `resumed` or `map`. One `interrupted` too many is
@@ -163,13 +173,17 @@ export class EventReader {
   }
 
   /** On another map the game may be further than the last announcement says, without an event. */
-  #announceState(frame: Frame): void {
+  #announceState(now: number, frame: Frame): void {
     if (!this.#announced) return;
     const { kind, event } = this.#announced;
     const state = stateOf(kind, this.#states, frame);
-    if (!state || kind.fields.every(({ name }) => state[name] === event[name])) return;
-    const now = { ...event, ...state };
-    const text = this.#textOf(kind, now, frame);
-    if (text) this.#announce(kind, now, text);
+    const shown = JSON.stringify(state) ?? "";
+    if (shown !== this.#settling) [this.#settling, this.#settlesAt] = [shown, now + SETTLED_MS];
+    if (!state || now < this.#settlesAt) return;
+    this.#movedAt = -Infinity;
+    if (kind.fields.every(({ name }) => state[name] === event[name])) return;
+    const since = { ...event, ...state };
+    const text = this.#textOf(kind, since, frame);
+    if (text) this.#announce(kind, since, text);
   }
 }
