@@ -46,6 +46,12 @@ const KEY_NAMES = new Map([
   ["arrowup", "↑"],
 ]);
 
+/** Such as 1st, 2nd, 3rd, 11th. */
+function ordinal(place: number): string {
+  const isTeen = Math.floor(place / 10) % 10 === 1;
+  return `${place}${(!isTeen && ["", "st", "nd", "rd"][place % 10]) || "th"}`;
+}
+
 export const texts = {
   title: "Ambit",
   tagline: "Worlds to play in together. No account, no download.",
@@ -158,8 +164,9 @@ export const texts = {
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",
-  /** Such as "2. of 8 · 12", and what is counted. */
-  own_place: (place: number, of: number, points: string) => `${place}. of ${of} · ${points}`,
+  /** Such as "2nd of 8 · 12 kills". */
+  own_place: (place: number, of: number, points: string, column: string) =>
+    `${ordinal(place)} of ${of} · ${points} ${column.toLowerCase()}`,
   own_points: (column: string, points: string) => `${column}: ${points}`,
   commands: "Commands",
   controls: "Controls",

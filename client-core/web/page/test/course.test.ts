@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import type { EventKind, GameEvent, Kind } from "../src/ambit/ambit.js";
 import type { Action } from "../src/core/actions.js";
-import { announcementOf } from "../src/core/announcements.js";
+import { announcementOf, stateOf } from "../src/core/announcements.js";
 import { elementOf, NamedDeeds } from "../src/core/elements.js";
 import { LastTables } from "../src/core/ending.js";
 import { type WatchedFrame, Watching } from "../src/core/watching.js";
@@ -108,4 +108,18 @@ test("a change of the game's state is announced, with what can be done then", ()
   assert.deepEqual(of("share"), share);
   assert.deepEqual([of("won")?.tone, of("lost")?.tone, of("won")?.advice], ["won", "lost", ""]);
   assert.equal(of("share", []), undefined);
+});
+
+test("the state of the game says what is to be announced now", () => {
+  const component = (name: string) => ({ name }) as Kind["components"][number];
+  const components = ["wave", "phase"].map(component);
+  const course = { name: "course", components } as Kind;
+  const fields = [{ name: "phase" }, { name: "wave" }];
+  const begins = { name: "phase-begins", fields } as unknown as EventKind;
+  const of = (rows: number[], ...values: (string | number)[]) =>
+    stateOf(begins, [course], { rows: () => rows, component: (_, at) => values[at] });
+  assert.deepEqual(of([7], 2, "merchant"), { phase: "merchant", wave: 2 });
+  assert.equal(of([], 2, "merchant"), undefined, "not there yet");
+  assert.equal(of([7], 2, ""), undefined);
+  assert.equal(of([7, 8], 2, "fight"), undefined, "a table is no state");
 });

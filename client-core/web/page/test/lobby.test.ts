@@ -103,3 +103,12 @@ test("a parameter is the chosen one, or the default of the game", () => {
 test("a name that is too long is told in the same words before and after it is sent", () => {
   assert.equal(texts.problems[problemOf("bad_name")], texts.name_limit);
 });
+
+test("a place in a table is told with what is counted", () => {
+  const places = [1, 2, 3, 4, 11, 12, 21, 112].map((place) =>
+    texts.own_place(place, 200, "7", "Kills").replace(/ .*/, ""),
+  );
+  const ordinals = ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "112th"];
+  assert.deepEqual(places, ordinals);
+  assert.equal(texts.own_place(1, 4, "0", "Kills"), "1st of 4 · 0 kills");
+});

@@ -34,7 +34,7 @@ export interface EndRow {
 /** Words in which games say how it ended. */
 export const WON = /^(won|win|victory)$/i;
 export const LOST = /^(lost|loss|defeat|defeated|failed)$/i;
-const WINNER = /winner|won by/i;
+export const WINNER = /winner|won by/i;
 /** So many rows are kept of all who were there, and shown at the end. */
 const MOST_KEPT = 100;
 const MOST_SHOWN = 40;

@@ -50,7 +50,8 @@ export class ChoiceCards {
 
   constructor(hooks: ChoiceCardsHooks) {
     this.#hooks = hooks;
-    const header = el("header", {}, this.#title, this.#purse, this.#close);
+    const words = el("div", { class: "words" }, this.#title, this.#purse);
+    const header = el("header", {}, words, this.#close);
     this.element.append(header, this.#cards);
     this.element.addEventListener("keydown", (event) => this.#key(event));
   }

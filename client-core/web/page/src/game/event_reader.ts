@@ -1,7 +1,7 @@
 /** What happens in a game: hands its events to the parts of the view that show them. */
 
-import type { Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
-import { type Announcement, announcementOf } from "../core/announcements.js";
+import type { EventKind, Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
+import { type Announcement, announcementOf, stateOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
 import { textOf } from "../core/event_texts.js";
 import { labelText } from "../core/look.js";
@@ -12,6 +12,10 @@ import { choiceNames, labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
+/** After a move to another map the game's state may be told without an event for so long. */
+const MOVED_MS = 8_000;
+/** The first thing that is told there may be older than the move. */
+const SETTLED_MS = 1_000;
 /** Events need no frame's precision, and reading them makes garbage. */
 const PAUSE_MS = 40;
 
@@ -47,6 +51,14 @@ export class EventReader {
   readonly #states;
   readonly #names: ReadonlySet<string>;
   #readAt = 0;
+  /** What was announced last. */
+  #announced: { kind: EventKind; event: GameEvent & { ev: "event" } } | undefined;
+  #hasEnded = false;
+  #isBroken = false;
+  #movedAt = -Infinity;
+  /** What the state has said since then, as a text. */
+  #settling = "";
+  #settlesAt = 0;
 
   constructor(
     game: Game,
@@ -74,6 +86,7 @@ export class EventReader {
     if (now < this.#readAt + PAUSE_MS && !this.#game.isOver) return;
     this.#readAt = now;
     for (const event of this.#game.events()) this.#handle(now, event, frame, shownAt);
+    if (now < this.#movedAt + MOVED_MS) this.#announceState(now, frame);
   }
 
   #handle(now: number, event: GameEvent, frame: Frame, shownAt: number): void {
@@ -81,10 +94,15 @@ export class EventReader {
     this.#paths.handle(event);
     switch (event.ev) {
       case "map":
+        this.#movedAt = now;
         return this.#hooks.onMap();
       case "resumed":
         this.#hooks.onResumed();
-        return say(texts.resumed);
+        this.#movedAt = now;
+        // Whoever has only gone to another map sees that.
+        if (this.#isBroken && !this.#hasEnded) say(texts.resumed);
+        this.#isBroken = false;
+        return;
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
         const command = this.#pending.confirm(event.command, shownAt + ahead);
@@ -108,6 +126,7 @@ export class EventReader {
       case "heard":
         return this.#hooks.onHeard();
       case "interrupted":
+        this.#isBroken = true;
         return this.#hooks.onInterrupted();
       case "missed":
         // Among what was dropped may have been `resumed` or `map`. One `interrupted` too many is
@@ -123,6 +142,17 @@ export class EventReader {
   #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind?.text) return;
+    const text = this.#textOf(kind, event, frame);
+    if (!text) return;
+    this.#hooks.tell(text);
+    this.#announce(kind, event, text);
+  }
+
+  #textOf(
+    kind: EventKind,
+    event: GameEvent & { ev: "event" },
+    frame: Frame,
+  ): string | undefined {
     const nameOf = (object: number, isFirst: boolean) => {
       const index = frame.indexOf(object);
       if (index < 0) return undefined;
@@ -130,10 +160,30 @@ export class EventReader {
       if (label === undefined) return labelOf(of);
       return isFirst ? labelText(of, label) : label;
     };
-    const text = textOf(kind, event, nameOf, this.#names);
-    if (!text) return;
-    this.#hooks.tell(text);
+    return textOf(kind, event, nameOf, this.#names);
+  }
+
+  #announce(kind: EventKind, event: GameEvent & { ev: "event" }, text: string): void {
     const announcement = announcementOf(kind, event, text, this.#states, this.#actions);
-    if (announcement) this.#hooks.announce(announcement);
+    if (!announcement) return;
+    this.#announced = { kind, event };
+    this.#movedAt = -Infinity;
+    this.#hasEnded = announcement.tone !== "plain";
+    this.#hooks.announce(announcement);
+  }
+
+  /** On another map the game may be further than the last announcement says, without an event. */
+  #announceState(now: number, frame: Frame): void {
+    if (!this.#announced) return;
+    const { kind, event } = this.#announced;
+    const state = stateOf(kind, this.#states, frame);
+    const shown = JSON.stringify(state) ?? "";
+    if (shown !== this.#settling) [this.#settling, this.#settlesAt] = [shown, now + SETTLED_MS];
+    if (!state || now < this.#settlesAt) return;
+    this.#movedAt = -Infinity;
+    if (kind.fields.every(({ name }) => state[name] === event[name])) return;
+    const since = { ...event, ...state };
+    const text = this.#textOf(kind, since, frame);
+    if (text) this.#announce(kind, since, text);
   }
 }

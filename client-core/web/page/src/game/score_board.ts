@@ -13,11 +13,13 @@ import {
   SHORT_COLUMNS,
   shortened,
 } from "../core/score_tables.js";
-import { choiceNames, forPlayers } from "../core/words.js";
+import { choiceNames, forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const INTERVAL_MS = 250;
+/** Components with the name of a player. */
+const NAMES_SOMEBODY = /^name$|player|winner/i;
 
 export class ScoreBoard {
   readonly element = el("aside", { class: "score", "aria-label": texts.score, hidden: true });
@@ -31,6 +33,8 @@ export class ScoreBoard {
   readonly #kinds;
   readonly #lists: ReadonlySet<string>;
   readonly #names: ReadonlySet<string>;
+  /** Columns with names of players. */
+  readonly #ofPlayers: ReadonlySet<string>;
   readonly #isParty: boolean;
   #isWhole = false;
   readonly #last = new LastTables();
@@ -39,6 +43,10 @@ export class ScoreBoard {
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
+    const named = this.#kinds.flatMap(({ components }) =>
+      components.filter(({ name }) => NAMES_SOMEBODY.test(name)),
+    );
+    this.#ofPlayers = new Set(named.map(labelOf));
     this.#isParty = schema.scenery.party;
     const fields = schema.commands.flatMap((command) => command.fields);
     const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
@@ -58,7 +66,8 @@ export class ScoreBoard {
     this.#last.note(all);
     const tables = all.filter(({ isState }) => !isState);
     setHidden(this.element, all.length === 0);
-    this.#states.replaceChildren(...all.filter(({ isState }) => isState).map(stateOf));
+    const states = all.filter(({ isState }) => isState);
+    this.#states.replaceChildren(...states.map((state) => stateOf(state, this.#ofPlayers)));
     this.#tables.replaceChildren(...tables.map((table) => tableOf(table, this.#isWhole)));
     const isMore = tables.some((table) =>
       table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length);
@@ -72,7 +81,7 @@ export class ScoreBoard {
     const [state] = this.#isParty ? tables.filter(({ isState }) => isState) : [];
     const phase = state?.rows[0]?.cells.find((cell) => /^\p{L}/u.test(cell));
     const words = phase === undefined
-      ? own && texts.own_place(own.place, own.of, own.points)
+      ? own && texts.own_place(own.place, own.of, own.points, own.column)
       : forPlayers(phase);
     this.#line.title = own ? texts.own_points(own.column, own.points) : texts.score;
     setText(this.#clock, tables.find(({ clock }) => clock !== "")?.clock ?? "");
@@ -93,12 +102,18 @@ export class ScoreBoard {
   }
 }
 
-/** Such as: Round 1, Points to win 50, Time left 9:52. */
-function stateOf({ title, columns, rows }: ScoreTable): HTMLElement {
+/** Such as: Round 1, Points to win 50, Time left 9:52. Players' names stay as they write them. */
+function stateOf(
+  { title, columns, rows }: ScoreTable,
+  ofPlayers: ReadonlySet<string>,
+): HTMLElement {
   const cells = rows[0]?.cells ?? [];
-  const pairs = columns.flatMap((column, index) =>
-    cells[index] ? [el("div", {}, el("dt", {}, column), el("dd", {}, cells[index]))] : [],
-  );
+  const pairs = columns.flatMap((column, index) => {
+    const cell = cells[index] ?? "";
+    if (cell === "") return [];
+    const shown = el("dd", ofPlayers.has(column) ? { class: "player" } : {}, cell);
+    return [el("div", {}, el("dt", {}, column), shown)];
+  });
   return el("dl", { "aria-label": title }, ...pairs);
 }
 

@@ -74,6 +74,7 @@ class Pictures {
     this.#wanted.set(canvas, wanted);
     // What was drawn once is there from the first moment on.
     if (!wanted.framing && this.#showKept(canvas, wanted, CARD)) return;
+    this.#showAlike(canvas, wanted);
     this.#inSight ??= new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         if (isIntersecting) this.#queue(target as HTMLCanvasElement);
@@ -172,6 +173,23 @@ class Pictures {
     canvas.getContext("2d")?.drawImage(kept, 0, 0);
     canvas.dataset["drawn"] = "";
     return true;
+  }
+
+  /** Until its own picture is drawn, another one of the game: the one that is most like it. */
+  #showAlike(canvas: HTMLCanvasElement, { game, room, framing }: Wanted): void {
+    const rankOf = (kept: HTMLCanvasElement) => {
+      const is = this.#wanted.get(kept);
+      return 2 * Number(is?.framing === framing) + Number(is?.room === room);
+    };
+    const isAlike = (kept: HTMLCanvasElement) =>
+      this.#wanted.get(kept)?.game === game && kept.width > 0;
+    const [kept] = [...this.#kept.values()]
+      .filter(isAlike)
+      .toSorted((a, b) => rankOf(b) - rankOf(a));
+    if (!kept) return;
+    [canvas.width, canvas.height] = [kept.width, kept.height];
+    canvas.getContext("2d")?.drawImage(kept, 0, 0);
+    canvas.dataset["drawn"] = "";
   }
 
   /** The oldest one goes for a new one. */

@@ -73,9 +73,20 @@ export class LobbyView {
       event.preventDefault();
       hooks.rename(this.#name.value.trim());
     });
-    this.#name.addEventListener("input", () => {
-      setHidden(this.#nameLimit, this.#name.value.length < this.#name.maxLength);
+    // The browser cuts off what is too long, without a word.
+    let isCut = false;
+    this.#name.addEventListener("beforeinput", ({ data, isComposing }) => {
+      const { value, maxLength, selectionStart, selectionEnd } = this.#name;
+      const kept = value.length - ((selectionEnd ?? 0) - (selectionStart ?? 0));
+      isCut = !isComposing && kept + (data?.length ?? 0) > maxLength;
+      if (isCut) setHidden(this.#nameLimit, false);
     });
+    this.#name.addEventListener("input", () => {
+      const { value } = this.#name;
+      const isBlank = value !== "" && value.trim() === "";
+      setHidden(this.#nameLimit, !isCut && !isBlank);
+    });
+    this.#name.addEventListener("blur", () => setHidden(this.#nameLimit, true));
     // Whoever comes to it wants another name.
     this.#name.addEventListener("focus", () => this.#name.select());
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
