@@ -145,7 +145,7 @@ fn the_next_wave_is_on_another_host_and_the_end_on_the_first() -> Result<()> {
     bots.wait_until_measuring()?;
     ann.type_in("choose warrior")?;
     ann.wait_until("the departure", |event| {
-        event["name"] == "phase_begins" && event["phase"] == "leave"
+        event["name"] == "phase_begins" && event["phase"] == "onward"
     })?;
     let there = ann.wait_for("started")?;
     assert_eq!((&there["map"], &there["room"]), (&1.into(), &here["room"]), "{there}");

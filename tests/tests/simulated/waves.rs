@@ -87,13 +87,13 @@ fn travel(seed: u64) -> Travels {
             };
             let room = system.room(id).expect("it was there");
             let (now, owned) = (phase(room), owned(room, player));
-            let last = seen.insert(player, (id, (now == "leave").then(|| owned.clone())));
+            let last = seen.insert(player, (id, (now == "onward").then(|| owned.clone())));
             if let Some((_, Some(left))) = last.filter(|(last, _)| *last != id) {
                 assert_eq!(left, owned, "seed {seed}, step {step}: {player} in phase {now}");
                 travels.arrivals += 1;
                 travels.of_dead += u64::from(!owned.is_alive);
             }
-            leaves |= now == "leave";
+            leaves |= now == "onward";
             if step % DECIDE == 0 {
                 act(&mut system, *user, id);
             }

@@ -27,7 +27,7 @@ pub(crate) enum Phase {
     Won,
     Lost,
     /// All go to another map.
-    Leave,
+    Onward,
 }
 
 impl Phase {
@@ -74,7 +74,7 @@ impl Deus {
             Phase::Share => self.meet_merchant(world),
             Phase::Won | Phase::Lost => self.is_over = true,
             Phase::Fight => self.lose(world),
-            Phase::Leave => self.stay(world),
+            Phase::Onward => self.stay(world),
         }
     }
 

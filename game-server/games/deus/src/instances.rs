@@ -1,7 +1,7 @@
 //! Several maps, each a room of its own on any host: the party goes on to the next one for each
 //! further wave, and to the first one for the end.
 //!
-//! In the phase `Leave` all heroes stand in a gate, in a corner that nobody reaches on foot. What
+//! In the phase `Onward` all heroes stand in a gate, in a corner that nobody reaches on foot. What
 //! one carries is all that is known of it, and how the course goes on: the merchant of the next map
 //! waits until all have come. Who joins later, on the first map, follows the party from map to map;
 //! who finds it nowhere begins anew.
@@ -102,7 +102,7 @@ impl Deus {
     /// All leave for another map, where this phase follows.
     pub(crate) fn leave_for(&mut self, world: &mut DeusWorld, next: Phase) {
         (self.journey.next, self.journey.party) = (next, self.heroes.len());
-        self.begin(world, Phase::Leave, LEAVE_S);
+        self.begin(world, Phase::Onward, LEAVE_S);
     }
 
     /// All leave to seek the party, if it may be on another map. Returns whether they do.
@@ -118,7 +118,7 @@ impl Deus {
 
     /// While all leave, whoever comes leaves, too.
     pub(crate) fn hold_in_gate(&self, world: &mut DeusWorld) {
-        if self.phase != Phase::Leave {
+        if self.phase != Phase::Onward {
             return;
         }
         let gate = GATES[usize::from(self.journey.next.is_end())];
@@ -161,7 +161,7 @@ impl Deus {
 
     /// Nobody is on this map any more: the course begins anew with whoever comes.
     pub(crate) fn forget_course(&mut self, world: &mut DeusWorld) {
-        self.journey.is_elsewhere |= self.phase == Phase::Leave && !self.journey.next.is_end();
+        self.journey.is_elsewhere |= self.phase == Phase::Onward && !self.journey.next.is_end();
         self.journey.sought = 0;
         self.clear_monsters(world);
         self.remove_chest(world);
@@ -171,7 +171,7 @@ impl Deus {
     }
 
     pub(crate) fn carried(&self, world: &DeusWorld, id: Id<Hero>) -> Option<Vec<u8>> {
-        let hero = self.heroes.get(&id).filter(|_| self.phase == Phase::Leave)?;
+        let hero = self.heroes.get(&id).filter(|_| self.phase == Phase::Onward)?;
         let (row, now) = (world.row::<HeroRow>(hero.player)?, world.now());
         let ready = hero.ready_at.iter().filter(|(_, at)| **at > now);
         Some(saved::of(&CarriedHero {

@@ -317,7 +317,7 @@ impl Game for Deus {
 impl Deus {
     /// Also the dead walk, to watch.
     fn walk(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) {
-        let hero = self.heroes.get(&player.avatar()).filter(|_| self.phase != Phase::Leave);
+        let hero = self.heroes.get(&player.avatar()).filter(|_| self.phase != Phase::Onward);
         let Some(hero) = hero else { return };
         let speed = hero.speed_m_per_s(&self.content);
         let from = world.avatar(player).position();

@@ -92,7 +92,7 @@ pub struct Door {
 pub(crate) struct Campaign {
     /// Counted from 1; 0 before the first one.
     pub(crate) wave: Number<0, 99>,
-    /// `choose`, `fight`, `chest`, `share`, `merchant`, `won` or `lost`.
+    /// `choose`, `fight`, `chest`, `share`, `merchant`, `onward`, `won` or `lost`.
     pub(crate) phase: Text<12>,
     /// Seconds to the end of the phase; 0 before somebody has chosen.
     #[component(unit = "s")]

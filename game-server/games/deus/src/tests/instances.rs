@@ -29,7 +29,7 @@ fn leave(names: &[&str]) -> (Room, Vec<TestClient>) {
         room.command(*client, "want");
     }
     room.run(1.secs());
-    assert_eq!(phase(&room), Phase::Leave);
+    assert_eq!(phase(&room), Phase::Onward);
     (room, all)
 }
 
@@ -144,7 +144,7 @@ fn the_game_ends_on_the_first_map() {
         game.hurt_hero(world, id, 1.0e6);
     });
     next.run(1.secs());
-    assert_eq!(phase(&next), Phase::Leave);
+    assert_eq!(phase(&next), Phase::Onward);
     let at = next.avatar(ann).expect("ann").position;
     assert!((4.0..7.0).contains(&at.x), "in the gate to the first map: {at:?}");
     let bytes = carried(&mut next, ann);
@@ -168,14 +168,14 @@ fn whoever_joins_later_seeks_the_party_and_begins_anew_without_one() {
     let bob = room.join("bob", Line::default());
     room.command(bob, "choose mage");
     room.run(6.secs());
-    assert_eq!(phase(&room), Phase::Leave, "the party has gone on");
+    assert_eq!(phase(&room), Phase::Onward, "the party has gone on");
     let mut bytes = carried(&mut room, bob);
     // Nobody is on the other maps either.
     for number in ["1", "2"] {
         let mut next = map(number);
         let bob = arrive(&mut next, "bob", &bytes);
         next.run(5.secs());
-        assert_eq!(phase(&next), Phase::Leave, "map {number}");
+        assert_eq!(phase(&next), Phase::Onward, "map {number}");
         bytes = carried(&mut next, bob);
     }
     let mut first = map("0");
