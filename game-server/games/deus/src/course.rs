@@ -37,7 +37,7 @@ impl Phase {
 
     /// Nothing goes on that those who come would have to wait for.
     pub(crate) fn is_between(self) -> bool {
-        matches!(self, Self::Choose | Self::Leave)
+        matches!(self, Self::Choose | Self::Onward)
     }
 
     pub(crate) fn is_end(self) -> bool {
