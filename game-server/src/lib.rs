@@ -52,7 +52,7 @@ mod tests {
         assert!(
             unknown.contains(
                 "budget, cell, coding, delay, grace, hold, inner, map-seats, maps, margin, npcs, \
-                 obstacles, outer, pilots, quorum, seed, size, tick"
+                 obstacles, outer, pilots, quorum, seed, size, tick, wolves"
             ),
             "{unknown}"
         );

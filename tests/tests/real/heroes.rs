@@ -176,6 +176,87 @@ fn the_next_wave_is_on_another_host_and_the_end_on_the_first() -> Result<()> {
     Ok(())
 }
 
+/// The host of the map that is left dies when all stand in the gate, and on the way back the host
+/// of the map that they go to. All arrive, once, with what they had.
+#[test]
+fn a_journey_outlives_the_host_that_is_left_and_the_one_it_goes_to() -> Result<()> {
+    let scratch = ScratchFolder::new("heroes-journey");
+    let folders = scratch.path().join("content");
+    write_short_course(&folders.join("short"), &[("share_s", "6"), ("merchant_s", "6")], &[])?;
+    let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
+    let hosts = ["--hosts", "process:2", "--placement", "zones"];
+    let server = Server::start_with(&scratch, &hosts, &variables)?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let create = "create cellar game=deus maps=2 size=60x60 content=short capacity=12";
+    ann.run_command(create, "created")?;
+    let first = ann.run_command("start", "started")?;
+    let flags = ["--game", "deus", "--profile", "deus"];
+    let mut bots = BotCrowd::start(&scratch, server.world, "cellar", 5, &flags)?;
+    bots.wait_until_measuring()?;
+    ann.type_in("choose warrior")?;
+    for map in [1, 0] {
+        ann.wait_until("the departure", |event| {
+            event["name"] == "phase_begins" && event["phase"] == "onward"
+        })?;
+        // Of the first map, in both cases.
+        let host = host_at(&server, &first["address"])?;
+        server_signal(host, "KILL")?;
+        let before = rows(&mut ann, "score")?;
+        assert_eq!(before.len(), 6, "{before:?}");
+        wait_until("the other map", || {
+            let event = ann.wait_for("started")?;
+            Ok((event["map"] == map).then_some(()))
+        })?;
+        let after = wait_until("all", || {
+            let rows = rows(&mut ann, "score")?;
+            Ok((rows.len() == 6).then_some(rows))
+        })?;
+        for row in &before {
+            let of = |row: &Value, key: &str| row["components"][key].clone();
+            let same = after
+                .iter()
+                .find(|other| of(other, "name") == of(row, "name"))
+                .context("the same player")?;
+            for key in ["kills", "class"] {
+                assert_eq!(of(same, key), of(row, key), "{row} became {same}");
+            }
+            if row["own"] == true {
+                // The console buys nothing, and sells nothing. An item that it got in the last
+                // moment was told, and perhaps not shown yet.
+                assert_eq!(of(same, "gold"), of(row, "gold"), "{row} became {same}");
+                let is_own = |event: &&Value| event["hero_name"] == "ann";
+                let looted = ann.events.iter().filter(|event| event["name"] == "loot");
+                assert_eq!(of(same, "items"), looted.filter(is_own).count(), "{row} became {same}");
+            }
+        }
+        outlast_suspicion();
+    }
+    let end = wait_until("the end", || {
+        Ok(Some(phase(&mut ann)?).filter(|phase| phase == "won" || phase == "lost"))
+    })?;
+    let metrics = server.wait_for_metrics("two journeys of all", |metrics| {
+        metrics["ambit_crossings_total"] >= 12.0
+    })?;
+    println!("{end}: {} moved, {}", metrics["ambit_rooms_moved_total"], bots.finish()?);
+    Ok(())
+}
+
+/// The process of this server that listens there.
+fn host_at(server: &Server, address: &Value) -> Result<u32> {
+    let (_, port) = address.as_str().and_then(|at| at.rsplit_once(':')).context("an address")?;
+    let port = format!(":{:04X} ", port.parse::<u16>()?);
+    let sockets = ["udp", "udp6"].map(|name| std::fs::read_to_string(format!("/proc/net/{name}")));
+    let lines = sockets.into_iter().collect::<std::io::Result<String>>()?;
+    let listens = lines.lines().find(|line| line.contains(&port)).context("a socket")?;
+    let inode = listens.split_whitespace().nth(9).context("an inode")?;
+    let is_its = |child: &u32| {
+        let open = std::fs::read_dir(format!("/proc/{child}/fd")).into_iter().flatten().flatten();
+        let mut links = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        links.any(|link| link == Path::new(&format!("socket:[{inode}]")))
+    };
+    server.children().into_iter().find(is_its).context("a host")
+}
+
 /// Kills hosts until it was the room's, and waits for the next one. `room_host` is whose it is, if
 /// that is known.
 fn kill_the_host(server: &Server, room_host: &mut Option<u32>) -> Result<()> {

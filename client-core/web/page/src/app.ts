@@ -34,7 +34,7 @@ const GAME_OVER = "the game is over";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
 /** Of a player who walks about alone: so small that there is always somebody in sight. */
-const WALK_PARAMETERS = { size: "80x80", obstacles: 20, pilots: 8 };
+const WALK_PARAMETERS = { size: "80x80", obstacles: 20, wolves: 5, pilots: 6 };
 /** A margin of the zones of interest, if the game does not say it. */
 const DEFAULT_MARGIN_M = 1;
 

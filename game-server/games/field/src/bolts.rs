@@ -131,7 +131,8 @@ impl FieldGame {
             self.bolts.flying.remove(&bolt);
             world.despawn_at(bolt, effect);
         }
-        let fell = self.damage(world, target, BOLT_DAMAGE, effect);
+        let by = (!hidden).then_some(caster);
+        let fell = self.damage(world, target, BOLT_DAMAGE, effect, by);
         // A hidden bolt or target counts for nobody: the numbers would tell that it was there.
         if fell && !hidden && !veiled {
             self.score(world, caster);

@@ -1,4 +1,4 @@
-//! The living creatures of the field: avatars, of players and of pilots, and wanderers.
+//! The living creatures of the field: avatars, of players and of pilots, wanderers and wolves.
 //!
 //! Holds the state that the world does not know: death, veils and random generators. Each creature
 //! has its own generator, so that its course does not depend on what others, perhaps hidden ones,
@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use ambit::Rng;
 use ambit::prelude::*;
+
+use super::wolves::WolfState;
 
 /// A creature that can be damaged.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,12 +21,21 @@ pub(super) struct Creature {
 }
 
 /// Who steers it, and the state that only such creatures have. `walks_at` is the time of the next
-/// leg; timers for an earlier time are obsolete.
+/// leg, `shoots_at` that of the next bolt at the foe; timers for an earlier time are obsolete.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum CreatureRole {
     Player(CastState),
-    Pilot { walks_at: GameTime },
-    Npc { walks_at: GameTime },
+    Pilot {
+        walks_at: GameTime,
+        #[serde(default)]
+        foe: Option<ObjectId>,
+        #[serde(default)]
+        shoots_at: GameTime,
+    },
+    Npc {
+        walks_at: GameTime,
+    },
+    Wolf(WolfState),
 }
 
 /// The effects of earlier commands: the end of the veil, that of the cooldown, and from when on a
@@ -50,8 +61,8 @@ impl Creatures {
     }
 
     pub(super) fn add_pilot(&mut self, avatar: ObjectId, rng: Rng) {
-        let role = CreatureRole::Pilot { walks_at: GameTime::ZERO };
-        self.add(avatar, rng, role);
+        let (walks_at, foe, shoots_at) = (GameTime::ZERO, None, GameTime::ZERO);
+        self.add(avatar, rng, CreatureRole::Pilot { walks_at, foe, shoots_at });
     }
 
     pub(super) fn add_npc(&mut self, npc: ObjectId, rng: Rng) {
@@ -59,7 +70,7 @@ impl Creatures {
         self.add(npc, rng, role);
     }
 
-    fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
+    pub(super) fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
         let state = Creature { rng, dead: false, role };
         self.creatures.insert(creature, state);
     }
@@ -87,6 +98,21 @@ impl Creatures {
     pub(super) fn cast_state_mut(&mut self, object: ObjectId) -> Option<&mut CastState> {
         match self.get_mut(object) {
             Some(Creature { role: CreatureRole::Player(mage), .. }) => Some(mage),
+            _ => None,
+        }
+    }
+
+    /// The state of a living wolf.
+    pub(super) fn wolf(&self, object: ObjectId) -> Option<WolfState> {
+        match self.get(object) {
+            Some(Creature { role: CreatureRole::Wolf(wolf), dead: false, .. }) => Some(*wolf),
+            _ => None,
+        }
+    }
+
+    pub(super) fn wolf_mut(&mut self, object: ObjectId) -> Option<&mut WolfState> {
+        match self.get_mut(object) {
+            Some(Creature { role: CreatureRole::Wolf(wolf), dead: false, .. }) => Some(wolf),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! `field`: a map with obstacles, wanderers, pilots, and players who walk and cast spells.
+//! `field`: a map with obstacles, wanderers, wolves, pilots, and players who walk and cast spells.
 //!
 //! Click to move, four spells (bolt, heal, veil, blink), death and respawn. The game is all rules
 //! and no network: it knows nothing of cells, clients or packets. It is also the example of how to
@@ -27,14 +27,20 @@ mod steered;
 #[cfg(test)]
 mod tests;
 mod vitals;
+mod wolves;
 
 use ambit::prelude::*;
 
 use self::bolts::Bolts;
 use self::creatures::Creatures;
-use self::schema::{BestHunter, Bolt, Damage, Died, Healed, Npc, Respawned, SpellCast};
+use self::schema::{
+    BestHunter, Bolt, Damage, Died, Growl, Healed, Npc, Respawned, SpellCast, Wolf,
+};
 
 pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
+
+/// A room without a number of wolves has one for so many wanderers.
+const NPCS_PER_WOLF: u32 = 5;
 
 /// The world of this game.
 type FieldWorld = World<FieldGame>;
@@ -48,8 +54,11 @@ pub struct FieldSettings {
     /// wanderers; more take more processor time, and more bytes where they are dense
     #[parameter(default = 20, range = 0..=20_000, label = "Wanderers")]
     npcs: u32,
+    /// beasts that hunt avatars and bite; by default one for five wanderers, 4 at most
+    #[parameter(default = 4, range = 0..=100, label = "Wolves")]
+    wolves: Given<u32>,
     /// avatars that the game steers, so that nobody walks alone: they walk about near the middle of
-    /// the map, cast no spells and take no seats
+    /// the map, shoot at whoever hurts or hunts them, and take no seats
     #[parameter(default = 0, range = 0..=20, label = "Pilots of the server")]
     pilots: u32,
     /// maps in a row, from west to east, with a gate in the middle of each border between two; each
@@ -99,15 +108,18 @@ enum RngDomain {
     Npc = 2,
     Player = 3,
     Pilot = 4,
+    Wolf = 5,
 }
 
 /// The game `field`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Avatar, Npc, Bolt, BestHunter), parameters = FieldSettings)]
-#[declare(events(SpellCast, Damage, Healed, Died, Respawned), timer = FieldTimer)]
+#[declare(kinds(Avatar, Npc, Bolt, BestHunter, Wolf), parameters = FieldSettings)]
+#[declare(events(SpellCast, Damage, Healed, Died, Respawned, Growl), timer = FieldTimer)]
 pub struct FieldGame {
     obstacles: u32,
     npcs: u32,
+    #[serde(default)]
+    wolves: u32,
     pilots: u32,
     maps: u32,
     creatures: Creatures,
@@ -129,6 +141,12 @@ impl FieldGame {
     #[must_use]
     pub fn with_pilots(self, pilots: u32) -> Self {
         Self { pilots, ..self }
+    }
+
+    /// The same game with this number of wolves.
+    #[must_use]
+    pub fn with_wolves(self, wolves: u32) -> Self {
+        Self { wolves, ..self }
     }
 
     /// The same game as one of several maps.
@@ -155,7 +173,7 @@ impl FieldGame {
 impl Game for FieldGame {
     const INFO: GameInfo = GameInfo::new(
         "field",
-        "Hunt wanderers and each other among the walls: bolt, heal, veil, blink. Who fells most?",
+        "Hunt among the walls, and be hunted by wolves: bolt, heal, veil, blink. Who fells most?",
     );
     const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;
@@ -163,7 +181,8 @@ impl Game for FieldGame {
     type Refusal = FieldRefusal;
 
     fn configure(&mut self, settings: FieldSettings) -> Result<(), BadParameter> {
-        let FieldSettings { obstacles, npcs, pilots, maps, map, size: (width, height) } = settings;
+        let FieldSettings { obstacles, npcs, wolves, pilots, maps, map, size: (width, height) } =
+            settings;
         let most = map::max_obstacles(width, height);
         if obstacles.value > most && obstacles.is_given {
             let problem = format!(
@@ -178,11 +197,13 @@ impl Game for FieldGame {
         }
         self.obstacles = obstacles.value.min(most);
         (self.npcs, self.pilots, self.maps) = (npcs, pilots, maps);
+        let few = wolves.value.min(npcs / NPCS_PER_WOLF);
+        self.wolves = if wolves.is_given { wolves.value } else { few };
         Ok(())
     }
 
     fn planned_objects(&self) -> u64 {
-        (self.npcs + self.pilots).into()
+        (self.npcs + self.wolves + self.pilots).into()
     }
 
     fn start(&mut self, world: &mut FieldWorld) {
@@ -191,6 +212,7 @@ impl Game for FieldGame {
             if self.maps > 1 { gates::arrival_points(world).to_vec() } else { Vec::new() };
         map::add_obstacles(world, self.obstacles, &arrivals, &mut rng);
         self.spawn_npcs(world, self.npcs);
+        self.spawn_wolves(world, self.wolves);
         self.spawn_pilots(world, self.pilots);
         self.settled_until = world.now();
     }
@@ -232,6 +254,8 @@ impl Game for FieldGame {
             FieldTimer::Unveil(avatar) => self.unveil(world, avatar),
             FieldTimer::Respawn(creature) => self.respawn(world, creature),
             FieldTimer::Walk(creature) => self.walk_on(world, creature),
+            FieldTimer::Hunt(wolf) => self.hunt(world, wolf),
+            FieldTimer::Shoot(pilot) => self.shoot(world, pilot),
         }
     }
 

@@ -8,6 +8,9 @@ pub(super) const BODY_RADIUS_M: f32 = 0.4;
 pub(super) const WALK_M_PER_S: f32 = 5.0;
 /// Speed of wanderers.
 pub(super) const STROLL_M_PER_S: f32 = 2.5;
+/// Slower than avatars, who so can run away.
+pub(super) const WOLF_M_PER_S: f32 = 4.2;
+pub(super) const WOLF_ROAMS_M_PER_S: f32 = 2.0;
 /// The highest speed of any target of a bolt.
 pub(super) const FASTEST_M_PER_S: f32 = WALK_M_PER_S;
 
@@ -16,6 +19,7 @@ pub(super) const SEARCH_PAUSE: Duration = Duration::from_millis(140);
 
 pub(super) const AVATAR_HEALTH: f32 = 100.0;
 pub(super) const NPC_HEALTH: f32 = 50.0;
+pub(super) const WOLF_HEALTH: f32 = 60.0;
 pub(super) const HEALTH_PER_S: f32 = 1.0;
 pub(super) const MAX_MANA: f32 = 100.0;
 pub(super) const MANA_PER_S: f32 = 5.0;
@@ -30,6 +34,8 @@ pub(super) const BOLT_REACH_M: f32 = 0.5;
 /// Radius of a bolt for collisions with obstacles.
 pub(super) const BOLT_RADIUS_M: f32 = 0.1;
 pub(super) const BOLT_DAMAGE: i16 = 25;
+
+pub(super) const WOLF_BITE: i16 = 8;
 
 pub(super) const HEAL_MANA: f32 = 20.0;
 pub(super) const HEAL_HEALTH: i16 = 40;

@@ -5,6 +5,7 @@ use ambit::prelude::*;
 use super::FieldWorld;
 use super::rules::{
     AVATAR_HEALTH, BODY_RADIUS_M, BOLT_M_PER_S, HEALTH_PER_S, MANA_PER_S, MAX_MANA, NPC_HEALTH,
+    WOLF_HEALTH,
 };
 
 /// Bytes of a name: 24 characters of 4.
@@ -55,6 +56,14 @@ pub(super) struct BestHunter {
     pub(super) felled: Number<0, 9_999>,
 }
 
+/// It hunts avatars.
+#[derive(Kind)]
+#[look(glyph = 'w', colour = 0x6a_5a58, size = 1.2, bar = health)]
+pub(super) struct Wolf {
+    pub(super) path: Path,
+    pub(super) health: Gauge<{ WOLF_HEALTH as u32 }>,
+}
+
 #[derive(Event)]
 #[event(name = "cast")]
 #[effect(cast, colour = 0x90_a0ff, size = 1.4, at = caster)]
@@ -65,10 +74,13 @@ pub(super) struct SpellCast {
 }
 
 #[derive(Event)]
+#[event(text = "{by} hits {target}")]
 #[effect(hit, colour = 0xff_5030, size = 1.2)]
 pub(super) struct Damage {
     pub(super) target: ObjectId,
     pub(super) amount: i64,
+    /// Who has done it, unless that one was veiled.
+    pub(super) by: Option<ObjectId>,
 }
 
 #[derive(Event)]
@@ -80,10 +92,11 @@ pub(super) struct Healed {
 }
 
 #[derive(Event)]
-#[event(name = "death", text = "{target} has fallen")]
+#[event(name = "death", text = "{target} has fallen. Felled by {by}.")]
 #[effect(death, colour = 0xff_8040, size = 2.0)]
 pub(super) struct Died {
     pub(super) target: ObjectId,
+    pub(super) by: Option<ObjectId>,
 }
 
 #[derive(Event)]
@@ -91,6 +104,15 @@ pub(super) struct Died {
 #[effect(arrival, colour = 0x90_d0ff, size = 1.6)]
 pub(super) struct Respawned {
     pub(super) target: ObjectId,
+}
+
+/// A wolf begins to hunt somebody.
+#[derive(Event)]
+#[event(text = "{wolf} hunts {prey}")]
+#[effect(ring, colour = 0xff_3020, size = 2.0, at = wolf)]
+pub(super) struct Growl {
+    pub(super) wolf: Id<Wolf>,
+    pub(super) prey: Id<Avatar>,
 }
 
 /// The spells.
@@ -156,16 +178,20 @@ pub enum FieldRefusal {
 pub enum FieldTimer {
     /// The veil of an avatar ends.
     Unveil(ObjectId),
-    /// A dead avatar or wanderer comes back.
+    /// A dead creature comes back.
     Respawn(ObjectId),
     /// A wanderer or a pilot starts its next leg.
     Walk(ObjectId),
+    /// A wolf decides.
+    Hunt(ObjectId),
+    /// A pilot shoots at its foe.
+    Shoot(ObjectId),
 }
 
 pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &str) -> Id<Avatar> {
     world.spawn(Avatar {
         path: Path::at(position),
-        health: Gauge::full().changing(HEALTH_PER_S),
+        health: growing(),
         mana: Gauge::full().changing(MANA_PER_S),
         name: name.into(),
         alive: Flag::on(),
@@ -175,7 +201,11 @@ pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &st
 }
 
 pub(super) fn spawn_npc(world: &mut FieldWorld, position: Position) -> Id<Npc> {
-    world.spawn(Npc { path: Path::at(position), health: Gauge::full().changing(HEALTH_PER_S) })
+    world.spawn(Npc { path: Path::at(position), health: growing() })
+}
+
+pub(super) fn growing<const MAX: u32>() -> Gauge<MAX> {
+    Gauge::full().changing(HEALTH_PER_S)
 }
 
 /// Creates a bolt that flies from one point to another. Returns also its time of arrival.
@@ -190,16 +220,19 @@ pub(super) fn spawn_bolt(
     (bolt, arrival.unwrap_or(world.now()))
 }
 
-/// The health of an avatar or a wanderer at a time.
+/// The health of a creature at a time.
 pub(super) fn health_at(world: &FieldWorld, creature: ObjectId, at: GameTime) -> Option<f32> {
     if let Some(avatar) = world.cast::<Avatar>(creature) {
         return Some(world.get(avatar)?.health().at(at));
     }
-    let npc = world.cast::<Npc>(creature)?;
-    Some(world.get(npc)?.health().at(at))
+    if let Some(npc) = world.cast::<Npc>(creature) {
+        return Some(world.get(npc)?.health().at(at));
+    }
+    let wolf = world.cast::<Wolf>(creature)?;
+    Some(world.get(wolf)?.health().at(at))
 }
 
-/// Sets the health of an avatar or a wanderer, and its change a second, from a time on.
+/// Sets the health of a creature, and its change a second, from a time on.
 pub(super) fn set_health(
     world: &mut FieldWorld,
     creature: ObjectId,
@@ -211,10 +244,12 @@ pub(super) fn set_health(
         avatar.health().effective(at).set_both(health, rate_per_s);
     } else if let Some(mut npc) = world.cast(creature).and_then(|id: Id<Npc>| world.edit(id)) {
         npc.health().effective(at).set_both(health, rate_per_s);
+    } else if let Some(mut wolf) = world.cast(creature).and_then(|id: Id<Wolf>| world.edit(id)) {
+        wolf.health().effective(at).set_both(health, rate_per_s);
     }
 }
 
-/// Edits the path of an avatar or a wanderer.
+/// Edits the path of a creature.
 pub(super) fn edit_path(
     world: &mut FieldWorld,
     creature: ObjectId,
@@ -224,5 +259,7 @@ pub(super) fn edit_path(
         edit(avatar.path());
     } else if let Some(mut npc) = world.cast(creature).and_then(|id: Id<Npc>| world.edit(id)) {
         edit(npc.path());
+    } else if let Some(mut wolf) = world.cast(creature).and_then(|id: Id<Wolf>| world.edit(id)) {
+        edit(wolf.path());
     }
 }

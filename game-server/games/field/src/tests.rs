@@ -9,6 +9,7 @@ mod score;
 mod spells;
 mod veil;
 mod walking;
+mod wolves;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,6 +35,7 @@ const CID: PlayerId = PlayerId(3);
 const NPC: u8 = 1;
 const BOLT_KIND: u8 = 2;
 const BEST_HUNTER: u8 = 3;
+const WOLF: u8 = 4;
 const HEALTH: u8 = 1;
 const MANA_LEFT: u8 = 2;
 const NAME: u8 = 3;
@@ -45,6 +47,7 @@ const DAMAGE: u8 = 1;
 const HEALED: u8 = 2;
 const DIED: u8 = 3;
 const RESPAWNED: u8 = 4;
+const GROWL: u8 = 5;
 
 const BOLT: u8 = 0;
 const HEAL: u8 = 1;
@@ -217,15 +220,16 @@ impl From<FieldRefusal> for Refusal {
 fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     let schema = Typed::<FieldGame>::declared_schema();
     assert_eq!(schema.check(), Ok(()));
-    let kinds = ["avatar", "npc", "bolt", "best_hunter"].map(|name| schema.kind_index(name));
-    assert_eq!(kinds, [0, NPC, BOLT_KIND, BEST_HUNTER].map(Some));
+    let kinds =
+        ["avatar", "npc", "bolt", "best_hunter", "wolf"].map(|name| schema.kind_index(name));
+    assert_eq!(kinds, [0, NPC, BOLT_KIND, BEST_HUNTER, WOLF].map(Some));
     let component = |name| schema.kinds[0].component_index(name);
     let names = ["health", "mana", "name", "alive", "veiled", "felled"];
     assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED, FELLED].map(Some));
     assert_eq!(schema.kinds[1].component_index("health"), Some(HEALTH));
     let events =
-        ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_index(name));
-    assert_eq!(events, [CAST, DAMAGE, HEALED, DIED, RESPAWNED].map(Some));
+        ["cast", "damage", "heal", "death", "respawn", "growl"].map(|name| schema.event_index(name));
+    assert_eq!(events, [CAST, DAMAGE, HEALED, DIED, RESPAWNED, GROWL].map(Some));
     let commands = ["move", "cast"].map(|name| schema.command_index(name));
     assert_eq!(commands, [0, 1].map(Some));
     let spell = &schema.commands[1].fields[0].ty;

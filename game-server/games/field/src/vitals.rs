@@ -1,34 +1,39 @@
 //! Damage, healing, death and respawn.
 //!
-//! The events reach only the clients that follow the affected object. They do not name the
+//! The events reach only the clients that follow the affected object. They do not name a veiled
 //! attacker, and those of a veiled avatar reach only its own player.
 
 use ambit::prelude::*;
 
 use super::creatures::CreatureRole;
-use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY};
+use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY, WOLF_HEALTH};
 use super::schema::{self, Avatar, BestHunter, Damage, Died, FieldTimer, Healed, Respawned};
 use super::{FieldGame, FieldWorld, map};
 
 impl FieldGame {
-    /// Takes health from a living target, at a time since the last tick. True if it falls.
+    /// Takes health from a living target, at a time since the last tick. True if it falls. `by` is
+    /// who is known to have done it: the target turns on that one.
     pub(super) fn damage(
         &mut self,
         world: &mut FieldWorld,
         target: ObjectId,
         amount: i16,
         at: GameTime,
+        by: Option<ObjectId>,
     ) -> bool {
         let Some(health) = schema::health_at(world, target, at) else {
             return false;
         };
         let left = health - f32::from(amount);
         let amount = amount.into();
-        world.emit(Damage { target, amount }).at(at);
+        world.emit(Damage { target, amount, by }).at(at);
         if left > 0.0 {
             schema::set_health(world, target, at, left, HEALTH_PER_S);
+            if let Some(by) = by {
+                self.turn_on(world, target, by);
+            }
         } else {
-            self.kill(world, target, at);
+            self.kill(world, target, at, by);
         }
         left <= 0.0
     }
@@ -63,7 +68,13 @@ impl FieldGame {
         world.emit(Healed { target, amount });
     }
 
-    fn kill(&mut self, world: &mut FieldWorld, target: ObjectId, at: GameTime) {
+    fn kill(
+        &mut self,
+        world: &mut FieldWorld,
+        target: ObjectId,
+        at: GameTime,
+        by: Option<ObjectId>,
+    ) {
         let Some(body) = self.creatures.get_mut(target) else {
             return;
         };
@@ -71,11 +82,11 @@ impl FieldGame {
         set_alive(world, target, at, false);
         schema::set_health(world, target, at, 0.0, 0.0);
         schema::edit_path(world, target, |mut path| path.stop_at(at));
-        world.emit(Died { target }).at(at);
+        world.emit(Died { target, by }).at(at);
         world.at(at + RESPAWN_DELAY, FieldTimer::Respawn(target));
     }
 
-    /// Brings a dead avatar or wanderer back, now and at another position.
+    /// Brings a dead creature back, now and at another position.
     pub(super) fn respawn(&mut self, world: &mut FieldWorld, target: ObjectId) {
         let avatars = self.avatar_count(world);
         let Some(body) = self.creatures.get_mut(target).filter(|body| body.dead) else {
@@ -89,6 +100,7 @@ impl FieldGame {
                 (map::spawn_place(world, avatars, &mut body.rng), AVATAR_HEALTH)
             }
             CreatureRole::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
+            CreatureRole::Wolf(_) => (map::free_place(world, &mut body.rng), WOLF_HEALTH),
         };
         schema::edit_path(world, target, |mut path| path.teleport(place));
         schema::set_health(world, target, now, health, HEALTH_PER_S);
@@ -97,7 +109,7 @@ impl FieldGame {
     }
 }
 
-/// Tells the clients whether an avatar is alive, from a time on. A wanderer has no such component.
+/// Tells the clients whether an avatar is alive, from a time on. Others have no such component.
 fn set_alive(world: &mut FieldWorld, creature: ObjectId, at: GameTime, is_alive: bool) {
     let avatar = world.cast::<Avatar>(creature);
     if let Some(mut avatar) = avatar.and_then(|avatar| world.edit(avatar)) {

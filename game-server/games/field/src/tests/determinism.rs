@@ -84,7 +84,7 @@ fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
 /// Changes with the horizon at which they were reported.
 fn busy_run(seed: u64) -> Vec<(GameTime, WorldChange)> {
     let config = RoomConfig { seed, width: 50.0, height: 50.0, ..RoomConfig::default() };
-    let mut scene = Scene::with(FieldGame::new(20, 50), &config);
+    let mut scene = Scene::with(FieldGame::new(20, 50).with_wolves(5).with_pilots(3), &config);
     let mut rng = fastrand::Rng::with_seed(seed);
     for player in 0..12 {
         scene = scene.player(PlayerId(player), rng.f32() * 50.0, rng.f32() * 50.0);
