@@ -32,6 +32,17 @@ test("a message that is said again is counted, and stays for longer", () => {
   assert.deepEqual(shown(), ["no gold 1"]);
 });
 
+test("a message about the player stays while there are others", () => {
+  const notices = new Notices(2, 1_000);
+  notices.add(0, "Wolf hits ann", true);
+  for (const text of ["bob hits Wolf", "Wolf hits bob"]) notices.add(10, text);
+  assert.deepEqual(notices.list.map(({ text }) => text), ["Wolf hits ann", "Wolf hits bob"]);
+  for (const text of ["ann hits Wolf", "Wolf hunts ann"]) notices.add(20, text, true);
+  assert.deepEqual(notices.list.map(({ text }) => text), ["ann hits Wolf", "Wolf hunts ann"]);
+  notices.expire(1_020);
+  assert.equal(notices.list.length, 0);
+});
+
 test("an avatar has fallen once its bar is empty, or it is gone", () => {
   const watch = new AvatarWatch();
   const falls = (isThere: boolean, bar?: number) => {

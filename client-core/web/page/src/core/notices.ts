@@ -1,12 +1,14 @@
 /**
  * Short messages over the picture: a few at a time, and each only once. What is said again is the
- * old message with its time renewed and the number of times.
+ * old message with its time renewed and the number of times. One about the player stays until its
+ * time is over, as long as there are others that can make room.
  */
 
 interface Notice {
   text: string;
   times: number;
   until: number;
+  isOwn: boolean;
 }
 
 export class Notices {
@@ -20,8 +22,8 @@ export class Notices {
     this.#shownMs = shownMs;
   }
 
-  /** The newest one last; the oldest one makes room for it. */
-  add(now: number, text: string): void {
+  /** The newest one last; the oldest one makes room for it. `isOwn`: it is about the player. */
+  add(now: number, text: string, isOwn = false): void {
     this.expire(now);
     const known = this.#list.find((notice) => notice.text === text);
     const until = now + this.#shownMs;
@@ -30,8 +32,10 @@ export class Notices {
       known.until = until;
       return;
     }
-    this.#list.push({ text, times: 1, until });
-    if (this.#list.length > this.#most) this.#list.shift();
+    this.#list.push({ text, times: 1, until, isOwn });
+    if (this.#list.length <= this.#most) return;
+    const others = this.#list.findIndex((notice) => !notice.isOwn);
+    this.#list.splice(Math.max(others, 0), 1);
   }
 
   /** Those that are over go. */

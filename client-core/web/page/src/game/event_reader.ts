@@ -32,8 +32,8 @@ export interface EventHooks {
   onResumed(): void;
   /** A command was taken, by its label. */
   onConfirmed(label: string): void;
-  /** Something has happened that the game has words for. */
-  tell(text: string): void;
+  /** Something has happened that the game has words for, perhaps to the own avatar or by it. */
+  tell(text: string, isOwn: boolean): void;
   /** Something is different for all. */
   announce(announcement: Announcement): void;
   say(text: string, isProblem?: boolean): void;
@@ -144,7 +144,10 @@ export class EventReader {
     if (!kind?.text) return;
     const text = this.#textOf(kind, event, frame);
     if (!text) return;
-    this.#hooks.tell(text);
+    const own = frame.id(frame.avatar);
+    const values = event as Record<string, unknown>;
+    const isOwn = kind.fields.some(({ name, type }) => type === "object" && values[name] === own);
+    this.#hooks.tell(text, isOwn);
     this.#announce(kind, event, text);
   }
 

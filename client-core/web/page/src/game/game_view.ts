@@ -201,7 +201,7 @@ export class GameView {
       onConfirmed: (label) => {
         this.#hud.cool(label);
       },
-      tell: (text) => this.#hud.tell(text),
+      tell: (text, isOwn) => this.#hud.tell(text, isOwn),
       announce: (announcement) => {
         this.#banner.show(performance.now(), announcement);
         // What was read at leisure is not over what happens now.

@@ -185,12 +185,15 @@ export class Hud {
     this.#showNotices();
   }
 
-  /** Something has happened: for a moment in the picture, and for longer in the log. */
-  tell(text: string): void {
-    this.#logLines.append(el("li", {}, text));
+  /**
+   * Something has happened, perhaps to the own avatar: for a moment in the picture, and for longer
+   * in the log.
+   */
+  tell(text: string, isOwn: boolean): void {
+    this.#logLines.append(el("li", isOwn ? { class: "own" } : {}, text));
     while (this.#logLines.childElementCount > MAX_LOG) this.#logLines.firstChild?.remove();
     if (!this.log.hidden) this.log.scrollTop = this.log.scrollHeight;
-    this.#told.add(performance.now(), text);
+    this.#told.add(performance.now(), text, isOwn);
     this.#showNotices();
   }
 
@@ -335,11 +338,12 @@ function showIn(
 ): void {
   let at = 0;
   for (const [list, what] of groups) {
-    for (const { text, times } of list) {
+    for (const { text, times, isOwn } of list) {
       const line = element.children[at] ?? element.appendChild(el("p"));
       at += 1;
       setText(line, times > 1 ? texts.times(text, times) : text);
-      if (line.className !== what) line.className = what;
+      const name = isOwn ? `${what} own` : what;
+      if (line.className !== name) line.className = name;
     }
   }
   while (element.childElementCount > at) element.lastElementChild?.remove();
