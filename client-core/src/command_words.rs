@@ -143,6 +143,25 @@ pub fn usage(command: &CommandKind) -> String {
     words.join(" ")
 }
 
+/// What a command does, and with which choices it needs nothing else:
+/// `Cast a spell. Without the rest: heal, veil.` May be empty.
+pub fn meaning(command: &CommandKind) -> String {
+    let Some((FieldType::Choice(names), first)) =
+        command.fields.first().map(|field| (&field.ty, field))
+    else {
+        return command.help.clone();
+    };
+    let named = names.iter().zip(&first.choices);
+    let alone: Vec<&str> =
+        named.filter(|(_, about)| about.alone).map(|(name, _)| name.as_str()).collect();
+    let alone = match alone[..] {
+        [] => String::new(),
+        _ => format!("Without the rest: {}.", alone.join(", ")),
+    };
+    let parts = [command.help.as_str(), &alone];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// The value of a field; one that does not fit is refused later, with what was expected.
 fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<ClientObjectId> {
     let ty = field.map(|field| &field.ty);
@@ -315,6 +334,14 @@ mod tests {
             assert!(given(vec![Argument::Number(0), beyond]).is_err());
         }
         assert!(from_arguments(&schema, "shout", vec![Argument::Decimal(1.5)]).is_err());
+    }
+
+    #[test]
+    fn help_says_which_choices_need_nothing_else() {
+        let meaning = |name| meaning(find(&Schema::example(), name).expect("declared").1);
+        assert_eq!(meaning("cast"), "Cast a spell. Without the rest: heal.");
+        assert_eq!(meaning("walk-to"), "Walk to a point.");
+        assert_eq!(meaning("rest"), "");
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(crate) fn help(schema: Option<&Schema>) -> Json {
     let console = command::HELP.iter().map(|(usage, meaning)| command(usage, meaning));
     let game = game.iter().map(|game| {
         let usage = command_words::usage(game);
-        command(&command::game_usage(&usage), &game.help)
+        command(&command::game_usage(&usage), &command_words::meaning(game))
     });
     let controls = schema.into_iter().flat_map(Schema::player_controls);
     let controls = controls.map(|it| {

@@ -155,7 +155,7 @@ pub fn hint(line: &str, known: &KnownNames) -> Option<String> {
         if ["say", "nick", "kick"].contains(&verb) && !arguments.is_empty() {
             return None;
         }
-        (usage.to_owned(), meaning)
+        (usage.to_owned(), meaning.to_owned())
     } else {
         let command = known.game_command(verb)?;
         if let Some(next) = next_field(command, &arguments)
@@ -164,9 +164,9 @@ pub fn hint(line: &str, known: &KnownNames) -> Option<String> {
         {
             return None;
         }
-        (command_words::usage(command), command.help.as_str())
+        (command_words::usage(command), command_words::meaning(command))
     };
-    let text = match meaning {
+    let text = match meaning.as_str() {
         "" => usage,
         _ => format!("{usage}: {meaning}"),
     };

@@ -156,8 +156,11 @@ fn field(field: &FieldSpec) -> Json {
 }
 
 fn choice(about: &ChoiceAbout) -> Json {
-    let ChoiceAbout { label, help, cooldown_ms, only_for } = about;
-    json!({ "label": label, "help": help, "cooldown_ms": cooldown_ms, "only_for": only_for })
+    let ChoiceAbout { label, help, cooldown_ms, only_for, alone } = about;
+    json!({
+        "label": label, "help": help, "cooldown_ms": cooldown_ms, "only_for": only_for,
+        "alone": alone,
+    })
 }
 
 fn refusal(refusal: &RefusalKind) -> Json {
@@ -241,7 +244,9 @@ mod tests {
             command["fields"][0],
             json!({
                 "name": "spell", "label": "", "type": "choice", "choices": ["bolt"],
-                "about": [{ "label": "", "help": "", "cooldown_ms": 0, "only_for": "" }],
+                "about": [{
+                    "label": "", "help": "", "cooldown_ms": 0, "only_for": "", "alone": false,
+                }],
                 "listed_in": "", "optional": false,
             })
         );

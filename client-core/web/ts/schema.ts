@@ -171,6 +171,8 @@ export interface Choice {
    * has this name and is set; empty for always.
    */
   only_for: string;
+  /** It needs no other field of its command: no optional one, such as a place, is to be asked for. */
+  alone: boolean;
 }
 
 /** A kind of event: something that happens at one moment. */

@@ -87,7 +87,9 @@ fn commands() -> Vec<CommandKind> {
         help: "Flies straight on.".into(),
         cooldown_ms: 600,
         only_for: "mage".into(),
+        ..ChoiceAbout::default()
     };
+    let heal = ChoiceAbout { alone: true, ..ChoiceAbout::default() };
     let walk_to = CommandKind {
         name: "walk-to".into(),
         label: "Walk there".into(),
@@ -104,7 +106,7 @@ fn commands() -> Vec<CommandKind> {
         fields: vec![
             FieldSpec {
                 listed_in: "book".into(),
-                ..FieldSpec::new("spell", spells).about("Which spell", vec![bolt])
+                ..FieldSpec::new("spell", spells).about("Which spell", vec![bolt, heal])
             },
             FieldSpec::new("at", FieldType::Position).optional(),
             FieldSpec::new("target", FieldType::Object).optional(),

@@ -1064,6 +1064,9 @@ pub mod field {
             /// or a flag of the avatar has this name and is set; empty for always.
             #[prost(string, tag = "4")]
             pub only_for: ::prost::alloc::string::String,
+            /// This choice needs no other field: a client asks for no optional one, such as a place.
+            #[prost(bool, tag = "5")]
+            pub alone: bool,
         }
     }
     #[derive(Clone, PartialEq, ::prost::Oneof)]

@@ -41,6 +41,9 @@ pub struct ChoiceAbout {
     /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this (a
     /// class, a phase), or a flag of the avatar has this name and is set. Empty for always.
     pub only_for: String,
+    /// Whether this choice needs no other field: clients ask for no optional one, such as a place.
+    /// The host takes them all the same.
+    pub alone: bool,
 }
 
 /// The type of a field of an event or a command.

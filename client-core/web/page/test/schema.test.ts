@@ -15,7 +15,7 @@ import { hashOf, outfitOf, sortOf } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
-const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "" };
+const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false };
 const SPELL: Field = choice({}, {});
 
 function choice(...about: Partial<Choice>[]): Field {
@@ -155,6 +155,21 @@ test("what is listed can be chosen, and nothing as well", () => {
     [...groupsOf(offered(...args))].map(([{ name }, { length }]) => [name, length]);
   assert.deepEqual(groups(["share", "alive"], "", "ring"), [["want", 2]]);
   assert.deepEqual(groups(["share", "alive"], "", ""), []);
+});
+
+test("a choice that stands alone asks for nothing, and stays in the bar", () => {
+  const [bolt, heal] = [{ help: "8 mana." }, { help: "9 mana.", alone: true }];
+  const times: Field = { name: "times", label: "", type: "number", min: 1, max: 9, optional: false };
+  const cast = command("cast", null, [choice(bolt, heal, heal), AT]);
+  const actions = actionsOf(schema([cast, command("sing", null, [choice(heal), AT, times])]));
+  const asked = actions.map(({ asks }) => asks.map(({ name }) => name));
+  assert.deepEqual(asked, [["at"], [], [], ["times"]]);
+  const [, healing] = actions;
+  assert.ok(healing);
+  const draft = new CommandDraft(healing);
+  assert.deepEqual([draft.next, draft.values], [undefined, { spell: "heal" }]);
+  // Buttons of one command stay together, wherever they act.
+  assert.deepEqual([...groupsOf(actions)], []);
 });
 
 test("a key of the page's own is replaced, and a taken digit skipped", () => {

@@ -27,7 +27,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| {
             require_unit(variant, "a choice")?;
-            let (given, label, cooldown_ms) = options(&variant.attrs)?;
+            let Options { name: given, label, cooldown_ms, alone } = options(&variant.attrs)?;
             let default_name = names::kebab_case(&variant.ident);
             let name = checked_name(given, default_name, variant.ident.span())?;
             let help = first_paragraph(&variant.attrs);
@@ -36,6 +36,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     label: #label.into(),
                     help: #help.into(),
                     cooldown_ms: #cooldown_ms,
+                    alone: #alone,
                     ..::core::default::Default::default()
                 }
             };
@@ -99,23 +100,33 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// `#[choice(name = "...", label = "...", cooldown_ms = N)]`.
-fn options(attributes: &[Attribute]) -> Result<(Option<LitStr>, String, u32)> {
-    let (mut name, mut label, mut cooldown_ms) = (None, String::new(), 0);
+/// `#[choice(name = "...", label = "...", cooldown_ms = N, alone)]`.
+#[derive(Default)]
+struct Options {
+    name: Option<LitStr>,
+    label: String,
+    cooldown_ms: u32,
+    alone: bool,
+}
+
+fn options(attributes: &[Attribute]) -> Result<Options> {
+    let mut options = Options::default();
     for attribute in attributes.iter().filter(|a| a.path().is_ident("choice")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
-                name = Some(meta.value()?.parse()?);
+                options.name = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("label") {
-                label = read_label(&meta)?;
+                options.label = read_label(&meta)?;
             } else if meta.path.is_ident("cooldown_ms") {
-                cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
+                options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
+            } else if meta.path.is_ident("alone") {
+                options.alone = true;
             } else {
-                let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`";
+                let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, `alone`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())
         })?;
     }
-    Ok((name, label, cooldown_ms))
+    Ok(options)
 }

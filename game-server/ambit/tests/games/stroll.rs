@@ -53,7 +53,7 @@ enum Spell {
     /// Burns.
     ///
     /// More about it.
-    #[choice(label = "Ball of fire", cooldown_ms = 600)]
+    #[choice(label = "Ball of fire", cooldown_ms = 600, alone)]
     FireBall,
 }
 
@@ -236,6 +236,7 @@ fn a_declaration_becomes_a_schema() {
         help: "Burns.".into(),
         cooldown_ms: 600,
         only_for: String::new(),
+        alone: true,
     };
     let cast_fields = [
         FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"]))

@@ -15,12 +15,12 @@ const MAX_HELP_BYTES: usize = 200;
 pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     let about = |label: String, mut help: String, only_for: &str| {
         help.truncate(MAX_HELP_BYTES);
-        ChoiceAbout { label, help, cooldown_ms: 0, only_for: only_for.to_owned() }
+        ChoiceAbout { label, help, only_for: only_for.to_owned(), ..ChoiceAbout::default() }
     };
     let spells = content.spells.iter().map(|table| {
         let cooldown_ms = (1_000.0 * table.cooldown_s) as u32;
         let about = about(label(&table.name), help_of_spell(table), &table.class);
-        (&*table.name, ChoiceAbout { cooldown_ms, ..about })
+        (&*table.name, ChoiceAbout { cooldown_ms, alone: !needs_place(table.shape), ..about })
     });
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
@@ -43,6 +43,11 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
 fn set_choices<'c>(
     schema: &mut Schema,
     command: &str,
+/// Whether whoever casts it chooses where.
+fn needs_place(shape: SpellShape) -> bool {
+    matches!(shape, SpellShape::Bolt { .. } | SpellShape::Place { .. })
+}
+
     choices: impl Iterator<Item = (&'c str, ChoiceAbout)>,
 ) {
     let found = schema.commands.iter_mut().find(|declared| declared.name == command);

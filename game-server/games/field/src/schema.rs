@@ -122,10 +122,10 @@ pub enum Spell {
     #[choice(label = "Bolt")]
     Bolt,
     /// 20 mana. Gives you 40 health.
-    #[choice(label = "Heal")]
+    #[choice(label = "Heal", alone)]
     Heal,
     /// 30 mana. Nobody else sees you for 10 s.
-    #[choice(label = "Veil")]
+    #[choice(label = "Veil", alone)]
     Veil,
     /// 25 mana, once in 3 s. Moves you to a place, at most 15 m away.
     #[choice(label = "Blink", cooldown_ms = 3_000)]

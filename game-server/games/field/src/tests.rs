@@ -242,6 +242,8 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
         assert!(choice.help.starts_with(&format!("{mana} mana")), "{choice:?}");
     }
     assert_eq!(u128::from(about[3].cooldown_ms), BLINK_COOLDOWN.as_millis());
+    let alone = about.iter().map(|choice| choice.alone);
+    assert!(alone.eq([false, true, true, false]), "bolt and blink need a place");
     let refusals: Vec<_> = schema.refusals.iter().map(|refusal| refusal.name.as_str()).collect();
     let codes = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
     assert_eq!(refusals, codes);

@@ -99,7 +99,7 @@ function variants({ fields }: CommandKind): Variant[] {
     choice,
     about: first.about[index],
     preset: { [first.name]: choice },
-    asks: rest,
+    asks: first.about[index]?.alone ? rest.filter(({ optional }) => !optional) : rest,
   }));
   // Not to choose is a choice, too.
   const nothing = { choice: undefined, about: undefined, preset: { [first.name]: null }, asks: rest };
@@ -159,9 +159,9 @@ export function cardsOf(
   offered: readonly Action[],
   texts: ReadonlyMap<string, string>,
 ): readonly Action[] {
-  const isOpen = ({ command: { fields: [field] }, asks }: Action) =>
+  const isOpen = ({ command: { fields: [field, ...rest] } }: Action) =>
     field?.type === "choice" &&
-    asks.length === 0 &&
+    rest.length === 0 &&
     texts.has(field.name) &&
     !field.choices.includes(texts.get(field.name) ?? "");
   const first = offered.find((action) => !action.isClick && isOpen(action));
@@ -179,8 +179,8 @@ const LEAST_IN_GROUP = 3;
 export function groupsOf(offered: readonly Action[]): ReadonlyMap<CommandKind, readonly Action[]> {
   const groups = new Map<CommandKind, Action[]>();
   for (const action of offered) {
-    const { command, help, preset, asks } = action;
-    const isChoice = Object.keys(preset).length > 0 && asks.length === 0;
+    const { command, help, preset } = action;
+    const isChoice = Object.keys(preset).length > 0 && command.fields.length === 1;
     const isExplained = help !== command.help || choiceOf(action) === "";
     if (!isChoice || !isExplained) continue;
     groups.set(command, [...(groups.get(command) ?? []), action]);

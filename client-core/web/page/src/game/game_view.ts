@@ -356,7 +356,7 @@ export class GameView {
     const action = this.#actions.find((one) => one.label === label);
     // What is seen by itself needs no words: whoever goes, or a cool-down.
     const isPlain =
-      action && !action.isClick && action.cooldownMs === 0 && action.asks.length === 0;
+      action && !action.isClick && action.cooldownMs === 0 && action.command.fields.length < 2;
     if (this.#cards.confirm(label) ?? isPlain) this.#hud.say(texts.done(label));
   };
 

@@ -341,6 +341,7 @@ fn players_read_what_content_does() {
         help: "8 mana, every 0.6 s. Flies 18 m and takes 20 health from the first monster.".into(),
         cooldown_ms: 600,
         only_for: "mage".into(),
+        alone: false,
     };
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");
@@ -350,6 +351,8 @@ fn players_read_what_content_does() {
     assert_eq!(about("cast", "frost").help, frost);
     assert_eq!(about("learn", "dead-eye").help, "Damage +14 %. Needs keen eye.");
     for command in ["cast", "choose", "learn"] {
+    // It is around the mage: no place is asked for.
+    assert!(about("cast", "frost").alone);
         let longest = field(command).choices.iter().map(|it| it.help.len()).max();
         assert!(longest < Some(190), "{command}: {longest:?} bytes");
     }
