@@ -79,7 +79,7 @@ In each cell: of the hits that the screen of whoever fired shows, the share that
 in per cent, and how many there were; of all hits by the host, the share of those who saw
 themselves more than a ship's length (3 m) away from where they were hit, on their own screen at
 the time for which they were hit, in per cent, and how far away they were (99 % are below that).
-Left out are drawn hits on a ship that another missile has hit within the 1.5 s of its shield.
+Left out are drawn hits on a ship that another missile has hit within the time of its shield.
 Shots that a client draws and the host does not know count as not confirmed.
 A shot can hit from the frame on in which it leaves the nose, and up to an obstacle; of ships that
 overlap, any counts.

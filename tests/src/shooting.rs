@@ -302,7 +302,8 @@ impl Screen {
 
     /// Whether the host says that the ship was hit at that time, by something else.
     fn is_contested(&self, hit: &DrawnHit) -> bool {
-        let shield = Duration::from_secs_f32(TABLES.ship.shield_s) + MAX_APART / 2;
+        let shielded_s = TABLES.ship.back_after_s + TABLES.ship.shield_s;
+        let shield = Duration::from_secs_f32(shielded_s) + MAX_APART / 2;
         let of_it = self.said.iter().filter(|(_, target)| hit.targets.contains(target));
         !hit.is_confirmed && of_it.into_iter().any(|(at, _)| hit.at.abs_diff(*at) < shield)
     }

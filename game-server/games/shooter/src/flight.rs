@@ -16,6 +16,8 @@ use crate::{Craft, Shooter, ShooterWorld, Shot, ShotTiming};
 const HEIGHT_M: f32 = 4.0;
 /// Attempts to find a free place.
 const TRIES: u32 = 64;
+/// A ship comes back at the best of so many free places.
+const PLACES: usize = 12;
 
 /// The direction of a heading, of length 1.
 pub(crate) fn direction(yaw: f32) -> Position {
@@ -87,6 +89,12 @@ impl Shooter {
         let player = craft.player.filter(|_| self.shot_timing == ShotTiming::Rewound);
         let behind = player.map_or(Duration::ZERO, |player| now.since(world.shown_to(player)));
         self.missiles.insert(missile, Shot { by: ship, player, behind });
+        if now >= craft.keeps_shield_until
+            && let Some(mut ship) = world.edit(ship)
+            && ship.shielded().is_on()
+        {
+            ship.shielded().set(false);
+        }
         world.emit(Fired { ship }).heard::<Bang>(TABLES.missile.heard_m);
     }
 
@@ -128,11 +136,36 @@ impl Shooter {
     }
 
     fn may_hit(&self, world: &ShooterWorld, by: Id<Ship>, target: Id<Ship>) -> bool {
-        let teams = (self.crafts.get(&by).map(|craft| craft.team), self.crafts.get(&target));
-        let (by_team, Some(craft)) = teams else { return false };
-        let is_friend = self.teams > 0 && by_team == Some(craft.team);
-        let is_shielded = world.get(target).is_none_or(|ship| ship.shielded().is_on());
-        by != target && !is_friend && !is_shielded
+        let Some(craft) = self.crafts.get(&target) else { return false };
+        // A missile may fly on after whoever fired it has left.
+        let is_friend = self.crafts.get(&by).is_some_and(|by| self.are_friends(by, craft));
+        by != target && !is_friend && !Self::is_shielded(world, target)
+    }
+
+    /// A ship that was hit is elsewhere, at rest: as far as possible from who may fire at it.
+    pub(crate) fn come_back(&mut self, world: &mut ShooterWorld, ship: Id<Ship>) {
+        let Some(craft) = self.crafts.get(&ship) else { return };
+        let others = self.crafts.iter().filter(|&(other, it)| {
+            *other != ship && !self.are_friends(it, craft) && world.contains(*other)
+        });
+        let others: Vec<Position> = others.map(|(_, it)| it.movement.at).collect();
+        let distance = |place: &Position| {
+            others.iter().map(|at| at.ground_distance(*place)).fold(f32::INFINITY, f32::min)
+        };
+        let places: [Position; PLACES] =
+            std::array::from_fn(|_| free_place(world, 3.0 * TABLES.ship.radius_m));
+        let farthest = places.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let (Some(at), now) = (farthest, world.now()) else { return };
+        let way = Position { x: world.centre().x - at.x, y: world.centre().y - at.y, ..at };
+        let table = &TABLES.ship;
+        let shield = Duration::from_secs_f32(table.shield_s);
+        if let Some(craft) = self.crafts.get_mut(&ship) {
+            // What there is to see lies towards the middle.
+            craft.movement = Movement::at_rest(at, way.y.atan2(way.x));
+            craft.shielded_until = now + shield;
+            craft.keeps_shield_until = now + Duration::from_secs_f32(table.keeps_shield_s);
+        }
+        world.after(shield, ShooterTimer::Unshield(ship));
     }
 
     fn hit(
@@ -152,7 +185,13 @@ impl Shooter {
         if let Some(mut ship) = world.edit(target) {
             ship.shielded().set(true);
         }
-        world.after(Duration::from_secs_f32(TABLES.ship.shield_s), ShooterTimer::Unshield(target));
+        // The hit is seen where it was; then the ship is elsewhere. Until then its shield holds.
+        let back_after = Duration::from_secs_f32(TABLES.ship.back_after_s);
+        if let Some(craft) = self.crafts.get_mut(&target) {
+            craft.shielded_until = GameTime::MAX;
+            craft.keeps_shield_until = GameTime::MAX;
+        }
+        world.after(back_after, ShooterTimer::ComeBack(target));
         let by_ship = Some(by).filter(|&by| world.contains(by));
         let seed = world.rng().u16(..);
         let hit = Hit { target, by: by_ship, at, seed };

@@ -33,6 +33,8 @@ type ShooterWorld = World<Shooter>;
 pub enum ShooterTimer {
     /// A missile is where its path ends.
     Vanish(Id<Missile>),
+    /// A ship that was hit comes back elsewhere.
+    ComeBack(Id<Ship>),
     /// A ship can be hit again.
     Unshield(Id<Ship>),
     /// The time of the round with this number is over.
@@ -124,6 +126,10 @@ pub(crate) struct Craft {
     ready_at: GameTime,
     /// Missiles that it has fired in this round.
     shots: i64,
+    /// It can be hit from then on, at the latest.
+    shielded_until: GameTime,
+    /// A shot from then on ends its shield.
+    keeps_shield_until: GameTime,
 }
 
 /// A missile in flight.
@@ -193,6 +199,7 @@ impl Shooter {
         let shielded = if player.is_some() { Flag::on() } else { Flag::off() };
         let ship = world.spawn(Ship { pose, name: name.into(), shielded });
         let shield = Duration::from_secs_f32(TABLES.ship.first_shield_s);
+        let shielded_until = world.now() + shield;
         world.after(shield, ShooterTimer::Unshield(ship));
         if self.teams > 1 {
             world.set_team(ship, Some(team));
@@ -205,6 +212,8 @@ impl Shooter {
             course: Course::default(),
             ready_at: world.now(),
             shots: 0,
+            shielded_until,
+            keeps_shield_until: shielded_until,
         };
         self.crafts.insert(ship, craft);
         if self.round == 0 && self.crafts.len() >= 2 {
@@ -217,6 +226,16 @@ impl Shooter {
     fn smallest_team(&self) -> u8 {
         let size = |team: &u8| self.crafts.values().filter(|craft| craft.team == *team).count();
         if self.teams > 1 { (1..=self.teams).min_by_key(size).unwrap_or(1) } else { 0 }
+    }
+
+    /// Nobody is a friend where there are no teams.
+    fn are_friends(&self, one: &Craft, other: &Craft) -> bool {
+        self.teams > 1 && one.team == other.team
+    }
+
+    /// Whether nothing can hit it now.
+    fn is_shielded(world: &ShooterWorld, ship: Id<Ship>) -> bool {
+        world.get(ship).is_none_or(|ship| ship.shielded().is_on())
     }
 
     /// As many pilots as players are missing.
@@ -401,8 +420,13 @@ impl Game for Shooter {
                 self.missiles.remove(&missile);
                 world.despawn_at(missile, due);
             }
+            ShooterTimer::ComeBack(ship) => self.come_back(world, ship),
             ShooterTimer::Unshield(ship) => {
-                if let Some(mut ship) = world.edit(ship) {
+                // Another shield may have begun meanwhile.
+                let is_over = |craft: &Craft| craft.shielded_until <= due;
+                if self.crafts.get(&ship).is_some_and(is_over)
+                    && let Some(mut ship) = world.edit(ship)
+                {
                     ship.shielded().set(false);
                 }
             }

@@ -1,8 +1,8 @@
 //! Ships that the server steers where players are missing.
 //!
 //! A pilot knows what a player in its ship would know, and does what a player can do: it holds the
-//! same controls. It flies at the nearest opponent in sight, aims where that will be, and not too
-//! well; without one it flies from place to place, and it turns away from walls.
+//! same controls. It flies at the nearest opponent in sight that can be hit, aims where that will
+//! be, and not too well; without one it flies from place to place, and it turns away from walls.
 
 use ambit::prelude::*;
 
@@ -69,9 +69,11 @@ impl Shooter {
         ship: Id<Ship>,
         craft: &Craft,
     ) -> Option<&Craft> {
-        let is_opponent = |other: &Craft| self.teams == 0 || other.team != craft.team;
+        let is_target = |other: Id<Ship>, it: &Craft| {
+            other != ship && !self.are_friends(it, craft) && !Self::is_shielded(world, other)
+        };
         let seen = self.crafts.iter().filter(|&(&other, it)| {
-            other != ship && is_opponent(it) && self.sees(world, ship, other.object(), Sight::New)
+            is_target(other, it) && self.sees(world, ship, other.object(), Sight::New)
         });
         let distance = |it: &Craft| craft.movement.at.ground_distance(it.movement.at);
         seen.map(|(_, it)| it).min_by(|a, b| distance(a).total_cmp(&distance(b)))

@@ -35,6 +35,32 @@ fn put(room: &mut Room, client: TestClient, at: Position, yaw: f32) {
     room.run(100.millis());
 }
 
+/// Two players, of whom the first one has hit the other, which has just come back.
+fn hit_bob() -> (Room, TestClient, TestClient) {
+    let (mut room, ann, bob) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    for _ in 0..20 {
+        room.run(50.millis());
+        if score(&room, ann).0 > 0 {
+            break;
+        }
+    }
+    assert_eq!(score(&room, ann), (2, 1));
+    room.hold(ann, []);
+    room.run(Duration::from_secs_f32(TABLES.ship.back_after_s) + 50.millis());
+    (room, ann, bob)
+}
+
+/// Where a player's ship is in the room, and whether it has a shield.
+fn ship_of(room: &Room, client: TestClient) -> (Position, bool) {
+    let (player, world) = (room.player(client), room.world());
+    let ship = world.player(player).expect("the player is in the room").avatar();
+    let is_shielded = world.get(ship).expect("each player has a ship").shielded().is_on();
+    (world.position(ship).expect("a ship is somewhere"), is_shielded)
+}
+
 fn score(room: &Room, client: TestClient) -> (i64, i64) {
     let row = room.world().row::<Score>(room.player(client)).expect("each player has a row");
     (row.points(), row.hits())
@@ -277,12 +303,87 @@ fn a_match_goes_on_at_another_host() {
     room.hold(ann, []);
     room.run(1.secs());
     room.move_to_another_host();
-    room.run(1.secs());
+    // As long as the shield lasts.
+    room.run(3.secs());
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
     room.hold(ann, [ShipControl::Fire]);
     room.run(1.secs());
     room.hold(ann, []);
     room.run(1.secs());
     assert_eq!((score(&room, ann), score(&room, bob)), ((4, 2), (-2, 0)));
+}
+
+#[test]
+fn a_ship_that_was_hit_comes_back_far_from_others_with_a_shield() {
+    let (mut room, ann, bob) = hit_bob();
+    let [anns, bobs] = [ann, bob].map(|client| ship_of(&room, client));
+    let apart = anns.0.distance(bobs.0);
+    // The best of some places is half of a map of 300 m away, at least.
+    assert!(apart > 150.0, "{apart} m from whoever hit it");
+    assert!(bobs.1, "it has a shield");
+    room.run(2_200.millis());
+    assert!(ship_of(&room, bob).1, "still");
+    room.run(1.secs());
+    assert!(!ship_of(&room, bob).1, "it lasts 3 s");
+}
+
+#[test]
+fn whoever_fires_gives_up_the_shield() {
+    let (mut room, _, bob) = hit_bob();
+    // A key that was held before the new place could be seen is no choice.
+    room.hold(bob, [ShipControl::Fire]);
+    room.run(200.millis());
+    assert!(ship_of(&room, bob).1);
+    room.run(700.millis());
+    assert!(!ship_of(&room, bob).1);
+    // The end of that shield does not end one of later.
+    let player = room.player(bob);
+    room.edit(|world, game| {
+        let ship = world.player(player).expect("he is there").avatar();
+        game.come_back(world, ship);
+        world.edit(ship).expect("his ship").shielded().set(true);
+    });
+    room.hold(bob, []);
+    room.run(2_400.millis());
+    assert!(ship_of(&room, bob).1);
+    room.run(800.millis());
+    assert!(!ship_of(&room, bob).1);
+}
+
+#[test]
+fn pilots_leave_whoever_has_a_shield_alone() {
+    let mut room = Room::with(&[("ships", "2"), ("asteroids", "0")]);
+    let ann = room.join("ann", Line::default());
+    let player = room.player(ann);
+    let shots_at = |room: &mut Room, is_shielded: bool| {
+        let mut shots = 0;
+        for _ in 0..40 {
+            room.edit(|world, game| {
+                let ship = world.player(player).expect("she is there").avatar();
+                world.edit(ship).expect("her ship").shielded().set(is_shielded);
+                // Out of the way of missiles, and before the pilot's nose.
+                for (&other, craft) in &mut game.crafts {
+                    let x = if other == ship { 80.0 } else { 40.0 };
+                    craft.movement = Movement::at_rest(Position::on_ground(x, 30.0), 0.0);
+                    shots = craft.shots.max(shots);
+                }
+            });
+            room.run(50.millis());
+        }
+        shots
+    };
+    assert_eq!(shots_at(&mut room, true), 0);
+    assert!(shots_at(&mut room, false) > 0);
+}
+
+#[test]
+fn one_team_is_no_team() {
+    let (mut room, ann, bob) = duel(&[("teams", "1")]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(1.secs());
+    assert_eq!(score(&room, ann), (2, 1));
 }
 
 #[test]

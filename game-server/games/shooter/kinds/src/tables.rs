@@ -30,8 +30,12 @@ pub struct ShipTable {
     pub braking_m_per_s2: f32,
     pub drag_m_per_s2: f32,
     pub top_speed_m_per_s: f32,
-    /// How long a ship that was hit cannot be hit again.
+    /// How long a ship that was hit flies on until it is elsewhere.
+    pub back_after_s: f32,
+    /// How long a ship that has come back cannot be hit, unless it fires.
     pub shield_s: f32,
+    /// So long its shots do not end that: whoever holds the key fires before the place is seen.
+    pub keeps_shield_s: f32,
     /// How long a ship that has come cannot be hit.
     pub first_shield_s: f32,
     /// The share of its speed that a ship keeps when it hits something.
