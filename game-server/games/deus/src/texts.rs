@@ -25,7 +25,10 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
         let spells: Vec<_> = spells.map(|spell| spaced(&spell.name)).collect();
-        let help = format!("{} health, {} mana: {}.", table.health, table.mana, spells.join(", "));
+        // Bars show shares: it says what of.
+        let (health, mana) = (table.health, table.mana);
+        let help =
+            format!("Full bars: {health} health, {mana} mana. Spells: {}.", spells.join(", "));
         (&*table.name, about(format!("Choose {}", spaced(&table.name)), help, NEWCOMER))
     });
     let talents = content.talents.iter().map(|table| {
@@ -40,14 +43,14 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     }
 }
 
-fn set_choices<'c>(
-    schema: &mut Schema,
-    command: &str,
 /// Whether whoever casts it chooses where.
 fn needs_place(shape: SpellShape) -> bool {
     matches!(shape, SpellShape::Bolt { .. } | SpellShape::Place { .. })
 }
 
+fn set_choices<'c>(
+    schema: &mut Schema,
+    command: &str,
     choices: impl Iterator<Item = (&'c str, ChoiceAbout)>,
 ) {
     let found = schema.commands.iter_mut().find(|declared| declared.name == command);

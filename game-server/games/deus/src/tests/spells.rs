@@ -346,13 +346,15 @@ fn players_read_what_content_does() {
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");
     assert_eq!((&*mage.label, &*mage.only_for), ("Choose mage", "newcomer"));
+    // The bars are in per cent: this is what of.
+    assert!(mage.help.starts_with("Full bars: 90 health, "), "{}", mage.help);
     let frost = "20 mana, every 9 s. Takes 10 health from all monsters within 5 m, slows them by \
                  50 % for 5 s.";
     assert_eq!(about("cast", "frost").help, frost);
-    assert_eq!(about("learn", "dead-eye").help, "Damage +14 %. Needs keen eye.");
-    for command in ["cast", "choose", "learn"] {
     // It is around the mage: no place is asked for.
     assert!(about("cast", "frost").alone);
+    assert_eq!(about("learn", "dead-eye").help, "Damage +14 %. Needs keen eye.");
+    for command in ["cast", "choose", "learn"] {
         let longest = field(command).choices.iter().map(|it| it.help.len()).max();
         assert!(longest < Some(190), "{command}: {longest:?} bytes");
     }
