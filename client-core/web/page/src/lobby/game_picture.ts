@@ -23,6 +23,7 @@ const REST_MS = 4_000;
 const OTHER_SHAPE = 1.2;
 /** Browsers that do not say when they are idle get so much time between pictures. */
 const PAUSE_MS = 80;
+const IS_DARK = "(prefers-color-scheme: dark)";
 
 interface Size {
   width: number;
@@ -66,12 +67,14 @@ class Pictures {
   #inSight: IntersectionObserver | undefined;
   #sizes: ResizeObserver | undefined;
   #painter: DioramaPainter | undefined;
+  #dark: MediaQueryList | undefined;
   #cannotDraw = false;
   #isDrawing = false;
   #rest: ReturnType<typeof setTimeout> | undefined;
 
   want(canvas: HTMLCanvasElement, wanted: Wanted): void {
     this.#wanted.set(canvas, wanted);
+    this.#dark ??= this.#watchColours();
     // What was drawn once is there from the first moment on.
     if (!wanted.framing && this.#showKept(canvas, wanted, CARD)) return;
     this.#showAlike(canvas, wanted);
@@ -92,6 +95,20 @@ class Pictures {
       }
     });
     this.#sizes.observe(canvas);
+  }
+
+  /** When it becomes day or dusk, all are drawn anew as they are in sight. */
+  #watchColours(): MediaQueryList {
+    const dark = matchMedia(IS_DARK);
+    dark.addEventListener("change", () => {
+      // What is kept is the canvases themselves, which are drawn over.
+      this.#kept.clear();
+      if (this.#cannotDraw) return;
+      for (const canvas of document.querySelectorAll("canvas.game-art")) {
+        this.#inSight?.observe(canvas);
+      }
+    });
+    return dark;
   }
 
   #queue(canvas: HTMLCanvasElement): void {
@@ -151,8 +168,10 @@ class Pictures {
       this.#waiting.clear();
       return;
     }
-    this.#keep(key, canvas);
     canvas.dataset["drawn"] = "";
+    // It has become day or dusk meanwhile: once more.
+    if (key !== keyOf(wanted, size)) return void this.#waiting.add(canvas);
+    this.#keep(key, canvas);
     this.#showEverywhere();
   }
 
@@ -200,12 +219,12 @@ class Pictures {
   }
 }
 
+
 const pictures = new Pictures();
 
 /** By day and by dusk pictures differ. */
 function keyOf(wanted: Wanted, { width, height }: Size): string {
-  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-  return JSON.stringify([wanted, width, height, isDark]);
+  return JSON.stringify([wanted, width, height, matchMedia(IS_DARK).matches]);
 }
 
 function sizeOf({ clientWidth, clientHeight }: HTMLCanvasElement) {
