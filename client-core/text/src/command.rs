@@ -94,9 +94,12 @@ pub const HELP: &[(&str, &str)] = &[
     ("describe GAME", "with what a room of a game can be created"),
     (
         "create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]",
-        "make a room and go into it as its host",
+        "make a room and go into it as its host; 'create \"MY ROOM\" ...' for a name with spaces",
     ),
-    ("join ID [password=TEXT]", "go into a room, by its number or its name"),
+    (
+        "join ID [password=TEXT]",
+        "go into a room, by its number or its name; 'join \"MY ROOM\"' if that has spaces",
+    ),
     ("start", "start the room's game (its host only)"),
     ("ready on|off", "say that you are ready, or not"),
     ("leave", "go back to the lobby"),
@@ -134,12 +137,22 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
     }
     let (verb, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
+    if ["create", "join"].contains(&verb)
+        && let Some((name, options)) = quoted_name(rest)?
+    {
+        let options: Vec<&str> = options.split_whitespace().collect();
+        return match verb {
+            "create" => create(name, &options),
+            _ => join(RoomReference::Name(name.to_owned()), &options),
+        }
+        .map(Some);
+    }
     let words: Vec<&str> = rest.split_whitespace().collect();
     let parsed = match (verb, words.as_slice()) {
         ("rooms", []) => ConsoleCommand::Rooms,
         ("describe", [game]) => ConsoleCommand::Describe((*game).to_owned()),
         ("create", [name, options @ ..]) => create(name, options)?,
-        ("join", [room, options @ ..]) => join(room, options)?,
+        ("join", [room, options @ ..]) => join(room_reference(room), options)?,
         ("start", []) => ConsoleCommand::Start,
         ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
         ("ready", ["off"]) => ConsoleCommand::Ready(false),
@@ -241,7 +254,27 @@ fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     Ok(ConsoleCommand::Create { name: name.to_owned(), game, capacity, password, parameters })
 }
 
-fn join(room: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
+/// The name in quotes before the options, if there are quotes.
+fn quoted_name(rest: &str) -> Result<Option<(&str, &str)>, UsageError> {
+    let Some(quoted) = rest.strip_prefix('"') else { return Ok(None) };
+    match quoted.split_once('"') {
+        // A name that is only quotes is refused as before.
+        Some(("", _)) => Ok(None),
+        Some((name, options)) if options.is_empty() || options.starts_with(char::is_whitespace) => {
+            Ok(Some((name, options)))
+        }
+        _ => Err(UsageError(format!(
+            "'{rest}' has no name between two quotes; expected something like \"MY ROOM\""
+        ))),
+    }
+}
+
+fn room_reference(room: &str) -> RoomReference {
+    room.parse()
+        .map_or_else(|_| RoomReference::Name(room.to_owned()), |id| RoomReference::Id(RoomId(id)))
+}
+
+fn join(room: RoomReference, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     let mut options = options_of(options)?;
     let password = options.remove("password").unwrap_or_default();
     if let Some((key, _)) = options.first_key_value() {
@@ -249,9 +282,6 @@ fn join(room: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
             "join does not know '{key}'; expected join ID [password=TEXT]"
         )));
     }
-    let room = room
-        .parse()
-        .map_or_else(|_| RoomReference::Name(room.to_owned()), |id| RoomReference::Id(RoomId(id)));
     Ok(ConsoleCommand::Join { room, password })
 }
 
@@ -379,6 +409,13 @@ mod tests {
                 password: String::new(),
             },
         );
+        let quoted = |name: &str, password: &str| ConsoleCommand::Join {
+            room: RoomReference::Name(name.into()),
+            password: password.into(),
+        };
+        check("join \"my room\"", quoted("my room", ""));
+        check("join  \"my  room\" password=x", quoted("my  room", "x"));
+        check("join \"3\"", quoted("3", ""));
         check("say hello there", ConsoleCommand::Say(None, "hello there".into()));
         check(
             "say @bob psst",
@@ -404,6 +441,12 @@ mod tests {
         check(
             "create den game=field capacity=4 npcs=5",
             ConsoleCommand::Create { name, game, capacity: 4, password: String::new(), parameters },
+        );
+        let (name, game) = ("my room".to_owned(), "field".to_owned());
+        let (password, parameters) = (String::new(), BTreeMap::new());
+        check(
+            "create \"my room\" game=field",
+            ConsoleCommand::Create { name, game, capacity: 0, password, parameters },
         );
     }
 
@@ -461,6 +504,10 @@ mod tests {
             ("create den game=field capacity=many", "1 or more"),
             ("create \"\" game=field", "1 character at least"),
             ("create '' game=field", "1 character at least"),
+            ("create \"my room game=field", "between two quotes"),
+            ("create \"my room\"game=field", "between two quotes"),
+            ("join \"my room", "between two quotes"),
+            ("join \"my room\" now", "key=value"),
             ("wait long", "500ms"),
             ("wait -5s", "500ms"),
             ("axis throttle", "axis NAME VALUE"),

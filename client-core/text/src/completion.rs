@@ -243,6 +243,15 @@ fn console_arguments<'l>(
 ) -> Option<Offers<'l>> {
     command::help_of(verb)?;
     Some(match (verb, arguments) {
+        ("create" | "join", _) if rest.starts_with('"') => match rest[1..].split_once('"') {
+            Some((_, options)) if verb == "create" => {
+                let given: Vec<&str> = options.split_whitespace().collect();
+                create_options(&given, word, known)
+            }
+            Some(_) => Offers::words(word, ["password="]),
+            None if verb == "join" => quoted_rooms(rest, known),
+            None => Offers::none(word),
+        },
         ("create", [_, options @ ..]) => create_options(options, word, known),
         ("join", []) => rooms(word, known),
         ("join", [_]) => Offers::words(word, ["password="]),
@@ -288,7 +297,19 @@ fn create_options<'l>(given: &[&str], word: &'l str, known: &KnownNames) -> Offe
     Offers::words(word, keys.iter().map(String::as_str))
 }
 
-/// The numbers of the rooms, and their names as far as `join` takes them: one word, no number.
+/// The names of the rooms in quotes, as `join` takes all of them.
+fn quoted_rooms<'l>(rest: &'l str, known: &KnownNames) -> Offers<'l> {
+    let names = known.rooms.iter().map(|room| room.name.as_str());
+    let names = names.filter(|name| !name.is_empty() && !name.contains('"'));
+    let quoted = names.map(|name| (format!("\"{name}\""), name));
+    let candidates = quoted
+        .filter(|(text, _)| text.starts_with(rest))
+        .filter_map(|(text, name)| candidate(&text, name));
+    Offers { typed: rest, candidates: candidates.collect() }
+}
+
+/// The numbers of the rooms, and their names as far as `join` takes them without quotes: one word,
+/// no number.
 fn rooms<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let is_name = |name: &str| is_one_word(name) && name.parse::<u64>().is_err();
     let candidates = known.rooms.iter().flat_map(|room| {

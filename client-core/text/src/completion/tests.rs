@@ -88,6 +88,16 @@ fn names_with_spaces_are_written_as_the_console_parses_them() {
 }
 
 #[test]
+fn rooms_with_spaces_are_named_in_quotes() {
+    check("join \"", &["\"meadow\"", "\"great hall\""]);
+    check("join \"great h", &["\"great hall\""]);
+    check("join \"great hall\" ", &["password="]);
+    check("create \"great h", &[]);
+    check("create \"great hall\" game=fo", &["game=fog "]);
+    check("create \"great hall\" game=field n", &["npcs="]);
+}
+
+#[test]
 fn the_fields_of_a_game_command_are_completed_by_their_types() {
     check("cast ", &["bolt ", "heal "]);
     check("cast he", &["heal "]);
