@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Component, Control, Direction, Kind } from "../src/ambit/ambit.js";
+import type { Component, Control, Direction, Kind, Schema } from "../src/ambit/ambit.js";
 import { colourByAge } from "../src/core/age_colour.js";
 import {
   angleOfWay,
@@ -22,6 +22,7 @@ import { PlannedPaths } from "../src/core/planned_paths.js";
 import { isRoomWide, scoreTablesOf, shortened } from "../src/core/score_tables.js";
 import { SlotTable } from "../src/core/slot_table.js";
 import { composeMatrix } from "../src/core/transforms.js";
+import { fitted, wordsOfTexts } from "../src/core/words.js";
 
 const NO_STATS: LineCounters = {
   datagrams_down: 0,
@@ -105,6 +106,36 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
       clock: "9:52",
     },
   ]);
+});
+
+test("a text is shown in the words of the event that tells it", () => {
+  const part = (name: string) => ({ name, label: "", unit: "", effect: null, type: "text", max_bytes: 9 });
+  const course = { name: "course", label: "", components: [part("phase"), part("winner")] };
+  const about = [{ label: "Sharing out the chest" }, { label: "" }];
+  const choices = ["share", "to-arms"];
+  const fields = [{ name: "phase", label: "", optional: false, type: "choice", choices, about }];
+  const words = wordsOfTexts({ events: [{ fields }] } as unknown as Schema);
+  const shown = (phase: string) => {
+    const frame = {
+      rows: () => [0],
+      isOwn: () => false,
+      component: (_: number, component: number) => [phase, "share"][component],
+    };
+    const kinds = [course] as unknown as Kind[];
+    return scoreTablesOf(frame, kinds, new Set(), new Set(), words)[0]?.rows[0]?.cells;
+  };
+  // A winner who is called so is no phase.
+  assert.deepEqual(shown("share"), ["Sharing out the chest", "share"]);
+  assert.deepEqual(shown("to-arms"), ["To arms", "share"]);
+  assert.deepEqual(shown("other"), ["other", "share"]);
+});
+
+test("a name that is too long ends with an ellipsis", () => {
+  const widthOf = (text: string) => [...text].length;
+  assert.equal(fitted("ann", 3, widthOf), "ann");
+  assert.equal(fitted("ann the brave", 6, widthOf), "ann t\u2026");
+  assert.equal(fitted("ann the brave", 5, widthOf), "ann\u2026");
+  assert.equal(fitted("\u{1f600}\u{1f600}\u{1f600}", 2, widthOf), "\u{1f600}\u2026");
 });
 
 test("a long table shows the best rows, and the own one", () => {

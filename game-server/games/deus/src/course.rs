@@ -7,43 +7,12 @@
 
 use ambit::prelude::*;
 
+pub(crate) use crate::schema::Phase;
 use crate::schema::{Campaign, Chest, DeusTimer, LootRule, Merchant, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for whoever comes so near.
 const CHEST_REACH_M: f32 = 1.8;
-
-/// Where the game is in its course.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
-pub(crate) enum Phase {
-    /// Whoever is here chooses a class.
-    #[default]
-    Choose,
-    Fight,
-    Chest,
-    /// Heroes say what they need of the chest.
-    Share,
-    Merchant,
-    Won,
-    Lost,
-    /// All go to another map.
-    Onward,
-}
-
-impl Phase {
-    pub(crate) fn is_choosing(self) -> bool {
-        self == Self::Choose
-    }
-
-    /// Nothing goes on that those who come would have to wait for.
-    pub(crate) fn is_between(self) -> bool {
-        matches!(self, Self::Choose | Self::Onward)
-    }
-
-    pub(crate) fn is_end(self) -> bool {
-        matches!(self, Self::Won | Self::Lost)
-    }
-}
 
 impl Deus {
     /// Begins a phase that lasts so long at most; 0 for one without a time.
@@ -59,7 +28,7 @@ impl Deus {
             course.wave().set(wave);
             course.time_left().set_both(seconds, if seconds > 0.0 { -1.0 } else { 0.0 });
         }
-        world.announce(PhaseBegins { phase: phase.name().into(), wave });
+        world.announce(PhaseBegins { phase, wave });
         if seconds > 0.0 {
             let end = DeusTimer::PhaseEnds(self.phase_number);
             world.after(length, end);

@@ -232,11 +232,48 @@ pub(crate) struct Loot {
     pub(crate) item: Text<24>,
 }
 
+/// Where the game is in its course.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
+pub(crate) enum Phase {
+    /// Whoever is here chooses a class.
+    #[default]
+    #[choice(label = "Choosing classes")]
+    Choose,
+    Fight,
+    #[choice(label = "To the chest")]
+    Chest,
+    /// Heroes say what they need of the chest.
+    #[choice(label = "Sharing out the chest")]
+    Share,
+    #[choice(label = "At the merchant's")]
+    Merchant,
+    Won,
+    Lost,
+    /// All go to another map.
+    #[choice(label = "On to the next map")]
+    Onward,
+}
+
+impl Phase {
+    pub(crate) fn is_choosing(self) -> bool {
+        self == Self::Choose
+    }
+
+    /// Nothing goes on that those who come would have to wait for.
+    pub(crate) fn is_between(self) -> bool {
+        matches!(self, Self::Choose | Self::Onward)
+    }
+
+    pub(crate) fn is_end(self) -> bool {
+        matches!(self, Self::Won | Self::Lost)
+    }
+}
+
 /// The course has come to another phase, for all to read.
 #[derive(Event)]
 #[event(text = "Wave {wave}: {phase}")]
 pub(crate) struct PhaseBegins {
-    pub(crate) phase: Text<12>,
+    pub(crate) phase: Phase,
     pub(crate) wave: i64,
 }
 

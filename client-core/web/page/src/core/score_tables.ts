@@ -6,7 +6,7 @@
 
 import type { Component, Frame, Kind } from "../ambit/ambit.js";
 import { cellOf } from "./figures.js";
-import { forPlayers, labelOf } from "./words.js";
+import { forPlayers, labelOf, type WordsOfTexts } from "./words.js";
 
 export interface ScoreTable {
   title: string;
@@ -40,15 +40,17 @@ export function isRoomWide(kind: Kind): boolean {
 
 /**
  * The tables of these kinds; none of a kind without objects. `lists` are texts from which players
- * choose: those of the state are on cards then. `names` are what players choose among.
+ * choose: those of the state are on cards then. `names` are what players choose among, `words` what
+ * they read instead of a text.
  */
 export function scoreTablesOf(
   frame: RoomWideFrame,
   kinds: readonly Kind[],
   lists: ReadonlySet<string> = new Set(),
   names: ReadonlySet<string> = new Set(),
+  words: WordsOfTexts = new Map(),
 ): ScoreTable[] {
-  const tables = kinds.map((kind) => tableOf(frame, kind, lists, names));
+  const tables = kinds.map((kind) => tableOf(frame, kind, lists, names, words));
   return tables.filter(({ rows }) => rows.length > 0);
 }
 
@@ -82,6 +84,7 @@ function tableOf(
   kind: Kind,
   lists: ReadonlySet<string>,
   names: ReadonlySet<string>,
+  words: WordsOfTexts,
 ): ScoreTable {
   const indices = frame.rows(kind.name);
   const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
@@ -112,6 +115,8 @@ function tableOf(
         cells: columns.map((component) => {
           const cell = cellOf(component, value(row, component.index));
           // Players write their names themselves, the game those of what they choose.
+          const said = component.type === "text" && words.get(`${component.name} ${cell}`);
+          if (said) return said;
           const isChosen = component !== name && names.has(cell);
           return isChosen || lists.has(component.name) ? forPlayers(cell) : cell;
         }),

@@ -7,6 +7,7 @@
 
 import * as THREE from "three";
 import { SlotTable } from "../core/slot_table.js";
+import { fitted } from "../core/words.js";
 
 const MAX_SHOWN = 512;
 const SLOT_COLUMNS = 8;
@@ -164,8 +165,10 @@ class NameSlots {
     context.lineWidth = 4;
     context.strokeStyle = "rgba(0, 0, 0, 0.75)";
     context.fillStyle = colourOf(name);
-    context.strokeText(name, x, y, SLOT_WIDTH - 8);
-    context.fillText(name, x, y, SLOT_WIDTH - 8);
+    // Squeezed letters are hard to read; lists beside the picture have the whole name.
+    const shown = fitted(name, SLOT_WIDTH - 8, (text) => context.measureText(text).width);
+    context.strokeText(shown, x, y);
+    context.fillText(shown, x, y);
     this.texture.needsUpdate = true;
   }
 }

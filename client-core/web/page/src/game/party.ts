@@ -57,7 +57,9 @@ export class Party {
       setHidden(member.element, shown === undefined);
       if (!shown) continue;
       member.id = shown.id;
-      setText(member.name, frame.label(frame.indexOf(shown.id)) ?? "");
+      const name = frame.label(frame.indexOf(shown.id)) ?? "";
+      setText(member.name, name);
+      if (member.element.title !== name) member.element.title = name;
       // A write of what is there already would still make the browser draw.
       const share = Math.round(shown.share * 100) / 100;
       if (member.share !== share) showShare(member, share);

@@ -13,7 +13,7 @@ import {
   SHORT_COLUMNS,
   shortened,
 } from "../core/score_tables.js";
-import { choiceNames, forPlayers, labelOf } from "../core/words.js";
+import { choiceNames, forPlayers, labelOf, type WordsOfTexts, wordsOfTexts } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -33,6 +33,7 @@ export class ScoreBoard {
   readonly #kinds;
   readonly #lists: ReadonlySet<string>;
   readonly #names: ReadonlySet<string>;
+  readonly #words: WordsOfTexts;
   /** Columns with names of players. */
   readonly #ofPlayers: ReadonlySet<string>;
   readonly #isParty: boolean;
@@ -51,6 +52,7 @@ export class ScoreBoard {
     const fields = schema.commands.flatMap((command) => command.fields);
     const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
     this.#names = choiceNames(schema);
+    this.#words = wordsOfTexts(schema);
     this.#lists = new Set(listed.filter(Boolean));
     this.#line.append(this.#clock, this.#place);
     this.element.append(this.#line, this.#states, this.#tables, this.#more);
@@ -59,7 +61,7 @@ export class ScoreBoard {
   update(time: number, frame: Frame): void {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    const all = scoreTablesOf(frame, this.#kinds, this.#lists, this.#names);
+    const all = scoreTablesOf(frame, this.#kinds, this.#lists, this.#names, this.#words);
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
