@@ -14,6 +14,7 @@ import {
 } from "../src/core/controls.js";
 import { ViewCamera } from "../src/core/camera.js";
 import { Attackers, edgePlace } from "../src/core/edge.js";
+import { leftOf } from "../src/core/figures.js";
 import { ViewerCell } from "../src/core/interest.js";
 import { MapView } from "../src/core/map_view.js";
 import { type LineCounters, LineMeter, RateMeter } from "../src/core/meter.js";
@@ -128,6 +129,10 @@ test("a text is shown in the words of the event that tells it", () => {
   assert.deepEqual(shown("share"), ["Sharing out the chest", "share"]);
   assert.deepEqual(shown("to-arms"), ["To arms", "share"]);
   assert.deepEqual(shown("other"), ["other", "share"]);
+});
+
+test("a bar says how much is left of how much, or which share", () => {
+  assert.deepEqual([leftOf({ unit: "" }, 57, 120), leftOf({ unit: "%" }, 57, 100)], ["57 / 120", "57 %"]);
 });
 
 test("a name that is too long ends with an ellipsis", () => {

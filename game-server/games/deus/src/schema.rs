@@ -16,7 +16,9 @@ pub(crate) const NEWCOMER: &str = "newcomer";
 pub struct Hero {
     pub(crate) path: Path,
     #[effect(hit, colour = 0xff_5030, size = 1.0)]
+    #[component(unit = "%")]
     pub(crate) health: Gauge<100>,
+    #[component(unit = "%")]
     #[audience(owner)]
     pub(crate) mana: Gauge<100>,
     pub(crate) name: Text<NAME_BYTES>,

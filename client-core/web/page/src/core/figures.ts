@@ -18,6 +18,11 @@ export function cellOf(
   return unit === "s" ? minutesOf(Math.ceil(value)) : withUnit(String(Math.round(value)), unit);
 }
 
+/** What is left in a bar: of a share, how much it could be says nothing. */
+export function leftOf(gauge: Pick<Component, "unit">, value: number, max: number): string {
+  return gauge.unit === "%" ? `${value} %` : `${value} / ${max}`;
+}
+
 /** Such as 9:52. */
 function minutesOf(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

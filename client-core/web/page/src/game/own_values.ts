@@ -4,7 +4,7 @@
  */
 
 import type { Component, Frame, Gauge, Kind } from "../ambit/ambit.js";
-import { cellOf } from "../core/figures.js";
+import { cellOf, leftOf } from "../core/figures.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { labelOf } from "../core/words.js";
 import { el, setHidden, setText } from "../dom.js";
@@ -22,6 +22,7 @@ interface Sign {
 
 interface Row {
   component: string;
+  unit: string;
   element: HTMLElement;
   fill: HTMLElement;
   text: HTMLElement;
@@ -80,7 +81,7 @@ export class OwnValues {
     row.element.classList.toggle("low", share > 0 && share < LOW);
     row.element.ariaValueNow = String(value);
     row.element.ariaValueMax = String(max);
-    setText(row.text, `${value} / ${max}`);
+    setText(row.text, leftOf(row, value, max));
   }
 
   /** Nothing of something says nothing. */
@@ -129,7 +130,7 @@ function gaugeRow(gauge: Component, isAbove: boolean): Row {
     el("span", { class: "name" }, label),
     text,
   );
-  return { component: gauge.name, element, fill, text, value: NaN, max: NaN };
+  return { component: gauge.name, unit: gauge.unit, element, fill, text, value: NaN, max: NaN };
 }
 
 function figuresOf({ components }: Kind, row: string | undefined): Figure[] {
