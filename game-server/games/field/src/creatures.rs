@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 use ambit::Rng;
 use ambit::prelude::*;
 
-use super::wolves::WolfState;
-
 /// A creature that can be damaged.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Creature {
@@ -46,6 +44,18 @@ pub(super) struct CastState {
     pub(super) blink_ready_at: GameTime,
     #[serde(default)]
     pub(super) search_ready_at: GameTime,
+}
+
+/// What a wolf is about.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct WolfState {
+    /// Of its next decision; timers for an earlier time are obsolete.
+    pub(super) decides_at: GameTime,
+    /// Whom it hunts.
+    pub(super) prey: Option<ObjectId>,
+    pub(super) bites_at: GameTime,
+    pub(super) searches_at: GameTime,
+    pub(super) roams_at: GameTime,
 }
 
 /// All creatures. See the module.

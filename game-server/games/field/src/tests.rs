@@ -227,9 +227,9 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     let names = ["health", "mana", "name", "alive", "veiled", "felled"];
     assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED, FELLED].map(Some));
     assert_eq!(schema.kinds[1].component_index("health"), Some(HEALTH));
-    let events =
-        ["cast", "damage", "heal", "death", "respawn", "growl"].map(|name| schema.event_index(name));
-    assert_eq!(events, [CAST, DAMAGE, HEALED, DIED, RESPAWNED, GROWL].map(Some));
+    let events = ["cast", "damage", "heal", "death", "respawn", "growl"];
+    let indices = [CAST, DAMAGE, HEALED, DIED, RESPAWNED, GROWL].map(Some);
+    assert_eq!(events.map(|name| schema.event_index(name)), indices);
     let commands = ["move", "cast"].map(|name| schema.command_index(name));
     assert_eq!(commands, [0, 1].map(Some));
     let spell = &schema.commands[1].fields[0].ty;

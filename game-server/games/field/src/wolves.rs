@@ -1,7 +1,8 @@
 //! Wolves: they run at whoever they see, and bite.
 //!
 //! A wolf notices the nearest living avatar that it can see, tells it, and runs at it, a little
-//! slower than avatars walk. It gives up whoever gets away, dies or veils itself. Otherwise it roams.
+//! slower than avatars walk. It gives up whoever gets away, dies or veils itself. Otherwise it
+//! roams.
 //!
 //! Each has its own random generator, and a veiled avatar changes nothing of what it does. Cost: it
 //! decides every 300 ms while it hunts, otherwise every 700 ms, and searches a way round obstacles
@@ -11,7 +12,7 @@ use std::ops::Range;
 
 use ambit::prelude::*;
 
-use super::creatures::CreatureRole;
+use super::creatures::{CreatureRole, WolfState};
 use super::rules::{BODY_RADIUS_M, WOLF_BITE, WOLF_M_PER_S, WOLF_ROAMS_M_PER_S};
 use super::schema::{self, Avatar, FieldTimer, Growl, Wolf};
 use super::{FieldGame, FieldWorld, RngDomain, map, steered};
@@ -28,18 +29,6 @@ const ROAM_REST_MS: Range<u64> = 500..3_000;
 /// None is near the middle at the start: new players arrive there.
 const KEEP_OFF_M: f32 = 20.0;
 const TRIES: u32 = 16;
-
-/// What a wolf is about.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct WolfState {
-    /// Of its next decision; timers for an earlier time are obsolete.
-    pub(super) decides_at: GameTime,
-    /// Whom it hunts.
-    pub(super) prey: Option<ObjectId>,
-    bites_at: GameTime,
-    searches_at: GameTime,
-    roams_at: GameTime,
-}
 
 impl FieldGame {
     pub(super) fn spawn_wolves(&mut self, world: &mut FieldWorld, count: u32) {

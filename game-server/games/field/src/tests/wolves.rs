@@ -108,8 +108,7 @@ fn a_wolf_that_is_shot_hunts_the_shooter_and_dies_of_the_third_bolt() {
 #[test]
 fn a_pilot_shoots_back_at_whoever_it_can_see_and_at_nobody_else() {
     for veiled in [false, true] {
-        let mut scene =
-            Scene::with(FieldGame::new(0, 0).with_pilots(1), &RoomConfig::default());
+        let mut scene = Scene::with(FieldGame::new(0, 0).with_pilots(1), &RoomConfig::default());
         let pilot = scene.of_kind(0)[0];
         scene.join(ANN, "ann");
         let at = scene.world.position(pilot);
