@@ -332,6 +332,11 @@ pub(crate) struct WaveTable {
     pub(crate) more: f32,
     pub(crate) stronger: f32,
     pub(crate) most: u32,
+    /// The power of the ratio by which a wave exceeds `most`.
+    #[serde(default)]
+    pub(crate) beyond_most: f32,
+    /// Bosses are as strong as their tables say for so many heroes; without it for any number.
+    pub(crate) boss_heroes: Option<u32>,
     pub(crate) first: u32,
     pub(crate) then_per_s: u32,
     pub(crate) hunt_after_s: f32,
@@ -479,7 +484,7 @@ impl SharedContent {
         let mut texts = SHIPPED_TEXTS.map(str::to_owned);
         let all = "kinds = { goblin = 2, brute = 1, wolf = 1, archer = 1, shaman = 1 }";
         texts[4] = texts[4].replace("kinds = { goblin = 1 }", all);
-        texts[4] = texts[4].replace("base = 2.0", "base = 40.0");
+        texts[4] = texts[4].replace("base = 0.0", "base = 40.0");
         Self(Arc::new(Content::parse(texts).expect("good content")))
     }
 }
@@ -543,6 +548,8 @@ mod tests {
         check("items.toml", ("price = 40", ""), &["line 4: ", "a `price`, and something"]);
         check("items.toml", ("damage = 15", ""), &["line 4: ", "something that it raises"]);
         check("waves.toml", ("sells_back = 0.5", "sells_back = 1.5"), &["must be from 0 to 1"]);
+        check("waves.toml", ("beyond_most = 1", "beyond_most = 3"), &["must be from 0 to 2"]);
+        check("waves.toml", ("boss_heroes = 24", "boss_heroes = 0"), &["must be from 1 to 100"]);
         check("maps.toml", ("[-30.0, -22.0]", "[-300.0, 0.0]"), &["`spawns` must be from -45"]);
         check("maps.toml", ("[48.0, 40.0]", "[48.0, 400.0]"), &["`size_m` must be from 16 to 90"]);
         check("maps.toml", ("[72.0, 56.0]", "[72.0]"), &["line 30: "]);

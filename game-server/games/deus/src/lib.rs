@@ -123,6 +123,8 @@ pub struct Deus {
     phase_began: GameTime,
     phase_ends_at: Option<GameTime>,
     wave: i64,
+    /// The factor of the health and the damage of monsters in this wave.
+    strength: f32,
     /// The monsters of the wave that have still to come, by their numbers in it.
     coming: Range<u32>,
     /// Gold of monsters that is to be paid, and when.

@@ -74,8 +74,10 @@ impl Deus {
         let content = self.content.clone();
         let waves = &content.waves;
         let further = (self.wave - 1) as f32;
-        let count = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
-        let count = (count.round() as u32).clamp(1, waves.most);
+        let wanted = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
+        let count = (wanted.round() as u32).clamp(1, waves.most);
+        let beyond = (wanted / waves.most as f32).max(1.0);
+        self.strength = self.strength_of_wave() * beyond.powf(waves.beyond_most);
         let first = count.min(waves.first);
         self.coming = first..count;
         self.spawn_part(world, 0..first);
@@ -121,9 +123,24 @@ impl Deus {
             });
             let kind = boss.filter(|_| index == 0).or(chosen.map(|(name, _)| name));
             if let Some(kind) = kind {
-                self.spawn_monster(world, content.kind_of(kind), at, None, rng);
+                let is_boss = boss.is_some() && index == 0;
+                let strength = if is_boss { self.boss_strength() } else { self.strength };
+                self.spawn_monster(world, content.kind_of(kind), at, None, strength, rng);
             }
         }
+    }
+
+    /// By how much health and damage have grown since the first wave.
+    fn strength_of_wave(&self) -> f32 {
+        1.0 + self.content.waves.stronger * (self.wave - 1) as f32
+    }
+
+    /// A boss has more health and damage against more heroes: both by the square root, so that the
+    /// two together are in proportion to them.
+    fn boss_strength(&self) -> f32 {
+        let heroes = self.living().count() as f32;
+        let ratio = self.content.waves.boss_heroes.map_or(1.0, |usual| heroes / usual as f32);
+        self.strength_of_wave() * ratio.sqrt()
     }
 
     pub(crate) fn spawn_monster(
@@ -132,11 +149,11 @@ impl Deus {
         kind: u8,
         at: Position,
         caller: Option<Id<Monster>>,
+        strength: f32,
         mut rng: Rng,
     ) {
         let table = self.content.monster(kind);
-        let stronger = 1.0 + self.content.waves.stronger * (self.wave - 1) as f32;
-        let (now, health) = (world.now(), table.health * stronger);
+        let (now, health) = (world.now(), table.health * strength);
         let id = schema::spawn_monster(world, at, &table.name);
         let wait = Duration::from_millis(rng.u64(1..FIRST_THOUGHT.as_millis() as u64));
         let target = caller.and_then(|caller| self.monsters.get(&caller)?.target);
@@ -144,7 +161,7 @@ impl Deus {
             rng,
             kind,
             health,
-            damage: table.damage * stronger,
+            damage: table.damage * strength,
             left: health,
             settled_at: now,
             effects: Effects::default(),
@@ -217,7 +234,8 @@ impl Deus {
         let places = places_around(world, at, CALLED_M).take(free.min(count as usize));
         for place in places.collect::<Vec<_>>() {
             let seed = world.rng().u64(..);
-            self.spawn_monster(world, kind, place, Some(caller), Rng::with_seed(seed));
+            let (caller, rng) = (Some(caller), Rng::with_seed(seed));
+            self.spawn_monster(world, kind, place, caller, self.strength, rng);
         }
         self.note_monsters(world);
     }

@@ -367,11 +367,16 @@ fn decide(world: &DeusWorld, game: &Deus, id: PlayerId, rng: &mut Rng) -> Option
     }
 }
 
-/// `DEUS_GAMES=1000 cargo test -p ambit-deus -- --nocapture game_ends` plays more of them.
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// `DEUS_GAMES=1000 cargo test -p ambit-deus -- --nocapture game_ends` plays more of them;
+/// `DEUS_HEROES=8` those of parties of this size.
 #[test]
 fn every_game_ends_whoever_comes_and_goes() {
-    let games = std::env::var("DEUS_GAMES").ok().and_then(|games| games.parse().ok());
-    for seed in 0..games.unwrap_or(GAMES) {
+    let heroes = number_of("DEUS_HEROES").map(|heroes| heroes as usize);
+    for seed in 0..number_of("DEUS_GAMES").unwrap_or(GAMES) {
         let mut rng = Rng::with_seed(seed);
         let size = ["40x40", "630x630", "200x200", "60x60", "650x300"][seed as usize % 5];
         let loot = ["need", "greed", "turns"][seed as usize % 3];
@@ -379,7 +384,8 @@ fn every_game_ends_whoever_comes_and_goes() {
         let ticks = ("tick", "10");
         let mut room = Room::with(&[("size", size), ("loot", loot), ("seed", &seed_text), ticks]);
         // Few more often than many: clients take most of the time.
-        let most = 1 + (40.0 * rng.f32().powi(8)) as usize;
+        let drawn = 1 + (40.0 * rng.f32().powi(8)) as usize;
+        let most = heroes.unwrap_or(drawn);
         let (mut clients, mut joined) = (Vec::new(), 0);
         let mut seconds = 0;
         while !room.is_finished() {

@@ -71,7 +71,7 @@ impl Scene {
             let before = game.monsters.len() as u64;
             let at = Position::on_ground(x, y);
             let kind = game.content.kind_of(kind);
-            game.spawn_monster(world, kind, at, None, Rng::with_seed(before));
+            game.spawn_monster(world, kind, at, None, 1.0, Rng::with_seed(before));
             *game.monsters.keys().next_back().expect("the newest one")
         })
     }
@@ -215,6 +215,34 @@ fn monsters_notice_who_is_seen_heard_or_has_hurt_them() {
     assert!(!scene.has_target(deaf));
     scene.hurt(deaf, 1.0);
     assert!(scene.has_target(deaf));
+}
+
+/// The health of the first monster of a wave against so many heroes.
+fn first_health(scene: &mut Scene, wave: i64, heroes: usize) -> f32 {
+    scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        game.clear_monsters(world);
+        game.wave = wave;
+        game.spawn_wave(world, heroes);
+        game.monsters.values().next().expect("the first one").health
+    })
+}
+
+#[test]
+fn a_wave_beyond_the_most_has_stronger_monsters() {
+    let mut scene = Scene::with("warrior");
+    let few = first_health(&mut scene, 1, 4);
+    assert_eq!(first_health(&mut scene, 1, 48), few, "120 monsters");
+    let double = first_health(&mut scene, 1, 96);
+    let expected = 2.0_f32.powf(SharedContent::default().waves.beyond_most) * few;
+    assert!((double - expected).abs() < 0.01, "120 in place of 240: {double}");
+}
+
+#[test]
+fn a_boss_is_stronger_against_more_heroes() {
+    let health = |scene: &mut Scene| first_health(scene, 5, 1);
+    let one = health(&mut Scene::with("warrior"));
+    let two = health(&mut Scene::of("warrior", Some("mage")));
+    assert!((two / one - 2.0_f32.sqrt()).abs() < 0.001, "{one} {two}");
 }
 
 #[test]
