@@ -285,6 +285,17 @@ impl<G> World<G> {
         find_within(&self.room, (centre, radius_m), found);
     }
 
+    /// The object of a kind that is now nearest to `centre` on (x, y), of those within `radius_m`;
+    /// of several the oldest. Cost: the cells around.
+    pub fn nearest_within<K: KindOf<G>>(&self, centre: Position, radius_m: f32) -> Option<Id<K>> {
+        let mut near = Vec::new();
+        self.find_within(centre, radius_m, &mut near);
+        let distance = |id: &Id<K>| {
+            self.position(*id).map_or(f32::MAX, |position| position.ground_distance(centre))
+        };
+        near.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))
+    }
+
     /// Replaces `found` by the objects of all kinds that are now within `radius_m` of `centre`,
     /// oldest first.
     pub fn find_any_within(&self, centre: Position, radius_m: f32, found: &mut Vec<ObjectId>) {

@@ -285,6 +285,37 @@ fn objects_are_read_and_edited_by_type() {
 }
 
 #[test]
+fn the_nearest_object_of_a_kind_is_found() {
+    let mut world = world();
+    let [_, near, same] = [50.0, 54.0, 58.0].map(|x| world.spawn(walker_at(x, 60.0)));
+    let nearest = |x: f32, radius_m: f32| {
+        world.nearest_within::<Walker>(Position::on_ground(x, 60.0), radius_m)
+    };
+    assert_eq!(nearest(55.0, 10.0), Some(near));
+    assert_eq!(nearest(57.0, 10.0), Some(same));
+    assert_eq!(nearest(56.0, 10.0), Some(near), "of two the oldest");
+    assert_eq!(nearest(70.0, 10.0), None);
+}
+
+#[test]
+fn a_walk_to_where_an_object_goes_anyway_changes_no_way() {
+    let mut world = world();
+    let walker = world.spawn(walker_at(50.0, 60.0));
+    let mut end_of = |x: f32, speed_m_per_s: f32| {
+        let way = [Position::on_ground(x, 60.0)];
+        let mut object = world.edit(walker).expect("it exists");
+        object.path().walk_along_if_new(&way, speed_m_per_s);
+        let path = world.get(walker).expect("it exists").path();
+        path.points().last().map(|(time, end)| (time, end.position.x))
+    };
+    let first = end_of(60.0, 4.0);
+    assert_eq!(end_of(60.2, 4.0), first, "near the goal");
+    let farther = end_of(62.0, 4.0);
+    assert_ne!(farther, first);
+    assert_ne!(end_of(62.0, 2.0), farther, "later");
+}
+
+#[test]
 fn a_simulation_sets_the_poses_of_objects_of_any_kind() {
     let mut world = world();
     let pose = YawPose::at(Position::on_ground(52.0, 60.0));

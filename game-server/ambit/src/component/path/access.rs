@@ -11,6 +11,10 @@ use super::Path;
 use crate::component::access::finite_position;
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
+/// Two walks that end so near to each other, and are as long but for that, are the same.
+const SAME_GOAL_M: f32 = 0.3;
+const SAME_WAY_M: f32 = 0.4;
+
 /// Reads a [`Path`].
 #[derive(Clone, Copy)]
 pub struct PathRef<'w>(ObjectRef<'w>);
@@ -85,6 +89,26 @@ impl PathMut<'_> {
         }
         self.replace_from(now, timed);
         at
+    }
+
+    /// As [`PathMut::walk_along`], but nothing changes if it comes to the end of this way anyway,
+    /// and as soon, give or take 0.4 m. For the commands of players, who click again and again: a
+    /// new way is sent to all who see the object.
+    pub fn walk_along_if_new(&mut self, points: &[Position], speed_m_per_s: f32) {
+        if !self.ends_as(points, speed_m_per_s) {
+            self.walk_along(points.iter().copied(), speed_m_per_s);
+        }
+    }
+
+    /// Whether it comes to the end of a way anyway, and as soon.
+    fn ends_as(&self, way: &[Position], speed_m_per_s: f32) -> bool {
+        let ObjectMut { world, id } = &self.0;
+        let Some(goal) = way.last() else { return false };
+        let Some((arrives_at, end)) = world.path(*id).last() else { return false };
+        let starts = std::iter::once(self.position()).chain(way.iter().copied());
+        let way_m: f32 = starts.zip(way).map(|(from, to)| from.distance(*to)).sum();
+        let left_m = speed_m_per_s * arrives_at.since(world.now().min(arrives_at)).as_secs_f32();
+        end.position.distance(*goal) <= SAME_GOAL_M && (way_m - left_m).abs() <= SAME_WAY_M
     }
 
     /// Stops where it is now.
