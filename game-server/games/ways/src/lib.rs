@@ -55,6 +55,29 @@ pub fn first_stop(statics: &Statics, radius_m: f32, from: Position, target: Posi
     if free_m < distance_m { from.lerp(target, free_m / distance_m) } else { target }
 }
 
+/// The share of a straight way from one place to another at which it leads through a gap, such as a
+/// door, around `middle`; `None` if it does not. `half` is half the width of the gap, along x or
+/// along y; the other one is 0.
+#[must_use]
+pub fn share_at_gap(
+    middle: Position,
+    half: (f32, f32),
+    from: Position,
+    to: Position,
+) -> Option<f32> {
+    let turned = |at: Position| {
+        let (x, y) = (at.x - middle.x, at.y - middle.y);
+        if half.0 > 0.0 { (y, x) } else { (x, y) }
+    };
+    let ((before, along_before), (behind, along_behind)) = (turned(from), turned(to));
+    if (before < 0.0) == (behind < 0.0) {
+        return None;
+    }
+    let share = before / (before - behind);
+    let along = along_before + share * (along_behind - along_before);
+    (along.abs() <= half.0.max(half.1)).then_some(share)
+}
+
 /// The same way with as few corners as can be seen from one another.
 fn pulled_tight(
     statics: &Statics,
@@ -170,4 +193,22 @@ fn octile(x_m: f32, y_m: f32) -> u32 {
     let [along, across] = COSTS.map(|cost| cost as f32);
     // Rounded down, and the end may be two steps before the target.
     ((long - short) * along + short * across - 2.0 * across).max(0.0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_leads_through_a_gap_or_past_it() {
+        let place = Position::on_ground;
+        let along_x = |from, to| share_at_gap(place(10.0, 20.0), (2.0, 0.0), from, to);
+        assert_eq!(along_x(place(11.0, 19.0), place(11.0, 23.0)), Some(0.25));
+        assert_eq!(along_x(place(11.0, 23.0), place(11.0, 19.0)), Some(0.75));
+        assert_eq!(along_x(place(13.0, 19.0), place(13.0, 23.0)), None, "beside it");
+        assert_eq!(along_x(place(11.0, 15.0), place(11.0, 19.0)), None, "before it");
+        let along_y =
+            share_at_gap(place(10.0, 20.0), (0.0, 2.0), place(8.0, 19.0), place(12.0, 21.0));
+        assert_eq!(along_y, Some(0.5));
+    }
 }
