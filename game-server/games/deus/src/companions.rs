@@ -77,7 +77,8 @@ impl Deus {
         };
         world.at(state.ends.min(now + ASSIST), DeusTimer::Assist(id));
         let distance = |place: Position| place.ground_distance(at);
-        if let Some(monster) = nearest_monster(world, at, calls.notice_m) {
+        let notice_m = calls.notice_m + BODY_RADIUS_M;
+        if let Some(monster) = world.nearest_within::<Monster>(at, notice_m) {
             let Some(place) = world.position(monster) else { return };
             if distance(place) > calls.reach_m {
                 let goal = place.lerp(at, calls.reach_m / 2.0 / distance(place));
@@ -111,18 +112,4 @@ impl Deus {
             (state.goal, state.arrives_at) = (goal, object.path().walk_along(way, speed));
         }
     }
-}
-
-/// The monster nearest to a place.
-pub(crate) fn nearest_monster(
-    world: &DeusWorld,
-    from: Position,
-    within_m: f32,
-) -> Option<Id<Monster>> {
-    let mut near = Vec::new();
-    world.find_within(from, within_m + BODY_RADIUS_M, &mut near);
-    let distance = |monster: &Id<Monster>| {
-        world.position(*monster).map_or(f32::MAX, |at| at.ground_distance(from))
-    };
-    near.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))
 }

@@ -32,27 +32,11 @@ impl ClosedDoor {
         };
         Self { at, half, leaves: (0..LEAVES).map(leaf).collect() }
     }
-
-    /// The share of the way from one place to another at which the door is; `None` if it is not
-    /// between them.
-    fn crossed_at(&self, from: Position, to: Position) -> Option<f32> {
-        let turned = |at: Position| {
-            let (x, y) = (at.x - self.at.x, at.y - self.at.y);
-            if self.half.0 > 0.0 { (y, x) } else { (x, y) }
-        };
-        let ((before, along_before), (behind, along_behind)) = (turned(from), turned(to));
-        if (before < 0.0) == (behind < 0.0) {
-            return None;
-        }
-        let share = before / (before - behind);
-        let along = along_before + share * (along_behind - along_before);
-        (along.abs() <= self.half.0.max(self.half.1)).then_some(share)
-    }
 }
 
 /// Where a straight way ends at the first of these doors; its end if none is there.
 pub(crate) fn end_at_doors(doors: &[ClosedDoor], from: Position, to: Position) -> Position {
-    let crossed = doors.iter().filter_map(|door| door.crossed_at(from, to));
+    let crossed = doors.iter().filter_map(|it| ambit_ways::share_at_gap(it.at, it.half, from, to));
     crossed.min_by(f32::total_cmp).map_or(to, |share| from.lerp(to, share))
 }
 
@@ -75,17 +59,14 @@ impl Deus {
 
     /// Opens doors for whoever is there.
     pub(crate) fn open_doors(&mut self, world: &mut DeusWorld) {
-        let (mut monsters, mut heroes) = (Vec::<Id<Monster>>::new(), Vec::<Id<Hero>>::new());
+        let mut heroes = Vec::<Id<Hero>>::new();
         let known = &self.heroes;
         self.closed_doors.retain(|door| {
-            world.find_within(door.at, OPENS_M, &mut monsters);
             world.find_within(door.at, OPENS_M, &mut heroes);
             heroes.retain(|hero| known.get(hero).is_some_and(|hero| hero.is_alive));
-            if monsters.is_empty() && heroes.is_empty() {
+            if heroes.is_empty() && world.nearest_within::<Monster>(door.at, OPENS_M).is_none() {
                 return true;
             }
-            monsters.clear();
-            heroes.clear();
             for leaf in &door.leaves {
                 world.despawn(*leaf);
             }

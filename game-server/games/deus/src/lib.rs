@@ -56,10 +56,6 @@ use self::traps::HiddenTrap;
 pub use self::content::folders::check_content;
 pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Door, Hero, Monster, Trap};
 
-/// Two walks of a hero that end so near to each other, and are as long but for that, are the same.
-const SAME_GOAL_M: f32 = 0.3;
-const SAME_WAY_M: f32 = 0.4;
-
 /// The world of this game.
 type DeusWorld = World<Deus>;
 
@@ -324,19 +320,6 @@ impl Deus {
         let speed = hero.speed_m_per_s(&self.content);
         let from = world.avatar(player).position();
         let way = self.layout.way(world, from, to);
-        if !goes_there(world, player.avatar(), &way, speed) {
-            world.avatar(player).path().walk_along(way, speed);
-        }
+        world.avatar(player).path().walk_along_if_new(&way, speed);
     }
-}
-
-/// Whether a hero comes to the end of a way anyway, and as soon. Then nothing changes: another way
-/// is sent to all who see the hero, and players click again and again.
-fn goes_there(world: &DeusWorld, hero: Id<Hero>, way: &[Position], speed_m_per_s: f32) -> bool {
-    let (Some(hero), Some(goal)) = (world.get(hero), way.last()) else { return false };
-    let Some((arrives_at, end)) = hero.path().points().last() else { return false };
-    let starts = std::iter::once(hero.path().position()).chain(way.iter().copied());
-    let way_m: f32 = starts.zip(way).map(|(from, to)| from.distance(*to)).sum();
-    let left_m = speed_m_per_s * arrives_at.since(world.now().min(arrives_at)).as_secs_f32();
-    end.position.distance(*goal) <= SAME_GOAL_M && (way_m - left_m).abs() <= SAME_WAY_M
 }

@@ -7,7 +7,6 @@ use ambit::Listed;
 use ambit::contact::{ObjectMotion, first_contact};
 use ambit::prelude::*;
 
-use crate::companions::nearest_monster;
 use crate::content::{Content, SpellShape, SpellTable};
 use crate::doors::end_at_doors;
 use crate::effects::Lasting;
@@ -121,7 +120,9 @@ impl Deus {
                 return Err(DeusRefusal::NoPlace);
             }
             SpellShape::Place { range_m, .. } => place.distance(from) > range_m,
-            SpellShape::Nearest { range_m } => nearest_monster(world, from, range_m).is_none(),
+            SpellShape::Nearest { range_m } => {
+                world.nearest_within::<Monster>(from, range_m + BODY_RADIUS_M).is_none()
+            }
             _ => false,
         };
         if is_too_far {
@@ -168,7 +169,7 @@ impl Deus {
         match table.shape {
             SpellShape::Own => self.benefit(world, spell, caster),
             SpellShape::Nearest { range_m } => {
-                if let Some(target) = nearest_monster(world, from, range_m) {
+                if let Some(target) = world.nearest_within(from, range_m + BODY_RADIUS_M) {
                     self.harm(world, spell, target, from);
                 }
             }
