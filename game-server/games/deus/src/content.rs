@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
+use ambit::Rng;
 use ambit::prelude::*;
 use toml::Spanned;
 
@@ -352,6 +353,73 @@ pub(crate) struct WaveRow {
     pub(crate) kinds: BTreeMap<String, u32>,
     /// One more monster, in the first of these waves only.
     pub(crate) boss: Option<String>,
+}
+
+impl WaveTable {
+    /// How many monsters a wave has for so many heroes, and how strong they are.
+    pub(crate) fn monsters_of(&self, wave: i64, heroes: usize) -> (u32, f32) {
+        let further = (wave - 1) as f32;
+        let wanted = (self.base + self.per_hero * heroes as f32) * self.more.powf(further);
+        let beyond = (wanted / self.most as f32).max(1.0).powf(self.beyond_most);
+        ((wanted.round() as u32).clamp(1, self.most), self.strength_of(wave) * beyond)
+    }
+
+    /// By how much health and damage have grown since the first wave.
+    fn strength_of(&self, wave: i64) -> f32 {
+        1.0 + self.stronger * (wave - 1) as f32
+    }
+
+    /// A boss has more health and damage against more heroes: both by the square root, so that the
+    /// two together are in proportion to them.
+    pub(crate) fn strength_of_boss(&self, wave: i64, heroes: usize) -> f32 {
+        let ratio = self.boss_heroes.map_or(1.0, |usual| heroes as f32 / usual as f32);
+        self.strength_of(wave) * ratio.sqrt()
+    }
+}
+
+impl WaveRow {
+    /// One of the kinds, each as often as its share says.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Option<&String> {
+        let total = self.kinds.values().sum::<u32>().max(1);
+        let mut share = rng.u32(..total);
+        let chosen = self.kinds.iter().find(|(_, part)| {
+            let is_chosen = share < **part;
+            share = share.saturating_sub(**part);
+            is_chosen
+        });
+        chosen.map(|(kind, _)| kind)
+    }
+}
+
+impl SpellShape {
+    /// Whether whoever casts it chooses where.
+    pub(crate) fn needs_place(self) -> bool {
+        matches!(self, Self::Bolt { .. } | Self::Place { .. })
+    }
+}
+
+impl SpellTable {
+    /// Whether it does something to monsters, so that a hidden caster is seen again.
+    pub(crate) fn is_hostile(&self) -> bool {
+        let lasts = self.lasting.is_some_and(|it| it.damage_per_s > 0.0 || it.slow > 0.0);
+        lasts || self.damage > 0.0 || self.push_m > 0.0 || self.summons.is_some()
+    }
+
+    /// Whether it does something to heroes.
+    pub(crate) fn is_friendly(&self) -> bool {
+        self.heal > 0.0 || self.lasting.is_some_and(|it| it.heal_per_s > 0.0)
+    }
+}
+
+impl ItemTable {
+    /// Adds what another one gives, or takes it away with -1.
+    pub(crate) fn add(&mut self, other: &Self, sign: f32) {
+        self.damage += sign * other.damage;
+        self.armour += sign * other.armour;
+        self.health += sign * other.health;
+        self.speed += sign * other.speed;
+        self.mana += sign * other.mana;
+    }
 }
 
 impl Content {

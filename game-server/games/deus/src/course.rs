@@ -180,7 +180,7 @@ impl Deus {
         }
         let place = self.layout.slot(slot).rooms[0].middle;
         self.merchant = Some(world.spawn(Merchant { path: Path::at(place) }));
-        self.nobody_is_ready();
+        self.heroes.values_mut().for_each(|hero| hero.bag.is_ready = false);
         self.begin(world, Phase::Merchant, self.content.waves.merchant_s);
     }
 

@@ -5,14 +5,12 @@
 //! negative: it changes by what monsters leave and what the merchant takes and gives. What a hero's
 //! items give is in its `bonus`.
 
-use std::fmt::Write as _;
-
 use ambit::prelude::*;
-use ambit::schema::{ChoiceAbout, FieldType, Schema};
 
-use crate::content::{Content, ItemTable};
+use crate::content::ItemTable;
 use crate::course::Phase;
 use crate::schema::{Campaign, DeusRefusal, Hero, HeroRow, Loot, LootRule};
+use crate::texts::counted;
 use crate::{Deus, DeusWorld};
 
 type DeusAnswer = Result<(), DeusRefusal>;
@@ -32,53 +30,7 @@ pub(crate) struct HeroBag {
     /// Indices of tables, in the order in which they came.
     pub(crate) items: Vec<u8>,
     wish: ItemWish,
-    is_ready: bool,
-}
-
-impl ItemTable {
-    /// Adds what another one gives, or takes it away with -1.
-    fn add(&mut self, other: &Self, sign: f32) {
-        self.damage += sign * other.damage;
-        self.armour += sign * other.armour;
-        self.health += sign * other.health;
-        self.speed += sign * other.speed;
-        self.mana += sign * other.mana;
-    }
-
-    /// For players to read: "Raises damage by 15 %. 40 gold."
-    fn help(&self, gold: i64) -> String {
-        let raised = [
-            ("damage", self.damage),
-            ("armour", self.armour),
-            ("health", self.health),
-            ("speed", self.speed),
-            ("mana", self.mana),
-        ];
-        let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
-        let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
-        format!("Raises {}. {gold} gold.", all.join(" and "))
-    }
-}
-
-/// Names the items in the commands that are about one.
-pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
-    let names: Vec<String> = content.items.keys().cloned().collect();
-    for command in &mut schema.commands {
-        let about = |(name, table): (&String, &ItemTable)| {
-            let label = format!("{} {}", command.label, name.replace('-', " "));
-            let is_sold = command.name == "sell";
-            let share = if is_sold { content.waves.sells_back } else { 1.0 };
-            let help = table.help((share * table.price as f32) as i64);
-            ChoiceAbout { label, help, only_for: "alive".into(), ..ChoiceAbout::default() }
-        };
-        if matches!(command.name.as_str(), "buy" | "sell" | "want") {
-            command.fields[0].ty = FieldType::Choice(names.clone());
-            command.fields[0].choices = content.items.iter().map(about).collect();
-            let list = [("want", "offer"), ("sell", "bag")];
-            let list = list.into_iter().find(|(name, _)| command.name == *name);
-            command.fields[0].listed_in = list.map_or_else(String::new, |(_, text)| text.into());
-        }
-    }
+    pub(crate) is_ready: bool,
 }
 
 impl Deus {
@@ -233,10 +185,6 @@ impl Deus {
         self.heal(world, id);
     }
 
-    pub(crate) fn nobody_is_ready(&mut self) {
-        self.heroes.values_mut().for_each(|hero| hero.bag.is_ready = false);
-    }
-
     /// Ends the phase if everybody has said what it waits for.
     pub(crate) fn check_all_said(&mut self, world: &mut DeusWorld) {
         let all_said = match self.phase {
@@ -249,20 +197,4 @@ impl Deus {
             self.phase_ends(world);
         }
     }
-}
-
-/// Items for players to read: "2 whetstone, red-stone".
-fn counted(content: &Content, items: &[u8]) -> String {
-    let mut text = String::new();
-    for (name, index) in content.items.keys().zip(0..) {
-        let count: u32 = items.iter().map(|item| u32::from(*item == index)).sum();
-        let comma = if text.is_empty() { "" } else { ", " };
-        // Writing to a text does not fail.
-        let _ = match count {
-            0 => Ok(()),
-            1 => write!(text, "{comma}{name}"),
-            _ => write!(text, "{comma}{count} {name}"),
-        };
-    }
-    text
 }

@@ -219,6 +219,11 @@ impl Deus {
             avatar.health().set(left);
             return self.plan_hero(world, id);
         }
+        // What has fallen until now is also its gold.
+        self.tally(world);
+        let (Some(hero), Some(mut avatar)) = (self.heroes.get_mut(&id), world.edit(id)) else {
+            return;
+        };
         let player = hero.player;
         hero.is_alive = false;
         avatar.health().set_both(0.0, 0.0);

@@ -159,7 +159,7 @@ impl Game for Deus {
     }
 
     fn schema(&self, schema: &mut Schema) {
-        goods::name_items(&self.content, schema);
+        texts::name_items(&self.content, schema);
         texts::list_choices(&self.content, schema);
     }
 

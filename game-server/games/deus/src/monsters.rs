@@ -73,11 +73,8 @@ impl Deus {
     pub(crate) fn spawn_wave(&mut self, world: &mut DeusWorld, heroes: usize) {
         let content = self.content.clone();
         let waves = &content.waves;
-        let further = (self.wave - 1) as f32;
-        let wanted = (waves.base + waves.per_hero * heroes as f32) * waves.more.powf(further);
-        let count = (wanted.round() as u32).clamp(1, waves.most);
-        let beyond = (wanted / waves.most as f32).max(1.0);
-        self.strength = self.strength_of_wave() * beyond.powf(waves.beyond_most);
+        let (count, strength) = waves.monsters_of(self.wave, heroes);
+        self.strength = strength;
         let first = count.min(waves.first);
         self.coming = first..count;
         self.spawn_part(world, 0..first);
@@ -110,37 +107,18 @@ impl Deus {
         let Some(row) = rows.max_by_key(|row| row.from) else { return };
         let boss = row.boss.as_ref().filter(|_| row.from == self.wave);
         let places: Vec<_> = self.visible().filter_map(|(id, _)| world.position(id)).collect();
-        let total = row.kinds.values().sum::<u32>().max(1);
         for index in indices {
             let mut rng = world.rng_for(2, u64::from(index) | (self.wave as u64) << 32);
             let slot = self.layout.slot(self.slot);
             let at = slot.place_away_from(world.statics(), &places, FIRST_DISTANCE_M, &mut rng);
-            let mut share = rng.u32(..total);
-            let chosen = row.kinds.iter().find(|(_, part)| {
-                let is_chosen = share < **part;
-                share = share.saturating_sub(**part);
-                is_chosen
-            });
-            let kind = boss.filter(|_| index == 0).or(chosen.map(|(name, _)| name));
-            if let Some(kind) = kind {
-                let is_boss = boss.is_some() && index == 0;
-                let strength = if is_boss { self.boss_strength() } else { self.strength };
-                self.spawn_monster(world, content.kind_of(kind), at, None, strength, rng);
-            }
+            let (kind, boss) = (row.draw(&mut rng), boss.filter(|_| index == 0));
+            let Some(kind) = boss.or(kind) else { continue };
+            let strength = match boss {
+                Some(_) => waves.strength_of_boss(self.wave, self.living().count()),
+                None => self.strength,
+            };
+            self.spawn_monster(world, content.kind_of(kind), at, None, strength, rng);
         }
-    }
-
-    /// By how much health and damage have grown since the first wave.
-    fn strength_of_wave(&self) -> f32 {
-        1.0 + self.content.waves.stronger * (self.wave - 1) as f32
-    }
-
-    /// A boss has more health and damage against more heroes: both by the square root, so that the
-    /// two together are in proportion to them.
-    fn boss_strength(&self) -> f32 {
-        let heroes = self.living().count() as f32;
-        let ratio = self.content.waves.boss_heroes.map_or(1.0, |usual| heroes / usual as f32);
-        self.strength_of_wave() * ratio.sqrt()
     }
 
     pub(crate) fn spawn_monster(

@@ -73,19 +73,6 @@ struct CastSpell<'c> {
     duration: f32,
 }
 
-impl SpellTable {
-    /// Whether it does something to monsters, so that a hidden caster is seen again.
-    fn is_hostile(&self) -> bool {
-        let lasts = self.lasting.is_some_and(|it| it.damage_per_s > 0.0 || it.slow > 0.0);
-        lasts || self.damage > 0.0 || self.push_m > 0.0 || self.summons.is_some()
-    }
-
-    /// Whether it does something to heroes.
-    fn is_friendly(&self) -> bool {
-        self.heal > 0.0 || self.lasting.is_some_and(|it| it.heal_per_s > 0.0)
-    }
-}
-
 impl Deus {
     pub(crate) fn cast(
         &mut self,
@@ -110,11 +97,9 @@ impl Deus {
         }
         // Nothing is changed before everything is checked.
         let from = world.avatar(player).position();
-        let place = || at.map(|at| Position::on_ground(at.x, at.y)).ok_or(DeusRefusal::NoPlace);
-        let place = match table.shape {
-            SpellShape::Bolt { .. } | SpellShape::Place { .. } => place()?,
-            _ => from,
-        };
+        let chosen = at.map(|at| Position::on_ground(at.x, at.y));
+        let place = if table.shape.needs_place() { chosen } else { Some(from) };
+        let place = place.ok_or(DeusRefusal::NoPlace)?;
         let is_too_far = match table.shape {
             SpellShape::Bolt { .. } if place.distance(from) < LEAST_FLIGHT_M => {
                 return Err(DeusRefusal::NoPlace);

@@ -1,11 +1,13 @@
-//! What players read about classes, spells and talents, from their numbers.
+//! What players read about classes, spells, talents and items, from their numbers.
 //!
 //! Content goes in; the names, labels and helps of the choices of commands come out, each within
 //! what a schema may have.
 
+use std::fmt::Write as _;
+
 use ambit::schema::{ChoiceAbout, FieldType, Schema};
 
-use crate::content::{Content, SpellShape, SpellTable, TalentTable};
+use crate::content::{Content, ItemTable, SpellShape, SpellTable, TalentTable};
 use crate::schema::NEWCOMER;
 
 /// A schema's limit of a help, in bytes. Names and numbers are ASCII.
@@ -20,7 +22,7 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     let spells = content.spells.iter().map(|table| {
         let cooldown_ms = (1_000.0 * table.cooldown_s) as u32;
         let about = about(label(&table.name), help_of_spell(table), &table.class);
-        (&*table.name, ChoiceAbout { cooldown_ms, alone: !needs_place(table.shape), ..about })
+        (&*table.name, ChoiceAbout { cooldown_ms, alone: !table.shape.needs_place(), ..about })
     });
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
@@ -43,9 +45,25 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     }
 }
 
-/// Whether whoever casts it chooses where.
-fn needs_place(shape: SpellShape) -> bool {
-    matches!(shape, SpellShape::Bolt { .. } | SpellShape::Place { .. })
+/// Names the items in the commands that are about one.
+pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
+    let names: Vec<String> = content.items.keys().cloned().collect();
+    for command in &mut schema.commands {
+        let about = |(name, table): (&String, &ItemTable)| {
+            let label = format!("{} {}", command.label, spaced(name));
+            let is_sold = command.name == "sell";
+            let share = if is_sold { content.waves.sells_back } else { 1.0 };
+            let help = help_of_item(table, (share * table.price as f32) as i64);
+            ChoiceAbout { label, help, only_for: "alive".into(), ..ChoiceAbout::default() }
+        };
+        if matches!(command.name.as_str(), "buy" | "sell" | "want") {
+            command.fields[0].ty = FieldType::Choice(names.clone());
+            command.fields[0].choices = content.items.iter().map(about).collect();
+            let list = [("want", "offer"), ("sell", "bag")];
+            let list = list.into_iter().find(|(name, _)| command.name == *name);
+            command.fields[0].listed_in = list.map_or_else(String::new, |(_, text)| text.into());
+        }
+    }
 }
 
 fn set_choices<'c>(
@@ -152,4 +170,34 @@ fn help_of_talent(table: &TalentTable) -> String {
     let needs =
         if needs.is_empty() { String::new() } else { format!(" Needs {}.", needs.join(", ")) };
     format!("{}.{needs}", label(&format!("{of}{}", raised.join(", "))))
+}
+
+/// For players to read: "Raises damage by 15 %. 40 gold."
+fn help_of_item(table: &ItemTable, gold: i64) -> String {
+    let raised = [
+        ("damage", table.damage),
+        ("armour", table.armour),
+        ("health", table.health),
+        ("speed", table.speed),
+        ("mana", table.mana),
+    ];
+    let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
+    let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
+    format!("Raises {}. {gold} gold.", all.join(" and "))
+}
+
+/// Items for players to read: "2 whetstone, red-stone".
+pub(crate) fn counted(content: &Content, items: &[u8]) -> String {
+    let mut text = String::new();
+    for (name, index) in content.items.keys().zip(0..) {
+        let count: u32 = items.iter().map(|item| u32::from(*item == index)).sum();
+        let comma = if text.is_empty() { "" } else { ", " };
+        // Writing to a text does not fail.
+        let _ = match count {
+            0 => Ok(()),
+            1 => write!(text, "{comma}{name}"),
+            _ => write!(text, "{comma}{count} {name}"),
+        };
+    }
+    text
 }
