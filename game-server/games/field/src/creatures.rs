@@ -15,6 +15,9 @@ pub(super) struct Creature {
     #[serde(with = "ambit::dice")]
     pub(super) rng: Rng,
     pub(super) dead: bool,
+    /// Nothing hurts it before, and no wolf hunts it: it has just come back.
+    #[serde(default)]
+    pub(super) safe_until: GameTime,
     pub(super) role: CreatureRole,
 }
 
@@ -81,7 +84,7 @@ impl Creatures {
     }
 
     pub(super) fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
-        let state = Creature { rng, dead: false, role };
+        let state = Creature { rng, dead: false, safe_until: GameTime::ZERO, role };
         self.creatures.insert(creature, state);
     }
 
@@ -129,6 +132,15 @@ impl Creatures {
 
     pub(super) fn is_veiled(&self, object: ObjectId, at: GameTime) -> bool {
         at < self.cast_state(object).veiled_until
+    }
+
+    pub(super) fn is_safe(&self, object: ObjectId, at: GameTime) -> bool {
+        self.get(object).is_some_and(|body| at < body.safe_until)
+    }
+
+    pub(super) fn is_pilot(&self, object: ObjectId) -> bool {
+        let role = self.get(object).map(|body| &body.role);
+        matches!(role, Some(CreatureRole::Pilot { .. }))
     }
 
     /// Whether this is a living creature.

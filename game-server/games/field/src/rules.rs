@@ -26,6 +26,9 @@ pub(super) const MANA_PER_S: f32 = 5.0;
 /// From death to respawn.
 pub(super) const RESPAWN_DELAY: Duration = Duration::from_secs(5);
 
+/// From respawn on, unless it casts.
+pub(super) const SAFE: Duration = Duration::from_secs(3);
+
 pub(super) const BOLT_MANA: f32 = 10.0;
 pub(super) const BOLT_M_PER_S: f32 = 20.0;
 pub(super) const BOLT_RANGE_M: f32 = 30.0;

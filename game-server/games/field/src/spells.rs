@@ -56,6 +56,9 @@ impl FieldGame {
             Spell::Blink => self.cast_blink(world, player, target()?)?,
         };
         let caster = player.avatar();
+        if let Some(body) = self.creatures.get_mut(caster.object()) {
+            body.safe_until = world.now();
+        }
         world.emit(SpellCast { caster, spell, at });
         Ok(())
     }

@@ -25,11 +25,12 @@ const TRIES: u32 = 4;
 const NPC_REST_MS: Range<u64> = 500..4_000;
 const PILOT_REST_MS: Range<u64> = 100..1_000;
 const WOLF_REST_MS: Range<u64> = 0..700;
-/// A pilot shoots so long after it was hurt, and then again and again; as often as a player could.
-const RELOAD: Duration = Duration::from_secs(2);
+/// A pilot shoots so long after it was hurt, and then again and again. (A
+/// player could twice as often.)
+const RELOAD: Duration = Duration::from_secs(3);
 const REACTION: Duration = Duration::from_millis(600);
 /// It aims so far beside its foe at most, along x and y.
-const MISS_M: f32 = 0.8;
+const MISS_M: f32 = 1.2;
 
 impl FieldGame {
     pub(super) fn spawn_npcs(&mut self, world: &mut FieldWorld, count: u32) {
@@ -101,9 +102,13 @@ impl FieldGame {
         world.at(*wakes_at, timer);
     }
 
-    /// A pilot that is hurt or hunted shoots back, a wolf hunts whoever has hurt it.
+    /// A pilot that is hurt or hunted shoots back, a wolf hunts whoever has hurt it. Pilots do not
+    /// fight each other, whose bolts go astray.
     pub(super) fn turn_on(&mut self, world: &mut FieldWorld, creature: ObjectId, by: ObjectId) {
         let now = world.now();
+        if self.creatures.is_pilot(creature) && self.creatures.is_pilot(by) {
+            return;
+        }
         let is_avatar = world.is::<schema::Avatar>(by);
         match self.creatures.get_mut(creature).map(|body| &mut body.role) {
             Some(CreatureRole::Pilot { foe: Some(foe), .. }) => *foe = by,

@@ -6,7 +6,7 @@
 use ambit::prelude::*;
 
 use super::creatures::CreatureRole;
-use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY, WOLF_HEALTH};
+use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY, SAFE, WOLF_HEALTH};
 use super::schema::{self, Avatar, BestHunter, Damage, Died, FieldTimer, Healed, Respawned};
 use super::{FieldGame, FieldWorld, map};
 
@@ -21,7 +21,8 @@ impl FieldGame {
         at: GameTime,
         by: Option<ObjectId>,
     ) -> bool {
-        let Some(health) = schema::health_at(world, target, at) else {
+        let health = schema::health_at(world, target, at);
+        let Some(health) = health.filter(|_| !self.creatures.is_safe(target, at)) else {
             return false;
         };
         let left = health - f32::from(amount);
@@ -93,7 +94,7 @@ impl FieldGame {
             return;
         };
         let now = world.now();
-        body.dead = false;
+        (body.dead, body.safe_until) = (false, now + SAFE);
         set_alive(world, target, now, true);
         let (place, health) = match body.role {
             CreatureRole::Player(_) | CreatureRole::Pilot { .. } => {

@@ -77,9 +77,12 @@ impl FieldGame {
         self.is_target(world, prey) && world.position(prey).is_some_and(is_near)
     }
 
-    /// Whether others can know of a living creature.
+    /// Whether this is a living creature that others can know of, and hurt.
     pub(super) fn is_target(&self, world: &FieldWorld, creature: ObjectId) -> bool {
-        self.creatures.is_alive(creature) && !self.creatures.is_veiled(creature, world.now())
+        let (creatures, now) = (&self.creatures, world.now());
+        let is_out_of_reach =
+            creatures.is_veiled(creature, now) || creatures.is_safe(creature, now);
+        creatures.is_alive(creature) && !is_out_of_reach
     }
 
     fn notices(&self, world: &FieldWorld, at: Position) -> Option<ObjectId> {

@@ -11,7 +11,8 @@ export type NameOf = (object: number, isFirst: boolean) => string | undefined;
 
 /**
  * Undefined if the game has no words for it. A sentence is left out in which nothing can be said:
- * of an object that is not known, or with a text that is empty. `names` are the game's own.
+ * of an object that is not known, or with a text that is empty. Without the first one the others say
+ * nothing. `names` are the game's own.
  */
 export function textOf(
   kind: EventKind,
@@ -30,7 +31,7 @@ export function textOf(
     });
     return isKnown ? text : "";
   });
-  return sentences.filter(Boolean).join(" ") || undefined;
+  return sentences[0] ? sentences.filter(Boolean).join(" ") : undefined;
 }
 
 function wordOf(

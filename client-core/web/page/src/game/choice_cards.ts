@@ -183,6 +183,8 @@ export class ChoiceCards {
     const price = priceOf(action.help, this.#known.numbers);
     const said = price?.about ?? action.help;
     const help = choice === "" ? "" : said.replaceAll(" %", "\u00a0%");
+    const isAsked = isQuestion(command);
+    const priceText = price && !isPaid(action) ? `+${price.text}` : price?.text ?? "";
     const element = button("", () => this.#hooks.begin(action), {
       class: "card",
       "aria-label": label,
@@ -193,7 +195,7 @@ export class ChoiceCards {
       this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action, price !== undefined)),
       el("strong", {}, this.#nameOf(action)),
       el("span", { class: "about" }, help),
-      el("span", { class: "price" }, isPaid(action) ? price?.text ?? "" : ""),
+      el("span", { class: "price" }, isAsked ? "" : priceText),
       el("kbd"),
     );
     return element;
@@ -234,7 +236,10 @@ export class ChoiceCards {
   }
 }
 
-/** What is listed is there already, in a chest or in the own bag: nobody pays for it. */
+/**
+ * What is listed is there already, in a chest or in the own bag: nobody pays for it. Of the own bag
+ * it is given away, for its price.
+ */
 function isPaid({ command: { fields: [field] }, listedIn }: Action): boolean {
   return listedIn === "" && field?.optional !== true;
 }

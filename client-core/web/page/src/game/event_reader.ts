@@ -32,6 +32,8 @@ export interface EventHooks {
   onResumed(): void;
   /** A command was taken, by its label. */
   onConfirmed(label: string): void;
+  /** A command was refused, perhaps after it was taken. */
+  onRefused(label: string): void;
   /** Something has happened that the game has words for, perhaps to the own avatar or by it. */
   tell(text: string, isOwn: boolean): void;
   /** Something is different for all. */
@@ -115,6 +117,7 @@ export class EventReader {
       case "refused": {
         const command = this.#pending.refuse(now, event.command);
         // The command in brackets is for a console: players read its label.
+        if (command) this.#hooks.onRefused(command.label);
         const reason = command ? event.message.replace(/ \([^()]*\)$/, "") : event.message;
         return say(command ? texts.refused(command.label, reason) : reason, true);
       }

@@ -198,9 +198,8 @@ export class GameView {
         this.#readMap();
         this.#input.tellHeldAgain();
       },
-      onConfirmed: (label) => {
-        this.#hud.cool(label);
-      },
+      onConfirmed: (label) => this.#hud.cool(label),
+      onRefused: (label) => this.#hud.warm(label),
       tell: (text, isOwn) => this.#hud.tell(text, isOwn),
       announce: (announcement) => {
         this.#banner.show(performance.now(), announcement);
@@ -386,7 +385,8 @@ export class GameView {
     giveDigits(keyed, this.#schema);
     this.#cards.showKeys();
     this.#hud.offer(offered, words, cards);
-    if (this.#hadCards && !open) this.#input.pauseDigits();
+    // Whoever was about to press one meant what it was before.
+    if (this.#hadCards !== (open !== undefined)) this.#input.pauseDigits();
     this.#hadCards = open !== undefined;
     this.#input.setActions(offered);
     this.#keepAimOf(offered);

@@ -53,6 +53,8 @@ export class Hud {
   readonly #logLines = el("ol");
   readonly #lines = el("div", { class: "lines" });
   readonly #events = el("div", { class: "lines events" });
+  /** What ends a cool-down, by the label of its command. */
+  readonly #cooling = new Map<string, () => void>();
   readonly #said = new Notices(MAX_LINES, CHAT_MS);
   readonly #told = new Notices(MAX_LINES, EVENT_MS);
   readonly #problems = new Notices(MAX_MESSAGES, MESSAGE_MS);
@@ -111,14 +113,22 @@ export class Hud {
 
   /** The command with this label was taken: its button shows when it can be given again. */
   cool(label: string): void {
+    this.warm(label);
     for (const [action, element] of this.#buttons) {
       if (action.label !== label || action.cooldownMs === 0 || element.hidden) continue;
-      this.#sweep(element.querySelector(".tile") ?? element, action.cooldownMs);
+      const tile = element.querySelector(".tile") ?? element;
+      this.#cooling.set(label, this.#sweep(tile, action.cooldownMs));
     }
   }
 
-  /** A shadow that a hand takes away, and the seconds that are left. */
-  #sweep(tile: Element, cooldownMs: number): void {
+  /** It was refused after all: it can be given again now. */
+  warm(label: string): void {
+    this.#cooling.get(label)?.();
+    this.#cooling.delete(label);
+  }
+
+  /** A shadow that a hand takes away, and the seconds that are left. Returns what ends it. */
+  #sweep(tile: Element, cooldownMs: number): () => void {
     const seconds = el("span");
     const veil = el("span", { class: "cooldown", "aria-hidden": "true" }, seconds);
     tile.append(veil);
@@ -126,12 +136,16 @@ export class Hud {
     const ends = performance.now() + cooldownMs;
     const show = () => {
       const leftMs = ends - performance.now();
-      if (leftMs > 0) return setText(seconds, secondsOf(leftMs));
+      if (leftMs > 0) setText(seconds, secondsOf(leftMs));
+      else end();
+    };
+    const ticks = setInterval(show, EXPIRE_MS / 2);
+    const end = () => {
       veil.remove();
       clearInterval(ticks);
     };
-    const ticks = setInterval(show, EXPIRE_MS / 2);
     show();
+    return end;
   }
 
   /** Called at each frame: what was shown long enough goes. */

@@ -211,7 +211,7 @@ export class PlayerInput {
 
   #digitsFrom = 0;
 
-  /** Cards have gone: a digit that was meant for one of them is no attack. */
+  /** Cards have come or gone: a digit that was meant for a spell chooses none, and so on. */
   pauseDigits(): void {
     this.#digitsFrom = performance.now() + DIGITS_PAUSE_MS;
   }

@@ -52,7 +52,7 @@ fn fell(scene: &mut Scene, by: PlayerId, target: PlayerId) {
     scene.put(target, 104.0, 100.0);
     scene.set_health(target, 1.0);
     scene.cast_at(by, BOLT, 104.0, 100.0).unwrap();
-    let changes = scene.run(6_000);
+    let changes = scene.run(9_000);
     assert_eq!(events(&changes, DIED).len(), 1);
 }
 
