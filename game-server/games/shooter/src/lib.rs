@@ -48,7 +48,7 @@ pub enum ShooterTimer {
 // Wherever a ship is in its cell, the zones reach as far as it sees. What a player steers is
 // predicted, and shots hit what the player saw: the local lag is no more than the usual way of what
 // others do.
-#[room(size = "300x300", cell = 40, inner = 6, outer = 7, delay = 100)]
+#[room(size = "200x200", cell = 40, inner = 6, outer = 7, delay = 100)]
 pub struct ShooterSettings {
     /// points that win a round; with teams, of all members together
     #[parameter(default = 50, range = 1..=999, label = "Points to win")]
@@ -63,7 +63,7 @@ pub struct ShooterSettings {
     #[parameter(default = 0, range = 0..=4)]
     teams: u8,
     /// pilots of the server fly until there are so many ships
-    #[parameter(default = 4, range = 0..=20, label = "Ships, with pilots")]
+    #[parameter(default = 6, range = 0..=20, label = "Ships, with pilots")]
     ships: usize,
     /// how shots and ships of different times meet
     #[parameter(default = "filtered", label = "How shots hit")]

@@ -137,7 +137,7 @@ fn a_hit_gives_two_points_and_costs_one() {
 
 #[test]
 fn a_wall_stops_missiles_and_ships() {
-    let (mut room, ann, bob) = duel(&[]);
+    let (mut room, ann, bob) = duel(&[("size", "300x300")]);
     // The middle of the map is a cross of walls.
     put(&mut room, ann, Position::on_ground(130.0, 170.0), 0.0);
     put(&mut room, bob, Position::on_ground(170.0, 170.0), 0.0);
