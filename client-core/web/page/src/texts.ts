@@ -159,6 +159,7 @@ export const texts = {
   small_map: "Map",
   party: "Your party",
   out: "You have fallen",
+  is_back: "You are back",
   watching: (name: string) => `You watch ${name}`,
   watch_others: "Click or tap a name of your party to watch somebody else.",
   log: "What happened",

@@ -5,7 +5,7 @@
  */
 
 import type { Action } from "./actions.js";
-import type { Frame } from "../ambit/ambit.js";
+import type { Frame, Kind } from "../ambit/ambit.js";
 
 /** First the player sees what has happened. */
 const PAUSE_MS = 2_200;
@@ -26,6 +26,11 @@ export class Watching {
 
   constructor(actions: readonly Action[]) {
     this.#flags = new Set(actions.map(({ command }) => command.only_for).filter(Boolean));
+  }
+
+  /** Whether objects of a kind can be out: then its game has a view for that. */
+  isFor({ components }: Pick<Kind, "components">): boolean {
+    return components.some(({ name, type }) => type === "flag" && this.#flags.has(name));
   }
 
   update(now: number, frame: WatchedFrame): void {

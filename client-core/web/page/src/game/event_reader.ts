@@ -36,6 +36,8 @@ export interface EventHooks {
   onRefused(label: string): void;
   /** Something has happened that the game has words for, perhaps to the own avatar or by it. */
   tell(text: string, isOwn: boolean): void;
+  /** It has happened to the own avatar; perhaps that was its death. */
+  tellOwn(text: string, isDeath: boolean): void;
   /** Something is different for all. */
   announce(announcement: Announcement): void;
   say(text: string, isProblem?: boolean): void;
@@ -149,8 +151,11 @@ export class EventReader {
     if (!text) return;
     const own = frame.id(frame.avatar);
     const values = event as Record<string, unknown>;
-    const isOwn = kind.fields.some(({ name, type }) => type === "object" && values[name] === own);
-    this.#hooks.tell(text, isOwn);
+    const objects = kind.fields.filter(({ type }) => type === "object");
+    this.#hooks.tell(text, objects.some(({ name }) => values[name] === own));
+    // An event is about the first one that it names.
+    const isAboutOwn = objects[0] !== undefined && values[objects[0].name] === own;
+    if (isAboutOwn) this.#hooks.tellOwn(text, kind.effect?.form === "death");
     this.#announce(kind, event, text);
   }
 

@@ -28,6 +28,7 @@ import { Commander } from "./commander.js";
 import { partsOf } from "../core/gamepad.js";
 import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
+import { FallenNote } from "./fallen_note.js";
 import { firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
 import { HurtFlash } from "./hurt_flash.js";
@@ -77,6 +78,7 @@ export class GameView {
   readonly #avatar = new AvatarWatch();
   readonly #watching: Watching;
   readonly #banner = new Banner();
+  readonly #fallen = new FallenNote();
   readonly #boss: BossBar;
   /** Of whoever is out: whom the player watches. */
   readonly #watchedName = el("span");
@@ -201,6 +203,7 @@ export class GameView {
       onConfirmed: (label) => this.#hud.cool(label),
       onRefused: (label) => this.#hud.warm(label),
       tell: (text, isOwn) => this.#hud.tell(text, isOwn),
+      tellOwn: (text, isDeath) => this.#fallen.note(text, isDeath),
       announce: (announcement) => {
         this.#banner.show(performance.now(), announcement);
         // What was read at leisure is not over what happens now.
@@ -285,6 +288,7 @@ export class GameView {
       el("div", { class: "top-right" }, this.#map.element, this.#score.element),
       this.#boss.element,
       this.#banner.element,
+      this.#fallen.element,
       chat,
       el("div", { class: "below" }, notes, this.#cards.openers, bar),
       controls,
@@ -339,6 +343,10 @@ export class GameView {
     if (this.#avatar.hasFallen) this.#keepAimOf([]);
     const wasOut = this.#watching.isOut;
     this.#watching.update(time, frame);
+    // Where whoever is out watches others, that view says so.
+    const hasOwnView = avatar >= 0 && this.#watching.isFor(frame.kind(avatar));
+    if (this.#fallen.update(frame, !hasOwnView)) this.#picture.markArrival(time, frame);
+    this.element.classList.toggle("down", this.#fallen.isDown);
     const { isOut } = this.#watching;
     if (isOut === wasOut) return;
     this.element.classList.toggle("out", isOut);

@@ -49,6 +49,8 @@ const BEADS = { count: 4, first: 0.62 } as const;
 /** Of ships, in their lengths: where the engines are, how long and wide their flames are. */
 const ENGINE = { back: 0.5, longest: 1.25, wide: 0.2, glow: 0.42 } as const;
 const FLAME: Colour = { red: 0.45, green: 0.75, blue: 1 };
+/** As {@link OWN_RING}. */
+const OWN_LIGHT = "#ffc94d";
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
 
@@ -174,6 +176,18 @@ export class Picture {
       nearest = Math.min(nearest, this.camera.distanceToShow(x, y, z));
     }
     if (nearest < Infinity) this.camera.stepBack(nearest);
+  }
+
+  /** The own avatar is back, perhaps elsewhere: light shows where. */
+  markArrival(now: number, frame: Frame): void {
+    const { avatar } = frame;
+    if (avatar < 0) return;
+    const at = { x: frame.x(avatar), y: frame.y(avatar), z: frame.z(avatar) };
+    for (const [form, sizes] of [["arrival", 1.2], ["ring", 2.4]] as const) {
+      const size = sizes * this.ringSize;
+      const effect = { form, colour: OWN_LIGHT, size, at: null, from: null, reach: null, due: null };
+      this.happenings.effects.play(now, effect, at, frame.id(avatar));
+    }
   }
 
   /** Lets the camera follow the own avatar, or whom its player watches. */
