@@ -22,7 +22,7 @@ import { PendingCommands, remainingShare } from "../src/core/pending_commands.js
 import { PlannedPaths } from "../src/core/planned_paths.js";
 import { isRoomWide, scoreTablesOf, shortened } from "../src/core/score_tables.js";
 import { SlotTable } from "../src/core/slot_table.js";
-import { composeMatrix } from "../src/core/transforms.js";
+import { composeMatrix, layOnSide } from "../src/core/transforms.js";
 import { fitted, wordsOfTexts } from "../src/core/words.js";
 
 const NO_STATS: LineCounters = {
@@ -391,4 +391,25 @@ test("the share of late changes counts events and updates", () => {
   meter.sample(0, NO_STATS);
   const late = { ...NO_STATS, events: 4, late_events: 2, updates: 6, late_updates: 3 };
   assert.equal(meter.sample(1_000, late).latePercent, 50);
+});
+
+test("a creature that has fallen lies on its side, on the ground, whichever way it looked", () => {
+  for (const turn of [0, 1, -2.5]) {
+    const [sin, cos] = [Math.sin(turn / 2), Math.cos(turn / 2)];
+    const transforms = Float32Array.of(5, 6, 0, 0, 0, sin, cos, 0, 0, 0, 0, 0, 0);
+    const matrices = new Float32Array(16);
+    const [scale, factor] = [[2, 2, 1.9], 1.5] as const;
+    composeMatrix(transforms, 0, scale, factor, factor * 0.95, matrices, 0);
+    layOnSide(matrices, 0, scale, factor, factor * 0.95);
+    const columns = [0, 4, 8].map((at) => [...matrices.subarray(at, at + 3)]);
+    const [ahead, left, up] = columns as [number[], number[], number[]];
+    const near = (got: number[], expected: number[]) =>
+      got.forEach((value, at) => assert.ok(Math.abs(value - (expected[at] as number)) < 1e-5));
+    // It still looks the same way; its left side is up, and its back at its right.
+    near(ahead, [3 * Math.cos(turn), 3 * Math.sin(turn), 0]);
+    near(left, [0, 0, 3]);
+    near(up, [2.85 * Math.sin(turn), -2.85 * Math.cos(turn), 0]);
+    const height = matrices[14] as number;
+    assert.ok(height > 0.3 * 3 && height < 0.5 * 3, `${height}`);
+  }
 });

@@ -57,5 +57,26 @@ export function layDown(
   matrices[to + 14] = (matrices[to + 14] as number) - lift + LYING * wide;
 }
 
-/** The half of a body's depth, in widths. */
+/**
+ * After `composeMatrix`: on its side, on the ground that is `lift` below; `factor` as there. What
+ * has four legs would stand on its head if it lay on its back.
+ */
+export function layOnSide(
+  matrices: Float32Array,
+  to: number,
+  scale: readonly [number, number, number],
+  factor: number,
+  lift: number,
+): void {
+  const [wide, high] = [scale[1], scale[2]];
+  for (let row = 0; row < 3; row += 1) {
+    const [left, up] = [matrices[to + 4 + row] as number, matrices[to + 8 + row] as number];
+    matrices[to + 4 + row] = (up / high) * wide;
+    matrices[to + 8 + row] = (-left / wide) * high;
+  }
+  matrices[to + 14] = (matrices[to + 14] as number) - lift + ON_SIDE * wide * factor;
+}
+
+/** The half of a body's depth, and of that of a creature's width, in widths. */
 const LYING = 0.28;
+const ON_SIDE = 0.34;

@@ -9,7 +9,7 @@ import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS } from "../ambit/a
 import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, type MeshDescription } from "../core/look.js";
-import { composeMatrix, layDown, MATRIX_FLOATS } from "../core/transforms.js";
+import { composeMatrix, layDown, layOnSide, MATRIX_FLOATS } from "../core/transforms.js";
 import {
   growthOf,
   hashOf,
@@ -22,7 +22,7 @@ import {
   thingOf,
 } from "../core/roles.js";
 import { boxSides } from "./box_sides.js";
-import { creature, figure, geometryOf, hasParts, keepOwnColours, thing } from "./shapes.js";
+import { creature, figure, geometryOf, hasParts, keepOwnColours, STATES, thing } from "./shapes.js";
 
 const FIRST_CAPACITY = 32;
 const MOST_TEXTS = 256;
@@ -56,6 +56,8 @@ class KindMesh {
   readonly foot: { radius: number; foot: number };
   mesh: THREE.InstancedMesh;
   count = 0;
+  /** For each instance one of {@link STATES}. */
+  #states = new THREE.InstancedBufferAttribute(new Float32Array(0), 1);
 
   constructor(kind: Kind, geometry?: THREE.BufferGeometry) {
     this.description = describeMesh(kind);
@@ -88,7 +90,9 @@ class KindMesh {
 
   grow(): void {
     const before = this.mesh;
+    const states = this.#states.array;
     this.mesh = this.#make(2 * this.capacity);
+    (this.#states.array as Float32Array).set(states);
     (this.mesh.instanceMatrix.array as Float32Array).set(before.instanceMatrix.array);
     this.#colours().set(before.instanceColor?.array ?? []);
     before.parent?.add(this.mesh);
@@ -103,12 +107,11 @@ class KindMesh {
     colours[3 * at + 2] = b;
   }
 
-  /** Whoever has fallen has little colour. */
-  dim(at: number): void {
-    const colours = this.#colours();
-    for (let channel = 3 * at; channel < 3 * at + 3; channel += 1) {
-      colours[channel] = 0.4 * (colours[channel] as number);
-    }
+  setState(at: number, state: number): void {
+    const states = this.#states.array as Float32Array;
+    if (states[at] === state) return;
+    states[at] = state;
+    this.#states.needsUpdate = true;
   }
 
   finish(): void {
@@ -126,6 +129,8 @@ class KindMesh {
     const mesh = new THREE.InstancedMesh(this.geometry, this.material, capacity);
     mesh.instanceColor = new THREE.InstancedBufferAttribute(new Float32Array(3 * capacity), 3);
     mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
+    this.#states = new THREE.InstancedBufferAttribute(new Float32Array(capacity), 1);
+    this.geometry.setAttribute("state", this.#states);
     // The extents of the instances are not known, so they cannot be culled.
     mesh.frustumCulled = false;
     mesh.castShadow = true;
@@ -262,11 +267,8 @@ export class ObjectMeshes {
         kind.mesh.instanceMatrix.array as Float32Array,
         kind.count * MATRIX_FLOATS,
       );
-      const isDown = description.form === "figure" && this.#hasFallen(frame, index);
-      if (isDown) {
-        const matrices = kind.mesh.instanceMatrix.array as Float32Array;
-        layDown(matrices, kind.count * MATRIX_FLOATS, description.scale, description.lift);
-      }
+      const isDown = description.walks && this.#hasFallen(frame, index);
+      if (isDown) this.#layDown(kind, growth);
       if (showsAges) {
         // About what is at rest there may be nothing to tell for seconds.
         colourByAge(frame.moves(index) ? (ages[index] as number) : NaN, this.#colour);
@@ -279,10 +281,16 @@ export class ObjectMeshes {
         else tint(kind.plain, hashOf(label), this.#colour);
         kind.setColour(kind.count, this.#colour);
       }
-      if (isDown) kind.dim(kind.count);
+      kind.setState(kind.count, isDown ? STATES.fallen : STATES.plain);
       kind.count += 1;
     }
     for (const { all } of this.#kinds) for (const mesh of all) mesh.finish();
+  }
+
+  #layDown({ description: { form, lift, scale }, mesh, count }: KindMesh, growth: number): void {
+    const [matrices, to] = [mesh.instanceMatrix.array as Float32Array, count * MATRIX_FLOATS];
+    if (form === "figure") layDown(matrices, to, scale, lift);
+    if (form === "creature") layOnSide(matrices, to, scale, growth, growth * lift);
   }
 
   /** Its bar is empty, and it has a role, which nobody has who is not there yet. */

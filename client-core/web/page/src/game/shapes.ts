@@ -44,12 +44,23 @@ export function hasParts(form: MeshDescription["form"]): boolean {
   return form === "creature" || form === "figure" || form === "ship";
 }
 
-/** Lets parts of a shape keep their own colours on objects of any colour. */
+/** What the attribute `state` of an instance says; without one, a shape is plain. */
+export const STATES = { plain: 0, fallen: 1 } as const;
+
+/**
+ * Lets parts of a shape keep their own colours on objects of any colour. Whoever has fallen has
+ * little colour: eyes as well, which no colour of an instance changes.
+ */
 export function keepOwnColours(material: THREE.Material): void {
   material.onBeforeCompile = (shader) => {
-    shader.vertexShader = `attribute float tinted;\n${shader.vertexShader}`.replace(
+    const declared = "attribute float tinted;\nattribute float state;";
+    shader.vertexShader = `${declared}\n${shader.vertexShader}`.replace(
       "#include <color_vertex>",
-      "#include <color_vertex>\nvColor.rgb = mix(color.rgb, vColor.rgb, tinted);",
+      `#include <color_vertex>
+      vColor.rgb = mix(color.rgb, vColor.rgb, tinted);
+      if (state > ${STATES.fallen - 0.5}) {
+        vColor.rgb = 0.32 * mix(vec3(dot(vColor.rgb, vec3(0.33))), vColor.rgb, 0.55);
+      }`,
     );
   };
 }
