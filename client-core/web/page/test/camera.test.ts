@@ -154,3 +154,46 @@ test("what is higher by some pixels on the screen is where the camera shows it",
   const pixels = ((high.y - low.y) * 600) / 2;
   assert.ok(Math.abs(pixels - 18) < 1.5, `${pixels}`);
 });
+
+test("the nearest other ship stays in the picture, and without one the camera comes back", () => {
+  const keep = (x: number, y: number, frames = 600) => {
+    const camera = new ViewCamera("above");
+    camera.aspect = 1.6;
+    camera.startFor(240);
+    const at = { x: 0, y: 0, z: 0 };
+    camera.follow(0, 0, 0, 1);
+    camera.update();
+    let before = camera.distance;
+    const show = (point: Point | undefined) => {
+      camera.keepShown(point, 1 / 60);
+      camera.update();
+      // Smoothly: a frame changes little.
+      assert.ok(Math.abs(camera.distance / before - 1) < 0.05);
+      before = camera.distance;
+    };
+    for (let frame = 0; frame < frames; frame += 1) show({ x, y, z: 0 });
+    // The own ship is in the picture, too.
+    assert.ok(camera.project(0, 0, 0, at) && Math.abs(at.y) < 0.5);
+    assert.ok(camera.project(x, y, 0, at));
+    const shownAt = camera.distance;
+    for (let frame = 0; frame < 1_200; frame += 1) show(undefined);
+    return { at, shownAt, left: camera.distance };
+  };
+  for (const [x, y] of [[0, 90], [90, 0], [-63, 63], [64, -40], [0, -90]] as const) {
+    const { at, shownAt, left } = keep(x, y);
+    assert.ok(Math.max(Math.abs(at.x), Math.abs(at.y)) < 0.97, `${x} ${y}: ${at.x} ${at.y}`);
+    assert.ok(shownAt > 86 && shownAt < 190, `${shownAt}`);
+    assert.equal(Math.round(left), 86);
+  }
+  // Who is near enough needs nothing, and who is too far away is not followed for ever.
+  assert.equal(Math.round(keep(10, 20).shownAt), 86);
+  assert.equal(Math.round(keep(0, 2_000).shownAt), 190);
+});
+
+test("the player's own zoom is what the camera comes back to", () => {
+  const camera = look("above", 0);
+  const start = camera.distance;
+  camera.zoom(1.5);
+  for (let frame = 0; frame < 1_200; frame += 1) camera.keepShown(undefined, 1 / 60);
+  close(camera.distance, 1.5 * start);
+});

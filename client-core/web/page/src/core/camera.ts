@@ -36,6 +36,20 @@ const SIGHT_SHARE = 0.36;
 const SHOWN_SHARE = 0.72;
 /** The camera begins so many times as far away at most, to show others. */
 const STEP_BACK = 1.4;
+/** In a game of ships, the nearest other one is kept so far inside: names have room above it. */
+const KEPT_SHARE = 0.84;
+/** Others that are farther away may leave the picture. */
+export const KEPT_M = 90;
+/** For that it is so many times as far away as the player has chosen, at most. */
+const KEPT_BACK = 2.2;
+/**
+ * Below the target the picture shows least of the ground: the camera looks by this share towards
+ * whoever is there.
+ */
+const KEPT_LEAN = 0.3;
+const LEAN_S = 0.9;
+/** The distance covers 63 % of its way in these times: out at once, and in when it is calm. */
+const KEPT_S = { out: 0.45, in: 1.8 } as const;
 /** So much of the picture's half is map where the camera stops; the rest shows the border. */
 const INSIDE_SHARE = 0.72;
 
@@ -77,12 +91,16 @@ export class ViewCamera {
   lift = 0;
   #hasTarget = false;
   #startedAt = 0;
+  /** What the player has chosen, and the start before: it is farther away to show others. */
+  #chosen: number;
+  /** So many metres it looks below the target, towards the screen's lower edge. */
+  #lean = 0;
   #extent: Extent | undefined;
 
   constructor(mode: CameraMode) {
     this.mode = mode;
     this.pitch = mode === "above" ? PITCH_ABOVE : PITCH_AROUND;
-    this.distance = RANGES[mode].start;
+    this.distance = this.#chosen = RANGES[mode].start;
     this.update();
   }
 
@@ -114,7 +132,7 @@ export class ViewCamera {
   startFor(sightM: number): void {
     const { start, max } = RANGES[this.mode];
     this.distance = Math.min(Math.max(start, sightM * SIGHT_SHARE), max);
-    this.#startedAt = this.distance;
+    this.#startedAt = this.#chosen = this.distance;
   }
 
   /** From how far away a point is well inside the picture. */
@@ -129,12 +147,47 @@ export class ViewCamera {
   stepBack(distance: number): void {
     const most = Math.max(this.distance, STEP_BACK * this.#startedAt);
     this.distance = Math.max(this.distance, Math.min(distance, most, RANGES[this.mode].max));
+    this.#chosen = this.distance;
+  }
+
+  /**
+   * From above: goes smoothly back until a point is well inside the picture, within a bound, and
+   * comes closer again when that is enough; without a point, to what the player has chosen.
+   */
+  keepShown(point: Point | undefined, seconds: number): void {
+    const most = Math.min(KEPT_BACK * this.#chosen, RANGES[this.mode].max);
+    const needed = point ? this.#distanceFor(point) : 0;
+    const wanted = Math.max(this.#chosen, Math.min(needed, most));
+    const time = wanted > this.distance ? KEPT_S.out : KEPT_S.in;
+    const { target, yaw } = this;
+    const below = point
+      ? (point.x - target.x) * Math.sin(yaw) - (point.y - target.y) * Math.cos(yaw)
+      : 0;
+    const lean = KEPT_LEAN * Math.max(0, Math.min(below, KEPT_M));
+    this.#lean += (lean - this.#lean) * (1 - Math.exp(-seconds / LEAN_S));
+    this.distance += (wanted - this.distance) * (1 - Math.exp(-seconds / time));
+  }
+
+  /** From so far away a point is at the kept share of the picture's half. */
+  #distanceFor({ x, y, z }: Point): number {
+    const { centre, forward, up, right } = this;
+    const [dx, dy, dz] = [x - centre.x, y - centre.y, z - centre.z];
+    const along = (axis: Point) => dx * axis.x + dy * axis.y + dz * axis.z;
+    const out = Math.max(Math.abs(along(up)), Math.abs(along(right)) / this.aspect);
+    const depth = out / (KEPT_SHARE * Math.tan(FIELD_OF_VIEW / 2));
+    return (depth - along(forward)) / this.#stretch;
+  }
+
+  /** An upright screen would show a narrow strip; from farther away it shows as much. */
+  get #stretch(): number {
+    return Math.sqrt(Math.max(1, 1 / this.aspect));
   }
 
   /** A factor below 1 comes closer. */
   zoom(factor: number): void {
     const { min, max } = RANGES[this.mode];
     this.distance = Math.min(Math.max(this.distance * factor, min), max);
+    this.#chosen = Math.min(Math.max(this.#chosen * factor, min), max);
   }
 
   /** Computes the eye and the axes. */
@@ -147,8 +200,7 @@ export class ViewCamera {
     set(right, cosYaw, sinYaw, 0);
     set(forward, -sinYaw * cosPitch, cosYaw * cosPitch, -sinPitch);
     set(up, -sinYaw * sinPitch, cosYaw * sinPitch, cosPitch);
-    // An upright screen would show a narrow strip; from farther away it shows as much.
-    const away = this.distance * Math.sqrt(Math.max(1, 1 / this.aspect));
+    const away = this.distance * this.#stretch;
     this.#chooseCentre(away);
     const low = this.lift * away * Math.tan(FIELD_OF_VIEW / 2);
     set(centre, centre.x - up.x * low, centre.y - up.y * low, centre.z - up.z * low);
@@ -162,7 +214,8 @@ export class ViewCamera {
 
   #chooseCentre(away: number): void {
     const { target, centre, mode, aspect } = this;
-    set(centre, target.x, target.y, target.z);
+    const [south, east] = [this.#lean * Math.cos(this.yaw), this.#lean * Math.sin(this.yaw)];
+    set(centre, target.x + east, target.y - south, target.z);
     const map = this.#extent;
     if (mode !== "above" || !map) return;
     const high = away * Math.tan(FIELD_OF_VIEW / 2) * INSIDE_SHARE;
@@ -170,8 +223,8 @@ export class ViewCamera {
     // Turned, the picture's sides are not the map's: by the share of each.
     const [sin, cos] = [Math.abs(Math.sin(this.yaw)), Math.abs(Math.cos(this.yaw))];
     const [across, along] = [wide * cos + high * sin, wide * sin + high * cos];
-    centre.x = keptInside(target.x, map.west, map.width, across);
-    centre.y = keptInside(target.y, map.south, map.height, along);
+    centre.x = keptInside(centre.x, map.west, map.width, across);
+    centre.y = keptInside(centre.y, map.south, map.height, along);
   }
 
   /** The direction from the eye through a point of the screen; not of length 1. */

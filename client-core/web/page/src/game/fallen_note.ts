@@ -1,4 +1,4 @@
-/** In the middle of the picture: that the own avatar has fallen, and for a moment that it is back. */
+/** In the middle of the picture: the own avatar has fallen, and for a moment: it is back. */
 
 import type { Frame } from "../ambit/ambit.js";
 import { Fall } from "../core/fall.js";

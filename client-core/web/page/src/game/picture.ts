@@ -1,7 +1,7 @@
 /** All that is drawn on the canvas: what a frame shows, where objects go, rings on the ground. */
 
 import type { Frame, GateArea, Schema, StaticObstacle } from "../ambit/ambit.js";
-import { type Point, ViewCamera } from "../core/camera.js";
+import { KEPT_M, type Point, ViewCamera } from "../core/camera.js";
 import type { InterestSettings } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
 import { type Colour, colourOf } from "../core/effects.js";
@@ -51,6 +51,8 @@ const ENGINE = { back: 0.5, longest: 1.25, wide: 0.2, glow: 0.42 } as const;
 const FLAME: Colour = { red: 0.45, green: 0.75, blue: 1 };
 /** As {@link OWN_RING}. */
 const OWN_LIGHT = "#ffc94d";
+/** Of an effect that no event declares. */
+const NO_FIELDS = { at: null, from: null, reach: null, due: null };
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
 
@@ -178,6 +180,23 @@ export class Picture {
     if (nearest < Infinity) this.camera.stepBack(nearest);
   }
 
+  /** Ships meet from far away: the nearest other one with a name stays in the picture. */
+  #keepShipShown(frame: Frame, seconds: number): void {
+    const { avatar } = frame;
+    if (this.camera.mode !== "above") return;
+    let [nearest, found] = [KEPT_M, -1];
+    for (let index = 0; index < frame.count; index += 1) {
+      if (index === avatar || !this.#shipLengths[frame.kinds[index] as number]) continue;
+      if (frame.label(index) === undefined) continue;
+      const [dx, dy] = [frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar)];
+      const away = Math.hypot(dx, dy, frame.z(index) - frame.z(avatar));
+      if (away < nearest) [nearest, found] = [away, index];
+    }
+    const at = this.#pathEnd;
+    if (found >= 0) set(at, frame.x(found), frame.y(found), frame.z(found));
+    this.camera.keepShown(found >= 0 ? at : undefined, seconds);
+  }
+
   /** The own avatar is back, perhaps elsewhere: light shows where. */
   markArrival(now: number, frame: Frame): void {
     const { avatar } = frame;
@@ -185,7 +204,7 @@ export class Picture {
     const at = { x: frame.x(avatar), y: frame.y(avatar), z: frame.z(avatar) };
     for (const [form, sizes] of [["arrival", 1.2], ["ring", 2.4]] as const) {
       const size = sizes * this.ringSize;
-      const effect = { form, colour: OWN_LIGHT, size, at: null, from: null, reach: null, due: null };
+      const effect = { form, colour: OWN_LIGHT, size, ...NO_FIELDS };
       this.happenings.effects.play(now, effect, at, frame.id(avatar));
     }
   }
@@ -196,7 +215,8 @@ export class Picture {
     if (own >= 0) {
       this.camera.follow(frame.x(watched), frame.y(watched), frame.z(watched), seconds);
       this.interest.follow(frame.x(own), frame.y(own));
-      this.#lookAround(frame);
+      if (this.#shipLengths[frame.kinds[own] as number]) this.#keepShipShown(frame, seconds);
+      else this.#lookAround(frame);
     }
     this.camera.update();
   }
