@@ -244,6 +244,40 @@ test("a flag shows its effect as long as it is set, a gauge when it falls at onc
   assert.deepEqual([happens(3, 90), happens(4, undefined)], [false, false]);
 });
 
+test("a flag that lasts begins once, and again after it was not set", () => {
+  const moments = new Moments();
+  const begins = (isSet: boolean) => {
+    moments.begin(0);
+    moments.comes(0, 1);
+    const does = moments.begins(1, 2, isSet);
+    moments.end();
+    return does;
+  };
+  assert.deepEqual([true, true, false, true].map(begins), [true, false, false, true]);
+  assert.equal(moments.begins(9, 2, true), false);
+});
+
+test("a bubble is around its object, pulses slowly, and never goes beyond the buffer", () => {
+  const effects = new Effects();
+  const colour = { red: 0.4, green: 0.8, blue: 1 };
+  const widths = [0, 425, 1_275].map((now) => {
+    effects.update(now, () => false);
+    effects.bubble(now, { x: 1, y: 2, z: 3 }, 4, colour);
+    const pieces = Array.from({ length: effects.count }, (_, at) =>
+      effects.pieces.subarray(at * PIECE_FLOATS, (at + 1) * PIECE_FLOATS),
+    );
+    assert.deepEqual(pieces.map((piece) => piece[7]), [SHAPES.bubble, SHAPES.ring]);
+    assert.deepEqual([...(pieces[0] ?? [])].slice(0, 3), [1, 2, 3]);
+    return pieces[0]?.[3] ?? 0;
+  });
+  const [middle = 0, most = 0, least = 0] = widths;
+  assert.ok(most > middle && middle > least && least > 3.6, `${widths}`);
+  for (let more = 0; more < MAX_PIECES; more += 1) {
+    effects.bubble(0, { x: 0, y: 0, z: 0 }, 1, colour);
+  }
+  assert.ok(effects.count < MAX_PIECES);
+});
+
 test("a sound is quieter far away, from its side, and not heard beyond", () => {
   const volume = (distance: number) => new Voices().begin(0, "hit", distance, 0)?.voice.volume;
   assert.equal(volume(0), TIMBRES.hit.volume);

@@ -27,7 +27,7 @@ export const MAX_PIECES = MAX_EFFECTS * MAX_PIECES_OF_ONE + MAX_TRAILS + 1;
 /** Floats of a piece: place and width, way and shape, colour and strength. */
 export const PIECE_FLOATS = 12;
 /** What a piece is; the shader has the same numbers. */
-export const SHAPES = { spark: 0, ring: 1, streak: 2, disc: 3 } as const;
+export const SHAPES = { spark: 0, ring: 1, streak: 2, disc: 3, bubble: 4 } as const;
 /** The light behind a shot is so long at most. */
 const TAIL_M = 3.5;
 /** Of that length. */
@@ -41,6 +41,10 @@ const TAILS: Readonly<Record<Flight, number>> = {
 };
 /** So many flames or drops are behind a shot. */
 const SHED = 5;
+/** A bubble grows and shrinks by this share in this time. */
+const PULSE = { share: 0.06, ms: 1_700 } as const;
+/** How much wider the ring around a bubble is. */
+const BUBBLE_RING = 1.14;
 const WHITE: Colour = { red: 1, green: 1, blue: 1 };
 /** Rings in the ground would flicker. */
 const GROUND_M = 0.12;
@@ -226,6 +230,16 @@ export class Effects {
   glow({ x, y, z }: Place, wide: number, colour: Colour): void {
     if (this.count >= MAX_PIECES) return;
     this.#add(colour, x, y, z, wide, 0, 0, 0, SHAPES.spark, 0.85);
+  }
+
+  /** After `update`: around what is protected or hidden as long as that lasts; it pulses slowly. */
+  bubble(now: number, { x, y, z }: Place, radius: number, colour: Colour): void {
+    // The ring around the own avatar has its place in any case.
+    if (this.count + 3 > MAX_PIECES) return;
+    const pulse = Math.sin((2 * Math.PI * now) / PULSE.ms);
+    const wide = radius * (1 + PULSE.share * pulse);
+    this.#add(colour, x, y, z, wide, 0, 0, 0, SHAPES.bubble, 0.85 + 0.15 * pulse);
+    this.#add(colour, x, y, z, BUBBLE_RING * wide, 0, 0, 0, SHAPES.ring, 0.8 - 0.2 * pulse);
   }
 
   #show(running: Running, share: number): void {

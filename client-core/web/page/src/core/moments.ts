@@ -62,6 +62,15 @@ export class Moments {
     return true;
   }
 
+  /** After `comes`: whether this flag, which shows something as long as it is set, is set anew. */
+  begins(id: number, component: number, isSet: boolean): boolean {
+    const values = this.#known.get(id)?.values;
+    if (!values) return false;
+    const wasSet = values[component] === 1;
+    values[component] = isSet ? 1 : 0;
+    return isSet && !wasSet;
+  }
+
   /** A frame ends: forgets what is out of sight. */
   end(): void {
     for (const [id, { seenAt }] of this.#known) {

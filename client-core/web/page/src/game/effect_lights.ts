@@ -25,7 +25,7 @@ const VERTEX = `
       vec3 along = end.xyz - at.xyz;
       vec3 across = normalize(cross(along, at.xyz));
       at.xyz += along * (0.5 + 0.5 * corner.x) + across * corner.y * place.w;
-    } else if (shape > ${SHAPES.ring - 0.5}) {
+    } else if (shape > ${SHAPES.ring - 0.5} && shape < ${SHAPES.bubble - 0.5}) {
       at = viewMatrix * vec4(place.xyz + vec3(corner * place.w, 0.0), 1.0);
     } else {
       at.xy += corner * place.w;
@@ -41,7 +41,12 @@ const FRAGMENT = `
     float away = length(corner);
     float glow;
     float heart;
-    if (shape > ${SHAPES.disc - 0.5}) {
+    if (shape > ${SHAPES.bubble - 0.5}) {
+      // Clear in the middle, where somebody is, and with an edge.
+      float rim = smoothstep(0.6, 0.92, away) * smoothstep(1.0, 0.95, away);
+      glow = 0.16 * smoothstep(1.0, 0.97, away) + rim;
+      heart = 0.35 * smoothstep(0.84, 0.92, away);
+    } else if (shape > ${SHAPES.disc - 0.5}) {
       // Stripes, so that an area is told from light on the ground by its form, too.
       float stripe = smoothstep(0.35, 0.65, abs(fract((corner.x + corner.y) * 3.5) * 2.0 - 1.0));
       glow = (0.55 + 0.35 * stripe) * smoothstep(1.0, 0.96, away);

@@ -1,11 +1,12 @@
 /** What happens is seen and heard: events, and what objects in sight show without one. */
 
-import type { EventKind, Frame, GameEvent, Schema } from "../ambit/ambit.js";
+import type { EventKind, Frame, GameEvent, Kind, Schema } from "../ambit/ambit.js";
 import type { ViewCamera } from "../core/camera.js";
-import { type Effect, Effects, type Locate, type Place } from "../core/effects.js";
+import { type Colour, colourOf, type Effect, Effects, type Locate, type Place } from "../core/effects.js";
 import { type Element, elementOf, elementOfOutfit, lookOf, NamedDeeds } from "../core/elements.js";
 import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";
+import { describeMesh } from "../core/look.js";
 import { Moments } from "../core/moments.js";
 import { outfitOf, type RoleField, roleFieldOf } from "../core/roles.js";
 import { choiceNames } from "../core/words.js";
@@ -18,11 +19,27 @@ const SEEN_FROM_M = 45;
 /** These look like what a spell is made of; hits, warnings and healing mean the same always. */
 const OF_ELEMENTS: readonly string[] = ["beam", "blast", "cast"];
 
+/** A bubble around a body is so wide, in its extents. */
+const AROUND = 0.88;
+
 /** An object's components that have an effect. */
 interface Watched {
   enter: Effect | null;
   components: readonly (readonly [index: number, effect: Effect])[];
+  /** Flags that are seen as a bubble as long as they are set. */
+  lasting: readonly Lasting[];
 }
+
+interface Lasting {
+  component: number;
+  effect: Effect;
+  colour: Colour;
+  radius: number;
+  /** From the object's place to its middle, upwards. */
+  lift: number;
+}
+
+const NOTHING: Pick<Watched, "lasting"> = { lasting: [] };
 
 export class Happenings {
   readonly sounds = new Sounds();
@@ -45,11 +62,15 @@ export class Happenings {
     this.#camera = camera;
     this.#roles = schema.kinds.map((kind) => roleFieldOf(schema, kind));
     this.#names = choiceNames(schema);
-    this.#watched = schema.kinds.map(({ effect, components }) => {
+    this.#watched = schema.kinds.map((kind) => {
+      const { effect, components } = kind;
+      const lasting = lastingOf(kind);
+      const isLasting = (index: number) => lasting.some(({ component }) => component === index);
       const own = components.flatMap(({ effect: shown }, index) =>
-        shown ? [[index, shown] as const] : [],
+        shown && !isLasting(index) ? [[index, shown] as const] : [],
       );
-      return effect || own.length > 0 ? { enter: effect, components: own } : undefined;
+      const isNothing = !effect && own.length === 0 && lasting.length === 0;
+      return isNothing ? undefined : { enter: effect, components: own, lasting };
     });
   }
 
@@ -123,9 +144,25 @@ export class Happenings {
         const value = frame.component(index, component);
         if (this.#moments.happens(now, id, component, value)) this.#play(now, effect, id);
       }
+      for (const { component, effect } of watched.lasting) {
+        const isSet = frame.component(index, component) === true;
+        if (this.#moments.begins(id, component, isSet)) this.#play(now, effect, id);
+      }
     }
     this.#moments.end();
     this.effects.update(now, this.#locate, Math.max(1, this.#camera.distance / SEEN_FROM_M));
+    for (let index = 0; index < frame.count; index += 1) this.#showLasting(now, frame, index);
+  }
+
+  #showLasting(now: number, frame: Frame, index: number): void {
+    const { lasting } = this.#watched[frame.kinds[index] as number] ?? NOTHING;
+    const place = this.#place;
+    for (const { component, colour, radius, lift } of lasting) {
+      if (frame.component(index, component) !== true) continue;
+      [place.x, place.y] = [frame.x(index), frame.y(index)];
+      place.z = frame.z(index) + lift;
+      this.effects.bubble(now, place, radius, colour);
+    }
   }
 
   /** An event that hurts the own avatar and names somebody else. */
@@ -167,6 +204,16 @@ export class Happenings {
     into.z = frame.z(index);
     return true;
   };
+}
+
+/** A ring that repeats itself is faint: what it says is true all the time. */
+function lastingOf(kind: Kind): Lasting[] {
+  const { scale, lift } = describeMesh(kind);
+  return kind.components.flatMap(({ type, effect }, component) => {
+    if (type !== "flag" || effect?.form !== "ring") return [];
+    const radius = Math.max(effect.size, AROUND * Math.max(...scale));
+    return [{ component, effect, colour: colourOf(effect.colour), radius, lift }];
+  });
 }
 
 function madeOf(effect: Effect, element: Element): Effect {
