@@ -10,7 +10,7 @@ import {
   groupsOf,
   isOffered,
 } from "../src/core/actions.js";
-import { describeMesh, parseColour } from "../src/core/look.js";
+import { describeMesh, hidingFlagsOf, parseColour } from "../src/core/look.js";
 import { hashOf, outfitOf, sortOf } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
@@ -217,3 +217,15 @@ function schema(commands: CommandKind[]): Schema {
   const scenery: Scenery = { camera: "around", ground: null, grid: true, party: false, obstacles: [] };
   return { game: "test", ...empty, commands, scenery };
 }
+
+test("a flag whose words say so hides its object from others", () => {
+  const component = (name: string, label: string, type = "flag") => ({ name, label, type });
+  const components = [
+    component("alive", ""),
+    component("veiled", "Hidden from others"),
+    component("cloaked", ""),
+    component("hidden", "", "text"),
+    component("shielded", "Shielded"),
+  ];
+  assert.deepEqual(hidingFlagsOf({ components } as unknown as Kind), [1, 2]);
+});

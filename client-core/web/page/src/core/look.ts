@@ -71,6 +71,15 @@ export function describeMesh(kind: Kind): MeshDescription {
   }
 }
 
+/** Which flags of a kind say that others do not see whoever has them: by their words. */
+export function hidingFlagsOf({ components }: Pick<Kind, "components">): number[] {
+  return components.flatMap(({ type, name, label }, index) =>
+    type === "flag" && HIDING.test(`${name} ${label}`) ? [index] : [],
+  );
+}
+
+const HIDING = /\b(hidden|veiled|invisible|cloaked|stealth\w*|unseen)\b/i;
+
 /** As it is written above an object: of a creature the game has given it, in lower case. */
 export function labelText(kind: Kind, label: string): string {
   return describeMesh(kind).form === "creature" ? forPlayers(label) : label;

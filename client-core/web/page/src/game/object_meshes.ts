@@ -8,7 +8,7 @@ import * as THREE from "three";
 import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS } from "../ambit/ambit.js";
 import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
-import { describeMesh, type MeshDescription } from "../core/look.js";
+import { describeMesh, hidingFlagsOf, type MeshDescription } from "../core/look.js";
 import { composeMatrix, layDown, layOnSide, MATRIX_FLOATS } from "../core/transforms.js";
 import {
   growthOf,
@@ -174,6 +174,7 @@ class KindMeshes {
   readonly #group: THREE.Group;
   /** The component that is the bar. */
   readonly bar: number | null;
+  readonly #hiding: readonly number[];
   readonly #byShape = new Map<string, KindMesh>();
   /** What a role or a name looks like. */
   readonly #byText = new Map<string, KindMesh>();
@@ -182,11 +183,17 @@ class KindMeshes {
     this.#kind = kind;
     this.#group = group;
     this.bar = kind.look.bar;
+    this.#hiding = hidingFlagsOf(kind);
     this.plain = new KindMesh(kind);
     this.all = [this.plain];
     group.add(this.plain.mesh);
     const { form } = this.plain.description;
     this.#role = form === "figure" ? roleFieldOf(schema, kind) : undefined;
+  }
+
+  /** Whether others do not see it, as far as is known here. */
+  isHidden(frame: ShownObjects, index: number): boolean {
+    return this.#hiding.some((component) => frame.component(index, component) === true);
   }
 
   hasRole(frame: ShownObjects, index: number): boolean {
@@ -250,7 +257,8 @@ export class ObjectMeshes {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
     for (let index = 0; index < frame.count; index += 1) {
-      const kind = this.#kinds[kinds[index] as number]?.of(frame, index);
+      const meshes = this.#kinds[kinds[index] as number];
+      const kind = meshes?.of(frame, index);
       if (!kind) continue;
       if (kind.count >= kind.capacity) kind.grow();
       const { description } = kind;
@@ -281,7 +289,8 @@ export class ObjectMeshes {
         else tint(kind.plain, hashOf(label), this.#colour);
         kind.setColour(kind.count, this.#colour);
       }
-      kind.setState(kind.count, isDown ? STATES.fallen : STATES.plain);
+      const isVeiled = !isDown && meshes?.isHidden(frame, index);
+      kind.setState(kind.count, isDown ? STATES.fallen : STATES[isVeiled ? "veiled" : "plain"]);
       kind.count += 1;
     }
     for (const { all } of this.#kinds) for (const mesh of all) mesh.finish();

@@ -45,22 +45,30 @@ export function hasParts(form: MeshDescription["form"]): boolean {
 }
 
 /** What the attribute `state` of an instance says; without one, a shape is plain. */
-export const STATES = { plain: 0, fallen: 1 } as const;
+export const STATES = { plain: 0, fallen: 1, veiled: 2 } as const;
 
 /**
  * Lets parts of a shape keep their own colours on objects of any colour. Whoever has fallen has
- * little colour: eyes as well, which no colour of an instance changes.
+ * little colour: eyes as well, which no colour of an instance changes. Whoever is veiled is pale,
+ * and every other pixel shows what is behind: that needs no order of drawing, as glass does.
  */
 export function keepOwnColours(material: THREE.Material): void {
   material.onBeforeCompile = (shader) => {
-    const declared = "attribute float tinted;\nattribute float state;";
+    const declared = "attribute float tinted;\nattribute float state;\nvarying float isVeiled;";
     shader.vertexShader = `${declared}\n${shader.vertexShader}`.replace(
       "#include <color_vertex>",
       `#include <color_vertex>
       vColor.rgb = mix(color.rgb, vColor.rgb, tinted);
-      if (state > ${STATES.fallen - 0.5}) {
+      isVeiled = step(${STATES.veiled - 0.5}, state);
+      vColor.rgb = mix(vColor.rgb, vec3(0.75, 0.78, 1.0), 0.6 * isVeiled);
+      if (state > ${STATES.fallen - 0.5} && isVeiled < 0.5) {
         vColor.rgb = 0.32 * mix(vec3(dot(vColor.rgb, vec3(0.33))), vColor.rgb, 0.55);
       }`,
+    );
+    shader.fragmentShader = `varying float isVeiled;\n${shader.fragmentShader}`.replace(
+      "#include <color_fragment>",
+      `if (isVeiled > 0.5 && mod(floor(gl_FragCoord.x) + floor(gl_FragCoord.y), 2.0) < 1.0) discard;
+      #include <color_fragment>`,
     );
   };
 }
