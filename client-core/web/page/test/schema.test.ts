@@ -11,7 +11,7 @@ import {
   isOffered,
 } from "../src/core/actions.js";
 import { describeMesh, hidingFlagsOf, parseColour } from "../src/core/look.js";
-import { hashOf, outfitOf, sortOf } from "../src/core/roles.js";
+import { hashOf, outfitOf, sortOf, sortOfKind } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
@@ -97,6 +97,9 @@ test("roles and sorts have shapes, also those that no word is known for", () => 
   assert.equal(outfitOf("newcomer", roles), "plain");
   assert.deepEqual(["wolf", "warlord", "lich"].map(sortOf), ["beast", "horned", "robed"]);
   assert.equal(sortOf("blub"), sortOf("blub"));
+  const sorts = [["wolf", ""], ["npc", "Wanderer"], ["npc", ""], ["monster", ""]] as const;
+  const ofKinds = sorts.map(([name, label]) => sortOfKind({ name, label }));
+  assert.deepEqual(ofKinds, ["beast", "round", "round", "round"]);
   assert.notEqual(hashOf("ann"), hashOf("bob"));
 });
 

@@ -23,6 +23,7 @@ const OUTFIT_WORDS: readonly (readonly [Outfit, RegExp])[] = [
 ];
 const SORTS: readonly Sort[] = ["round", "horned", "beast", "robed"];
 const SORT_WORDS: readonly (readonly [Sort, RegExp])[] = [
+  ["round", /wander|\bnpc\b|villager|sheep|cattle/],
   ["beast", /rat|wolf|dog|hound|bear|boar|spider|cat|crawler|snake|spitter/],
   ["robed", /shaman|lich|witch|mage|priest|ghost|keeper|archer|necro|cult/],
   ["horned", /brute|lord|ogre|troll|demon|orc|giant|boss|goblin|imp/],
@@ -63,6 +64,12 @@ export function outfitOfKind(kind: Kind): Outfit {
 export function thingOf({ name, look }: Kind): Thing {
   if (/chest|treasure|loot/.test(name)) return "chest";
   return look.label === null ? "block" : "toy";
+}
+
+/** Of creatures without names of their own: by the words of their kind. */
+export function sortOfKind({ name, label }: Pick<Kind, "label" | "name">): Sort {
+  const words = `${name} ${label}`.toLowerCase();
+  return SORT_WORDS.find(([, known]) => known.test(words))?.[0] ?? "round";
 }
 
 /** Of a creature by its name: all that are called the same look the same. */

@@ -18,6 +18,7 @@ import {
   type RoleField,
   roleFieldOf,
   sortOf,
+  sortOfKind,
   type Thing,
   thingOf,
 } from "../core/roles.js";
@@ -81,6 +82,7 @@ class KindMesh {
   #shapeOf(kind: Kind, what: Thing | undefined): THREE.BufferGeometry {
     if (what) return thing(what);
     const { form } = this.description;
+    if (form === "creature") return creature(sortOfKind(kind));
     return form === "figure" ? figure(outfitOfKind(kind)) : geometryOf(form);
   }
 
@@ -214,7 +216,8 @@ class KindMeshes {
   #learn(text: string): KindMesh {
     const role = this.#role;
     const shape = role ? outfitOf(text, role.choices) : sortOf(text);
-    let mesh = shape === "plain" || shape === "round" ? this.plain : this.#byShape.get(shape);
+    const plain = role ? "plain" : sortOfKind(this.#kind);
+    let mesh = shape === plain ? this.plain : this.#byShape.get(shape);
     if (!mesh) {
       const geometry = role
         ? figure(outfitOf(text, role.choices))

@@ -216,26 +216,33 @@ export function creature(sort: Sort): THREE.BufferGeometry {
     [new THREE.SphereGeometry(0.05, 8, 6).translate(x + 0.075, y, z + 0.02), BLACK],
   ];
   if (sort === "beast") {
+    // Lean and long: from above it is told from what is plump.
     const leg = (x: number, y: number): Part => [
-      new THREE.CylinderGeometry(0.07, 0.05, 0.3, 8).rotateX(Math.PI / 2).translate(x, y, -0.36),
-      SHADED,
+      new THREE.CylinderGeometry(0.075, 0.045, 0.44, 8).rotateX(Math.PI / 2)
+        .translate(x, y, -0.29), SHADED,
     ];
     const ear = (y: number): Part => [
-      new THREE.ConeGeometry(0.08, 0.24, 8).rotateX(Math.PI / 2).translate(0.34, y, 0.3),
-      SHADED,
+      new THREE.ConeGeometry(0.085, 0.3, 6).rotateX(Math.PI / 2).rotateX(-0.25 * Math.sign(y))
+        .translate(0.36, y, 0.36), SHADED,
     ];
-    const body = new THREE.SphereGeometry(0.3, 18, 12).scale(1.5, 0.85, 0.8);
-    const head = new THREE.SphereGeometry(0.21, 16, 10).scale(1.2, 1, 1);
-    const snout = new THREE.ConeGeometry(0.12, 0.26, 10).rotateZ(-Math.PI / 2);
-    const tail = new THREE.ConeGeometry(0.07, 0.5, 8).rotateZ(Math.PI / 2).rotateY(0.4);
+    const body = new THREE.CapsuleGeometry(0.19, 0.52, 6, 14).rotateZ(-Math.PI / 2)
+      .scale(1, 0.95, 1.1).rotateY(-0.08);
+    const chest = new THREE.SphereGeometry(0.24, 14, 10).scale(1, 0.95, 1.1);
+    const head = new THREE.SphereGeometry(0.185, 16, 10).scale(1.25, 1, 0.95);
+    const muzzle = new THREE.CylinderGeometry(0.06, 0.11, 0.3, 10).rotateZ(-Math.PI / 2);
+    const tail = new THREE.CapsuleGeometry(0.075, 0.34, 4, 10).rotateZ(Math.PI / 2).rotateY(0.5);
     return merged(
-      [body.translate(-0.05, 0, -0.1), BRIGHT],
-      [head.translate(0.42, 0, 0.08), BRIGHT],
-      [snout.translate(0.66, 0, 0.02), SHADED],
-      [tail.translate(-0.66, 0, 0.02), SHADED],
-      ear(0.13), ear(-0.13),
-      leg(0.2, 0.17), leg(0.2, -0.17), leg(-0.3, 0.17), leg(-0.3, -0.17),
-      ...eye(0.52, 0.1, 0.18), ...eye(0.52, -0.1, 0.18),
+      [body.translate(-0.1, 0, -0.02), BRIGHT],
+      [chest.translate(0.2, 0, 0), SHADED],
+      [head.translate(0.44, 0, 0.18), BRIGHT],
+      [muzzle.translate(0.7, 0, 0.11), SHADED],
+      [new THREE.SphereGeometry(0.05, 8, 6).translate(0.86, 0, 0.13), BLACK],
+      [tail.translate(-0.66, 0, 0.1), SHADED],
+      [new THREE.ConeGeometry(0.075, 0.16, 8).rotateZ(Math.PI / 2).rotateY(0.5)
+        .translate(-0.87, 0, 0.21), BELLY],
+      ear(0.11), ear(-0.11),
+      leg(0.24, 0.15), leg(0.24, -0.15), leg(-0.34, 0.15), leg(-0.34, -0.15),
+      ...eye(0.54, 0.1, 0.25), ...eye(0.54, -0.1, 0.25),
     );
   }
   if (sort === "robed") {
