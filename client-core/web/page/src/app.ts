@@ -33,7 +33,10 @@ const BARRED_KEY = "ambit-barred";
 const GAME_OVER = "the game is over";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
-/** Of a player who walks about alone: so small that there is always somebody in sight. */
+/**
+ * Of a player who walks about alone: so small that there is always somebody in sight. Whoever makes
+ * another room of that game begins with the same.
+ */
 const WALK_PARAMETERS = { size: "80x80", obstacles: 20, wolves: 5, pilots: 6 };
 /** A margin of the zones of interest, if the game does not say it. */
 const DEFAULT_MARGIN_M = 1;
@@ -360,7 +363,9 @@ export class App {
   async #create(game?: string): Promise<void> {
     const { games, name } = this.#client;
     const describe = (game: string) => this.#describe(game);
-    await askForRoom(games, texts.own_room(name), game, describe, async (wanted) => {
+    const suggest = (game: string) => (game === WALK_GAME ? WALK_PARAMETERS : {});
+    const suggestedName = texts.own_room(name);
+    await askForRoom(games, suggestedName, game, describe, suggest, async (wanted) => {
       const room = await this.#client.createRoom(wanted.name, wanted.game, wanted.settings);
       void this.#enter(room);
     });

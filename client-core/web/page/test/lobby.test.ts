@@ -112,3 +112,16 @@ test("a place in a table is told with what is counted", () => {
   assert.deepEqual(places, ordinals);
   assert.equal(texts.own_place(1, 4, "0", "Kills"), "1st of 4 · 0 kills");
 });
+
+test("what the page suggests stands in the form, and is sent to the server", () => {
+  const keys = PARAMETERS.map(({ key }) => key);
+  const [key = ""] = keys;
+  const { first, more } = layOut(PARAMETERS, { [key]: 7, nothing: 3 });
+  const fields = [...first, ...more];
+  assert.deepEqual(fields.map((field) => field.key).toSorted(), keys.toSorted());
+  const valueOf = (of: string) => fields.find((field) => field.key === of)?.value ?? "";
+  assert.equal(valueOf(key), "7");
+  assert.deepEqual(changedParameters(fields, valueOf), { [key]: "7" });
+  // What the player takes out is the server's again.
+  assert.deepEqual(changedParameters(fields, () => ""), {});
+});

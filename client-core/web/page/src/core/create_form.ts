@@ -17,6 +17,8 @@ export interface FormField {
   words: readonly string[];
   /** Empty if the server chooses. */
   initial: string;
+  /** What stands in the form at first: that, or what the page suggests. */
+  value: string;
 }
 
 export interface CreateForm {
@@ -36,18 +38,22 @@ const ROOM_KEYS = new Set(
   "seed tick delay cell inner outer margin grace budget quorum hold map-seats coding".split(" "),
 );
 
-export function layOut(parameters: readonly ParameterListing[]): CreateForm {
+/** `suggested` are the page's values for a game, by their keys. */
+export function layOut(
+  parameters: readonly ParameterListing[],
+  suggested: Readonly<Record<string, string | number>> = {},
+): CreateForm {
   const form: CreateForm = { first: [], more: [] };
   for (const parameter of parameters) {
     const list = ROOM_KEYS.has(parameter.key) ? form.more : form.first;
-    list.push(fieldOf(parameter));
+    list.push(fieldOf(parameter, suggested[parameter.key]));
   }
   // What a game adds says more about it than how large its map is.
   form.first.sort((a, b) => Number(a.key === "size") - Number(b.key === "size"));
   return form;
 }
 
-function fieldOf(parameter: ParameterListing): FormField {
+function fieldOf(parameter: ParameterListing, suggested: string | number | undefined): FormField {
   return {
     key: parameter.key,
     label: labelOf({ name: parameter.key, label: parameter.label }),
@@ -57,6 +63,7 @@ function fieldOf(parameter: ParameterListing): FormField {
     max: parameter.max ?? Infinity,
     words: parameter.words ?? [],
     initial: parameter.default,
+    value: String(suggested ?? parameter.default),
   };
 }
 
@@ -77,7 +84,7 @@ export function refusalForPlayers(message: string, { key, label }: FormField): s
   return begun.replace(`ask for ${key} `, () => `ask for ${label} `);
 }
 
-/** The parameters to send: those that were changed. */
+/** The parameters to send: those that differ from what the server would choose. */
 export function changedParameters(
   fields: readonly FormField[],
   inputOf: (key: string) => string,

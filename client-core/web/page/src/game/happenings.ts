@@ -2,7 +2,14 @@
 
 import type { EventKind, Frame, GameEvent, Kind, Schema } from "../ambit/ambit.js";
 import type { ViewCamera } from "../core/camera.js";
-import { type Colour, colourOf, type Effect, Effects, type Locate, type Place } from "../core/effects.js";
+import {
+  type Colour,
+  colourOf,
+  type Effect,
+  Effects,
+  type Locate,
+  type Place,
+} from "../core/effects.js";
 import { type Element, elementOf, elementOfOutfit, lookOf, NamedDeeds } from "../core/elements.js";
 import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";

@@ -30,6 +30,8 @@ export function askForRoom(
   /** The one that is chosen first; else the first of the list. */
   suggestedGame: string | undefined,
   describe: (game: string) => Promise<GameDescription>,
+  /** What the page suggests for a game, by the keys of parameters. */
+  suggest: (game: string) => Readonly<Record<string, string | number>>,
   create: (wanted: WantedRoom) => Promise<void>,
 ): Promise<void> {
   const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName,
@@ -50,7 +52,7 @@ export function askForRoom(
     parameters.replaceChildren(el("p", {}, texts.loading));
     const description = await describe(chosen).catch(() => undefined);
     if (chosenGame !== chosen) return;
-    const form = layOut(description?.parameters ?? []);
+    const form = layOut(description?.parameters ?? [], suggest(chosen));
     fields = [...form.first, ...form.more];
     inputs = new Map(fields.map((field) => [field.key, inputOf(field)]));
     capacity.placeholder = description?.default_capacity ? `${description.default_capacity}` : "";
@@ -159,11 +161,11 @@ function inputOf(field: FormField): Input {
   if (field.input === "word") {
     const options = field.words.map((word) => el("option", { value: word }, forPlayers(word)));
     const select = el("select", {}, ...options);
-    select.value = field.initial;
+    select.value = field.value;
     return select;
   }
   const inputmode = field.input === "whole" ? "numeric" : "text";
-  const input = el("input", { type: "text", inputmode, value: field.initial });
+  const input = el("input", { type: "text", inputmode, value: field.value });
   input.addEventListener("input", () => {
     const problem = findProblem(field, input.value);
     input.setCustomValidity(problem ? describeProblem(problem) : "");
