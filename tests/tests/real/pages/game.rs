@@ -274,7 +274,7 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         ann.wait_for("closed cards", closed, json!({})).await?;
         bob.type_in("choose warrior")?;
         let fight = "[...document.querySelectorAll('.score dd')]\
-            .some(cell => cell.textContent === 'fight')";
+            .some(cell => cell.textContent === 'Fight')";
         ann.wait_for("the first wave", fight, json!({})).await?;
         // She shoots at what comes near, until something falls.
         let shoot = "let at = 0;
