@@ -27,7 +27,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let specs = fields.iter().map(|field| {
         let (ident, ty) = (field.ident.as_ref().expect("the fields have names"), &field.ty);
         let name = names::of_field(ident);
-        field_spec(ty, &name)
+        let spec = field_spec(ty, &name);
+        let choices =
+            quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
+        quote!(#spec.about("", #choices))
     });
     // Of this macro, also where a type comes from another one.
     let this = quote!(self);
