@@ -100,7 +100,7 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     mara.run(to_a_monster, json!({})).await?;
     draw_now(&mara, folder, "deus-tell").await?;
     draw(&mara, folder, "deus-fight").await?;
-    phase("share").await?;
+    phase("sharing").await?;
     draw(&mara, folder, "deus-chest").await?;
     phase("merchant").await?;
     mara.press("Buy…").await?;
