@@ -130,20 +130,7 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
 
 #[test]
 fn the_next_wave_is_on_another_host_and_the_end_on_the_first() -> Result<()> {
-    let scratch = ScratchFolder::new("heroes-maps");
-    let folders = scratch.path().join("content");
-    write_short_course(&folders.join("short"), &[("share_s", "6"), ("merchant_s", "6")], &[])?;
-    let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
-    let hosts = ["--hosts", "process:2", "--placement", "zones"];
-    let server = Server::start_with(&scratch, &hosts, &variables)?;
-    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    let create = "create cellar game=deus maps=2 size=60x60 content=short capacity=12";
-    ann.run_command(create, "created")?;
-    let here = ann.run_command("start", "started")?;
-    let flags = ["--game", "deus", "--profile", "deus"];
-    let mut bots = BotCrowd::start(&scratch, server.world, "cellar", 5, &flags)?;
-    bots.wait_until_measuring()?;
-    ann.type_in("choose warrior")?;
+    let (_scratch, server, mut ann, bots, here) = begin_on_two_maps("heroes-maps")?;
     ann.wait_until("the departure", |event| {
         event["name"] == "phase_begins" && event["phase"] == "onward"
     })?;
@@ -180,20 +167,7 @@ fn the_next_wave_is_on_another_host_and_the_end_on_the_first() -> Result<()> {
 /// host of the map that they leave. All arrive, once, with what they had.
 #[test]
 fn a_journey_outlives_the_host_it_goes_to_and_the_one_that_is_left() -> Result<()> {
-    let scratch = ScratchFolder::new("heroes-journey");
-    let folders = scratch.path().join("content");
-    write_short_course(&folders.join("short"), &[("share_s", "6"), ("merchant_s", "6")], &[])?;
-    let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
-    let hosts = ["--hosts", "process:2", "--placement", "zones"];
-    let server = Server::start_with(&scratch, &hosts, &variables)?;
-    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    let create = "create cellar game=deus maps=2 size=60x60 content=short capacity=12";
-    ann.run_command(create, "created")?;
-    let mut here = ann.run_command("start", "started")?;
-    let flags = ["--game", "deus", "--profile", "deus"];
-    let mut bots = BotCrowd::start(&scratch, server.world, "cellar", 5, &flags)?;
-    bots.wait_until_measuring()?;
-    ann.type_in("choose warrior")?;
+    let (_scratch, server, mut ann, bots, mut here) = begin_on_two_maps("heroes-journey")?;
     for map in [1, 0] {
         ann.wait_until("the departure", |event| {
             event["name"] == "phase_begins" && event["phase"] == "onward"
@@ -245,6 +219,25 @@ fn a_journey_outlives_the_host_it_goes_to_and_the_one_that_is_left() -> Result<(
     assert!(faults.iter().all(|fault| fault.contains("the player came in again")), "{said}");
     println!("{end}: {} moved, {said}", metrics["ambit_rooms_moved_total"]);
     Ok(())
+}
+
+/// A console, which is told where it is, and five bots have chosen: two maps, each with a host.
+fn begin_on_two_maps(name: &str) -> Result<(ScratchFolder, Server, Console, BotCrowd, Value)> {
+    let scratch = ScratchFolder::new(name);
+    let folders = scratch.path().join("content");
+    write_short_course(&folders.join("short"), &[("share_s", "6"), ("merchant_s", "6")], &[])?;
+    let variables = [("AMBIT_CONTENT", folders.to_str().context("a plain path")?)];
+    let hosts = ["--hosts", "process:2", "--placement", "zones"];
+    let server = Server::start_with(&scratch, &hosts, &variables)?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let create = "create cellar game=deus maps=2 size=60x60 content=short capacity=12";
+    ann.run_command(create, "created")?;
+    let here = ann.run_command("start", "started")?;
+    let flags = ["--game", "deus", "--profile", "deus"];
+    let mut bots = BotCrowd::start(&scratch, server.world, "cellar", 5, &flags)?;
+    bots.wait_until_measuring()?;
+    ann.type_in("choose warrior")?;
+    Ok((scratch, server, ann, bots, here))
 }
 
 /// The process of this server that listens there.

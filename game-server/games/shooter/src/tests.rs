@@ -318,7 +318,7 @@ fn a_ship_that_was_hit_comes_back_far_from_others_with_a_shield() {
     let (mut room, ann, bob) = hit_bob();
     let [anns, bobs] = [ann, bob].map(|client| ship_of(&room, client));
     let apart = anns.0.distance(bobs.0);
-    // The best of some places is half of a map of 300 m away, at least.
+    // The best of some places is three quarters of a map of 200 m away, at least.
     assert!(apart > 150.0, "{apart} m from whoever hit it");
     assert!(bobs.1, "it has a shield");
     room.run(2_200.millis());
