@@ -35,6 +35,20 @@ impl Units for f64 {
     }
 }
 
+impl Units for f32 {
+    fn secs(self) -> Duration {
+        Duration::try_from_secs_f32(self).unwrap_or(if self > 0.0 {
+            Duration::MAX
+        } else {
+            Duration::ZERO
+        })
+    }
+
+    fn millis(self) -> Duration {
+        (self / 1_000.0).secs()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +61,7 @@ mod tests {
         assert_eq!((-1.0).secs(), Duration::ZERO);
         assert_eq!(f64::NAN.secs(), Duration::ZERO);
         assert_eq!(1e300.secs(), Duration::MAX);
+        assert_eq!((1.5_f32.secs(), 250.0_f32.millis()), (1_500.millis(), 250.millis()));
+        assert_eq!((f32::NAN.secs(), f32::INFINITY.secs()), (Duration::ZERO, Duration::MAX));
     }
 }

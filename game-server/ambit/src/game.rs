@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::schema::Schema;
+use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::BadParameter;
@@ -104,9 +104,10 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// else has a bug: the room then refuses the player, with an error in the log, and goes on.
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Self::Avatar>;
 
-    /// A player has a new name.
+    /// A player has a new name. The default shows it: it sets each text component that is called
+    /// `name`, of the avatar and of what is room-wide and belongs to the player.
     fn rename(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
-        let _ = (world, player);
+        world.show_name(player);
     }
 
     /// A player has left for good; afterwards the avatar is removed. A player who only lost the
@@ -325,6 +326,24 @@ impl<G: Game> World<G> {
             world: self.room_mut(),
             id: player.avatar,
         })
+    }
+
+    /// Sets the text components called `name` of a player's avatar and rows.
+    fn show_name(&mut self, player: Player<'_, G>) {
+        let world = self.room_mut();
+        let is_row = |id: &ObjectId| world.is_room_wide(*id) && world.owner(*id) == Some(player.id);
+        let shown: Vec<_> = world.objects().filter(is_row).chain([player.avatar]).collect();
+        for object in shown {
+            let kind = world.schema().kind(world.kind(object));
+            let index = kind.and_then(|kind| {
+                kind.components.iter().position(|component| {
+                    component.name == "name" && matches!(component.codec, Codec::Text { .. })
+                })
+            });
+            if let Some(index) = index {
+                world.set_text(object, index as u8, player.name);
+            }
+        }
     }
 
     /// A player in the room; `None` if the player has left, or is just joining.

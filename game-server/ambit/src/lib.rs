@@ -274,6 +274,8 @@ mod duration;
 mod event;
 mod field;
 #[cfg(feature = "rules")]
+pub mod flight;
+#[cfg(feature = "rules")]
 mod game;
 #[cfg(feature = "rules")]
 mod games;

@@ -185,6 +185,14 @@ impl<G> World<G> {
         true
     }
 
+    /// Removes objects, now: those of a list, or the one of an `Option`. Otherwise as
+    /// [`World::despawn`].
+    pub fn despawn_all<O: Into<ObjectId>>(&mut self, objects: impl IntoIterator<Item = O>) {
+        for object in objects {
+            self.despawn(object);
+        }
+    }
+
     /// Reads an object; `None` if it is gone.
     pub fn get<K: KindOf<G>>(&self, id: Id<K>) -> Option<K::Ref<'_>> {
         let object = self.cast::<K>(id.object())?.object();
@@ -285,11 +293,19 @@ impl<G> World<G> {
         find_within(&self.room, (centre, radius_m), found);
     }
 
+    /// The objects of a kind that are now within `radius_m` of `centre`, oldest first: as
+    /// [`World::find_within`], which reuses a list.
+    #[must_use]
+    pub fn all_within<K: KindOf<G>>(&self, centre: Position, radius_m: f32) -> Vec<Id<K>> {
+        let mut near = Vec::new();
+        self.find_within(centre, radius_m, &mut near);
+        near
+    }
+
     /// The object of a kind that is now nearest to `centre` on (x, y), of those within `radius_m`;
     /// of several the oldest. Cost: the cells around.
     pub fn nearest_within<K: KindOf<G>>(&self, centre: Position, radius_m: f32) -> Option<Id<K>> {
-        let mut near = Vec::new();
-        self.find_within(centre, radius_m, &mut near);
+        let near = self.all_within(centre, radius_m);
         let distance = |id: &Id<K>| {
             self.position(*id).map_or(f32::MAX, |position| position.ground_distance(centre))
         };

@@ -4,12 +4,12 @@
 //! follow a hidden hero, whose place that would tell.
 
 use ambit::prelude::*;
+use ambit_ways::GoalWalk;
 
-use crate::content::CompanionTable;
 use crate::map::BODY_RADIUS_M;
 use crate::map::routes::places_around;
-use crate::minds::is_near_goal;
 use crate::schema::{Companion, DeusTimer, Hero, Monster};
+use crate::spells::CastSpell;
 use crate::{Deus, DeusWorld};
 
 /// How often one decides.
@@ -29,34 +29,25 @@ pub(crate) struct CompanionState {
     points: f32,
     ends: GameTime,
     strikes_at: GameTime,
-    /// Where it walks to, and until when.
-    goal: Position,
-    arrives_at: GameTime,
+    walk: GoalWalk,
 }
 
 impl Deus {
-    /// Calls companions of a spell for a hero, so many that there are not too many of them.
-    pub(crate) fn call_companions(
-        &mut self,
-        world: &mut DeusWorld,
-        (owner, spell): (Id<Hero>, u8),
-        calls: &CompanionTable,
-        (power, duration): (f32, f32),
-    ) {
-        let now = world.now();
-        let Some(at) = world.position(owner) else { return };
+    /// Calls companions for whoever casts a spell, so many that there are not too many of them.
+    pub(crate) fn call_companions(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>) {
+        let CastSpell { caster: owner, index: spell, table, from, power, duration, .. } = spell;
+        let Some(calls) = &table.summons else { return };
         let of_spell = |it: &&CompanionState| it.owner == owner && it.spell == spell;
         let here = self.companions.values().filter(of_spell).count();
         let free = (calls.at_once as usize).saturating_sub(here).min(calls.count as usize);
-        let for_s = calls.for_s * duration;
-        let places = places_around(world, at, NEAR_M).skip(here).take(free);
+        let (now, for_s) = (world.now(), calls.for_s * duration);
+        let places = places_around(world, from, NEAR_M).skip(here).take(free);
         for place in places.collect::<Vec<_>>() {
             let time_left = Gauge::full().changing(-100.0 / for_s);
             let id = world.spawn(Companion { path: Path::at(place), time_left });
-            let ends = now + Duration::from_secs_f32(for_s);
-            let points = calls.damage * power;
-            let (strikes_at, goal, arrives_at) = (now, place, now);
-            let state = CompanionState { owner, spell, points, ends, strikes_at, goal, arrives_at };
+            let (points, ends) = (calls.damage * power, now + for_s.secs());
+            let (strikes_at, walk) = (now, GoalWalk::default());
+            let state = CompanionState { owner, spell, points, ends, strikes_at, walk };
             self.companions.insert(id, state);
             world.after(ASSIST, DeusTimer::Assist(id));
         }
@@ -84,7 +75,7 @@ impl Deus {
                 let goal = place.lerp(at, calls.reach_m / 2.0 / distance(place));
                 self.lead(world, id, goal, calls.speed_m_per_s);
             } else if now >= state.strikes_at {
-                state.strikes_at = now + Duration::from_secs_f32(calls.every_s);
+                state.strikes_at = now + calls.every_s.secs();
                 let (by, points) = (state.owner, state.points);
                 let points = points * self.weakness(monster, table.damage_kind);
                 self.hurt_monster(world, monster, by, points);
@@ -100,16 +91,15 @@ impl Deus {
 
     /// Lets a companion walk, unless it is on its way there.
     fn lead(&mut self, world: &mut DeusWorld, id: Id<Companion>, goal: Position, speed: f32) {
-        let now = world.now();
         let (Some(at), Some(state)) = (world.position(id), self.companions.get_mut(&id)) else {
             return;
         };
-        if now < state.arrives_at && is_near_goal(at, state.goal, goal) {
+        if state.walk.leads_to(world.now(), at, goal) {
             return;
         }
         let way = self.layout.way(world, at, goal);
         if let Some(mut object) = world.edit(id) {
-            (state.goal, state.arrives_at) = (goal, object.path().walk_along(way, speed));
+            state.walk.begin(object.path(), goal, way, speed);
         }
     }
 }

@@ -9,6 +9,7 @@ use ambit::prelude::*;
 
 pub(crate) use crate::schema::Phase;
 use crate::schema::{Campaign, Chest, DeusTimer, LootRule, Merchant, PhaseBegins};
+use crate::texts::counted;
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for whoever comes so near.
@@ -20,18 +21,14 @@ impl Deus {
         self.phase = phase;
         self.phase_number += 1;
         self.phase_began = world.now();
-        let length = Duration::from_secs_f32(seconds);
-        self.phase_ends_at = (seconds > 0.0).then(|| world.now() + length);
-        let wave = self.wave;
+        self.phase_ends_at = (seconds > 0.0).then(|| world.now() + seconds.secs());
         if let Some(mut course) = world.edit_state::<Campaign>() {
-            course.phase().set(phase.name());
-            course.wave().set(wave);
             course.time_left().set_both(seconds, if seconds > 0.0 { -1.0 } else { 0.0 });
         }
-        world.announce(PhaseBegins { phase, wave });
-        if seconds > 0.0 {
-            let end = DeusTimer::PhaseEnds(self.phase_number);
-            world.after(length, end);
+        self.show_course(world);
+        world.announce(PhaseBegins { phase, wave: self.wave });
+        if let Some(end) = self.phase_ends_at {
+            world.at(end, DeusTimer::PhaseEnds(self.phase_number));
         }
     }
 
@@ -53,7 +50,7 @@ impl Deus {
             return;
         }
         let waves = &self.content.waves;
-        let soon = world.now() + Duration::from_secs_f32(waves.gather_s);
+        let soon = world.now() + waves.gather_s.secs();
         if self.heroes.values().all(|hero| hero.class.is_some()) {
             // It only comes nearer: nobody delays it by choosing again, or by coming and going.
             if self.phase_ends_at.is_none_or(|end| end > soon) {
@@ -81,7 +78,7 @@ impl Deus {
         }
         self.wave += 1;
         self.journey.sought = 0;
-        self.remove_merchant(world);
+        world.despawn_all(self.merchant.take());
         let mut rng = world.rng_for(4, self.wave as u64);
         self.slot = self.layout.next_after(self.slot, &mut rng);
         let rooms = &self.layout.slot(self.slot).rooms;
@@ -114,7 +111,7 @@ impl Deus {
 
     /// Whether monsters know where the heroes are.
     pub(crate) fn hunts(&self, now: GameTime) -> bool {
-        now.since(self.phase_began) > Duration::from_secs_f32(self.content.waves.hunt_after_s)
+        now.since(self.phase_began) > self.content.waves.hunt_after_s.secs()
     }
 
     /// A fight is over when nobody is left on one side.
@@ -130,8 +127,7 @@ impl Deus {
             }
             // Whoever has come meanwhile fights this wave anew.
             self.wave -= 1;
-            self.clear_monsters(world);
-            self.remove_chest(world);
+            self.clear_fight(world);
             self.meet_merchant(world);
         } else if self.phase == Phase::Fight && self.is_wave_beaten() {
             if self.wave >= waves.last {
@@ -153,7 +149,7 @@ impl Deus {
 
     /// The items of a chest are shared out at once, unless heroes may say first what they need.
     fn open_chest(&mut self, world: &mut DeusWorld) {
-        self.remove_chest(world);
+        world.despawn_all(self.chest.take());
         self.draw_items(world);
         if self.loot == LootRule::Need {
             self.begin(world, Phase::Share, self.content.waves.share_s);
@@ -185,8 +181,7 @@ impl Deus {
     }
 
     fn lose(&mut self, world: &mut DeusWorld) {
-        self.clear_monsters(world);
-        self.remove_chest(world);
+        self.clear_fight(world);
         if !self.seek_party(world) {
             self.end(world, Phase::Lost);
         }
@@ -201,22 +196,13 @@ impl Deus {
         }
     }
 
-    pub(crate) fn remove_merchant(&mut self, world: &mut DeusWorld) {
-        if let Some(merchant) = self.merchant.take() {
-            world.despawn(merchant);
-        }
-    }
-
-    pub(crate) fn remove_chest(&mut self, world: &mut DeusWorld) {
-        if let Some(chest) = self.chest.take() {
-            world.despawn(chest);
-        }
-    }
-
-    pub(crate) fn note_monsters(&self, world: &mut DeusWorld) {
+    /// Shows how the course stands, but for the time. What has not changed is not sent.
+    pub(crate) fn show_course(&self, world: &mut DeusWorld) {
         let left = self.monsters.len() as i64 + self.coming.len() as i64;
-        if let Some(mut course) = world.edit_state::<Campaign>() {
-            course.monsters().set(left);
-        }
+        let Some(mut course) = world.edit_state::<Campaign>() else { return };
+        course.phase().set(self.phase.name());
+        course.wave().set(self.wave);
+        course.monsters().set(left);
+        course.offer().set(&counted(&self.content, &self.offer));
     }
 }

@@ -43,9 +43,7 @@ pub(crate) fn end_at_doors(doors: &[ClosedDoor], from: Position, to: Position) -
 impl Deus {
     /// Closes doors of the map of this wave, in place of the ones before.
     pub(crate) fn close_doors(&mut self, world: &mut DeusWorld) {
-        for leaf in self.closed_doors.drain(..).flat_map(|door| door.leaves) {
-            world.despawn(leaf);
-        }
+        world.despawn_all(self.closed_doors.drain(..).flat_map(|door| door.leaves));
         let mut rng = world.rng_for(8, self.wave as u64);
         let maps = &self.content.maps;
         for (at, side) in self.layout.slot(self.slot).doors() {
@@ -67,9 +65,7 @@ impl Deus {
             if heroes.is_empty() && world.nearest_within::<Monster>(door.at, OPENS_M).is_none() {
                 return true;
             }
-            for leaf in &door.leaves {
-                world.despawn(*leaf);
-            }
+            world.despawn_all(door.leaves.iter().copied());
             false
         });
     }

@@ -5,15 +5,13 @@
 //! negative: it changes by what monsters leave and what the merchant takes and gives. What a hero's
 //! items give is in its `bonus`.
 
+use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::content::ItemTable;
 use crate::course::Phase;
-use crate::schema::{Campaign, DeusRefusal, Hero, HeroRow, Loot, LootRule};
-use crate::texts::counted;
-use crate::{Deus, DeusWorld};
-
-type DeusAnswer = Result<(), DeusRefusal>;
+use crate::schema::{DeusRefusal, Hero, HeroRow, Loot, LootRule};
+use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// What a hero needs of a chest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,15 +36,8 @@ impl Deus {
     pub(crate) fn draw_items(&mut self, world: &mut DeusWorld) {
         let kinds = self.content.items.len() as u8;
         self.offer = self.living().map(|_| world.rng().u8(..kinds)).collect();
-        self.note_offer(world);
+        self.show_course(world);
         self.heroes.values_mut().for_each(|hero| hero.bag.wish = ItemWish::Unsaid);
-    }
-
-    fn note_offer(&self, world: &mut DeusWorld) {
-        let text = counted(&self.content, &self.offer);
-        if let Some(mut course) = world.edit_state::<Campaign>() {
-            course.offer().set(text.as_str());
-        }
     }
 
     /// Gives the items of the chest away: first those that somebody wants, each to one of them;
@@ -85,7 +76,7 @@ impl Deus {
                 world.announce(Loot { hero_name: name.into(), item: item.into() });
             }
         }
-        self.note_offer(world);
+        self.show_course(world);
     }
 
     /// A hero says what it needs of the chest.
@@ -93,15 +84,15 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         id: Id<Hero>,
-        item: Option<u8>,
+        item: Option<Listed>,
     ) -> DeusAnswer {
         if self.phase != Phase::Share {
             return Err(DeusRefusal::NoChest);
         }
-        if item.is_some_and(|item| !self.offer.contains(&item)) {
+        if item.is_some_and(|item| !self.offer.contains(&item.0)) {
             return Err(DeusRefusal::NotInChest);
         }
-        self.bag(id)?.wish = item.map_or(ItemWish::Nothing, ItemWish::Item);
+        self.bag(id)?.wish = item.map_or(ItemWish::Nothing, |item| ItemWish::Item(item.0));
         self.check_all_said(world);
         Ok(())
     }
@@ -176,11 +167,7 @@ impl Deus {
     fn items_changed(&mut self, world: &mut DeusWorld, id: Id<Hero>, table: &ItemTable, sign: f32) {
         let Some(hero) = self.heroes.get_mut(&id) else { return };
         hero.bonus.add(table, sign);
-        let (count, text) = (hero.bag.items.len(), counted(&self.content, &hero.bag.items));
-        if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
-            row.items().set(count as i64);
-            row.bag().set(text.as_str());
-        }
+        self.show(world, id);
         // Recovery depends on what there is to fill.
         self.heal(world, id);
     }

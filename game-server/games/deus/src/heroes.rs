@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit::Listed;
 use ambit::prelude::*;
+use ambit_ways::PlacesAround;
 
 use crate::content::{Content, ItemTable};
-use crate::effects::Effects;
 use crate::goods::HeroBag;
-use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Relief};
-use crate::{Deus, DeusWorld};
+use crate::plans::Effects;
+use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Relief};
+use crate::texts::counted;
+use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// A dead hero fades a tick after its death was told.
 const FADE: Duration = Duration::from_millis(100);
@@ -35,7 +36,7 @@ pub(crate) struct HeroState {
     pub(crate) bonus: ItemTable,
     pub(crate) bag: HeroBag,
     /// Who has each of the places around this hero, as long as the hero is its target.
-    pub(crate) around: [Option<Id<Monster>>; 8],
+    pub(crate) around: PlacesAround,
 }
 
 impl HeroState {
@@ -75,13 +76,7 @@ pub(crate) fn raised(per_cent: f32) -> f32 {
 
 impl Deus {
     /// A player chooses a class, and so comes to life.
-    pub(crate) fn choose(
-        &mut self,
-        world: &mut DeusWorld,
-        player: Player<'_, Self>,
-        Listed(class): Listed,
-    ) -> Result<(), DeusRefusal> {
-        let id = player.avatar();
+    pub(crate) fn choose(&mut self, world: &mut DeusWorld, id: Id<Hero>, class: u8) -> DeusAnswer {
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         if usize::from(class) >= self.content.classes.len() {
             return Err(DeusRefusal::NoClass);
@@ -89,46 +84,50 @@ impl Deus {
         if hero.class.is_some() && !(self.phase.is_choosing() && hero.is_alive) {
             return Err(DeusRefusal::ClassChosen);
         }
-        self.take_class(world, id, class, true);
+        (hero.class, hero.is_alive) = (Some(class), true);
+        self.enter(world, id);
         self.choice_made(world);
         Ok(())
     }
 
-    /// A hero is of a class from now on, with full health if it is alive.
-    pub(crate) fn take_class(
-        &mut self,
-        world: &mut DeusWorld,
-        id: Id<Hero>,
-        class: u8,
-        is_alive: bool,
-    ) {
-        let waits = is_alive && world.position(id).is_some_and(|at| self.is_away(at));
+    /// A hero of a class begins, with full health if it is alive.
+    pub(crate) fn enter(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
+        let is_away = world.position(id).is_some_and(|at| self.is_away(at));
         let Some(hero) = self.heroes.get_mut(&id) else { return };
-        let player = hero.player;
-        hero.class = Some(class);
-        (hero.is_alive, hero.waits) = (is_alive, waits);
+        hero.waits = hero.is_alive && is_away;
+        self.show(world, id);
         self.heal(world, id);
-        let name = &self.content.class(class).name;
-        if let Some(mut avatar) = world.edit(id) {
-            avatar.class().set(name);
-            avatar.alive().set(is_alive);
-        }
-        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-            score.class().set(name);
-            score.alive().set(is_alive);
-        }
         world.ask_who_sees(id);
+    }
+
+    /// Shows what a hero is and has, but for health and mana. What has not changed is not sent.
+    pub(crate) fn show(&self, world: &mut DeusWorld, id: Id<Hero>) {
+        let (content, hero) = (&self.content, self.heroes.get(&id));
+        let Some((hero, class)) = hero.and_then(|hero| Some((hero, hero.class?))) else { return };
+        let class = &content.class(class).name;
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.class().set(class);
+            avatar.alive().set(hero.is_alive);
+            avatar.hidden().set(hero.is_hidden());
+            avatar.experience().set(hero.experience.into());
+            avatar.level().set(hero.level(content));
+            avatar.points().set(hero.points(content) as i64);
+        }
+        if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
+            row.class().set(class);
+            row.alive().set(hero.is_alive);
+            row.learnable().set(&hero.learnable(content));
+            row.items().set(hero.bag.items.len() as i64);
+            row.bag().set(&counted(content, &hero.bag.items));
+        }
     }
 
     /// Fills health and mana of a living hero.
     pub(crate) fn heal(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
-        if !self.heroes.get(&id).is_some_and(|hero| hero.is_alive) {
-            return;
-        }
-        if let Some(mut avatar) = world.edit(id) {
-            avatar.health().set(100.0);
-            avatar.mana().set(100.0);
-        }
+        let is_alive = self.heroes.get(&id).is_some_and(|hero| hero.is_alive);
+        let Some(mut avatar) = world.edit(id).filter(|_| is_alive) else { return };
+        avatar.health().set(100.0);
+        avatar.mana().set(100.0);
         self.plan_mana(world, id);
         self.plan_hero(world, id);
     }
@@ -146,15 +145,13 @@ impl Deus {
 
     /// From now on nobody else sees a hero, and monsters forget it.
     pub(crate) fn hide(&mut self, world: &mut DeusWorld, id: Id<Hero>, seconds: f32) {
-        let until = world.now() + Duration::from_secs_f32(seconds);
+        let until = world.now() + seconds.secs();
         let Some(hero) = self.heroes.get_mut(&id) else { return };
         hero.hidden_until = Some(until);
         for monster in self.monsters.values_mut().filter(|it| it.target == Some(id)) {
             monster.target = None;
         }
-        if let Some(mut avatar) = world.edit(id) {
-            avatar.hidden().set(true);
-        }
+        self.show(world, id);
         world.ask_who_sees(id);
         world.at(until, DeusTimer::Appear(id));
     }
@@ -166,9 +163,7 @@ impl Deus {
             return;
         }
         hero.hidden_until = None;
-        if let Some(mut avatar) = world.edit(id) {
-            avatar.hidden().set(false);
-        }
+        self.show(world, id);
         world.ask_who_sees(id);
     }
 
@@ -195,19 +190,6 @@ impl Deus {
         self.living().map(|(id, _)| id).filter(is_near).collect()
     }
 
-    /// Takes points of health from all heroes near a place.
-    pub(crate) fn hurt_heroes_near(
-        &mut self,
-        world: &mut DeusWorld,
-        at: Position,
-        radius_m: f32,
-        points: f32,
-    ) {
-        for hero in self.living_near(world, at, radius_m) {
-            self.hurt_hero(world, hero, points);
-        }
-    }
-
     /// Takes points of health from a hero.
     pub(crate) fn hurt_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, points: f32) {
         let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
@@ -219,21 +201,14 @@ impl Deus {
             avatar.health().set(left);
             return self.plan_hero(world, id);
         }
+        avatar.health().set_both(0.0, 0.0);
+        avatar.path().stop();
         // What has fallen until now is also its gold.
         self.tally(world);
-        let (Some(hero), Some(mut avatar)) = (self.heroes.get_mut(&id), world.edit(id)) else {
-            return;
-        };
-        let player = hero.player;
-        hero.is_alive = false;
-        avatar.health().set_both(0.0, 0.0);
-        avatar.alive().set(false);
-        avatar.path().stop();
+        self.heroes.entry(id).and_modify(|hero| hero.is_alive = false);
+        self.show(world, id);
         self.appear(world, id, None);
         world.emit(Fallen { target: id.object() });
-        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-            score.alive().set(false);
-        }
         world.after(FADE, DeusTimer::Fade(id));
         self.check_end_of_fight(world);
     }

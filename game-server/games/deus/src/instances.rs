@@ -138,18 +138,14 @@ impl Deus {
 
     /// What all have left for follows on this map.
     fn go_on(&mut self, world: &mut DeusWorld) {
-        match self.journey.next {
-            Phase::Won | Phase::Lost => {
-                self.clear_monsters(world);
-                self.remove_chest(world);
-                self.jump(world, self.layout.merchants(), 0);
-                self.begin(world, self.journey.next, self.content.waves.end_s);
-            }
-            Phase::Choose => {
-                self.jump(world, self.layout.merchants(), 0);
-                self.begin(world, Phase::Choose, self.content.waves.gather_s);
-            }
-            _ => self.visit_merchant(world),
+        let (next, waves) = (self.journey.next, &self.content.waves);
+        let seconds = if next.is_end() { waves.end_s } else { waves.gather_s };
+        if next.is_end() || next == Phase::Choose {
+            self.clear_fight(world);
+            self.jump(world, self.layout.merchants(), 0);
+            self.begin(world, next, seconds);
+        } else {
+            self.visit_merchant(world);
         }
     }
 
@@ -163,9 +159,8 @@ impl Deus {
     pub(crate) fn forget_course(&mut self, world: &mut DeusWorld) {
         self.journey.is_elsewhere |= self.phase == Phase::Onward && !self.journey.next.is_end();
         self.journey.sought = 0;
-        self.clear_monsters(world);
-        self.remove_chest(world);
-        self.remove_merchant(world);
+        self.clear_fight(world);
+        world.despawn_all(self.merchant.take());
         (self.wave, self.last_turn) = (0, None);
         self.begin(world, Phase::Choose, 0.0);
     }
@@ -221,6 +216,7 @@ impl Deus {
         let (now, content) = (world.now(), self.content.clone());
         let class = carried.class.filter(|class| usize::from(*class) < content.classes.len());
         let (Some(class), Some(hero)) = (class, self.heroes.get_mut(&id)) else { return };
+        (hero.class, hero.is_alive) = (Some(class), carried.is_alive);
         hero.experience = carried.experience.min(MOST_EXPERIENCE);
         for talent in carried.learned.iter().take(hero.levels(&content)) {
             let table = content.talents.get(usize::from(*talent));
@@ -235,10 +231,9 @@ impl Deus {
             row.gold().set(carried.gold.min(MOST_GOLD).into());
             row.kills().set(carried.kills.min(MOST_KILLS).into());
         }
-        self.take_class(world, id, class, carried.is_alive);
+        self.enter(world, id);
         for item in carried.items.iter().take(MOST_ITEMS) {
             self.add_item(world, id, *item);
         }
-        self.note_experience(world, id, true);
     }
 }

@@ -16,7 +16,6 @@ mod companions;
 mod content;
 mod course;
 mod doors;
-mod effects;
 mod goods;
 mod heroes;
 mod instances;
@@ -58,6 +57,7 @@ pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Door, Her
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
+type DeusAnswer = Result<(), DeusRefusal>;
 
 /// What a room is created with.
 #[derive(Debug, Parameters)]
@@ -172,9 +172,8 @@ impl Game for Deus {
         if self.has_maps() {
             instances::fence_off(world);
         }
-        let (wave, time_left, monsters) = (0.into(), 0.0.into(), 0.into());
-        let (phase, offer) = (Phase::Choose.name().into(), "".into());
-        world.spawn(Campaign { wave, phase, time_left, monsters, offer });
+        let phase = Phase::Choose.name().into();
+        world.spawn(Campaign { phase, time_left: Gauge::empty(), ..Campaign::default() });
         self.last_fallen = world.centre();
     }
 
@@ -184,38 +183,17 @@ impl Game for Deus {
         let at = room.place_to_begin(world.statics(), &mut rng);
         let hero = world.spawn(Hero {
             path: Path::at(at),
-            health: 0.0.into(),
-            mana: 0.0.into(),
+            health: Gauge::empty(),
+            mana: Gauge::empty(),
             name: newcomer.name.into(),
             class: NEWCOMER.into(),
-            alive: Flag::off(),
             level: 1.into(),
-            experience: 0.into(),
-            points: 0.into(),
-            hidden: Flag::off(),
+            ..Hero::default()
         });
-        world.spawn_row(
-            newcomer.id,
-            HeroRow {
-                kills: 0.into(),
-                name: newcomer.name.into(),
-                class: "".into(),
-                gold: 0.into(),
-                items: 0.into(),
-                alive: Flag::off(),
-                learnable: "".into(),
-                bag: "".into(),
-            },
-        );
+        let name = newcomer.name.into();
+        world.spawn_row(newcomer.id, HeroRow { name, ..HeroRow::default() });
         self.heroes.insert(hero, HeroState::new(newcomer.id));
         hero
-    }
-
-    fn rename(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
-        world.avatar(player).name().set(player.name());
-        if let Some(mut score) = world.edit_row::<HeroRow>(player) {
-            score.name().set(player.name());
-        }
     }
 
     fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
@@ -236,21 +214,17 @@ impl Game for Deus {
         world: &mut DeusWorld,
         player: Player<'_, Self>,
         command: DeusCommand,
-    ) -> Result<(), DeusRefusal> {
+    ) -> DeusAnswer {
+        let hero = player.avatar();
         match command {
-            DeusCommand::Move { to } => {
-                self.walk(world, player, to);
-                Ok(())
-            }
-            DeusCommand::Cast { spell, at } => self.cast(world, player, spell, at),
-            DeusCommand::Choose { class } => self.choose(world, player, class),
-            DeusCommand::Buy { item } => self.buy(world, player.avatar(), item.0),
-            DeusCommand::Sell { item } => self.sell(world, player.avatar(), item.0),
-            DeusCommand::Want { item } => {
-                self.want(world, player.avatar(), item.map(|item| item.0))
-            }
-            DeusCommand::Ready => self.say_ready(world, player.avatar()),
-            DeusCommand::Learn { talent } => self.learn(world, player, talent),
+            DeusCommand::Move { to } => self.walk(world, player, to),
+            DeusCommand::Cast { spell, at } => self.cast(world, player, spell.0, at),
+            DeusCommand::Choose { class } => self.choose(world, hero, class.0),
+            DeusCommand::Buy { item } => self.buy(world, hero, item.0),
+            DeusCommand::Sell { item } => self.sell(world, hero, item.0),
+            DeusCommand::Want { item } => self.want(world, hero, item),
+            DeusCommand::Ready => self.say_ready(world, hero),
+            DeusCommand::Learn { talent } => self.learn(world, hero, talent.0),
         }
     }
 
@@ -314,12 +288,12 @@ impl Game for Deus {
 
 impl Deus {
     /// Also the dead walk, to watch.
-    fn walk(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) {
+    fn walk(&self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) -> DeusAnswer {
         let hero = self.heroes.get(&player.avatar()).filter(|_| self.phase != Phase::Onward);
-        let Some(hero) = hero else { return };
-        let speed = hero.speed_m_per_s(&self.content);
+        let Some(hero) = hero else { return Ok(()) };
         let from = world.avatar(player).position();
         let way = self.layout.way(world, from, to);
-        world.avatar(player).path().walk_along_if_new(&way, speed);
+        world.avatar(player).path().walk_along_if_new(&way, hero.speed_m_per_s(&self.content));
+        Ok(())
     }
 }

@@ -361,7 +361,7 @@ pub(crate) fn unreached(table: &RoomTable) -> Option<(f32, f32)> {
     room.add_contents(&mut statics, table, [1.0, 1.0]);
     let is_free = |from: Position, to: Position| {
         let is_blocked = statics.is_blocked(to, BODY_RADIUS_M);
-        !is_blocked && ambit_ways::first_stop(&statics, BODY_RADIUS_M, from, to) == to
+        !is_blocked && ambit_ways::is_free(&statics, BODY_RADIUS_M, from, to)
     };
     let place = |x: f32, y: f32| Position::on_ground(middle.x + x, middle.y + y);
     let (mut reached, mut open) = (BTreeSet::new(), vec![(0_i8, 0_i8)]);

@@ -13,7 +13,7 @@ use crate::content::{Behaviour, MonsterTable};
 use crate::doors::{ClosedDoor, end_at_doors};
 use crate::heroes::HeroState;
 use crate::map::BODY_RADIUS_M;
-use crate::map::routes::{DIRECTIONS, free_way, free_way_from};
+use crate::map::routes::{free_way, free_way_from};
 use crate::monsters::MonsterState;
 use crate::schema::{DeusTimer, Hero, Monster, Tell};
 use crate::{Deus, DeusWorld};
@@ -21,9 +21,6 @@ use crate::{Deus, DeusWorld};
 /// How often a monster decides with a target, and without one.
 const THINK: Duration = Duration::from_millis(300);
 const IDLE_THINK: Duration = Duration::from_millis(1_200);
-/// A goal that moves so little is not followed anew: metres, and a share of the way that is left.
-const FOLLOW_M: f32 = 0.7;
-const FOLLOW_SHARE: f32 = 0.25;
 /// A monster searches a way no more often than that.
 const SEARCH_PAUSE: Duration = Duration::from_secs(1);
 /// So long after its decision a monster is of interest to the hero that it follows.
@@ -43,6 +40,9 @@ pub(crate) const THROWN_M_PER_S: f32 = 14.0;
 const AT_ONCE: Duration = Duration::from_millis(1);
 /// Shots are thinner than bodies.
 const SHOT_RADIUS_M: f32 = 0.1;
+
+/// Whom a monster fights, and where that hero is.
+type Foe = (Id<Hero>, Position);
 
 /// A monster that decides.
 #[derive(Clone, Copy)]
@@ -106,10 +106,9 @@ impl Deus {
     /// Monsters that have nothing to do come to see what was heard.
     pub(crate) fn make_noise(&mut self, world: &mut DeusWorld, hero: Id<Hero>, radius_m: f32) {
         let Some(at) = world.position(hero) else { return };
-        let mut near = Vec::new();
-        world.find_within(at, radius_m, &mut near);
         let is_idle = |monster: &MonsterState| monster.target.is_none() && !monster.goes_home;
         let hears = |place| end_at_doors(&self.closed_doors, at, place) == place;
+        let mut near = world.all_within(at, radius_m);
         near.retain(|id| {
             self.monsters.get(id).is_some_and(is_idle) && world.position(*id).is_some_and(hears)
         });
@@ -120,7 +119,7 @@ impl Deus {
 
     /// Whom a monster fights: as before, or the nearest hero that it sees. After a while it finds
     /// heroes anywhere.
-    fn target(&mut self, world: &DeusWorld, mind: Mind<'_>) -> Option<(Id<Hero>, Position)> {
+    fn target(&mut self, world: &DeusWorld, mind: Mind<'_>) -> Option<Foe> {
         let Mind { id, at, table } = mind;
         let hunts = self.hunts(world.now());
         let monster = self.monsters.get_mut(&id)?;
@@ -157,16 +156,18 @@ impl Deus {
             let goal = Position::on_ground(around(mind.at.x), around(mind.at.y));
             let goal = free_way(world, mind.at, goal);
             let speed = mind.table.speed_m_per_s / 2.0 * monster.effects.pace();
-            walk(world, monster, mind.id, vec![goal], speed);
+            if let Some(mut object) = world.edit(mind.id) {
+                monster.walk.begin(object.path(), goal, [goal], speed);
+            }
         }
     }
 
-    fn fight_near(&mut self, world: &mut DeusWorld, mind: Mind<'_>, hero: (Id<Hero>, Position)) {
-        let goal = self.place_around(world, mind, hero);
+    fn fight_near(&mut self, world: &mut DeusWorld, mind: Mind<'_>, foe: Foe) {
+        let goal = self.place_around(world, mind, foe);
         let Some(monster) = self.monsters.get_mut(&mind.id) else { return };
         // Most come to their places first; some do not wait, so that whoever runs is struck, too.
         let is_there = mind.at.ground_distance(goal) <= ARRIVED_M || monster.rng.u8(..3) == 0;
-        if is_there && mind.at.ground_distance(hero.1) <= mind.table.reach_m {
+        if is_there && mind.at.ground_distance(foe.1) <= mind.table.reach_m {
             self.strike(world, mind, mind.at);
         } else {
             self.go(world, mind, goal);
@@ -179,8 +180,8 @@ impl Deus {
         let now = world.now();
         let Some(monster) = self.monsters.get_mut(&id) else { return };
         if let Some(calls) = table.calls.as_ref().filter(|_| now >= monster.call_at) {
-            monster.call_at = now + Duration::from_secs_f32(calls.every_s);
-            let windup = Duration::from_secs_f32(table.windup_s);
+            monster.call_at = now + calls.every_s.secs();
+            let windup = table.windup_s.secs();
             if self.call(world, id, calls, windup) {
                 return self.stand(world, mind, now + windup);
             }
@@ -202,35 +203,19 @@ impl Deus {
 
     /// The place of a monster around a hero: the free one nearest to it, for as long as the hero
     /// is its target.
-    fn place_around(
-        &mut self,
-        world: &DeusWorld,
-        mind: Mind<'_>,
-        (hero, place): (Id<Hero>, Position),
-    ) -> Position {
+    fn place_around(&mut self, world: &DeusWorld, mind: Mind<'_>, (hero, place): Foe) -> Position {
         let Some(state) = self.heroes.get_mut(&hero) else { return place };
-        let (id, distance) = (Some(mind.id), mind.at.ground_distance(place));
-        let follows = |it: &Id<Monster>| {
-            self.monsters.get(it).is_some_and(|monster| monster.target == Some(hero))
-        };
-        for holder in &mut state.around {
-            *holder = holder.filter(follows);
-        }
-        let (x, y) = (mind.at.x - place.x, mind.at.y - place.y);
-        let along = |index: &usize| x * DIRECTIONS[*index].0 + y * DIRECTIONS[*index].1;
-        let own = state.around.iter().position(|holder| *holder == id);
-        let chosen = own.or_else(|| {
-            let free = (0..DIRECTIONS.len()).filter(|index| state.around[*index].is_none());
-            let nearest = free.max_by(|one, other| along(one).total_cmp(&along(other)));
-            nearest.filter(|_| distance < SURROUND_M)
+        state.around.retain(|holder| {
+            let monster = world.cast(holder).and_then(|holder| self.monsters.get(&holder));
+            monster.is_some_and(|monster| monster.target == Some(hero))
         });
+        let distance = mind.at.ground_distance(place);
         let stand_m = SURROUND_REACH * mind.table.reach_m;
-        let Some(index) = chosen else {
+        let own = state.around.place_of(mind.id, (place, mind.at), distance < SURROUND_M);
+        let Some((x, y)) = own else {
             let stop = stand_m + SECOND_ROW_M;
             return place.lerp(mind.at, stop / distance.max(stop));
         };
-        state.around[index] = id;
-        let (x, y) = DIRECTIONS[index];
         let goal = Position::on_ground(place.x + x * stand_m, place.y + y * stand_m);
         free_way(world, place, goal)
     }
@@ -240,34 +225,31 @@ impl Deus {
         let Mind { id, table, .. } = mind;
         let Some(monster) = self.monsters.get(&id) else { return };
         let radius_m = table.blow_m * monster.phase(table).map_or(1.0, |phase| phase.blow);
-        let windup = Duration::from_secs_f32(table.windup_s);
+        let windup = table.windup_s.secs();
         let (radius, due) = ((10.0 * radius_m) as i64, windup.as_millis() as i64);
         world.emit(Tell { monster: id, at, radius, due });
         world.after(windup, DeusTimer::Blow(id, at, radius_m));
-        self.stand(world, mind, world.now() + windup + Duration::from_secs_f32(table.rest_s));
+        self.stand(world, mind, world.now() + windup + table.rest_s.secs());
     }
 
     fn stand(&mut self, world: &mut DeusWorld, mind: Mind<'_>, until: GameTime) {
         let Some(monster) = self.monsters.get_mut(&mind.id) else { return };
         monster.busy_until = until;
-        monster.arrives_at = world.now();
+        monster.walk.end();
         if let Some(mut monster) = world.edit(mind.id) {
             monster.path().stop();
         }
     }
 
     /// Walks to a goal: straight if that is free, otherwise round walls if it may search a way now.
-    fn go(&mut self, world: &mut DeusWorld, mind: Mind<'_>, goal: Position) {
+    fn go(&mut self, world: &mut DeusWorld, mind: Mind<'_>, mut goal: Position) {
         let Mind { id, at, table } = mind;
         let now = world.now();
         let Some(monster) = self.monsters.get_mut(&id) else { return };
-        let is_walking = now < monster.arrives_at;
-        let is_known = is_walking && is_near_goal(at, monster.goal, goal);
-        if is_known || at.ground_distance(goal) <= FOLLOW_M {
+        if monster.walk.leads_to(now, at, goal) || at.ground_distance(goal) <= ARRIVED_M {
             return;
         }
         let mut straight = free_way(world, at, goal);
-        let mut goal = goal;
         if straight != goal {
             // Through doors, one after the other.
             goal = self.layout.slot(self.slot).stop_towards(world.statics(), at, goal);
@@ -280,14 +262,15 @@ impl Deus {
                 let terrain = world.terrain();
                 let found = ambit_ways::round_obstacles(terrain, BODY_RADIUS_M, at, goal);
                 way = found.unwrap_or(way);
-            } else if is_walking {
+            } else if monster.walk.is_under_way(now) {
                 // An older way leads nearer than a straight one into a wall.
                 return;
             }
         }
         let speed = table.speed_m_per_s * monster.phase(table).map_or(1.0, |phase| phase.speed);
-        walk(world, monster, id, way, speed * monster.effects.pace());
-        monster.goal = goal;
+        if let Some(mut object) = world.edit(id) {
+            monster.walk.begin(object.path(), goal, way, speed * monster.effects.pace());
+        }
     }
 
     /// A monster's speed has changed: it decides at once, and takes its way anew.
@@ -295,7 +278,7 @@ impl Deus {
         let now = world.now();
         let Some(monster) = self.monsters.get_mut(&id) else { return };
         if monster.busy_until <= now {
-            monster.arrives_at = now;
+            monster.walk.end();
             self.think_after(world, id, AT_ONCE);
         }
     }
@@ -312,33 +295,16 @@ impl Deus {
             return;
         };
         let goal = free_way_from(world, at, from, metres);
-        walk(world, monster, id, vec![goal], THROWN_M_PER_S);
-        monster.busy_until = monster.busy_until.max(monster.arrives_at);
-        monster.goal = goal;
+        let Some(mut object) = world.edit(id) else { return };
+        let arrives_at = monster.walk.begin(object.path(), goal, [goal], THROWN_M_PER_S);
+        monster.busy_until = monster.busy_until.max(arrives_at);
         let wait = monster.busy_until.since(world.now()) + AT_ONCE;
         self.think_after(world, id, wait);
     }
 }
 
-/// Whether whoever is on its way to a goal need not take another way because it has moved.
-pub(crate) fn is_near_goal(at: Position, old: Position, new: Position) -> bool {
-    old.ground_distance(new) <= FOLLOW_M.max(FOLLOW_SHARE * at.ground_distance(new))
-}
-
 /// Whether nothing is between two places.
 fn is_clear(world: &DeusWorld, doors: &[ClosedDoor], from: Position, to: Position) -> bool {
-    let stop = ambit_ways::first_stop(world.statics(), SHOT_RADIUS_M, from, to);
-    stop == to && end_at_doors(doors, from, to) == to
-}
-
-fn walk(
-    world: &mut DeusWorld,
-    monster: &mut MonsterState,
-    id: Id<Monster>,
-    way: Vec<Position>,
-    speed_m_per_s: f32,
-) {
-    if let Some(mut object) = world.edit(id) {
-        monster.arrives_at = object.path().walk_along(way, speed_m_per_s);
-    }
+    ambit_ways::is_free(world.statics(), SHOT_RADIUS_M, from, to)
+        && end_at_doors(doors, from, to) == to
 }

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use ambit::Rng;
 use ambit::prelude::*;
+use ambit_ways::GoalWalk;
 
 use crate::content::{CallTable, DamageKind, MonsterTable, PhaseTable};
-use crate::effects::Effects;
 use crate::map::routes::places_around;
+use crate::plans::Effects;
 use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons};
 use crate::{Deus, DeusWorld};
 
@@ -43,12 +44,12 @@ pub(crate) struct MonsterState {
     /// Who has called it.
     caller: Option<Id<Monster>>,
     pub(crate) target: Option<Id<Hero>>,
+    /// Who has hurt it last.
+    pub(crate) hurt_by: Option<Id<Hero>>,
     /// Where it noticed its target, and whether it is on its way back.
     pub(crate) home: Position,
     pub(crate) goes_home: bool,
-    /// Where it walks to, and until when.
-    pub(crate) goal: Position,
-    pub(crate) arrives_at: GameTime,
+    pub(crate) walk: GoalWalk,
     /// A timer for another time is obsolete.
     pub(crate) thinks_at: GameTime,
     /// Until then it strikes or rests, searches no way, calls nobody.
@@ -58,10 +59,6 @@ pub(crate) struct MonsterState {
 }
 
 impl MonsterState {
-    pub(crate) fn is_alive(&self) -> bool {
-        self.left > 0.0
-    }
-
     /// The phase that it is in, if one has begun.
     pub(crate) fn phase<'c>(&self, table: &'c MonsterTable) -> Option<&'c PhaseTable> {
         table.phases.get(usize::from(self.phases).checked_sub(1)?)
@@ -79,7 +76,7 @@ impl Deus {
         self.coming = first..count;
         self.spawn_part(world, 0..first);
         self.await_more(world);
-        self.note_monsters(world);
+        self.show_course(world);
     }
 
     fn await_more(&self, world: &mut DeusWorld) {
@@ -148,8 +145,8 @@ impl Deus {
             target,
             home: at,
             goes_home: false,
-            goal: at,
-            arrives_at: now,
+            hurt_by: None,
+            walk: GoalWalk::default(),
             thinks_at: now,
             busy_until: now,
             search_at: now,
@@ -159,13 +156,12 @@ impl Deus {
         self.think_after(world, id, wait);
     }
 
-    /// Removes all monsters.
-    pub(crate) fn clear_monsters(&mut self, world: &mut DeusWorld) {
+    /// Removes all monsters, and the chest.
+    pub(crate) fn clear_fight(&mut self, world: &mut DeusWorld) {
         self.coming = 0..0;
-        for monster in std::mem::take(&mut self.monsters).into_keys() {
-            world.despawn(monster);
-        }
-        self.note_monsters(world);
+        world.despawn_all(std::mem::take(&mut self.monsters).into_keys());
+        world.despawn_all(self.chest.take());
+        self.show_course(world);
     }
 
     /// A blow falls on all heroes who are still there.
@@ -177,7 +173,9 @@ impl Deus {
         radius_m: f32,
     ) {
         let Some(damage) = self.monsters.get(&id).map(|monster| monster.damage) else { return };
-        self.hurt_heroes_near(world, at, radius_m + GRACE_M, damage);
+        for hero in self.living_near(world, at, radius_m + GRACE_M) {
+            self.hurt_hero(world, hero, damage);
+        }
     }
 
     /// A monster calls others, if there are not enough of them; they come `after` this.
@@ -215,7 +213,7 @@ impl Deus {
             let (caller, rng) = (Some(caller), Rng::with_seed(seed));
             self.spawn_monster(world, kind, place, caller, self.strength, rng);
         }
-        self.note_monsters(world);
+        self.show_course(world);
     }
 
     /// The factor of this kind of damage to a monster.
@@ -236,51 +234,45 @@ impl Deus {
         let Some(monster) = self.monsters.get_mut(&id) else { return };
         monster.settle(world.now());
         monster.left -= points;
-        self.monster_lost(world, id, Some(by));
+        monster.hurt_by = Some(by);
+        self.monster_lost(world, id);
         self.notice(world, id, by);
     }
 
     /// A monster has less health: it dies, or comes to another phase.
-    pub(crate) fn monster_lost(
-        &mut self,
-        world: &mut DeusWorld,
-        id: Id<Monster>,
-        by: Option<Id<Hero>>,
-    ) {
+    pub(crate) fn monster_lost(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
         let content = self.content.clone();
         self.plan_monster(world, id);
         let Some(monster) = self.monsters.get_mut(&id) else { return };
-        let table = content.monster(monster.kind);
-        if !monster.is_alive() {
-            return self.monster_dies(world, id, by, table);
+        if monster.left <= 0.0 {
+            return self.monster_dies(world, id);
         }
+        let table = content.monster(monster.kind);
         let share = monster.left / monster.health;
         let begun = table.phases.iter().filter(|phase| share < phase.below).count() as u8;
         let begins = begun > monster.phases;
         monster.phases = begun.max(monster.phases);
         let phase = monster.phase(table).filter(|_| begins);
         if let Some(calls) = phase.and_then(|phase| phase.calls.as_ref()) {
-            self.call(world, id, calls, Duration::from_secs_f32(table.windup_s));
+            self.call(world, id, calls, table.windup_s.secs());
         }
     }
 
-    fn monster_dies(
-        &mut self,
-        world: &mut DeusWorld,
-        id: Id<Monster>,
-        by: Option<Id<Hero>>,
-        table: &MonsterTable,
-    ) {
+    fn monster_dies(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
         world.emit(Fallen { target: id.object() });
         self.last_fallen = world.position(id).unwrap_or(world.centre());
-        self.monsters.remove(&id);
         world.despawn(id);
-        self.share_experience(world, self.last_fallen, table.experience);
-        let player = by.and_then(|by| Some(self.heroes.get(&by)?.player));
-        if let Some(mut score) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
+        let Some(monster) = self.monsters.remove(&id) else { return };
+        let (gold, experience) = {
+            let table = self.content.monster(monster.kind);
+            (table.gold, table.experience)
+        };
+        self.share_experience(world, self.last_fallen, experience);
+        let hero = monster.hurt_by.and_then(|by| self.heroes.get(&by));
+        if let Some(mut score) = hero.and_then(|it| world.edit_row::<HeroRow>(it.player)) {
             score.kills().add(1);
         }
-        self.spoils += table.gold;
+        self.spoils += gold;
         self.tally_at.get_or_insert(world.now() + TALLY);
         if self.is_wave_beaten() {
             self.tally(world);
@@ -312,6 +304,6 @@ impl Deus {
                 avatar.experience().set(i64::from(hero.experience));
             }
         }
-        self.note_monsters(world);
+        self.show_course(world);
     }
 }

@@ -1,5 +1,7 @@
-//! What lasts is a rate of the health's gauge, and its end a later rate: so clients know both
-//! before.
+//! What lasts on monsters and heroes: poison, fire, slowness, regeneration.
+//!
+//! The effect of one spell replaces that of the same spell, whoever cast it. It is a rate of the
+//! health's gauge, and its end a later rate: so clients know both before.
 
 use ambit::prelude::*;
 
@@ -13,6 +15,51 @@ use crate::{Deus, DeusWorld};
 const NO_HEALTH: f32 = 0.01;
 /// No effect is planned for longer.
 const MAX_PLAN_S: f32 = 600.0;
+
+/// What lasts on somebody.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Lasting {
+    pub(crate) spell: u8,
+    pub(crate) by: Id<Hero>,
+    /// Points of health a second; below 0 it takes them.
+    pub(crate) per_s: f32,
+    /// By so many per cent.
+    pub(crate) slow: f32,
+    pub(crate) ends: GameTime,
+}
+
+/// All that lasts on somebody.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Effects {
+    list: Vec<Lasting>,
+    /// When the next one ends, or the monster dies of them; a timer for another time is obsolete.
+    lapses_at: Option<GameTime>,
+}
+
+impl Effects {
+    pub(crate) fn add(&mut self, new: Lasting) {
+        self.list.retain(|old| old.spell != new.spell);
+        self.list.push(new);
+    }
+
+    fn rate_at(&self, time: GameTime) -> f32 {
+        self.list.iter().filter(|it| it.ends > time).map(|it| it.per_s).sum()
+    }
+
+    fn first_end(&self) -> Option<GameTime> {
+        self.list.iter().map(|it| it.ends).min()
+    }
+
+    /// The factor of the speed: the slowest effect holds.
+    pub(crate) fn pace(&self) -> f32 {
+        1.0 - self.list.iter().map(|it| it.slow).fold(0.0, f32::max) / 100.0
+    }
+
+    /// Who has poisoned it.
+    fn killer(&self) -> Option<Id<Hero>> {
+        self.list.iter().find(|it| it.per_s < 0.0).map(|it| it.by)
+    }
+}
 
 impl MonsterState {
     /// Takes what has lasted until now, and forgets what has ended.
@@ -97,10 +144,11 @@ impl Deus {
         if monster.effects.lapses_at != Some(due) {
             return;
         }
-        let (pace, killer) = (monster.effects.pace(), monster.effects.killer());
+        let pace = monster.effects.pace();
+        monster.hurt_by = monster.effects.killer();
         monster.settle(world.now());
         let changes_pace = pace < monster.effects.pace();
-        self.monster_lost(world, id, killer);
+        self.monster_lost(world, id);
         if changes_pace {
             self.decide_anew(world, id);
         }

@@ -11,7 +11,7 @@ const NAME_BYTES: u32 = 96;
 pub(crate) const NEWCOMER: &str = "newcomer";
 
 /// A player's hero. Health and mana are in per cent of what the class and its items give.
-#[derive(Kind)]
+#[derive(Kind, Default)]
 #[look(glyph = '@', shape = arrow, colour = 0x40_90ff, size = 1.0, bar = health, label = name)]
 pub struct Hero {
     pub(crate) path: Path,
@@ -89,7 +89,7 @@ pub struct Door {
 }
 
 /// The course of the game.
-#[derive(Kind)]
+#[derive(Kind, Default)]
 #[kind(room_wide, name = "course")]
 pub(crate) struct Campaign {
     /// Counted from 1; 0 before the first one.
@@ -107,7 +107,7 @@ pub(crate) struct Campaign {
 }
 
 /// A row of the table.
-#[derive(Kind)]
+#[derive(Kind, Default)]
 #[kind(room_wide, name = "score")]
 pub(crate) struct HeroRow {
     /// Monsters that fell to this player.

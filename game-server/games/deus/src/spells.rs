@@ -3,21 +3,20 @@
 //! A spell takes effect at once, or `delay_s` after it was announced. Its shape says on whom, its
 //! other fields what happens to them.
 
-use ambit::Listed;
-use ambit::contact::{ObjectMotion, first_contact};
+use ambit::flight::StraightFlight;
 use ambit::prelude::*;
 
 use crate::content::{Content, SpellShape, SpellTable};
 use crate::doors::end_at_doors;
-use crate::effects::Lasting;
 use crate::heroes::raised;
 use crate::map::BODY_RADIUS_M;
 use crate::minds::THROWN_M_PER_S;
+use crate::plans::Lasting;
 use crate::schema::{BoltFlies, Burst, DeusRefusal, DeusTimer, Hero, HeroCast, Monster};
-use crate::{Deus, DeusWorld};
+use crate::{Deus, DeusAnswer, DeusWorld};
 
-/// A bolt hits what it comes so near to.
-const BOLT_REACH_M: f32 = BODY_RADIUS_M + 0.35;
+/// A bolt hits what it comes so near to, and nothing of that is faster.
+const BOLT_MEETS: (f32, f32) = (BODY_RADIUS_M + 0.35, THROWN_M_PER_S);
 
 /// A bolt needs a direction.
 const LEAST_FLIGHT_M: f32 = 0.05;
@@ -27,50 +26,23 @@ const LEAST_FLIGHT_M: f32 = 0.05;
 pub(crate) struct FlyingBolt {
     caster: Id<Hero>,
     spell: u8,
-    from: (GameTime, Position),
-    to: (GameTime, Position),
+    flight: StraightFlight,
     /// Whom it has hit.
     passed: Vec<Id<Monster>>,
 }
 
-impl FlyingBolt {
-    fn motion(&self) -> ObjectMotion<'static> {
-        ObjectMotion::Straight { from: self.from, to: self.to }
-    }
-
-    /// Whom it meets first within a time, and when, if all walk on as they do now.
-    fn first_met(
-        &self,
-        world: &DeusWorld,
-        span: (GameTime, GameTime),
-        near: &mut Vec<Id<Monster>>,
-    ) -> Option<(GameTime, Id<Monster>)> {
-        let place = |time| self.motion().waypoint_at(time).map_or(self.to.1, |it| it.position);
-        let (from, to) = (place(span.0), place(span.1));
-        // Monsters are at their places of now.
-        let slack = THROWN_M_PER_S * span.1.since(world.previous_now()).as_secs_f32();
-        let reach = from.distance(to) / 2.0 + BOLT_REACH_M + slack;
-        world.find_within(from.lerp(to, 0.5), reach, near);
-        let contact = |monster: &Id<Monster>| {
-            let motion = world.motion(*monster)?;
-            let at = first_contact(self.motion(), motion, span, BOLT_REACH_M)?;
-            Some((at, *monster))
-        };
-        let ahead = near.iter().filter(|monster| !self.passed.contains(monster));
-        ahead.filter_map(contact).min()
-    }
-}
-
 /// A spell, with the factors that its caster gives it.
 #[derive(Clone, Copy)]
-struct CastSpell<'c> {
-    caster: Id<Hero>,
-    index: u8,
-    table: &'c SpellTable,
-    power: f32,
+pub(crate) struct CastSpell<'c> {
+    pub(crate) caster: Id<Hero>,
+    pub(crate) index: u8,
+    pub(crate) table: &'c SpellTable,
+    /// Where the caster is; what has a radius pushes away from its middle.
+    pub(crate) from: Position,
+    pub(crate) power: f32,
     healing: f32,
     radius: f32,
-    duration: f32,
+    pub(crate) duration: f32,
 }
 
 impl Deus {
@@ -78,9 +50,9 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         player: Player<'_, Self>,
-        Listed(index): Listed,
+        index: u8,
         at: Option<Position>,
-    ) -> Result<(), DeusRefusal> {
+    ) -> DeusAnswer {
         let (caster, now) = (player.avatar(), world.now());
         let content = self.content.clone();
         let hero = self.heroes.get_mut(&caster).ok_or(DeusRefusal::NoClass)?;
@@ -120,11 +92,11 @@ impl Deus {
         }
         avatar.mana().add(-mana);
         let haste = raised(hero.talents(&content, Some(index), |it| it.haste));
-        hero.ready_at.insert(index, now + Duration::from_secs_f32(table.cooldown_s / haste));
+        hero.ready_at.insert(index, now + (table.cooldown_s / haste).secs());
         if table.is_hostile() {
             self.appear(world, caster, None);
         }
-        let delay = Duration::from_secs_f32(table.delay_s);
+        let delay = table.delay_s.secs();
         // A bolt that flies at once tells it all by itself.
         if !(delay.is_zero() && matches!(table.shape, SpellShape::Bolt { .. })) {
             let (spell, due) = (table.name.as_str().into(), delay.as_millis() as i64);
@@ -148,14 +120,13 @@ impl Deus {
         at: Position,
     ) {
         let content = self.content.clone();
-        let Some(spell) = self.spell_of(&content, caster, spell) else { return };
-        let Some(from) = world.position(caster) else { return };
-        let table = spell.table;
+        let Some(spell) = self.spell_of(&content, world, caster, spell) else { return };
+        let CastSpell { table, from, .. } = spell;
         match table.shape {
             SpellShape::Own => self.benefit(world, spell, caster),
             SpellShape::Nearest { range_m } => {
                 if let Some(target) = world.nearest_within(from, range_m + BODY_RADIUS_M) {
-                    self.harm(world, spell, target, from);
+                    self.harm(world, spell, target);
                 }
             }
             SpellShape::Ally { range_m } => {
@@ -163,26 +134,24 @@ impl Deus {
                     self.benefit(world, spell, ally);
                 }
             }
-            SpellShape::Bolt { .. } => self.launch(world, spell, from, at),
+            SpellShape::Bolt { .. } => self.launch(world, spell, at),
             SpellShape::Around { radius_m } | SpellShape::Place { radius_m, .. } => {
                 if table.delay_s > 0.0 && table.is_hostile() {
                     world.emit(Burst { caster, at });
                 }
-                self.fill(world, spell, at, radius_m * spell.radius);
+                self.fill(world, CastSpell { from: at, ..spell }, radius_m * spell.radius);
             }
         }
         if table.hides_s > 0.0 {
             self.hide(world, caster, table.hides_s * spell.duration);
         }
-        if let Some(calls) = &table.summons {
-            let factors = (spell.power, spell.duration);
-            self.call_companions(world, (caster, spell.index), calls, factors);
-        }
+        self.call_companions(world, spell);
     }
 
     fn spell_of<'c>(
         &self,
         content: &'c Content,
+        world: &DeusWorld,
         caster: Id<Hero>,
         index: u8,
     ) -> Option<CastSpell<'c>> {
@@ -193,6 +162,7 @@ impl Deus {
             caster,
             index,
             table,
+            from: world.position(caster)?,
             power: raised(hero.bonus.damage + hero.talents(content, of, |it| it.damage)),
             healing: raised(hero.talents(content, of, |it| it.healing)),
             radius: raised(hero.talents(content, of, |it| it.radius)),
@@ -201,38 +171,22 @@ impl Deus {
     }
 
     /// What a spell does to all within a radius.
-    fn fill(
-        &mut self,
-        world: &mut DeusWorld,
-        spell: CastSpell<'_>,
-        centre: Position,
-        radius_m: f32,
-    ) {
+    fn fill(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>, radius_m: f32) {
         let reach = radius_m + BODY_RADIUS_M;
         if spell.table.is_hostile() {
-            let mut near: Vec<Id<Monster>> = Vec::new();
-            world.find_within(centre, reach, &mut near);
-            for monster in near {
-                self.harm(world, spell, monster, centre);
+            for monster in world.all_within(spell.from, reach) {
+                self.harm(world, spell, monster);
             }
         }
         if spell.table.is_friendly() {
-            let mut near: Vec<Id<Hero>> = Vec::new();
-            world.find_within(centre, reach, &mut near);
-            for hero in near {
+            for hero in world.all_within(spell.from, reach) {
                 self.benefit(world, spell, hero);
             }
         }
     }
 
     /// What a spell does to a monster.
-    fn harm(
-        &mut self,
-        world: &mut DeusWorld,
-        spell: CastSpell<'_>,
-        target: Id<Monster>,
-        from: Position,
-    ) {
+    fn harm(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>, target: Id<Monster>) {
         let CastSpell { caster, table, .. } = spell;
         let power = spell.power * self.weakness(target, table.damage_kind);
         self.appear(world, caster, None);
@@ -243,7 +197,7 @@ impl Deus {
         }
         let now = world.now();
         if table.push_m > 0.0 {
-            self.push(world, target, from, table.push_m);
+            self.push(world, target, spell.from, table.push_m);
         }
         let lasting = table.lasting.filter(|it| it.damage_per_s > 0.0 || it.slow > 0.0);
         let (Some(lasting), Some(monster)) = (lasting, self.monsters.get_mut(&target)) else {
@@ -280,67 +234,56 @@ impl Deus {
         near.min_by(|one, other| health(*one).total_cmp(&health(*other)))
     }
 
-    fn launch(
-        &mut self,
-        world: &mut DeusWorld,
-        spell: CastSpell<'_>,
-        from: Position,
-        towards: Position,
-    ) {
+    fn launch(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>, towards: Position) {
         let SpellShape::Bolt { range_m, speed_m_per_s, pierces } = spell.table.shape else {
             return;
         };
+        let CastSpell { caster, from, .. } = spell;
         // Its caster may have come nearer to the place since it was announced.
         let full = from.lerp(towards, range_m / from.distance(towards).max(LEAST_FLIGHT_M));
         let end = world.end_on_map(from, full);
         let end = ambit_ways::first_stop(world.statics(), 0.1, from, end);
         let end = end_at_doors(&self.closed_doors, from, end);
-        let (now, caster) = (world.now(), spell.caster);
-        let ends = now + Duration::from_secs_f32(from.distance(end) / speed_m_per_s);
-        let (start, to, passed) = ((now, from), (ends, end), Vec::new());
-        let bolt = FlyingBolt { caster, spell: spell.index, from: start, to, passed };
-        let first = bolt.first_met(world, (now, ends), &mut Vec::new()).filter(|_| !pierces);
-        let first = first.map_or(ends, |(time, _)| time);
-        let at = bolt.motion().waypoint_at(first).map_or(end, |it| it.position);
-        let due = first.since(now).as_millis() as i64;
+        let now = world.now();
+        let flight = StraightFlight::new(now, from, end, speed_m_per_s);
+        let span = (now, flight.ends_at());
+        let first = flight.first_met(world, span, BOLT_MEETS, |_: Id<Monster>| !pierces);
+        let ends = first.map_or(flight.ends_at(), |(time, _)| time);
+        let (at, due) = (flight.position_at(ends), ends.since(now).as_millis() as i64);
         world.emit(BoltFlies { caster, at, due });
-        self.bolts.push(bolt);
+        self.bolts.push(FlyingBolt { caster, spell: spell.index, flight, passed: Vec::new() });
     }
 
     /// Moves all bolts from the tick before to this one: each hits the first monster on its way, or
     /// all of them.
     pub(crate) fn move_bolts(&mut self, world: &mut DeusWorld) {
-        let (mut bolts, mut near) = (std::mem::take(&mut self.bolts), Vec::new());
-        bolts.retain_mut(|bolt| self.fly(world, bolt, &mut near));
+        let mut bolts = std::mem::take(&mut self.bolts);
+        bolts.retain_mut(|bolt| self.fly(world, bolt));
         self.bolts = bolts;
     }
 
     /// Moves a bolt; returns whether it flies on.
-    fn fly(
-        &mut self,
-        world: &mut DeusWorld,
-        bolt: &mut FlyingBolt,
-        near: &mut Vec<Id<Monster>>,
-    ) -> bool {
-        let (content, now) = (self.content.clone(), world.now());
-        let Some(spell) = self.spell_of(&content, bolt.caster, bolt.spell) else { return false };
-        let span = (world.previous_now().max(bolt.from.0), now.min(bolt.to.0));
-        while let Some((_, monster)) = bolt.first_met(world, span, near) {
-            bolt.passed.push(monster);
-            let from = world.position(bolt.caster).unwrap_or_default();
-            self.harm(world, spell, monster, from);
+    fn fly(&mut self, world: &mut DeusWorld, bolt: &mut FlyingBolt) -> bool {
+        let (content, span) = (self.content.clone(), (world.previous_now(), world.now()));
+        let FlyingBolt { caster, spell, flight, passed } = bolt;
+        let Some(spell) = self.spell_of(&content, world, *caster, *spell) else { return false };
+        let is_ahead = |passed: &[Id<Monster>], monster| !passed.contains(&monster);
+        while let Some((_, monster)) =
+            flight.first_met(world, span, BOLT_MEETS, |monster| is_ahead(passed, monster))
+        {
+            passed.push(monster);
+            self.harm(world, spell, monster);
             if !matches!(spell.table.shape, SpellShape::Bolt { pierces: true, .. }) {
                 return false;
             }
         }
-        now < bolt.to.0
+        world.now() < flight.ends_at()
     }
 }
 
 impl CastSpell<'_> {
     fn lasting(self, now: GameTime, per_s: f32, slow: f32) -> Lasting {
         let for_s = self.table.lasting.map_or(0.0, |it| it.for_s) * self.duration;
-        let ends = now + Duration::from_secs_f32(for_s);
-        Lasting { spell: self.index, by: self.caster, per_s, slow, ends }
+        Lasting { spell: self.index, by: self.caster, per_s, slow, ends: now + for_s.secs() }
     }
 }

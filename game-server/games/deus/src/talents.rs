@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::content::{Content, Raises};
 use crate::heroes::HeroState;
-use crate::schema::{DeusRefusal, Hero, HeroRow, HeroesRise, LevelUp};
-use crate::{Deus, DeusWorld};
+use crate::schema::{DeusRefusal, Hero, HeroesRise, LevelUp};
+use crate::{Deus, DeusAnswer, DeusWorld};
 
 impl HeroState {
     /// By how many per cent its talents raise something: in general, or of one spell.
@@ -22,6 +21,10 @@ impl HeroState {
         let learned = self.learned.iter().map(|talent| content.talent(*talent));
         let raising = learned.filter(|it| it.spell.is_none() || it.spell.as_ref() == spell);
         raising.map(|talent| of(&talent.raises)).sum()
+    }
+
+    pub(crate) fn level(&self, content: &Content) -> i64 {
+        1 + self.levels(content) as i64
     }
 
     /// Levels after the first one: each gives a point for a talent.
@@ -48,6 +51,13 @@ impl HeroState {
         }
         if self.points(content) == 0 { Err(DeusRefusal::NoPoints) } else { Ok(()) }
     }
+
+    /// The names of the talents that it can learn now.
+    pub(crate) fn learnable(&self, content: &Content) -> String {
+        let talents = (0..).zip(&content.talents);
+        let open = talents.filter(|(talent, _)| self.may_learn(content, *talent).is_ok());
+        open.map(|(_, table)| &*table.name).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Deus {
@@ -56,11 +66,11 @@ impl Deus {
         let (content, mut risen) = (self.content.clone(), BTreeMap::<i64, Vec<_>>::new());
         for id in self.living_near(world, at, content.share_m) {
             let Some(hero) = self.heroes.get_mut(&id) else { continue };
-            let before = hero.levels(&content);
+            let before = hero.level(&content);
             hero.experience = hero.experience.saturating_add(points);
-            let rises = hero.levels(&content) > before;
-            if rises {
-                let level = self.note_experience(world, id, rises);
+            let level = hero.level(&content);
+            if level > before {
+                self.show(world, id);
                 risen.entry(level).or_default().push(id);
             }
         }
@@ -74,48 +84,12 @@ impl Deus {
         }
     }
 
-    /// Shows what a hero has learned from monsters; returns its level.
-    pub(crate) fn note_experience(&self, world: &mut DeusWorld, id: Id<Hero>, rises: bool) -> i64 {
-        let Some(hero) = self.heroes.get(&id) else { return 1 };
-        let level = 1 + hero.levels(&self.content) as i64;
-        let Some(mut avatar) = world.edit(id) else { return level };
-        avatar.experience().set(hero.experience.into());
-        if rises {
-            avatar.level().set(level);
-            self.note_talents(world, id);
-        }
-        level
-    }
-
-    /// Shows the points of a hero for talents, and which ones it can learn now.
-    fn note_talents(&self, world: &mut DeusWorld, id: Id<Hero>) {
-        let Some(hero) = self.heroes.get(&id) else { return };
-        if let Some(mut avatar) = world.edit(id) {
-            avatar.points().set(hero.points(&self.content) as i64);
-        }
-        let talents = (0..).zip(&self.content.talents);
-        let names = talents
-            .filter(|(talent, _)| hero.may_learn(&self.content, *talent).is_ok())
-            .map(|(_, table)| &*table.name);
-        let text = names.collect::<Vec<_>>().join(", ");
-        if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
-            row.learnable().set(text.as_str());
-        }
-    }
-
     /// A player learns a talent, for a point.
-    pub(crate) fn learn(
-        &mut self,
-        world: &mut DeusWorld,
-        player: Player<'_, Self>,
-        Listed(talent): Listed,
-    ) -> Result<(), DeusRefusal> {
-        let content = self.content.clone();
-        let id = player.avatar();
+    pub(crate) fn learn(&mut self, world: &mut DeusWorld, id: Id<Hero>, talent: u8) -> DeusAnswer {
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
-        hero.may_learn(&content, talent)?;
+        hero.may_learn(&self.content, talent)?;
         hero.learned.insert(talent);
-        self.note_talents(world, id);
+        self.show(world, id);
         self.plan_mana(world, id);
         self.plan_hero(world, id);
         Ok(())

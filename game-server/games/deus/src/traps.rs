@@ -21,9 +21,7 @@ pub(crate) struct HiddenTrap {
 impl Deus {
     /// Those of the map of this wave, in place of the ones before.
     pub(crate) fn set_traps(&mut self, world: &mut DeusWorld) {
-        for object in self.traps.drain(..).filter_map(|trap| trap.object) {
-            world.despawn(object);
-        }
+        world.despawn_all(self.traps.drain(..).filter_map(|trap| trap.object));
         let rooms = &self.layout.slot(self.slot).rooms;
         let all = rooms.iter().flat_map(|room| &room.traps);
         let hidden = |at: &Position| HiddenTrap { at: *at, object: None, has_snapped: false };
@@ -42,7 +40,7 @@ impl Deus {
                 }
                 let Some(object) = trap.object.filter(|_| distance <= STEP_M) else { continue };
                 trap.has_snapped = true;
-                let windup = Duration::from_secs_f32(table.windup_s);
+                let windup = table.windup_s.secs();
                 let (radius, due) = ((10.0 * table.radius_m) as i64, windup.as_millis() as i64);
                 world.emit(Snap { trap: object, radius, due });
                 world.after(windup, DeusTimer::Snap(object));
@@ -55,8 +53,9 @@ impl Deus {
         let Some(at) = world.position(object) else { return };
         world.despawn(object);
         self.traps.retain(|trap| trap.object != Some(object));
-        let content = self.content.clone();
-        let table = &content.maps.trap;
-        self.hurt_heroes_near(world, at, table.radius_m, table.damage);
+        let (radius_m, damage) = (self.content.maps.trap.radius_m, self.content.maps.trap.damage);
+        for hero in self.living_near(world, at, radius_m) {
+            self.hurt_hero(world, hero, damage);
+        }
     }
 }

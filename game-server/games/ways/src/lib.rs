@@ -7,6 +7,9 @@
 //!
 //! Units: metres. Deterministic.
 
+mod goal;
+mod places;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -14,6 +17,9 @@ use ambit::Position;
 use ambit::statics::Statics;
 use ambit::steering::Terrain;
 use pathfinding::directed::astar::astar;
+
+pub use self::goal::GoalWalk;
+pub use self::places::{DIRECTIONS, PlacesAround};
 
 /// Finer than a body and the thinnest wall together, so that no step leads through one.
 const STEP_M: f32 = 1.0;
@@ -55,6 +61,12 @@ pub fn first_stop(statics: &Statics, radius_m: f32, from: Position, target: Posi
     if free_m < distance_m { from.lerp(target, free_m / distance_m) } else { target }
 }
 
+/// Whether a body of this radius gets straight from one place to another.
+#[must_use]
+pub fn is_free(statics: &Statics, radius_m: f32, from: Position, to: Position) -> bool {
+    first_stop(statics, radius_m, from, to) == to
+}
+
 /// The share of a straight way from one place to another at which it leads through a gap, such as a
 /// door, around `middle`; `None` if it does not. `half` is half the width of the gap, along x or
 /// along y; the other one is 0.
@@ -86,10 +98,9 @@ fn pulled_tight(
     points: &[Position],
     end: Position,
 ) -> Vec<Position> {
-    let is_free = |from, to| first_stop(statics, radius_m, from, to) == to;
     let (mut corners, mut here, mut last) = (Vec::new(), from, from);
     for &next in points.iter().chain([&end]) {
-        if !is_free(here, next) && last != here {
+        if !is_free(statics, radius_m, here, next) && last != here {
             corners.push(last);
             here = last;
         }
@@ -114,7 +125,7 @@ impl Search<'_> {
         let is_near = |point: &GridPoint| {
             let here = self.place(*point);
             here.distance(target) <= 2.0 * STEP_M
-                && first_stop(self.terrain.statics, self.radius_m, here, target) == target
+                && is_free(self.terrain.statics, self.radius_m, here, target)
         };
         let mut nearest = (f32::MAX, (0, 0));
         let whole = self.way(target, is_near, |point, to_go_m| {

@@ -5,6 +5,7 @@
 
 use ambit::prelude::*;
 use ambit::statics::Statics;
+use ambit_ways::DIRECTIONS;
 
 use super::{BODY_RADIUS_M, GroundPlan, MOST_ACROSS, MapSlot};
 use crate::DeusWorld;
@@ -13,17 +14,6 @@ use crate::DeusWorld;
 const MAX_CORNERS: usize = 12;
 /// Who is nearer than this to a place stands in it.
 const SAME_PLACE_M: f32 = 0.1;
-/// The places around a hero, and around a caller.
-pub(crate) const DIRECTIONS: [(f32, f32); 8] = [
-    (1.0, 0.0),
-    (0.707, 0.707),
-    (0.0, 1.0),
-    (-0.707, 0.707),
-    (-1.0, 0.0),
-    (-0.707, -0.707),
-    (0.0, -1.0),
-    (0.707, -0.707),
-];
 
 impl GroundPlan {
     /// The corners of a walk of a hero, which ends in the same slot, as near as it comes.
@@ -106,7 +96,7 @@ impl MapSlot {
         };
         let door = room.before_door(in_door.unwrap_or(side));
         let is_straight = in_door.is_none_or(|it| it == side)
-            && ambit_ways::first_stop(statics, BODY_RADIUS_M, from, behind) == behind;
+            && ambit_ways::is_free(statics, BODY_RADIUS_M, from, behind);
         if is_straight || in_door == Some(side) { behind } else { door }
     }
 }

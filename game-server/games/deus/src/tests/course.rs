@@ -192,7 +192,7 @@ fn a_trap_is_hidden_until_somebody_is_near_and_hurts_who_stays() {
     room.run(6.secs());
     let put = |room: &mut Room, away: f32| {
         room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-            game.clear_monsters(world);
+            game.clear_fight(world);
             let rooms = &game.layout.slot(game.slot).rooms;
             let trap = rooms.iter().find_map(|room| room.traps.first()).expect("a trap");
             let (id, _) = game.living().next().expect("a hero");
@@ -217,7 +217,7 @@ fn a_closed_door_hides_what_is_behind_it_and_opens_for_whoever_comes() {
     room.run(6.secs());
     let put = |room: &mut Room, away: f32| {
         let (from, to) = room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-            game.clear_monsters(world);
+            game.clear_fight(world);
             let mut doors = game.layout.slot(game.slot).doors();
             let is_closed = |(at, side): &(Position, usize)| {
                 let (x, y) = if *side == 0 { (4.0, 0.0) } else { (0.0, 4.0) };

@@ -95,7 +95,7 @@ fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
         let ann = *game.heroes.keys().next().expect("three");
         game.heroes.get_mut(&ann).expect("ann").experience = 500;
         game.heroes.get_mut(&ann).expect("ann").learned.insert(0);
-        game.note_experience(world, ann, true);
+        game.show(world, ann);
     });
     let before: Vec<_> = all.iter().map(|client| hero(&mut room, *client)).collect();
     let bytes: Vec<_> = all.iter().map(|client| carried(&mut room, *client)).collect();

@@ -43,7 +43,7 @@ impl Scene {
         let bob = bob.map(|client| (client, room.player(client)));
         let (hero, bob) = room.edit(|world: &mut DeusWorld, game: &mut Deus| {
             std::mem::take(world.statics_mut());
-            game.clear_monsters(world);
+            game.clear_fight(world);
             for hero in game.heroes.values_mut() {
                 hero.bonus.health = 1.0e6;
             }
@@ -220,7 +220,7 @@ fn monsters_notice_who_is_seen_heard_or_has_hurt_them() {
 /// The health of the first monster of a wave against so many heroes.
 fn first_health(scene: &mut Scene, wave: i64, heroes: usize) -> f32 {
     scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-        game.clear_monsters(world);
+        game.clear_fight(world);
         game.wave = wave;
         game.spawn_wave(world, heroes);
         game.monsters.values().next().expect("the first one").health

@@ -279,7 +279,7 @@ fn experience_gives_levels_and_levels_talents() {
         let goblin = scene.add("goblin", 40.0, 30.0);
         scene.cast("shot 45 30");
         let lost = 40.0 - scene.health(goblin);
-        scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| game.clear_monsters(world));
+        scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| game.clear_fight(world));
         lost
     };
     let before = damage(&mut scene);
