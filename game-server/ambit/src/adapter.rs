@@ -154,6 +154,11 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.gates(World::of_room(world))
     }
 
+    fn departs(&self, world: &RoomWorld, player: PlayerId) -> Option<(u32, Position)> {
+        let world = World::of_room(world);
+        self.0.departs(world, world.player(player)?)
+    }
+
     fn carry(&self, world: &RoomWorld, player: PlayerId) -> Option<Vec<u8>> {
         let world = World::of_room(world);
         self.0.carry(world, world.player(player)?)

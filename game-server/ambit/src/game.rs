@@ -187,6 +187,15 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         Vec::new()
     }
 
+    /// The other map to which a player goes from wherever the avatar is, as if a gate were there,
+    /// and where it arrives: when a whole party goes on, for example. `None`, the default, for a
+    /// player who stays. Asked at the end of each tick; one who cannot go is sent again once this
+    /// was `None` meanwhile.
+    fn departs(&self, world: &World<Self>, player: Player<'_, Self>) -> Option<(u32, Position)> {
+        let _ = (world, player);
+        None
+    }
+
     /// What a player in a gate takes to the other map, at most 4,096 bytes; `None` if the player
     /// must stay for now. `leave` follows at once. Each map has its own time: save how long
     /// something still lasts, not when it ends. [`saved::of`](crate::saved::of) encodes any type.

@@ -265,6 +265,8 @@ mod adapter;
 #[cfg(feature = "rules")]
 mod as_seen;
 #[cfg(feature = "rules")]
+mod chance;
+#[cfg(feature = "rules")]
 mod command;
 pub mod component;
 #[cfg(feature = "rules")]
@@ -300,6 +302,8 @@ mod sound;
 #[cfg(feature = "test-kit")]
 pub mod test;
 #[cfg(feature = "rules")]
+mod time_left;
+#[cfg(feature = "rules")]
 mod world;
 
 pub use ambit_macros::{
@@ -307,7 +311,6 @@ pub use ambit_macros::{
     Sound,
 };
 pub use ambit_proto::codes::ErrorCode;
-pub use ambit_proto::dice;
 pub use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId};
 pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
 /// Kinds, events, commands and the values of fields, for clients, tools and tests.
@@ -338,6 +341,7 @@ pub use self::serve::{host_all, serve, serve_all};
 pub use self::{
     adapter::Typed,
     as_seen::AsSeen,
+    chance::Dice,
     command::{Command, NoCommand},
     declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf},
     event::{AboutObject, Event, EventOf},
@@ -349,6 +353,7 @@ pub use self::{
     refusal::{NoRefusal, Refusal},
     scenery::Scenery,
     sound::{Sound, SoundOf},
+    time_left::TimeLeft,
     world::{Emitted, World},
 };
 #[cfg(feature = "rules")]

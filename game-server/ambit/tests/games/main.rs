@@ -8,6 +8,7 @@ mod macro_made;
 mod offered;
 mod orbits;
 mod parameters;
+mod parties;
 mod poses;
 mod room_wide;
 mod ships;

@@ -250,10 +250,6 @@ impl Game for CubesGame {
         avatar
     }
 
-    fn rename(&mut self, world: &mut CubesWorld, player: Player<Self>) {
-        world.avatar(player).name().set(player.name());
-    }
-
     fn leave(&mut self, world: &mut CubesWorld, player: Player<Self>) {
         self.catch_up(world);
         if let Some(seat) = self.players.leave(player.id()) {

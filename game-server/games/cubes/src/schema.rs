@@ -65,7 +65,7 @@ pub(super) struct Cube {
 }
 
 /// The cube of a player, with the controls that the player holds.
-#[derive(Debug, Kind)]
+#[derive(Debug, Default, Kind)]
 #[kind(name = "player", simulated)]
 #[look(glyph = '@', shape = box, colour = 0x30_80ff, size = PLAYER_EDGE_M, label = name)]
 #[effect(arrival, colour = 0x80_c0ff, size = 2.0)]
@@ -87,16 +87,7 @@ pub struct PlayerCube {
 impl PlayerCube {
     /// A cube whose player holds no control yet.
     pub(super) fn new(pose: Pose, name: &str) -> Self {
-        Self {
-            pose: FreePose::exact(pose),
-            left: Flag::off(),
-            right: Flag::off(),
-            up: Flag::off(),
-            down: Flag::off(),
-            attract: Flag::off(),
-            repel: Flag::off(),
-            name: name.into(),
-        }
+        Self { pose: FreePose::exact(pose), name: name.into(), ..Self::default() }
     }
 }
 

@@ -56,9 +56,8 @@ impl Deus {
     /// A companion decides what to do next.
     pub(crate) fn assist(&mut self, world: &mut DeusWorld, id: Id<Companion>) {
         let (now, content) = (world.now(), self.content.clone());
-        let (Some(at), Some(state)) = (world.position(id), self.companions.get_mut(&id)) else {
-            return;
-        };
+        let Some(at) = world.position(id) else { return };
+        let Some(state) = self.companions.get_mut(&id) else { return };
         let owner = self.heroes.get(&state.owner).filter(|hero| hero.is_alive);
         let table = content.spell(state.spell);
         let (Some(owner), Some(calls), true) = (owner, table.summons, now < state.ends) else {
@@ -91,9 +90,8 @@ impl Deus {
 
     /// Lets a companion walk, unless it is on its way there.
     fn lead(&mut self, world: &mut DeusWorld, id: Id<Companion>, goal: Position, speed: f32) {
-        let (Some(at), Some(state)) = (world.position(id), self.companions.get_mut(&id)) else {
-            return;
-        };
+        let Some(at) = world.position(id) else { return };
+        let Some(state) = self.companions.get_mut(&id) else { return };
         if state.walk.leads_to(world.now(), at, goal) {
             return;
         }

@@ -57,16 +57,15 @@ impl Deus {
 
     /// Opens doors for whoever is there.
     pub(crate) fn open_doors(&mut self, world: &mut DeusWorld) {
-        let mut heroes = Vec::<Id<Hero>>::new();
         let known = &self.heroes;
+        let lives = |hero: &Id<Hero>| known.get(hero).is_some_and(|hero| hero.is_alive);
         self.closed_doors.retain(|door| {
-            world.find_within(door.at, OPENS_M, &mut heroes);
-            heroes.retain(|hero| known.get(hero).is_some_and(|hero| hero.is_alive));
-            if heroes.is_empty() && world.nearest_within::<Monster>(door.at, OPENS_M).is_none() {
-                return true;
+            let opens = world.all_within(door.at, OPENS_M).iter().any(lives)
+                || world.nearest_within::<Monster>(door.at, OPENS_M).is_some();
+            if opens {
+                world.despawn_all(door.leaves.iter().copied());
             }
-            world.despawn_all(door.leaves.iter().copied());
-            false
+            !opens
         });
     }
 }

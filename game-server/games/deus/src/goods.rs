@@ -92,7 +92,7 @@ impl Deus {
         if item.is_some_and(|item| !self.offer.contains(&item.0)) {
             return Err(DeusRefusal::NotInChest);
         }
-        self.bag(id)?.wish = item.map_or(ItemWish::Nothing, |item| ItemWish::Item(item.0));
+        self.playing(id)?.bag.wish = item.map_or(ItemWish::Nothing, |item| ItemWish::Item(item.0));
         self.check_all_said(world);
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Deus {
     /// A hero has nothing more to do at the merchant's.
     pub(crate) fn say_ready(&mut self, world: &mut DeusWorld, id: Id<Hero>) -> DeusAnswer {
         self.require_merchant()?;
-        self.bag(id)?.is_ready = true;
+        self.playing(id)?.bag.is_ready = true;
         self.check_all_said(world);
         Ok(())
     }
@@ -109,11 +109,11 @@ impl Deus {
         self.require_merchant()?;
         let (_, table) = self.content.item(item).ok_or(DeusRefusal::NotYours)?;
         let (price, carries) = (table.price, self.content.waves.carries);
-        if self.bag(id)?.items.len() >= carries {
+        let hero = self.playing(id)?;
+        if hero.bag.items.len() >= carries {
             return Err(DeusRefusal::BagFull);
         }
-        let player = self.heroes.get(&id).map(|hero| hero.player).ok_or(DeusRefusal::NoClass)?;
-        if world.row::<HeroRow>(player).is_none_or(|row| row.gold() < price) {
+        if world.row::<HeroRow>(hero.player).is_none_or(|row| row.gold() < price) {
             return Err(DeusRefusal::NotEnoughGold);
         }
         self.pay(world, id, -price);
@@ -125,7 +125,7 @@ impl Deus {
         self.require_merchant()?;
         let content = self.content.clone();
         let (_, table) = content.item(item).ok_or(DeusRefusal::NotYours)?;
-        let items = &mut self.bag(id)?.items;
+        let items = &mut self.playing(id)?.bag.items;
         let place = items.iter().position(|held| *held == item).ok_or(DeusRefusal::NotYours)?;
         items.remove(place);
         self.pay(world, id, (content.waves.sells_back * table.price as f32) as i64);
@@ -145,21 +145,10 @@ impl Deus {
         if self.phase == Phase::Merchant { Ok(()) } else { Err(DeusRefusal::NoMerchant) }
     }
 
-    /// That of a living hero.
-    fn bag(&mut self, id: Id<Hero>) -> Result<&mut HeroBag, DeusRefusal> {
-        let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
-        match hero.class {
-            None => Err(DeusRefusal::NoClass),
-            Some(_) if !hero.is_alive => Err(DeusRefusal::Dead),
-            Some(_) => Ok(&mut hero.bag),
-        }
-    }
-
     pub(crate) fn add_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
         let content = self.content.clone();
-        let (Some(hero), Some((_, table))) = (self.heroes.get_mut(&id), content.item(item)) else {
-            return;
-        };
+        let Some((_, table)) = content.item(item) else { return };
+        let Some(hero) = self.heroes.get_mut(&id) else { return };
         hero.bag.items.push(item);
         self.items_changed(world, id, table, 1.0);
     }

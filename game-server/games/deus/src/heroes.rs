@@ -6,6 +6,7 @@ use ambit::prelude::*;
 use ambit_ways::PlacesAround;
 
 use crate::content::{Content, ItemTable};
+use crate::course::Phase;
 use crate::goods::HeroBag;
 use crate::plans::Effects;
 use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Relief};
@@ -31,7 +32,7 @@ pub(crate) struct HeroState {
     pub(crate) learned: BTreeSet<u8>,
     pub(crate) effects: Effects,
     /// Nobody else sees it until then.
-    hidden_until: Option<GameTime>,
+    pub(crate) hidden_until: Option<GameTime>,
     /// What its items give together.
     pub(crate) bonus: ItemTable,
     pub(crate) bag: HeroBag,
@@ -40,8 +41,11 @@ pub(crate) struct HeroState {
 }
 
 impl HeroState {
-    pub(crate) fn new(player: PlayerId) -> Self {
-        Self { player, ..Self::default() }
+    /// Shows its experience, which each kill of the party changes.
+    pub(crate) fn show_experience(&self, world: &mut DeusWorld, id: Id<Hero>) {
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.experience().set(self.experience.into());
+        }
     }
 
     pub(crate) fn takes_part(&self) -> bool {
@@ -75,6 +79,13 @@ pub(crate) fn raised(per_cent: f32) -> f32 {
 }
 
 impl Deus {
+    /// A living hero.
+    pub(crate) fn playing(&mut self, id: Id<Hero>) -> Result<&mut HeroState, DeusRefusal> {
+        let hero = self.heroes.get_mut(&id).filter(|hero| hero.class.is_some());
+        let hero = hero.ok_or(DeusRefusal::NoClass)?;
+        if hero.is_alive { Ok(hero) } else { Err(DeusRefusal::Dead) }
+    }
+
     /// A player chooses a class, and so comes to life.
     pub(crate) fn choose(&mut self, world: &mut DeusWorld, id: Id<Hero>, class: u8) -> DeusAnswer {
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
@@ -95,6 +106,7 @@ impl Deus {
         let is_away = world.position(id).is_some_and(|at| self.is_away(at));
         let Some(hero) = self.heroes.get_mut(&id) else { return };
         hero.waits = hero.is_alive && is_away;
+        hero.show_experience(world, id);
         self.show(world, id);
         self.heal(world, id);
         world.ask_who_sees(id);
@@ -109,7 +121,6 @@ impl Deus {
             avatar.class().set(class);
             avatar.alive().set(hero.is_alive);
             avatar.hidden().set(hero.is_hidden());
-            avatar.experience().set(hero.experience.into());
             avatar.level().set(hero.level(content));
             avatar.points().set(hero.points(content) as i64);
         }
@@ -187,7 +198,9 @@ impl Deus {
         let is_near = |id: &Id<Hero>| {
             world.position(*id).is_some_and(|place| place.ground_distance(at) <= radius_m)
         };
-        self.living().map(|(id, _)| id).filter(is_near).collect()
+        // Nothing happens any more to those who leave.
+        let here = self.living().filter(|_| self.phase != Phase::Onward);
+        here.map(|(id, _)| id).filter(is_near).collect()
     }
 
     /// Takes points of health from a hero.

@@ -1,34 +1,25 @@
 //! Several maps, each a room of its own on any host: the party goes on to the next one for each
 //! further wave, and to the first one for the end.
 //!
-//! In the phase `Onward` all heroes stand in a gate, in a corner that nobody reaches on foot. What
-//! one carries is all that is known of it, and how the course goes on: the merchant of the next map
-//! waits until all have come. Who joins later, on the first map, follows the party from map to map;
-//! who finds it nowhere begins anew.
+//! In the phase `Onward` all heroes are sent on from wherever they are. What one carries is all
+//! that is known of it, and how the course goes on: the merchant of the next map waits until all
+//! have come. Who joins later, on the first map, follows the party from map to map; who finds it
+//! nowhere begins anew.
 //!
 //! Invariants:
 //! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within
 //!    what the content allows, else a new hero comes.
 //! 2. Only the room of the first map ends the game.
-//!
-//! Units: metres; milliseconds until a spell can be cast again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit::prelude::*;
-use ambit::saved;
-use ambit::statics::Obstacle;
+use ambit::{TimeLeft, saved};
 
 use crate::course::Phase;
 use crate::schema::{Hero, HeroRow};
 use crate::{Deus, DeusWorld};
 
-/// The middles of the gates: to the next map, and to the first one.
-const GATES: [Position; 2] = [Position::on_ground(1.5, 1.5), Position::on_ground(5.5, 1.5)];
-const HALF_GATE_M: f32 = 1.0;
-/// What keeps walkers out of them: its middle, and half its extents.
-const FENCE: [f32; 4] = [3.5, 1.5, 3.5, 1.5];
-const FENCE_HEIGHT_M: f32 = 3.0;
 /// Who cannot leave within this stays here.
 const LEAVE_S: f32 = 15.0;
 /// The merchant waits so long for those who have not arrived.
@@ -70,30 +61,10 @@ struct CarriedHero {
     gold: u32,
     kills: u32,
     /// Until each spell can be cast again.
-    ready_in_ms: BTreeMap<u8, u32>,
-}
-
-/// Keeps walkers out of the gates.
-pub(crate) fn fence_off(world: &mut DeusWorld) {
-    let [x, y, half_x, half_y] = FENCE;
-    world.statics_mut().add(Obstacle::on_ground(x, y, half_x, half_y, FENCE_HEIGHT_M));
+    ready_in: BTreeMap<u8, TimeLeft>,
 }
 
 impl Deus {
-    pub(crate) fn gates_of(&self, world: &DeusWorld) -> Vec<Gate> {
-        let here = world.map();
-        let targets = [(here + 1) % self.journey.maps, 0];
-        let gates = GATES.into_iter().zip(targets).filter(|(_, map)| *map != here);
-        gates
-            .map(|(middle, map)| Gate {
-                low: Position::on_ground(middle.x - HALF_GATE_M, middle.y - HALF_GATE_M),
-                high: Position::on_ground(middle.x + HALF_GATE_M, middle.y + HALF_GATE_M),
-                map,
-                at: world.centre(),
-            })
-            .collect()
-    }
-
     /// Whether the course takes place on several maps.
     pub(crate) fn has_maps(&self) -> bool {
         self.journey.maps > 1
@@ -116,18 +87,11 @@ impl Deus {
         seeks
     }
 
-    /// While all leave, whoever comes leaves, too.
-    pub(crate) fn hold_in_gate(&self, world: &mut DeusWorld) {
-        if self.phase != Phase::Onward {
-            return;
-        }
-        let gate = GATES[usize::from(self.journey.next.is_end())];
-        for id in self.heroes.keys() {
-            let is_outside = world.position(*id).is_some_and(|at| at.ground_distance(gate) > 0.1);
-            if let Some(mut hero) = world.edit(*id).filter(|_| is_outside) {
-                hero.path().teleport(gate);
-            }
-        }
+    /// To which map all go now.
+    pub(crate) fn sends_to(&self, world: &DeusWorld) -> Option<u32> {
+        let Journey { next, maps, .. } = self.journey;
+        let is_time = self.phase == Phase::Onward;
+        is_time.then(|| if next.is_end() { 0 } else { (world.map() + 1) % maps })
     }
 
     /// Whoever could not leave goes on here.
@@ -168,7 +132,7 @@ impl Deus {
     pub(crate) fn carried(&self, world: &DeusWorld, id: Id<Hero>) -> Option<Vec<u8>> {
         let hero = self.heroes.get(&id).filter(|_| self.phase == Phase::Onward)?;
         let (row, now) = (world.row::<HeroRow>(hero.player)?, world.now());
-        let ready = hero.ready_at.iter().filter(|(_, at)| **at > now);
+        let ready = hero.ready_at.iter().map(|(spell, at)| (*spell, TimeLeft::until(*at, now)));
         Some(saved::of(&CarriedHero {
             next: self.journey.next,
             wave: self.wave as u8,
@@ -181,9 +145,7 @@ impl Deus {
             items: hero.bag.items.clone(),
             gold: row.gold() as u32,
             kills: row.kills() as u32,
-            ready_in_ms: ready
-                .map(|(spell, at)| (*spell, at.since(now).as_millis() as u32))
-                .collect(),
+            ready_in: ready.filter(|(_, left)| !left.is_over()).collect(),
         }))
     }
 
@@ -224,9 +186,8 @@ impl Deus {
                 hero.learned.insert(*talent);
             }
         }
-        let until = |ms: u32| now + Duration::from_millis(ms.into());
-        hero.ready_at =
-            carried.ready_in_ms.iter().map(|(spell, ms)| (*spell, until(*ms))).collect();
+        let ready = carried.ready_in.iter();
+        hero.ready_at = ready.map(|(spell, left)| (*spell, left.ends_at(now))).collect();
         if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
             row.gold().set(carried.gold.min(MOST_GOLD).into());
             row.kills().set(carried.kills.min(MOST_KILLS).into());

@@ -150,10 +150,7 @@ impl Game for Deus {
         let content = SharedContent::named(&settings.content);
         self.content =
             content.map_err(|problem| BadParameter::Conflict { key: "content", problem })?;
-        if settings.map >= settings.maps.into() {
-            let problem = format!("there are maps 0 to {}", settings.maps - 1);
-            return Err(BadParameter::Conflict { key: "map", problem });
-        }
+        BadParameter::check_map(settings.map, settings.maps)?;
         (self.loot, self.journey.maps) = (settings.loot, settings.maps);
         Ok(())
     }
@@ -169,9 +166,6 @@ impl Game for Deus {
 
     fn start(&mut self, world: &mut DeusWorld) {
         self.layout = GroundPlan::build(world, &self.content.maps);
-        if self.has_maps() {
-            instances::fence_off(world);
-        }
         let phase = Phase::Choose.name().into();
         world.spawn(Campaign { phase, time_left: Gauge::empty(), ..Campaign::default() });
         self.last_fallen = world.centre();
@@ -192,7 +186,8 @@ impl Game for Deus {
         });
         let name = newcomer.name.into();
         world.spawn_row(newcomer.id, HeroRow { name, ..HeroRow::default() });
-        self.heroes.insert(hero, HeroState::new(newcomer.id));
+        let state = HeroState { player: newcomer.id, ..HeroState::default() };
+        self.heroes.insert(hero, state);
         hero
     }
 
@@ -250,8 +245,9 @@ impl Game for Deus {
         self.look_for_opener(world);
         self.watch_traps(world);
         self.open_doors(world);
-        self.hold_in_gate(world);
-        self.tally_if_due(world);
+        if self.tally_at.is_some_and(|at| world.now() >= at) {
+            self.tally(world);
+        }
     }
 
     /// Whoever is dead or hidden, or has not chosen yet, is not seen.
@@ -261,8 +257,8 @@ impl Game for Deus {
             .is_none_or(|hero| hero.is_alive && !hero.is_hidden())
     }
 
-    fn gates(&self, world: &DeusWorld) -> Vec<Gate> {
-        self.gates_of(world)
+    fn departs(&self, world: &DeusWorld, _: Player<'_, Self>) -> Option<(u32, Position)> {
+        self.sends_to(world).map(|map| (map, world.centre()))
     }
 
     fn carry(&self, world: &DeusWorld, player: Player<'_, Self>) -> Option<Vec<u8>> {

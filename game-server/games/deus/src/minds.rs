@@ -62,9 +62,8 @@ impl Deus {
     /// A monster decides what to do next.
     pub(crate) fn think(&mut self, world: &mut DeusWorld, id: Id<Monster>, due: GameTime) {
         let (now, content) = (world.now(), self.content.clone());
-        let (Some(at), Some(monster)) = (world.position(id), self.monsters.get(&id)) else {
-            return;
-        };
+        let Some(at) = world.position(id) else { return };
+        let Some(monster) = self.monsters.get(&id) else { return };
         if monster.thinks_at != due {
             return;
         }
@@ -90,9 +89,8 @@ impl Deus {
         if self.heroes.get(&hero).is_some_and(HeroState::is_hidden) {
             return;
         }
-        let (Some(at), Some(monster)) = (world.position(id), self.monsters.get_mut(&id)) else {
-            return;
-        };
+        let Some(at) = world.position(id) else { return };
+        let Some(monster) = self.monsters.get_mut(&id) else { return };
         if monster.target.is_none() {
             monster.home = at;
         }
@@ -291,9 +289,8 @@ impl Deus {
         from: Position,
         metres: f32,
     ) {
-        let (Some(at), Some(monster)) = (world.position(id), self.monsters.get_mut(&id)) else {
-            return;
-        };
+        let Some(at) = world.position(id) else { return };
+        let Some(monster) = self.monsters.get_mut(&id) else { return };
         let goal = free_way_from(world, at, from, metres);
         let Some(mut object) = world.edit(id) else { return };
         let arrives_at = monster.walk.begin(object.path(), goal, [goal], THROWN_M_PER_S);

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use ambit::Rng;
 use ambit::prelude::*;
+use ambit::{Dice, Rng};
 use ambit_ways::GoalWalk;
 
 use crate::content::{CallTable, DamageKind, MonsterTable, PhaseTable};
@@ -26,10 +26,9 @@ const ARRIVAL: Duration = Duration::from_secs(1);
 /// Who is called comes so near to its caller.
 const CALLED_M: f32 = 1.8;
 /// A monster, as the game has it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct MonsterState {
-    #[serde(with = "ambit::dice")]
-    pub(crate) rng: Rng,
+    pub(crate) rng: Dice,
     /// The index of its table.
     pub(crate) kind: u8,
     /// Points of health at 100 %, and of a blow.
@@ -128,29 +127,19 @@ impl Deus {
         mut rng: Rng,
     ) {
         let table = self.content.monster(kind);
-        let (now, health) = (world.now(), table.health * strength);
+        let health = table.health * strength;
         let id = schema::spawn_monster(world, at, &table.name);
         let wait = Duration::from_millis(rng.u64(1..FIRST_THOUGHT.as_millis() as u64));
-        let target = caller.and_then(|caller| self.monsters.get(&caller)?.target);
         let state = MonsterState {
-            rng,
+            rng: rng.into(),
             kind,
             health,
             damage: table.damage * strength,
             left: health,
-            settled_at: now,
-            effects: Effects::default(),
-            phases: 0,
             caller,
-            target,
+            target: caller.and_then(|caller| self.monsters.get(&caller)?.target),
             home: at,
-            goes_home: false,
-            hurt_by: None,
-            walk: GoalWalk::default(),
-            thinks_at: now,
-            busy_until: now,
-            search_at: now,
-            call_at: now,
+            ..MonsterState::default()
         };
         self.monsters.insert(id, state);
         self.think_after(world, id, wait);
@@ -263,16 +252,14 @@ impl Deus {
         self.last_fallen = world.position(id).unwrap_or(world.centre());
         world.despawn(id);
         let Some(monster) = self.monsters.remove(&id) else { return };
-        let (gold, experience) = {
-            let table = self.content.monster(monster.kind);
-            (table.gold, table.experience)
-        };
-        self.share_experience(world, self.last_fallen, experience);
+        let content = self.content.clone();
+        let table = content.monster(monster.kind);
+        self.share_experience(world, self.last_fallen, table.experience);
         let hero = monster.hurt_by.and_then(|by| self.heroes.get(&by));
         if let Some(mut score) = hero.and_then(|it| world.edit_row::<HeroRow>(it.player)) {
             score.kills().add(1);
         }
-        self.spoils += gold;
+        self.spoils += table.gold;
         self.tally_at.get_or_insert(world.now() + TALLY);
         if self.is_wave_beaten() {
             self.tally(world);
@@ -285,13 +272,6 @@ impl Deus {
         self.monsters.is_empty() && self.coming.is_empty()
     }
 
-    /// Tells what kills have changed lately, if it is time.
-    pub(crate) fn tally_if_due(&mut self, world: &mut DeusWorld) {
-        if self.tally_at.is_some_and(|at| world.now() >= at) {
-            self.tally(world);
-        }
-    }
-
     /// Pays the gold of the monsters that have fallen, and tells experience and monsters.
     pub(crate) fn tally(&mut self, world: &mut DeusWorld) {
         self.tally_at = None;
@@ -300,9 +280,7 @@ impl Deus {
             if hero.takes_part() {
                 self.pay(world, id, gold);
             }
-            if let Some(mut avatar) = world.edit(id) {
-                avatar.experience().set(i64::from(hero.experience));
-            }
+            hero.show_experience(world, id);
         }
         self.show_course(world);
     }

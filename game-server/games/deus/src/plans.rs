@@ -46,8 +46,11 @@ impl Effects {
         self.list.iter().filter(|it| it.ends > time).map(|it| it.per_s).sum()
     }
 
-    fn first_end(&self) -> Option<GameTime> {
-        self.list.iter().map(|it| it.ends).min()
+    /// Forgets what has ended; returns when the next one ends.
+    fn next_end(&mut self, now: GameTime) -> Option<GameTime> {
+        self.list.retain(|it| it.ends > now);
+        self.lapses_at = self.list.iter().map(|it| it.ends).min();
+        self.lapses_at
     }
 
     /// The factor of the speed: the slowest effect holds.
@@ -92,8 +95,7 @@ impl Deus {
         let (per_cent, rate) = (100.0 / monster.health, monster.effects.rate_at(now));
         let Some(mut object) = world.edit(id) else { return };
         object.health().set_both((per_cent * monster.left).max(0.0), per_cent * rate);
-        monster.effects.lapses_at = monster.effects.first_end();
-        let Some(mut lapses_at) = monster.effects.lapses_at else { return };
+        let Some(mut lapses_at) = monster.effects.next_end(now) else { return };
         let next = monster.effects.rate_at(lapses_at);
         object.health().effective(lapses_at).set_rate(per_cent * next);
         if rate < 0.0 {
@@ -119,12 +121,11 @@ impl Deus {
     pub(crate) fn plan_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
         let now = world.now();
         let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
-        hero.effects.list.retain(|it| it.ends > now);
+        let end = hero.effects.next_end(now);
         let per_cent = 100.0 / hero.health(&self.content);
         let Some(mut avatar) = world.edit(id) else { return };
         avatar.health().set_rate(per_cent * hero.health_per_s(&self.content, now));
-        hero.effects.lapses_at = hero.effects.first_end();
-        let Some(end) = hero.effects.lapses_at else { return };
+        let Some(end) = end else { return };
         let next = hero.health_per_s(&self.content, end);
         avatar.health().effective(end).set_rate(per_cent * next);
         world.at(end, DeusTimer::Lapse(id.object()));

@@ -55,15 +55,10 @@ impl Deus {
     ) -> DeusAnswer {
         let (caster, now) = (player.avatar(), world.now());
         let content = self.content.clone();
-        let hero = self.heroes.get_mut(&caster).ok_or(DeusRefusal::NoClass)?;
-        let class = hero.class.ok_or(DeusRefusal::NoClass)?;
-        let table = content.spells.get(usize::from(index)).ok_or(DeusRefusal::OtherClass)?;
-        if !hero.is_alive {
-            return Err(DeusRefusal::Dead);
-        }
-        if table.class != content.class(class).name {
-            return Err(DeusRefusal::OtherClass);
-        }
+        let hero = self.playing(caster)?;
+        let class = hero.class.map(|class| &content.class(class).name);
+        let table = content.spells.get(usize::from(index)).filter(|it| Some(&it.class) == class);
+        let table = table.ok_or(DeusRefusal::OtherClass)?;
         if hero.ready_at.get(&index).is_some_and(|ready_at| now < *ready_at) {
             return Err(DeusRefusal::OnCooldown);
         }
@@ -200,9 +195,8 @@ impl Deus {
             self.push(world, target, spell.from, table.push_m);
         }
         let lasting = table.lasting.filter(|it| it.damage_per_s > 0.0 || it.slow > 0.0);
-        let (Some(lasting), Some(monster)) = (lasting, self.monsters.get_mut(&target)) else {
-            return;
-        };
+        let Some(lasting) = lasting else { return };
+        let Some(monster) = self.monsters.get_mut(&target) else { return };
         monster.settle(now);
         monster.effects.add(spell.lasting(now, -power * lasting.damage_per_s, lasting.slow));
         self.plan_monster(world, target);
@@ -267,9 +261,8 @@ impl Deus {
         let (content, span) = (self.content.clone(), (world.previous_now(), world.now()));
         let FlyingBolt { caster, spell, flight, passed } = bolt;
         let Some(spell) = self.spell_of(&content, world, *caster, *spell) else { return false };
-        let is_ahead = |passed: &[Id<Monster>], monster| !passed.contains(&monster);
         while let Some((_, monster)) =
-            flight.first_met(world, span, BOLT_MEETS, |monster| is_ahead(passed, monster))
+            flight.first_met(world, span, BOLT_MEETS, |it| !passed.contains(&it))
         {
             passed.push(monster);
             self.harm(world, spell, monster);

@@ -38,10 +38,9 @@ impl HeroState {
 
     fn may_learn(&self, content: &Content, talent: u8) -> Result<(), DeusRefusal> {
         let class = self.class.ok_or(DeusRefusal::NoClass)?;
-        let table = content.talents.get(usize::from(talent)).ok_or(DeusRefusal::OtherClass)?;
-        if table.class != content.class(class).name {
-            return Err(DeusRefusal::OtherClass);
-        }
+        let class = &content.class(class).name;
+        let table = content.talents.get(usize::from(talent)).filter(|it| it.class == *class);
+        let table = table.ok_or(DeusRefusal::OtherClass)?;
         if self.learned.contains(&talent) {
             return Err(DeusRefusal::LearnedAlready);
         }
@@ -70,6 +69,7 @@ impl Deus {
             hero.experience = hero.experience.saturating_add(points);
             let level = hero.level(&content);
             if level > before {
+                hero.show_experience(world, id);
                 self.show(world, id);
                 risen.entry(level).or_default().push(id);
             }

@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use ambit::Rng;
 use ambit::prelude::*;
+use ambit::{Dice, Rng};
 
 /// A creature that can be damaged.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Creature {
-    #[serde(with = "ambit::dice")]
-    pub(super) rng: Rng,
+    pub(super) rng: Dice,
     pub(super) dead: bool,
     /// Nothing hurts it before, and no wolf hunts it: it has just come back.
     #[serde(default)]
@@ -84,7 +83,7 @@ impl Creatures {
     }
 
     pub(super) fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
-        let state = Creature { rng, dead: false, safe_until: GameTime::ZERO, role };
+        let state = Creature { rng: rng.into(), dead: false, safe_until: GameTime::ZERO, role };
         self.creatures.insert(creature, state);
     }
 

@@ -5,7 +5,7 @@
 //! milliseconds.
 
 use ambit::prelude::*;
-use ambit::saved;
+use ambit::{TimeLeft, saved};
 
 use super::rules::{HEALTH_PER_S, MANA_PER_S};
 use super::schema::{self, Avatar, FieldTimer};
@@ -22,8 +22,8 @@ const ARRIVAL_M: f32 = 5.0;
 struct AvatarTransferState {
     health: f32,
     mana: f32,
-    veiled_ms: u32,
-    blink_ready_in_ms: u32,
+    veiled: TimeLeft,
+    blink_ready_in: TimeLeft,
     #[serde(default)]
     felled: i64,
 }
@@ -60,8 +60,8 @@ impl FieldGame {
         Some(saved::of(&AvatarTransferState {
             health: avatar.health().value(),
             mana: avatar.mana().value(),
-            veiled_ms: remaining_ms(now, mage.veiled_until),
-            blink_ready_in_ms: remaining_ms(now, mage.blink_ready_at),
+            veiled: TimeLeft::until(mage.veiled_until, now),
+            blink_ready_in: TimeLeft::until(mage.blink_ready_at, now),
             felled: avatar.felled(),
         }))
     }
@@ -97,13 +97,12 @@ impl FieldGame {
         avatar.health().set_both(carried.health, HEALTH_PER_S);
         avatar.mana().set_both(carried.mana, MANA_PER_S);
         avatar.felled().set(carried.felled);
-        let until = |remaining_ms: u32| now + u64::from(remaining_ms).millis();
         let Some(mage) = self.creatures.cast_state_mut(id.object()) else {
             return;
         };
-        mage.blink_ready_at = until(carried.blink_ready_in_ms);
-        if carried.veiled_ms > 0 {
-            let ends = until(carried.veiled_ms);
+        mage.blink_ready_at = carried.blink_ready_in.ends_at(now);
+        if !carried.veiled.is_over() {
+            let ends = carried.veiled.ends_at(now);
             mage.veiled_until = ends;
             avatar.veiled().set(true);
             avatar.veiled().effective(ends).set(false);
@@ -111,8 +110,4 @@ impl FieldGame {
             world.at(ends, FieldTimer::Unveil(id.object()));
         }
     }
-}
-
-fn remaining_ms(now: GameTime, until: GameTime) -> u32 {
-    if until > now { until.since(now).as_millis() as u32 } else { 0 }
 }

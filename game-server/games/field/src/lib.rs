@@ -191,10 +191,7 @@ impl Game for FieldGame {
             );
             return Err(BadParameter::Conflict { key: "obstacles", problem });
         }
-        if map >= maps.into() {
-            let problem = format!("maps={maps} has no map {map}: they are counted from 0");
-            return Err(BadParameter::Conflict { key: "map", problem });
-        }
+        BadParameter::check_map(map, maps)?;
         self.obstacles = obstacles.value.min(most);
         (self.npcs, self.pilots, self.maps) = (npcs, pilots, maps);
         let few = wolves.value.min(npcs / NPCS_PER_WOLF);
@@ -224,10 +221,6 @@ impl Game for FieldGame {
         let avatar = schema::spawn_avatar(world, place, newcomer.name);
         self.creatures.add_player(avatar.object(), rng);
         avatar
-    }
-
-    fn rename(&mut self, world: &mut FieldWorld, player: Player<Self>) {
-        world.avatar(player).name().set(player.name());
     }
 
     fn leave(&mut self, world: &mut FieldWorld, player: Player<Self>) {

@@ -86,8 +86,7 @@ impl FieldGame {
     }
 
     fn notices(&self, world: &FieldWorld, at: Position) -> Option<ObjectId> {
-        let mut near: Vec<Id<Avatar>> = Vec::new();
-        world.find_within(at, NOTICE_M, &mut near);
+        let near = world.all_within::<Avatar>(at, NOTICE_M);
         let seen = near.into_iter().filter_map(|avatar| {
             let place = world.position(avatar)?;
             let is_seen = world.statics().sweep(at, place, 0.1) >= at.distance(place);

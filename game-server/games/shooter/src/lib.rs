@@ -182,14 +182,8 @@ impl Shooter {
         let at = flight::free_place(world, 3.0 * TABLES.ship.radius_m);
         let yaw = world.rng().f32() * std::f32::consts::TAU;
         let team = self.smallest_team();
-        let score = Score {
-            name: name.into(),
-            points: 0.into(),
-            hits: 0.into(),
-            accuracy: 0.into(),
-            ping: 0.into(),
-            team: team_name(team).as_str().into(),
-        };
+        let team_name = team_name(team).as_str().into();
+        let score = Score { name: name.into(), team: team_name, ..Score::default() };
         let row = match player {
             Some(player) => world.spawn_row(player, score),
             None => world.spawn(score),
@@ -400,13 +394,6 @@ impl Game for Shooter {
         let ship = self.add_ship(world, Some(newcomer.id), newcomer.name);
         self.adjust_pilots(world);
         ship
-    }
-
-    fn rename(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>) {
-        world.avatar(player).name().set(player.name());
-        if let Some(mut score) = world.edit_row::<Score>(player) {
-            score.name().set(player.name());
-        }
     }
 
     fn leave(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>) {

@@ -163,6 +163,10 @@ impl Game for MeasuredGame {
         self.game.gates(world)
     }
 
+    fn departs(&self, world: &World, player: PlayerId) -> Option<(u32, Position)> {
+        self.game.departs(world, player)
+    }
+
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
         self.game.carry(world, player)
     }

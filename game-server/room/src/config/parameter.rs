@@ -77,6 +77,18 @@ pub enum BadParameter {
     },
 }
 
+impl BadParameter {
+    /// Whether a world of so many maps has a map of this index: for the parameters `map` and `maps`
+    /// of a game with several maps.
+    pub fn check_map(map: u64, maps: u32) -> Result<(), Self> {
+        if map < maps.into() {
+            return Ok(());
+        }
+        let problem = format!("maps={maps} has no map {map}: they are counted from 0");
+        Err(Self::Conflict { key: "map", problem })
+    }
+}
+
 /// Checked parameters, read by name and type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
@@ -294,6 +306,14 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn maps_are_counted_from_0() {
+        assert_eq!(BadParameter::check_map(2, 3), Ok(()));
+        let error = BadParameter::check_map(3, 3).expect_err("the last one is 2");
+        let text = "map does not fit: maps=3 has no map 3: they are counted from 0";
+        assert_eq!(error.to_string(), text);
+    }
 
     #[test]
     fn alternatives_are_joined_like_in_a_sentence() {

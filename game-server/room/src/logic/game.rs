@@ -320,6 +320,13 @@ pub trait Game: Send {
         Vec::new()
     }
 
+    /// The other map to which the game sends a player from wherever its avatar is, as if a gate
+    /// were there, and where it arrives; `None` for one who stays. Asked at the end of each tick.
+    fn departs(&self, world: &World, player: PlayerId) -> Option<(u32, Position)> {
+        let _ = (world, player);
+        None
+    }
+
     /// The state that a player in a gate takes to the other map, at most
     /// [`MAX_TRANSFER_STATE_BYTES`]. `None` if the player must stay for now, for example
     /// because it is dead. `leave` follows at once. Each map has its own time: save how long

@@ -1,7 +1,8 @@
 //! The players at gates, and those who have left by one.
 //!
-//! Positions of avatars go in, tick by tick; requests for a transfer come out. A player requests a
-//! transfer once for each time that its avatar enters a gate. The request is repeated until it is
+//! Positions of avatars go in, tick by tick, and whom the game sends to another map from wherever
+//! they are, which is the same as a gate there; requests for a transfer come out. A player requests
+//! a transfer once for each time that its avatar enters a gate. The request is repeated until it is
 //! answered: with a departure, with a refusal, or by the player itself, who steps out. A player who
 //! was refused, or arrives within a gate, has to step out before the gate counts again. So no
 //! player is sent to and fro.
@@ -12,7 +13,7 @@
 //! 2. What a departed player carried is known until the player comes again or is out for good.
 //!
 //! Bound: a few words for each player, and for each departed one what was carried
-//! (`MAX_TRANSFER_STATE_BYTES`). Cost: players x gates a tick, on maps that have gates.
+//! (`MAX_TRANSFER_STATE_BYTES`). Cost: players x gates a tick.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -70,20 +71,18 @@ impl Gates {
         self.state = state;
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.gates.is_empty()
-    }
-
-    /// Notes where a player's avatar is after a tick. Returns the gate for which a transfer is to
-    /// be requested now.
+    /// Notes where a player's avatar is after a tick, and where the game sends it. Returns the map,
+    /// and the place there, for which a transfer is to be requested now.
     pub(super) fn watch(
         &mut self,
         now: GameTime,
         player: PlayerId,
         position: Position,
-    ) -> Option<Gate> {
+        sent_to: Option<(u32, Position)>,
+    ) -> Option<(u32, Position)> {
         let GateState { inside, requests, .. } = &mut self.state;
-        let Some(gate) = self.gates.iter().find(|gate| gate.contains(position)) else {
+        let gate = self.gates.iter().find(|gate| gate.contains(position));
+        let Some(target) = sent_to.or_else(|| gate.map(|gate| (gate.map, gate.at))) else {
             inside.remove(&player);
             requests.remove(&player);
             return None;
@@ -92,7 +91,7 @@ impl Gates {
             || requests.get(&player).is_some_and(|sent| now.since(*sent) >= REPEAT_AFTER);
         is_due.then(|| {
             requests.insert(player, now);
-            *gate
+            target
         })
     }
 
@@ -162,10 +161,21 @@ mod tests {
         assert_eq!(watch(&mut gates, 5_100, 98.0), Some(3));
     }
 
+    #[test]
+    fn whom_the_game_sends_away_requests_a_transfer_from_anywhere_once() {
+        let (mut gates, here) = (gates(), Position::on_ground(50.0, 50.0));
+        let mut send = |at_ms, to| gates.watch(GameTime::from_millis(at_ms), ANN, here, to);
+        let target = Some((7, here));
+        assert_eq!((send(0, None), send(50, target), send(100, target)), (None, target, None));
+        assert_eq!(send(1_050, target), target, "the request is not answered");
+        assert_eq!((send(1_100, None), send(1_150, target)), (None, target), "sent once more");
+        gates.refuse(ANN);
+        assert_eq!(gates.watch(GameTime::from_millis(9_000), ANN, here, target), None, "refused");
+    }
+
     fn watch(gates: &mut Gates, at_ms: u64, x: f32) -> Option<u32> {
-        gates
-            .watch(GameTime::from_millis(at_ms), ANN, Position::on_ground(x, 50.0))
-            .map(|gate| gate.map)
+        let (now, place) = (GameTime::from_millis(at_ms), Position::on_ground(x, 50.0));
+        gates.watch(now, ANN, place, None).map(|(map, _)| map)
     }
 
     fn gates() -> Gates {

@@ -14,18 +14,11 @@ use super::{Presence, Room, RoomOutput, Seat, TransferArrival, TransferId};
 impl Room {
     /// Reports the players who have entered a gate.
     pub(super) fn watch_gates(&mut self, now: GameTime) {
-        if self.gates.is_empty() {
-            return;
-        }
         for (&player, seat) in &self.seats {
             let from = self.world.position(seat.avatar);
-            if let Some(gate) = self.gates.watch(now, player, from) {
-                self.gate_outputs.push(RoomOutput::AtGate {
-                    player,
-                    map: gate.map,
-                    at: gate.at,
-                    from,
-                });
+            let sent_to = self.game.departs(&self.world, player);
+            if let Some((map, at)) = self.gates.watch(now, player, from, sent_to) {
+                self.gate_outputs.push(RoomOutput::AtGate { player, map, at, from });
             }
         }
     }

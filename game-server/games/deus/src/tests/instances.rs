@@ -33,6 +33,13 @@ fn leave(names: &[&str]) -> (Room, Vec<TestClient>) {
     (room, all)
 }
 
+/// To which maps the players go.
+fn sent_to(room: &mut Room) -> Vec<Option<u32>> {
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        world.players().map(|player| game.departs(world, player).map(|(map, _)| map)).collect()
+    })
+}
+
 fn carried(room: &mut Room, client: TestClient) -> Vec<u8> {
     let id = room.player(client);
     room.edit(|world: &mut DeusWorld, game: &mut Deus| {
@@ -86,8 +93,7 @@ fn wave(room: &mut Room) -> i64 {
 #[test]
 fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
     let (mut room, all) = leave(&["ann", "bob", "eve"]);
-    let places: Vec<_> = all.iter().map(|it| room.avatar(*it).expect("one").position).collect();
-    assert!(places.iter().all(|at| at.x < 3.0 && at.y < 3.0), "all stand in the gate: {places:?}");
+    assert_eq!(sent_to(&mut room), [Some(1); 3], "all leave from where they are");
     room.edit(|world: &mut DeusWorld, game: &mut Deus| {
         let (eve, _) = game.heroes.iter().next_back().expect("three");
         let eve = *eve;
@@ -95,6 +101,7 @@ fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
         let ann = *game.heroes.keys().next().expect("three");
         game.heroes.get_mut(&ann).expect("ann").experience = 500;
         game.heroes.get_mut(&ann).expect("ann").learned.insert(0);
+        game.heroes[&ann].show_experience(world, ann);
         game.show(world, ann);
     });
     let before: Vec<_> = all.iter().map(|client| hero(&mut room, *client)).collect();
@@ -121,11 +128,14 @@ fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
 #[test]
 fn who_cannot_leave_meets_the_merchant_and_fights_where_it_is() {
     let (mut room, all) = leave(&["ann", "bob"]);
-    // There is no other map: the gate is closed.
+    // There is no other map: nobody is let through.
+    let before = room.avatar(all[0]).expect("ann").position;
     room.command(all[0], "move 30 30");
     room.run(10.secs());
-    assert!(room.avatar(all[0]).expect("ann").position.x < 3.0, "nobody walks out of the gate");
+    assert_eq!(room.avatar(all[0]).expect("ann").position, before, "nobody walks meanwhile");
+    assert_eq!(sent_to(&mut room), [Some(1); 2]);
     room.run(6.secs());
+    assert_eq!(sent_to(&mut room), [None; 2]);
     assert_eq!(phase(&room), Phase::Merchant);
     room.run(46.secs());
     assert_eq!((phase(&room), wave(&mut room)), (Phase::Fight, 2));
@@ -145,8 +155,7 @@ fn the_game_ends_on_the_first_map() {
     });
     next.run(1.secs());
     assert_eq!(phase(&next), Phase::Onward);
-    let at = next.avatar(ann).expect("ann").position;
-    assert!((4.0..7.0).contains(&at.x), "in the gate to the first map: {at:?}");
+    assert_eq!(sent_to(&mut next), [Some(0)], "to the first map");
     let bytes = carried(&mut next, ann);
     let mut first = map("0");
     let bob = first.join("bob", Line::default());

@@ -59,7 +59,7 @@ pub struct Match {
 }
 
 /// A row of the table: a player, or a pilot.
-#[derive(Kind)]
+#[derive(Kind, Default)]
 #[kind(room_wide, label = "Players and pilots")]
 pub struct Score {
     /// As at the ship.
