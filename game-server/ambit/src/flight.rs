@@ -67,6 +67,9 @@ impl StraightFlight {
         mut may_meet: impl FnMut(Id<K>) -> bool,
     ) -> Option<(GameTime, Id<K>)> {
         let (from, to) = (from.max(self.from.0), to.min(self.to.0));
+        if to < from {
+            return None;
+        }
         let (start, end) = (self.position_at(from), self.position_at(to));
         // Objects are found at their places of now.
         let now = world.now();

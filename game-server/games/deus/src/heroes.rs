@@ -6,10 +6,9 @@ use ambit::prelude::*;
 use ambit_ways::PlacesAround;
 
 use crate::content::{Content, ItemTable};
-use crate::course::Phase;
 use crate::goods::HeroBag;
 use crate::plans::Effects;
-use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Relief};
+use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Phase, Relief};
 use crate::texts::counted;
 use crate::{Deus, DeusAnswer, DeusWorld};
 
@@ -66,6 +65,12 @@ impl HeroState {
     pub(crate) fn mana(&self, content: &Content) -> f32 {
         let by_class = self.class.map_or(1.0, |class| content.class(class).mana);
         by_class * raised(self.bonus.mana + self.talents(content, None, |it| it.mana))
+    }
+
+    /// Points of health a second, by class and by effects.
+    pub(crate) fn health_per_s(&self, content: &Content, time: GameTime) -> f32 {
+        let by_class = self.class.map_or(0.0, |class| content.class(class).health_per_s);
+        by_class + self.effects.rate_at(time)
     }
 
     pub(crate) fn speed_m_per_s(&self, content: &Content) -> f32 {

@@ -25,6 +25,9 @@ const TALLY: Duration = Duration::from_millis(500);
 const ARRIVAL: Duration = Duration::from_secs(1);
 /// Who is called comes so near to its caller.
 const CALLED_M: f32 = 1.8;
+/// Less health than this is none: sums of rates are rounded.
+const NO_HEALTH: f32 = 0.01;
+
 /// A monster, as the game has it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct MonsterState {
@@ -43,7 +46,7 @@ pub(crate) struct MonsterState {
     /// Who has called it.
     caller: Option<Id<Monster>>,
     pub(crate) target: Option<Id<Hero>>,
-    /// Who has hurt it last.
+    /// Whose kill it is, if it dies now.
     pub(crate) hurt_by: Option<Id<Hero>>,
     /// Where it noticed its target, and whether it is on its way back.
     pub(crate) home: Position,
@@ -58,6 +61,19 @@ pub(crate) struct MonsterState {
 }
 
 impl MonsterState {
+    /// Takes what has lasted until now, and forgets what has ended.
+    pub(crate) fn settle(&mut self, now: GameTime) {
+        for lasting in &self.effects.list {
+            let seconds = lasting.ends.min(now).since(self.settled_at).as_secs_f32();
+            self.left += lasting.per_s * seconds;
+        }
+        if self.left < NO_HEALTH {
+            self.left = 0.0;
+        }
+        self.effects.list.retain(|it| it.ends > now);
+        self.settled_at = now;
+    }
+
     /// The phase that it is in, if one has begun.
     pub(crate) fn phase<'c>(&self, table: &'c MonsterTable) -> Option<&'c PhaseTable> {
         table.phases.get(usize::from(self.phases).checked_sub(1)?)

@@ -5,14 +5,9 @@
 
 use ambit::prelude::*;
 
-use crate::content::Content;
-use crate::heroes::HeroState;
-use crate::monsters::MonsterState;
 use crate::schema::{DeusTimer, Hero, Monster};
 use crate::{Deus, DeusWorld};
 
-/// Less health than this is none: sums of rates are rounded.
-const NO_HEALTH: f32 = 0.01;
 /// No effect is planned for longer.
 const MAX_PLAN_S: f32 = 600.0;
 
@@ -31,7 +26,7 @@ pub(crate) struct Lasting {
 /// All that lasts on somebody.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Effects {
-    list: Vec<Lasting>,
+    pub(crate) list: Vec<Lasting>,
     /// When the next one ends, or the monster dies of them; a timer for another time is obsolete.
     lapses_at: Option<GameTime>,
 }
@@ -42,7 +37,7 @@ impl Effects {
         self.list.push(new);
     }
 
-    fn rate_at(&self, time: GameTime) -> f32 {
+    pub(crate) fn rate_at(&self, time: GameTime) -> f32 {
         self.list.iter().filter(|it| it.ends > time).map(|it| it.per_s).sum()
     }
 
@@ -61,29 +56,6 @@ impl Effects {
     /// Who has poisoned it.
     fn killer(&self) -> Option<Id<Hero>> {
         self.list.iter().find(|it| it.per_s < 0.0).map(|it| it.by)
-    }
-}
-
-impl MonsterState {
-    /// Takes what has lasted until now, and forgets what has ended.
-    pub(crate) fn settle(&mut self, now: GameTime) {
-        for lasting in &self.effects.list {
-            let seconds = lasting.ends.min(now).since(self.settled_at).as_secs_f32();
-            self.left += lasting.per_s * seconds;
-        }
-        if self.left < NO_HEALTH {
-            self.left = 0.0;
-        }
-        self.effects.list.retain(|it| it.ends > now);
-        self.settled_at = now;
-    }
-}
-
-impl HeroState {
-    /// Points of health a second, by class and by effects.
-    fn health_per_s(&self, content: &Content, time: GameTime) -> f32 {
-        let by_class = self.class.map_or(0.0, |class| content.class(class).health_per_s);
-        by_class + self.effects.rate_at(time)
     }
 }
 
@@ -134,8 +106,8 @@ impl Deus {
     /// An effect on a monster or a hero ends, or a monster dies of it.
     pub(crate) fn lapse(&mut self, world: &mut DeusWorld, object: ObjectId, due: GameTime) {
         if let Some(hero) = world.cast::<Hero>(object) {
-            let is_due = |hero: &HeroState| hero.effects.lapses_at == Some(due);
-            if self.heroes.get(&hero).is_some_and(is_due) {
+            let lapses_at = self.heroes.get(&hero).and_then(|hero| hero.effects.lapses_at);
+            if lapses_at == Some(due) {
                 self.plan_hero(world, hero);
             }
             return;
