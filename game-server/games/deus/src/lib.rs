@@ -212,7 +212,10 @@ impl Game for Deus {
     ) -> DeusAnswer {
         let hero = player.avatar();
         match command {
-            DeusCommand::Move { to } => self.walk(world, player, to),
+            DeusCommand::Move { to } => {
+                self.walk(world, player, to);
+                Ok(())
+            }
             DeusCommand::Cast { spell, at } => self.cast(world, player, spell.0, at),
             DeusCommand::Choose { class } => self.choose(world, hero, class.0),
             DeusCommand::Buy { item } => self.buy(world, hero, item.0),
@@ -284,12 +287,11 @@ impl Game for Deus {
 
 impl Deus {
     /// Also the dead walk, to watch.
-    fn walk(&self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) -> DeusAnswer {
+    fn walk(&self, world: &mut DeusWorld, player: Player<'_, Self>, to: Position) {
         let hero = self.heroes.get(&player.avatar()).filter(|_| self.phase != Phase::Onward);
-        let Some(hero) = hero else { return Ok(()) };
+        let Some(hero) = hero else { return };
         let from = world.avatar(player).position();
         let way = self.layout.way(world, from, to);
         world.avatar(player).path().walk_along_if_new(&way, hero.speed_m_per_s(&self.content));
-        Ok(())
     }
 }

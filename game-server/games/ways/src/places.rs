@@ -60,7 +60,7 @@ mod tests {
         let place = Position::on_ground;
         let (middle, west) = (place(50.0, 50.0), place(40.0, 50.0));
         let mut places = PlacesAround::default();
-        let [one, two] = [1, 2].map(|number| ObjectId(number));
+        let [one, two] = [1, 2].map(ObjectId);
         assert_eq!(places.place_of(one, (middle, west), false), None, "it is too far away");
         assert_eq!(places.place_of(one, (middle, west), true), Some((-1.0, 0.0)));
         let beside = places.place_of(two, (middle, place(40.0, 49.0)), true);
