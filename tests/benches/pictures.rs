@@ -107,7 +107,7 @@ async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     draw(&mara, folder, "deus-merchant").await?;
     mara.press("Learn…").await?;
     draw(&mara, folder, "deus-talents").await?;
-    mara.press("Choose later").await?;
+    mara.press("Close").await?;
     mara.press("All").await?;
     draw(&mara, folder, "deus-scores").await?;
     mara.close().await

@@ -156,10 +156,10 @@ fn field(field: &FieldSpec) -> Json {
 }
 
 fn choice(about: &ChoiceAbout) -> Json {
-    let ChoiceAbout { label, help, cooldown_ms, only_for, alone } = about;
+    let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm } = about;
     json!({
         "label": label, "help": help, "cooldown_ms": cooldown_ms, "only_for": only_for,
-        "alone": alone,
+        "alone": alone, "reach_cm": reach_cm,
     })
 }
 
@@ -246,6 +246,7 @@ mod tests {
                 "name": "spell", "label": "", "type": "choice", "choices": ["bolt"],
                 "about": [{
                     "label": "", "help": "", "cooldown_ms": 0, "only_for": "", "alone": false,
+                    "reach_cm": 0,
                 }],
                 "listed_in": "", "optional": false,
             })

@@ -173,6 +173,8 @@ export interface Choice {
   only_for: string;
   /** It needs no other field of its command: no optional one, such as a place, is to be asked for. */
   alone: boolean;
+  /** A place of the command may be so far from the avatar, in centimetres; 0 for any distance. */
+  reach_cm: number;
 }
 
 /** A kind of event: something that happens at one moment. */

@@ -220,7 +220,7 @@
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for = "...")]` | |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | | `#[field(label = "...")]` | of a field |
-//! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600)]` | a command with it is refused for so long after one that was not; the game sees to that |
+//! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused for so long after one that was not, and for places farther from the avatar; the game sees to that |
 //! | | `#[choice(alone)]` | it needs no other field: players are asked for no optional one, such as a place |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...", label = "...")]` | only the press counts; a way on the map |

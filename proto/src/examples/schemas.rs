@@ -87,6 +87,7 @@ fn commands() -> Vec<CommandKind> {
         help: "Flies straight on.".into(),
         cooldown_ms: 600,
         only_for: "mage".into(),
+        reach_cm: 1_500,
         ..ChoiceAbout::default()
     };
     let heal = ChoiceAbout { alone: true, ..ChoiceAbout::default() };

@@ -1067,6 +1067,9 @@ pub mod field {
             /// This choice needs no other field: a client asks for no optional one, such as a place.
             #[prost(bool, tag = "5")]
             pub alone: bool,
+            /// A place of the command may be so far from the avatar, in centimetres; 0 for any distance.
+            #[prost(uint32, tag = "6")]
+            pub reach_cm: u32,
         }
     }
     #[derive(Clone, PartialEq, ::prost::Oneof)]

@@ -347,15 +347,16 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
 
 impl From<pb::field::choice::About> for ChoiceAbout {
     fn from(message: pb::field::choice::About) -> Self {
-        let pb::field::choice::About { label, help, cooldown_ms, only_for, alone } = message;
-        Self { label, help, cooldown_ms, only_for, alone }
+        let pb::field::choice::About { label, help, cooldown_ms, only_for, alone, reach_cm } =
+            message;
+        Self { label, help, cooldown_ms, only_for, alone, reach_cm }
     }
 }
 
 impl From<&ChoiceAbout> for pb::field::choice::About {
     fn from(about: &ChoiceAbout) -> Self {
-        let ChoiceAbout { label, help, cooldown_ms, only_for, alone } = about.clone();
-        Self { label, help, cooldown_ms, only_for, alone }
+        let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm } = about.clone();
+        Self { label, help, cooldown_ms, only_for, alone, reach_cm }
     }
 }
 

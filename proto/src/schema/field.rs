@@ -44,6 +44,9 @@ pub struct ChoiceAbout {
     /// Whether this choice needs no other field: clients ask for no optional one, such as a place.
     /// The host takes them all the same.
     pub alone: bool,
+    /// A place of the command may be so far from the avatar, in centimetres; 0 for any distance.
+    /// The game refuses what is farther; clients show it, and choose the nearest place within.
+    pub reach_cm: u32,
 }
 
 /// The type of a field of an event or a command.

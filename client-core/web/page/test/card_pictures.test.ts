@@ -51,14 +51,13 @@ test("an emblem shows what is raised, or the spell of which something is raised"
   assert.equal(emblemOf("quux", "").letters, "Qu");
 });
 
-test("what is listed, bought, or called an item is a thing", () => {
-  const action = (field: string, choice: string | null, listedIn = "") =>
-    ({ command: { fields: [{ name: field }] }, preset: { [field]: choice }, listedIn, help: "" });
-  const what = (isPriced: boolean, ...of: [string, string | null, string?]) =>
+test("what is bought, or called an item, is a thing", () => {
+  const action = (field: string, choice: string | null) =>
+    ({ command: { fields: [{ name: field }] }, preset: { [field]: choice }, help: "" });
+  const what = (isPriced: boolean, ...of: [string, string | null]) =>
     cardPictureOf(action(...of) as unknown as Action, isPriced).what;
   assert.equal(what(false, "talent", "ward"), "emblem");
   assert.equal(what(true, "talent", "ward"), "thing");
-  assert.equal(what(false, "talent", "ward", "chest"), "thing");
   assert.equal(what(false, "item", "ward"), "thing");
   assert.deepEqual(cardPictureOf(action("item", null) as unknown as Action, false), {
     what: "thing",

@@ -30,6 +30,7 @@ const action = (name: string, isClick = false): Action => ({
   label: "",
   help: "",
   cooldownMs: 0,
+  reachM: Infinity,
   onlyFor: [],
   listedIn: "",
   preset: {},

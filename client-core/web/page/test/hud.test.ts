@@ -68,6 +68,7 @@ test("a command that is not offered any more is not aimed any more", () => {
     onError: () => {},
     ask: async () => undefined,
     lagMs: () => 0,
+    avatarPlace: () => ({ x: 0, y: 0, z: 0 }),
   });
   const action = (name: string) =>
     ({ name, preset: {}, asks: [{ type: "position" }] }) as unknown as Action;
@@ -77,6 +78,25 @@ test("a command that is not offered any more is not aimed any more", () => {
   assert.equal(commander.keepOnly([bolt, heal]), false);
   assert.equal(commander.keepOnly([heal]), true);
   assert.deepEqual([commander.draft, shown], [undefined, ["bolt", undefined]]);
+});
+
+test("a place out of reach becomes the nearest one within it", () => {
+  const sent: unknown[] = [];
+  const game = { send: async (_: string, values: unknown) => (sent.push(values), 1) };
+  const commander = new Commander(game as unknown as Game, new PendingCommands(), {
+    onDraft: () => {},
+    onError: () => {},
+    ask: async () => undefined,
+    lagMs: () => 0,
+    avatarPlace: () => ({ x: 10, y: 10, z: 0 }),
+  });
+  const action = (reachM: number) =>
+    ({ command: {}, preset: {}, asks: [{ name: "at", type: "position" }], reachM }) as unknown as Action;
+  for (const [reachM, x] of [[15.5, 40], [15.5, 20], [Infinity, 40]] as const) {
+    commander.begin(action(reachM));
+    commander.givePlace({ x, y: 10, z: 0 });
+  }
+  assert.deepEqual(sent, [{ at: [25, 10, 0] }, { at: [20, 10, 0] }, { at: [40, 10, 0] }]);
 });
 
 test("the left thumb has directions, or what the arrow keys turn", () => {

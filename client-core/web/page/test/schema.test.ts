@@ -15,7 +15,7 @@ import { hashOf, outfitOf, sortOf, sortOfKind } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
-const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false };
+const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0 };
 const SPELL: Field = choice({}, {});
 
 function choice(...about: Partial<Choice>[]): Field {
@@ -115,13 +115,14 @@ test("the label of a command is shown instead of its words", () => {
 });
 
 test("a choice says what it is called, what it does, and for whom it is", () => {
-  const bolt = { label: "Bolt of fire", help: "8 mana.", cooldown_ms: 600, only_for: "mage" };
+  const bolt = { label: "Bolt of fire", help: "8 mana.", cooldown_ms: 600, only_for: "mage", reach_cm: 900 };
   const [heal, sing] = [{ only_for: "healer" }, { only_for: "healer" }];
   const actions = actionsOf(
     schema([command("cast", null, [choice(bolt, heal, sing, {})]), command("rest", null, [])]),
   );
   const [first] = actions;
   assert.deepEqual([first?.label, first?.help, first?.cooldownMs], ["Bolt of fire", "8 mana.", 600]);
+  assert.deepEqual(actions.map(({ reachM }) => reachM), [9, ...Array(4).fill(Infinity)]);
   assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "4", "5"]);
   const offered = (...texts: string[]) =>
     actions.filter((action) => isOffered(action, { words: texts, lists: new Map() })).map(({ name }) => name);
@@ -167,6 +168,8 @@ test("a choice that stands alone asks for nothing, and stays in the bar", () => 
   const actions = actionsOf(schema([cast, command("sing", null, [choice(heal), AT, times])]));
   const asked = actions.map(({ asks }) => asks.map(({ name }) => name));
   assert.deepEqual(asked, [["at"], [], [], ["times"]]);
+  // Where one stands alone, another needs its place.
+  assert.deepEqual(actions[0]?.asks.map(({ optional }) => optional), [false]);
   const [, healing] = actions;
   assert.ok(healing);
   const draft = new CommandDraft(healing);

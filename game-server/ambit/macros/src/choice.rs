@@ -27,7 +27,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| {
             require_unit(variant, "a choice")?;
-            let Options { name: given, label, cooldown_ms, alone } = options(&variant.attrs)?;
+            let Options { name: given, label, cooldown_ms, alone, reach_cm } =
+                options(&variant.attrs)?;
             let default_name = names::kebab_case(&variant.ident);
             let name = checked_name(given, default_name, variant.ident.span())?;
             let help = first_paragraph(&variant.attrs);
@@ -37,6 +38,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     help: #help.into(),
                     cooldown_ms: #cooldown_ms,
                     alone: #alone,
+                    reach_cm: #reach_cm,
                     ..::core::default::Default::default()
                 }
             };
@@ -100,13 +102,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// `#[choice(name = "...", label = "...", cooldown_ms = N, alone)]`.
+/// `#[choice(name = "...", label = "...", cooldown_ms = N, reach_cm = N, alone)]`.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
     label: String,
     cooldown_ms: u32,
     alone: bool,
+    reach_cm: u32,
 }
 
 fn options(attributes: &[Attribute]) -> Result<Options> {
@@ -119,10 +122,13 @@ fn options(attributes: &[Attribute]) -> Result<Options> {
                 options.label = read_label(&meta)?;
             } else if meta.path.is_ident("cooldown_ms") {
                 options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
+            } else if meta.path.is_ident("reach_cm") {
+                options.reach_cm = meta.value()?.parse::<LitInt>()?.base10_parse()?;
             } else if meta.path.is_ident("alone") {
                 options.alone = true;
             } else {
-                let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, `alone`";
+                let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, \
+                             `reach_cm = ...`, `alone`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())

@@ -53,7 +53,7 @@ enum Spell {
     /// Burns.
     ///
     /// More about it.
-    #[choice(label = "Ball of fire", cooldown_ms = 600, alone)]
+    #[choice(label = "Ball of fire", cooldown_ms = 600, reach_cm = 800, alone)]
     FireBall,
 }
 
@@ -237,6 +237,7 @@ fn a_declaration_becomes_a_schema() {
         cooldown_ms: 600,
         only_for: String::new(),
         alone: true,
+        reach_cm: 800,
     };
     let cast_fields = [
         FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"]))

@@ -22,7 +22,12 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     let spells = content.spells.iter().map(|table| {
         let cooldown_ms = (1_000.0 * table.cooldown_s) as u32;
         let about = about(label(&table.name), help_of_spell(table), &table.class);
-        (&*table.name, ChoiceAbout { cooldown_ms, alone: !table.shape.needs_place(), ..about })
+        let reach_cm = match table.shape {
+            SpellShape::Place { range_m, .. } => (100.0 * range_m) as u32,
+            _ => 0,
+        };
+        let alone = !table.shape.needs_place();
+        (&*table.name, ChoiceAbout { cooldown_ms, alone, reach_cm, ..about })
     });
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);

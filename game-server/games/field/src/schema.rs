@@ -128,7 +128,7 @@ pub enum Spell {
     #[choice(label = "Veil", alone)]
     Veil,
     /// 25 mana, once in 3 s. Moves you to a place, at most 15 m away.
-    #[choice(label = "Blink", cooldown_ms = 3_000)]
+    #[choice(label = "Blink", cooldown_ms = 3_000, reach_cm = 1_500)]
     Blink,
 }
 

@@ -19,7 +19,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use super::rules::{BLINK_COOLDOWN, BLINK_MANA, BOLT_MANA, HEAL_MANA, VEIL_MANA};
+use super::rules::{BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BOLT_MANA, HEAL_MANA, VEIL_MANA};
 use super::{FieldGame, FieldRefusal, commands};
 use ambit::{Refusal as _, Typed};
 use ambit_room::config::RoomConfig;
@@ -242,6 +242,7 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
         assert!(choice.help.starts_with(&format!("{mana} mana")), "{choice:?}");
     }
     assert_eq!(u128::from(about[3].cooldown_ms), BLINK_COOLDOWN.as_millis());
+    assert_eq!(f32::from(about[3].reach_cm as u16), 100.0 * BLINK_RANGE_M);
     let alone = about.iter().map(|choice| choice.alone);
     assert!(alone.eq([false, true, true, false]), "bolt and blink need a place");
     let refusals: Vec<_> = schema.refusals.iter().map(|refusal| refusal.name.as_str()).collect();

@@ -19,6 +19,8 @@ export interface Action {
   help: string;
   /** So long after it was done it is refused. */
   cooldownMs: number;
+  /** A place may be so far from the avatar; Infinity for any distance. */
+  reachM: number;
   /** Only as long as one of these is a word of the player and the game; empty for always. */
   onlyFor: readonly string[];
   /** Only as long as the text with this name lists its choice; empty for always. */
@@ -52,10 +54,11 @@ export function actionsOf(schema: Schema): Action[] {
       const label = about?.label || labelOfAction(command, choice);
       const help = about?.help || command.help;
       const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, onlyForOf(command, about)];
+      const reachM = about?.reach_cm ? about.reach_cm / 100 : Infinity;
       const keys = { key: own, suggestedKey: own };
       const listedIn = choice === undefined ? "" : listOf(command);
       return {
-        command, name, label, help, cooldownMs, onlyFor, listedIn, preset, asks, ...keys, isClick,
+        command, name, label, help, cooldownMs, reachM, onlyFor, listedIn, preset, asks, ...keys, isClick,
       };
     });
   });
@@ -95,11 +98,14 @@ function variants({ fields }: CommandKind): Variant[] {
   if (!isButtons) {
     return [{ choice: undefined, about: undefined, preset: {}, asks: [...fields] }];
   }
+  // Where some choices stand alone, the others need what comes next.
+  const needed = rest.map((field, index) => (index === 0 ? { ...field, optional: false } : field));
+  const others = first.about.some(({ alone }) => alone) ? needed : rest;
   const all: Variant[] = first.choices.map((choice, index) => ({
     choice,
     about: first.about[index],
     preset: { [first.name]: choice },
-    asks: first.about[index]?.alone ? rest.filter(({ optional }) => !optional) : rest,
+    asks: first.about[index]?.alone ? rest.filter(({ optional }) => !optional) : others,
   }));
   // Not to choose is a choice, too.
   const nothing = { choice: undefined, about: undefined, preset: { [first.name]: null }, asks: rest };

@@ -109,7 +109,7 @@ const RAISED: readonly (readonly [RaisedSign, string, RegExp])[] = [
   ["sword", "#f0763c", /damage|attack|strength|power|crit/],
 ];
 
-/** What is owned or lies somewhere is a thing, and so is what is bought. */
+/** What is owned is a thing, and so is what is bought. */
 const OF_THINGS = /item|gear|loot|good|ware|weapon|equipment|potion/;
 
 /** `isPriced` if it costs something. */
@@ -117,7 +117,7 @@ export function cardPictureOf(action: Action, isPriced: boolean): CardPicture {
   const choice = choiceOf(action);
   if (choice === "") return { what: "thing", shape: "nothing", tint: "#8b95a0" };
   const field = action.command.fields[0]?.name ?? "";
-  const isThing = isPriced || action.listedIn !== "" || OF_THINGS.test(field);
+  const isThing = isPriced || OF_THINGS.test(field);
   return isThing ? thingOf(choice) : emblemOf(choice, action.help);
 }
 

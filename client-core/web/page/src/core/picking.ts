@@ -14,6 +14,16 @@ export interface Pickable {
 
 const place: Point = { x: 0, y: 0, z: 0 };
 
+/** An avatar walks on while its command is under way. */
+const REACH_SLACK_M = 0.5;
+
+/** The place nearest to `place` that whoever stands at `from` can still reach. */
+export function withinReach(place: Point, from: Point, reachM: number): Point {
+  const [x, y] = [place.x - from.x, place.y - from.y];
+  const share = Math.max(0, reachM - REACH_SLACK_M) / Math.hypot(x, y, place.z - from.z);
+  return share < 1 ? { x: from.x + share * x, y: from.y + share * y, z: place.z } : place;
+}
+
 /** The index of the object nearest to a point of the screen (-1 to 1), or -1. */
 export function pickObject(
   camera: ViewCamera,

@@ -8,6 +8,7 @@ import type { Field, Game, Value } from "../ambit/ambit.js";
 import { type Action, CommandDraft } from "../core/actions.js";
 import type { Point } from "../core/camera.js";
 import type { PendingCommands } from "../core/pending_commands.js";
+import { withinReach } from "../core/picking.js";
 
 export interface CommanderHooks {
   /** What the player has to choose next; undefined for nothing. */
@@ -18,6 +19,8 @@ export interface CommanderHooks {
   ask(label: string, field: Field): Promise<Value | undefined>;
   /** From now to the effect, in milliseconds. */
   lagMs(): number;
+  /** Where the avatar is. */
+  avatarPlace(): Point;
 }
 
 export class Commander {
@@ -57,8 +60,10 @@ export class Commander {
     return true;
   }
 
-  givePlace(place: Point): void {
+  /** The place nearest to this one that the command reaches. */
+  givePlace(wanted: Point): void {
     if (this.#draft?.next?.type !== "position") return;
+    const place = withinReach(wanted, this.#hooks.avatarPlace(), this.#draft.action.reachM);
     this.#place = { ...place };
     this.#draft.fill([place.x, place.y, place.z]);
     this.#goOn();

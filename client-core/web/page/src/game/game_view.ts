@@ -147,6 +147,7 @@ export class GameView {
       onError: (label, message) => this.#hud.say(texts.refused(label, message), true),
       ask: (label, field) => this.#hud.ask(label, field),
       lagMs: () => this.#lagMs(),
+      avatarPlace: () => picture.camera.target,
     });
     const { canvas, camera } = picture;
     this.#input = new PlayerInput(canvas, camera, game, schema, actions, this.#commander, {
@@ -321,7 +322,9 @@ export class GameView {
     this.#input.update(time, frame, seconds);
     this.#pending.expire(time, this.#tellDone);
     const { aim, isAiming } = this.#input;
-    picture.markers.update(time, this.#pending.list, aim.place, isAiming, picture.ringSize);
+    const { markers, ringSize } = picture;
+    markers.update(time, this.#pending.list, aim.place, isAiming, ringSize);
+    markers.showReach(picture.camera.target, this.#commander.draft?.action.reachM ?? Infinity);
     picture.draw(time, frame, this.#paths, this.#overlay.showsAges);
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);

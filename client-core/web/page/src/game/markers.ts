@@ -1,4 +1,4 @@
-/** Rings on the ground: pending commands that count down, refusals, the aim. */
+/** Rings on the ground: pending commands that count down, refusals, the aim, how far it reaches. */
 
 import * as THREE from "three";
 import type { PendingCommand } from "../core/pending_commands.js";
@@ -14,6 +14,7 @@ const COLOURS = {
 
 export class Markers {
   readonly mesh: THREE.InstancedMesh;
+  readonly reach: THREE.Mesh;
   readonly #matrix = new THREE.Matrix4();
   readonly #colour = new THREE.Color();
   #count = 0;
@@ -24,6 +25,19 @@ export class Markers {
     this.mesh = new THREE.InstancedMesh(new THREE.RingGeometry(0.82, 1, 40), material, MAX_RINGS);
     this.mesh.frustumCulled = false;
     this.mesh.renderOrder = 5;
+    const faint = material.clone();
+    faint.opacity = 0.55;
+    this.reach = new THREE.Mesh(new THREE.RingGeometry(0.988, 1, 96), faint);
+    this.reach.renderOrder = 5;
+    this.reach.visible = false;
+  }
+
+  /** A circle round the avatar as long as a command is aimed that reaches so far. */
+  showReach(avatar: { x: number; y: number; z: number }, reachM: number): void {
+    this.reach.visible = Number.isFinite(reachM);
+    if (!this.reach.visible) return;
+    this.reach.position.set(avatar.x, avatar.y, avatar.z + 0.05);
+    this.reach.scale.setScalar(reachM);
   }
 
   /** `aim` is shown if `isAiming`. `size` is the radius in metres that is well visible. */
@@ -48,8 +62,10 @@ export class Markers {
   }
 
   dispose(): void {
-    this.mesh.geometry.dispose();
-    (this.mesh.material as THREE.Material).dispose();
+    for (const { geometry, material } of [this.mesh, this.reach]) {
+      geometry.dispose();
+      (material as THREE.Material).dispose();
+    }
     this.mesh.dispose();
   }
 

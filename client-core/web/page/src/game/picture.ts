@@ -121,6 +121,7 @@ export class Picture {
       this.#billboards.group,
       this.#gates.group,
       this.markers.mesh,
+      this.markers.reach,
       this.happenings.lights.mesh,
       this.#pathLines.lines,
       this.interest.group,

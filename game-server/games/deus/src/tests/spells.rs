@@ -342,6 +342,7 @@ fn players_read_what_content_does() {
         cooldown_ms: 600,
         only_for: "mage".into(),
         alone: false,
+        reach_cm: 0,
     };
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");
